@@ -1,0 +1,146 @@
+//! Where the binaries are. In: the environment and the workspace's `control-plane/build`.
+//! Out: a folder with `etcd` and `kube-apiserver`, or the reason why there is none.
+
+use std::env;
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use crate::Error;
+
+/// The script that builds the binaries, or finds them in its cache.
+const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../control-plane/build");
+
+/// What a plane cannot do without; the other binaries are looked for when they are asked for.
+const NEEDED: [&str; 2] = ["etcd", "kube-apiserver"];
+
+/// The control plane's binaries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Assets {
+    /// The folder that holds at least `etcd` and `kube-apiserver`.
+    Found(PathBuf),
+    /// Why there is none.
+    Missing(String),
+}
+
+/// Finds the binaries: `KUBEBUILDER_ASSETS` when it is set, else the result of the
+/// workspace's `control-plane/build`.
+///
+/// The first call on a machine with Go builds them and blocks for minutes; later calls answer
+/// from the script's cache at once. A folder that is answered holds the binaries.
+#[must_use]
+pub fn assets() -> Assets {
+    match env::var_os("KUBEBUILDER_ASSETS") {
+        Some(folder) if !folder.is_empty() => complete(PathBuf::from(folder)),
+        _ => build(go_is_on(env::var_os("PATH").as_deref())),
+    }
+}
+
+/// The binaries, or `None` after one line on stderr that says which test is skipped and why.
+/// With `CI=true` nothing may be skipped, and the line becomes an error.
+pub(crate) async fn found_or_skipped() -> Result<Option<PathBuf>, Error> {
+    // On a thread of its own, because the first build takes minutes.
+    let assets = tokio::task::spawn_blocking(assets)
+        .await
+        .unwrap_or_else(|panicked| Assets::Missing(panicked.to_string()));
+    let reason = match assets {
+        Assets::Found(folder) => return Ok(Some(folder)),
+        Assets::Missing(reason) => reason,
+    };
+    if env::var_os("CI").is_some_and(|ci| ci == "true") {
+        return Err(Error::AssetsMissing(reason));
+    }
+    let line = skip_line(thread::current().name(), &reason);
+    // Not `eprintln!`: the test harness captures that, and a passing test would hide it.
+    let _ = io::stderr().write_all(line.as_bytes());
+    Ok(None)
+}
+
+fn skip_line(test: Option<&str>, reason: &str) -> String {
+    let test = test.unwrap_or("a test");
+    let reason = reason.replace('\n', " ");
+    format!("SKIPPED: {test} needs Go or KUBEBUILDER_ASSETS: {reason}\n")
+}
+
+fn complete(folder: PathBuf) -> Assets {
+    match NEEDED.iter().find(|name| !folder.join(name).is_file()) {
+        Some(name) => Assets::Missing(format!("{} holds no {name}", folder.display())),
+        None => Assets::Found(folder),
+    }
+}
+
+fn build(go: bool) -> Assets {
+    let mut script = Command::new(BUILD);
+    script.stdin(Stdio::null());
+    if go {
+        // It may build for minutes, so its progress goes where a person sees it. Without Go
+        // it can only look, and what it says is the reason.
+        script.stderr(Stdio::inherit());
+    }
+    let output = match script.output() {
+        Ok(output) => output,
+        Err(error) => return Assets::Missing(format!("{BUILD}: {error}")),
+    };
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Assets::Missing(format!("{BUILD}: {} {}", output.status, said.trim()));
+    }
+    let folder = String::from_utf8_lossy(&output.stdout);
+    complete(PathBuf::from(folder.trim()))
+}
+
+fn go_is_on(path: Option<&OsStr>) -> bool {
+    path.is_some_and(|path| env::split_paths(path).any(|folder| is_program(&folder.join("go"))))
+}
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_binaries_is_missing_and_names_the_first() {
+        let empty = tempfile::tempdir().unwrap();
+
+        let Assets::Missing(reason) = complete(empty.path().to_owned()) else {
+            panic!("an empty folder was taken for the binaries");
+        };
+
+        assert!(reason.ends_with("holds no etcd"), "{reason}");
+    }
+
+    #[test]
+    fn a_folder_with_both_binaries_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in NEEDED {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+
+        assert_eq!(complete(folder.path().to_owned()), Assets::Found(folder.path().to_owned()));
+    }
+
+    #[test]
+    fn go_must_be_a_program_on_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!go_is_on(None));
+        assert!(!go_is_on(Some(folder.path().as_os_str())));
+
+        std::fs::write(folder.path().join("go"), "not a program").unwrap();
+
+        assert!(!go_is_on(Some(folder.path().as_os_str())));
+    }
+
+    #[test]
+    fn the_skip_message_is_one_line() {
+        assert_eq!(
+            skip_line(Some("a_test"), "no\nGo"),
+            "SKIPPED: a_test needs Go or KUBEBUILDER_ASSETS: no Go\n"
+        );
+    }
+}

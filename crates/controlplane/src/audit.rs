@@ -1,0 +1,152 @@
+//! The API server's audit log as values: who asked what, when, and what the answer was.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::Error;
+
+/// One request that the API server has answered completely. A field that the request does not
+/// have is empty, as in Kubernetes' own types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AuditEntry {
+    /// As in RBAC rules: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`,
+    /// `deletecollection`; in lower case the HTTP method, where no resource was asked.
+    pub verb: String,
+    /// The resource's API group; empty for the core group.
+    pub api_group: String,
+    /// The resource in the plural, such as `nodes`.
+    pub resource: String,
+    /// Such as `status`.
+    pub subresource: String,
+    /// The object's namespace.
+    pub namespace: String,
+    /// The object's name; empty for lists, watches and most creates.
+    pub name: String,
+    /// The user's name; `admin` is the plane's own, `system:apiserver` the server itself.
+    pub user: String,
+    /// What the client calls itself.
+    pub user_agent: String,
+    /// The HTTP status of the answer.
+    pub code: u16,
+    /// Path and query.
+    pub request_uri: String,
+    /// When the request arrived.
+    pub received: Timestamp,
+    /// When the last byte of the answer was sent; for a watch, when it ended.
+    pub completed: Timestamp,
+}
+
+/// Reads the log. A last line that the server is still writing is left out.
+pub(crate) fn parse(log: &str) -> Result<Vec<AuditEntry>, Error> {
+    let whole = log.rfind('\n').map_or("", |end| log.get(..end).unwrap_or_default());
+    let events = whole.lines().enumerate().map(|(index, line)| {
+        serde_json::from_str::<Event>(line)
+            .map_err(|source| Error::AuditLog { line: index + 1, source })
+    });
+    events
+        .filter(|event| !matches!(event, Ok(event) if event.stage != "ResponseComplete"))
+        .map(|event| event.map(AuditEntry::from))
+        .collect()
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Event {
+    stage: String,
+    verb: String,
+    #[serde(rename = "requestURI")]
+    request_uri: String,
+    #[serde(default)]
+    user: User,
+    #[serde(default)]
+    user_agent: String,
+    #[serde(default)]
+    object_ref: Object,
+    #[serde(default)]
+    response_status: Status,
+    request_received_timestamp: MicroTime,
+    stage_timestamp: MicroTime,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct User {
+    username: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Object {
+    api_group: String,
+    resource: String,
+    subresource: String,
+    namespace: String,
+    name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    code: u16,
+}
+
+impl From<Event> for AuditEntry {
+    fn from(event: Event) -> Self {
+        Self {
+            verb: event.verb,
+            api_group: event.object_ref.api_group,
+            resource: event.object_ref.resource,
+            subresource: event.object_ref.subresource,
+            namespace: event.object_ref.namespace,
+            name: event.object_ref.name,
+            user: event.user.username,
+            user_agent: event.user_agent,
+            code: event.response_status.code,
+            request_uri: event.request_uri,
+            received: event.request_received_timestamp.0,
+            completed: event.stage_timestamp.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATCH: &str = r#"{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/nodes/a/status?fieldManager=t","verb":"patch","user":{"username":"admin","groups":["system:masters"]},"userAgent":"test/1","objectRef":{"resource":"nodes","subresource":"status","name":"a","apiVersion":"v1"},"responseStatus":{"metadata":{},"code":200},"requestReceivedTimestamp":"2026-11-15T03:52:46.850326Z","stageTimestamp":"2026-11-15T03:52:46.859001Z"}"#;
+
+    #[test]
+    fn a_complete_response_becomes_an_entry() {
+        let entries = parse(&format!("{PATCH}\n")).unwrap();
+
+        let [entry] = entries.as_slice() else {
+            panic!("{entries:?}");
+        };
+        assert_eq!(
+            (entry.verb.as_str(), entry.resource.as_str(), entry.subresource.as_str()),
+            ("patch", "nodes", "status")
+        );
+        assert_eq!((entry.name.as_str(), entry.namespace.as_str()), ("a", ""));
+        assert_eq!((entry.user.as_str(), entry.code), ("admin", 200));
+        let took = entry.completed.duration_since(entry.received);
+        assert_eq!(took.as_micros(), 8_675);
+    }
+
+    #[test]
+    fn other_stages_and_a_half_written_last_line_are_left_out() {
+        let started = PATCH.replace("ResponseComplete", "ResponseStarted");
+        let half = PATCH.get(..40).unwrap();
+
+        assert_eq!(parse(&format!("{started}\n{PATCH}\n{half}")).unwrap().len(), 1);
+        assert_eq!(parse("").unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_broken_line_is_named() {
+        let error = parse(&format!("{PATCH}\nnot json\n")).unwrap_err().to_string();
+
+        assert!(error.starts_with("audit log line 2: "), "{error}");
+    }
+}

@@ -1,0 +1,49 @@
+//! Starts a real etcd and kube-apiserver for a test and always stops them. Test support:
+//! nothing that ships depends on it.
+//!
+//! In: the folder of binaries that `control-plane/build` makes, or `KUBEBUILDER_ASSETS`.
+//! Out: a [`ControlPlane`] with RBAC on, reachable on loopback only, empty but for what a
+//! fresh API server holds.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use control_plane::ControlPlane;
+//!
+//! let Some(plane) = ControlPlane::start().await? else {
+//!     return Ok(()); // skipped: one line on stderr says why
+//! };
+//! let version = plane.client()?.apiserver_version().await?;
+//! assert_eq!(version.major, "1");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! There is no kubelet and, unless started, no controller: nodes, pods and their status are
+//! objects that the test writes.
+//!
+//! What ends a plane, and who then cleans up:
+//!
+//! | the test                                | stops the processes | deletes the folder |
+//! |-----------------------------------------|---------------------|--------------------|
+//! | drops the plane, returns or panics      | `Drop`, in order    | janitor, `Drop` waits |
+//! | is killed, interrupted, aborts or exits | janitor             | janitor            |
+//!
+//! The janitor is a small shell beside the plane; `leash.rs` explains it.
+
+mod apiserver;
+mod assets;
+mod audit;
+mod component;
+mod controllers;
+mod error;
+mod etcd;
+mod kubeconfig;
+mod leash;
+mod plane;
+mod port;
+mod ready;
+
+pub use assets::{Assets, assets};
+pub use audit::AuditEntry;
+pub use error::Error;
+pub use plane::ControlPlane;

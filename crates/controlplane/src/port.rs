@@ -1,0 +1,38 @@
+//! Free ports on loopback. The programs cannot be told to choose one themselves, so there is
+//! a gap between our look and their bind in which another process may take the port.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+
+use crate::Error;
+
+/// How often another port is tried.
+const ATTEMPTS: usize = 5;
+
+/// Ports that were free when looked at, for [`on_free_port`].
+pub(crate) fn free() -> impl Iterator<Item = io::Result<u16>> {
+    std::iter::repeat_with(|| {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        Ok(listener.local_addr()?.port())
+    })
+}
+
+/// Runs `attempt` with one port after the other while they turn out to be taken.
+pub(crate) async fn on_free_port<T, Outcome>(
+    ports: impl Iterator<Item = io::Result<u16>>,
+    attempt: impl Fn(u16) -> Outcome,
+) -> Result<T, Error>
+where
+    Outcome: Future<Output = Result<T, Error>>,
+{
+    let none = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    let mut failed = Error::io("finding a free port")(none);
+    for port in ports.take(ATTEMPTS) {
+        let port = port.map_err(Error::io("finding a free port"))?;
+        match attempt(port).await {
+            Err(error) if error.is_port_taken() => failed = error,
+            outcome => return outcome,
+        }
+    }
+    Err(failed)
+}
