@@ -1,0 +1,206 @@
+//! What a plan asks to be done, and what came of it.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::Time;
+use crate::model::{
+    AccountId, Family, Intent, Ledger, MachineId, NodeName, OperationId, PoolKey, Sighting, Text,
+};
+
+/// One thing to do. A comparable value: tests assert on it, executors carry it out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Read every address of an account.
+    List {
+        /// The account.
+        account: AccountId,
+        /// The families to list, in order.
+        families: Vec<Family>,
+    },
+    /// Read one address that a listing did not show.
+    ReadAddress {
+        /// The account.
+        account: AccountId,
+        /// The address.
+        ip: IpAddr,
+    },
+    /// Ask how an accepted operation is getting on.
+    ReadOperation {
+        /// The account.
+        account: AccountId,
+        /// The address that it is about.
+        ip: IpAddr,
+        /// The operation.
+        operation: OperationId,
+    },
+    /// Put an address on a node's machine, from wherever it is.
+    Assign {
+        /// The account.
+        account: AccountId,
+        /// The pool that it serves.
+        pool: PoolKey,
+        /// The address.
+        ip: IpAddr,
+        /// The node.
+        node: NodeName,
+        /// The node's machine.
+        machine: MachineId,
+    },
+    /// Take an address off its machine, to make room for another of the same pool.
+    Unassign {
+        /// The account.
+        account: AccountId,
+        /// The pool that it belongs to.
+        pool: PoolKey,
+        /// The address.
+        ip: IpAddr,
+    },
+    /// Write a pool's ledger, by compare-and-swap.
+    WriteLedger {
+        /// The pool.
+        pool: PoolKey,
+        /// The object's identity: an equal name with another UID is not written.
+        uid: Text,
+        /// The version that this replaces.
+        version: u64,
+        /// What it shall say.
+        ledger: Ledger,
+    },
+    /// Reserve an address, as an intent in the ledger says.
+    Create {
+        /// The account.
+        account: AccountId,
+        /// The pool that it is for.
+        pool: PoolKey,
+        /// The intent.
+        intent: Intent,
+    },
+    /// Write a node's marks of one family.
+    Mark {
+        /// The node.
+        node: NodeName,
+        /// The node's identity: an equal name with another UID is not marked.
+        uid: Text,
+        /// The family.
+        family: Family,
+        /// The mark; `None` removes it.
+        mark: Option<Text>,
+    },
+}
+
+impl Action {
+    /// Whether this changes something at the cloud.
+    pub fn changes_cloud(&self) -> bool {
+        matches!(self, Self::Assign { .. } | Self::Unassign { .. } | Self::Create { .. })
+    }
+
+    /// Whether this changes something in Kubernetes.
+    pub fn changes_cluster(&self) -> bool {
+        matches!(self, Self::WriteLedger { .. } | Self::Mark { .. })
+    }
+}
+
+/// What came of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The action.
+    pub action: Action,
+    /// When it was sent: what it says is not younger than that.
+    pub sent_at: Time,
+    /// What came of it.
+    pub result: Result<Done, Failure>,
+    /// In `0.0..=1.0`, drawn by the executor, in thousandths: spreads the next attempt.
+    pub jitter: u16,
+}
+
+/// An action that worked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// `List`: every address that was shown.
+    Listed(Vec<(IpAddr, Sighting)>),
+    /// `ReadAddress`: the address, or that there is none.
+    Read(Option<Sighting>),
+    /// `ReadOperation`: its state.
+    Operation(OperationState),
+    /// `Assign`, `Unassign`: the effect is there.
+    Effective,
+    /// `Assign`, `Unassign`: the cloud works on it.
+    Accepted(OperationId),
+    /// `Create`: the new address, and whether it is on the intent's target already.
+    Created {
+        /// The address.
+        ip: IpAddr,
+        /// Open placement on the target; `None` if it is there, or none was asked.
+        pending: Option<OperationId>,
+    },
+    /// `WriteLedger`: the object's version after the write.
+    LedgerWritten {
+        /// The version.
+        version: u64,
+    },
+    /// `Mark`: the node's version after the write.
+    Marked {
+        /// The version.
+        version: u64,
+    },
+}
+
+/// State of an accepted operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationState {
+    /// Still being worked on.
+    Running,
+    /// The effect is there.
+    Done,
+    /// The cloud gave up.
+    Failed,
+    /// The cloud does not know it.
+    Unheard,
+}
+
+/// An action that did not work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What to decide by.
+    pub kind: FailureKind,
+    /// What to show.
+    pub message: Text,
+    /// The address as it was read back after a refusal.
+    pub seen: Option<Sighting>,
+}
+
+/// What a failure means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// It was never sent: nothing happened.
+    NotSent,
+    /// The account must wait; nothing happened.
+    Throttled {
+        /// How long.
+        wait: Duration,
+    },
+    /// No answer: it may have happened, or may yet.
+    NoAnswer,
+    /// The cloud cannot now; nothing happened.
+    Unavailable,
+    /// The account's credentials are refused, or not enough.
+    Refused,
+    /// What it was about does not exist.
+    NotFound,
+    /// Something else is under way on the address or the machine.
+    Busy,
+    /// The account has no room for another address.
+    Quota,
+    /// It would be refused again.
+    Rejected,
+    /// The object changed in between (compare-and-swap).
+    Conflict,
+}
+
+impl Failure {
+    /// A failure without a read-back.
+    pub fn plain(kind: FailureKind, message: impl Into<Text>) -> Self {
+        Self { kind, message: message.into(), seen: None }
+    }
+}

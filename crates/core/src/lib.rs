@@ -1,0 +1,21 @@
+//! Model, world and planner: what should be where, and why.
+//!
+//! No I/O, no clock, no randomness, no logging, no async: [`plan::plan`] is a total,
+//! deterministic function of a [`world::World`] and a time that is passed in.
+//!
+//! ```text
+//! Observation ─> World ─> plan(&World, scope, now) ─> Plan { actions, verdicts, wake }
+//!                  ^                                     │
+//!                  └───── begin(action) / finish(outcome) ┘
+//! ```
+
+pub mod action;
+pub mod matching;
+pub mod model;
+pub mod plan;
+pub mod verdict;
+pub mod world;
+
+mod time;
+
+pub use time::Time;

@@ -1,0 +1,127 @@
+//! Which nodes a pool may use, and what rules the others out.
+
+mod selector;
+
+pub use selector::{Selector, SelectorError};
+
+use std::fmt;
+
+use crate::model::{Effect, Labels, Node, Taint, Text};
+
+/// A pool's conditions on nodes. Pools with equal conditions share one candidate set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Match {
+    /// The node's labels.
+    pub nodes: Selector,
+    /// A ready pod that must run there, if any must.
+    pub pods: Option<PodMatch>,
+    /// Taints that are tolerated.
+    pub tolerations: Vec<Toleration>,
+}
+
+/// The pod that a node must run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PodMatch {
+    /// Its namespace; `None` is any.
+    pub namespace: Option<Text>,
+    /// Its labels.
+    pub labels: Selector,
+}
+
+impl PodMatch {
+    /// Whether a pod of this namespace with these labels will do.
+    pub fn accepts(&self, namespace: &str, labels: &Labels) -> bool {
+        self.namespace.as_deref().is_none_or(|wanted| wanted == namespace)
+            && self.labels.accepts(labels)
+    }
+}
+
+/// A toleration, as on pods.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Toleration {
+    /// The taint's key; `None` tolerates every key.
+    pub key: Option<Text>,
+    /// The taint's value; `None` tolerates every value (operator `Exists`).
+    pub value: Option<Text>,
+    /// The taint's effect; `None` tolerates every effect.
+    pub effect: Option<Effect>,
+}
+
+impl Toleration {
+    /// Whether this toleration covers `taint`.
+    pub fn tolerates(&self, taint: &Taint) -> bool {
+        self.key.as_ref().is_none_or(|key| *key == taint.key)
+            && self.value.as_ref().is_none_or(|value| *value == taint.value)
+            && self.effect.as_ref().is_none_or(|effect| *effect == taint.effect)
+    }
+}
+
+/// What rules a node out. The first that applies is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// Its labels do not match.
+    Labels,
+    /// It is being deleted.
+    Deleting,
+    /// It is not ready.
+    NotReady,
+    /// A taint that is not tolerated.
+    Taint(Taint),
+    /// It does not say which machine it is.
+    NoProviderId,
+    /// Its machine is not in the pool's cloud.
+    OtherCloud,
+    /// No ready pod that matches runs there.
+    NoPod,
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Labels => f.write_str("its labels do not match"),
+            Self::Deleting => f.write_str("it is being deleted"),
+            Self::NotReady => f.write_str("it is not ready"),
+            Self::Taint(taint) => {
+                write!(f, "taint {}:{} is not tolerated", taint.key, taint.effect)
+            }
+            Self::NoProviderId => f.write_str("it has no spec.providerID"),
+            Self::OtherCloud => f.write_str("its spec.providerID is of another cloud"),
+            Self::NoPod => f.write_str("no ready pod on it matches"),
+        }
+    }
+}
+
+impl Match {
+    /// Judges one node for a pool in `cloud`. `pods` is how many ready pods there match.
+    ///
+    /// # Errors
+    /// What rules the node out.
+    pub fn judge(&self, cloud: &str, node: &Node, pods: usize) -> Result<(), Unfit> {
+        if !self.nodes.accepts(&node.labels) {
+            return Err(Unfit::Labels);
+        }
+        if node.deleting {
+            return Err(Unfit::Deleting);
+        }
+        if !node.ready {
+            return Err(Unfit::NotReady);
+        }
+        if let Some(taint) = node.taints.iter().find(|taint| !self.tolerates(taint)) {
+            return Err(Unfit::Taint(taint.clone()));
+        }
+        match &node.machine {
+            None if node.has_provider_id => return Err(Unfit::OtherCloud),
+            None => return Err(Unfit::NoProviderId),
+            Some(machine) if *machine.cloud != *cloud => return Err(Unfit::OtherCloud),
+            Some(_) => {}
+        }
+        if self.pods.is_some() && pods == 0 {
+            return Err(Unfit::NoPod);
+        }
+        Ok(())
+    }
+
+    fn tolerates(&self, taint: &Taint) -> bool {
+        self.tolerations.iter().any(|toleration| toleration.tolerates(taint))
+    }
+}

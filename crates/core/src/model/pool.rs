@@ -1,0 +1,106 @@
+//! Pools: which addresses, how many, on which nodes.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{AccountId, Family, MachineId, PoolKey, Text};
+use crate::Time;
+use crate::matching::Match;
+
+/// What a custom resource asks for, in words that no front owns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// The object.
+    pub key: PoolKey,
+    /// Its identity.
+    pub uid: Text,
+    /// The object's resource version, counted.
+    pub version: u64,
+    /// When it was created: the older of two claims wins.
+    pub created_at: Time,
+    /// What it asks for, or why that cannot be understood.
+    pub request: Result<Request, Finding>,
+    /// Addresses that were reserved for it, and reservations whose outcome is open.
+    pub ledger: Ledger,
+    /// The user's word on a reservation whose outcome is unknown.
+    pub resolution: Option<Resolution>,
+    /// What its status remembers of each address.
+    pub remembered: BTreeMap<IpAddr, Remembered>,
+    /// When the last assignment of this pool began, as its status remembers it.
+    pub last_assignment: Option<Time>,
+}
+
+/// A request that makes sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The account that its addresses are in.
+    pub account: AccountId,
+    /// Where new addresses are reserved.
+    pub region: Option<Text>,
+    /// The addresses that the user lists, without repetition, in order.
+    pub listed: Vec<IpAddr>,
+    /// How many addresses to use; `None` is all that are listed.
+    pub wanted: Option<usize>,
+    /// The nodes that may have one.
+    pub matching: Arc<Match>,
+    /// Least time between two assignments of this pool.
+    pub cool_off: Duration,
+}
+
+/// Why an object cannot be planned: its own text is wrong, and only its owner can help.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// Stable word for conditions and events.
+    pub reason: &'static str,
+    /// What is wrong and what to write instead.
+    pub message: Text,
+}
+
+/// The addresses that were reserved for a pool. Kept on the object itself and written by
+/// compare-and-swap *before* a reservation is sent, so that no crash loses an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Reserved for this pool, in order.
+    pub created: Vec<IpAddr>,
+    /// Reservations that were about to be sent, or were.
+    pub intents: Vec<Intent>,
+}
+
+/// A reservation that may have been sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intent {
+    /// Its name within the ledger.
+    pub id: Text,
+    /// IP version.
+    pub family: Family,
+    /// Where.
+    pub region: Text,
+    /// The machine that the address is reserved on: clouds without marks are asked for it
+    /// there, and it is recognised by that.
+    pub target: Option<MachineId>,
+    /// Addresses of the account that no object listed when this was written: whatever
+    /// comes of this intent, it is none of them.
+    pub strangers: Vec<IpAddr>,
+}
+
+/// The user's word on a reservation whose outcome is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// It made this address.
+    Adopt(IpAddr),
+    /// It made none.
+    Nothing,
+}
+
+/// What a status remembers of an address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// The pool has it: it is, or was last seen, on one of its nodes.
+    pub held: bool,
+    /// Its node stopped being eligible then.
+    pub ineligible_since: Option<Time>,
+    /// It was last assigned then.
+    pub assigned_at: Option<Time>,
+}

@@ -1,0 +1,126 @@
+//! Which nodes carry which marks: those that an address is confirmed to be on, and that may
+//! have it. Nothing is withdrawn on the strength of an unknown.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use super::Draft;
+use super::standing::{Place, PoolView, owner};
+use crate::action::Action;
+use crate::model::{Family, Node, NodeName, Text};
+use crate::world::{Knowledge, World};
+
+/// Plans the marks of every node that has, or is said to have, an address of the pool.
+/// Returns whether a mark is not yet as it should be.
+pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
+    let mut nodes: BTreeSet<(&NodeName, Family)> = BTreeSet::new();
+    for one in &view.addresses {
+        let family = Family::of(one.ip);
+        match one.place {
+            // The one who has the address marks it.
+            Place::Conflict(_) => continue,
+            Place::Home(node, _) => {
+                nodes.insert((node, family));
+            }
+            _ => {}
+        }
+        nodes.extend(world.marked(one.ip).map(|node| (node, family)));
+    }
+    let mut open = false;
+    for (name, family) in nodes {
+        let Some(node) = world.node(name) else {
+            continue;
+        };
+        let Some(mark) = correction(world, node, family) else {
+            continue;
+        };
+        open = true;
+        if world.mark_writable(name, family, draft.now) {
+            let (node, uid) = (name.clone(), node.uid.clone());
+            draft.act(Action::Mark { node, uid, family, mark });
+        }
+    }
+    open
+}
+
+/// The mark that a node should have, if that is not the one that it has.
+fn correction(world: &World, node: &Node, family: Family) -> Option<Option<Text>> {
+    let current = node.marks.get(family);
+    let said = current.map(|mark| addresses(mark)).unwrap_or_default();
+    let serves = served(world, node, family);
+    let wanted: Option<Text> = (!serves.is_empty())
+        .then(|| serves.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
+    if wanted.as_ref() == current {
+        return None;
+    }
+    let ours = |ip: &IpAddr| world.claimants(*ip).next().is_some();
+    let in_doubt = |ip: &IpAddr| ours(ip) && !serves.contains(ip) && is_in_doubt(world, node, *ip);
+    if said.iter().any(in_doubt) {
+        return None;
+    }
+    let nothing_to_say = wanted.is_none() && !said.iter().any(ours);
+    (!nothing_to_say).then_some(wanted)
+}
+
+fn addresses(mark: &str) -> Vec<IpAddr> {
+    mark.split(',').filter_map(|ip| ip.trim().parse().ok()).collect()
+}
+
+/// The addresses that are confirmed to be on a node that may have them.
+fn served(world: &World, node: &Node, family: Family) -> Vec<IpAddr> {
+    let Some(machine) = &node.machine else {
+        return Vec::new();
+    };
+    let mut served = Vec::new();
+    for (_, account) in world.accounts() {
+        if account.setup.as_ref().is_ok_and(|setup| setup.cloud == machine.cloud) {
+            let here = account.occupants(&machine.id, family);
+            served.extend(here.filter(|ip| is_served(world, node, *ip)));
+        }
+    }
+    served
+}
+
+fn is_served(world: &World, node: &Node, ip: IpAddr) -> bool {
+    let Some((entry, account)) = owned(world, ip) else {
+        return false;
+    };
+    let Some(address) = account.address(ip) else {
+        return false;
+    };
+    let confirmed = address.operation.is_none()
+        && matches!(&address.knowledge, Knowledge::Known { sighting, .. }
+            if sighting.holder.as_ref() == node.machine.as_ref().map(|machine| &machine.id));
+    let wanted = entry.pool.request.as_ref().ok().and_then(|request| request.wanted);
+    let used = wanted.is_none_or(|wanted| entry.addresses().iter().take(wanted).any(|i| *i == ip));
+    confirmed && used && is_eligible(world, node, ip)
+}
+
+/// The cloud has not said yet where an address is, and the node may still have it.
+fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
+    let Some((_, account)) = owned(world, ip) else {
+        return true;
+    };
+    let unknown = match account.address(ip) {
+        None => true,
+        Some(address) => match (&address.knowledge, &address.operation) {
+            (Knowledge::Unknown | Knowledge::Missing, _) => true,
+            (_, Some(operation)) => operation.to() == node.machine.as_ref().map(|m| &m.id),
+            (Knowledge::Gone | Knowledge::Known { .. }, None) => false,
+        },
+    };
+    unknown && is_eligible(world, node, ip)
+}
+
+fn is_eligible(world: &World, node: &Node, ip: IpAddr) -> bool {
+    owned(world, ip)
+        .and_then(|(entry, _)| entry.class)
+        .is_some_and(|class| world.candidates().is_eligible(class, &node.name))
+}
+
+/// The pool that an address belongs to, with its account.
+fn owned(world: &World, ip: IpAddr) -> Option<(&crate::world::PoolEntry, &crate::world::Account)> {
+    let entry = world.pool(owner(world, ip)?)?;
+    let request = entry.pool.request.as_ref().ok()?;
+    Some((entry, world.account(&request.account)?))
+}

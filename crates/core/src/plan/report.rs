@@ -1,0 +1,221 @@
+//! What there is to say of a pool.
+
+use super::Draft;
+use super::creation::Creation;
+use super::placement::Placement;
+use super::standing::{Place, PoolView, Standing};
+use crate::action::{Failure, FailureKind};
+use crate::model::{Family, Finding};
+use crate::verdict::{AddressVerdict, Note, Outlook, Reason, State, Verdict};
+use crate::world::{Account, Operation, World};
+
+/// Makes a pool's verdict.
+pub(super) fn verdict(
+    world: &World,
+    view: &PoolView<'_>,
+    placement: &Placement,
+    creation: &Creation,
+    draft: &mut Draft,
+) -> Verdict {
+    let say = |one: &Standing<'_>| address(world, view, one);
+    let addresses: Vec<_> = view.addresses.iter().map(say).collect();
+    let free = placement.free(view, Family::V4);
+    let verdict = Verdict {
+        reason: Reason::Reading,
+        wanted: view.wanted,
+        available: free
+            .map(|free| free.nodes.iter().take(100).map(|(name, _)| name.clone()).collect())
+            .unwrap_or_default(),
+        available_count: free.map_or(0, |free| free.nodes.len()),
+        eligible: view.class.map_or(0, |class| world.candidates().eligible_count(class)),
+        unusable: free.map(|free| free.unusable.clone()).unwrap_or_default(),
+        last_assignment: view.entry.last_assignment,
+        created: view.entry.pool.ledger.created.clone(),
+        addresses,
+    };
+    let reason = reason(world, view, placement, creation, &verdict, draft);
+    Verdict { reason, ..verdict }
+}
+
+/// Whether nothing more is to be done for a pool until something happens to it.
+pub(super) fn is_settled(view: &PoolView<'_>, verdict: &Verdict) -> bool {
+    match verdict.reason.outlook() {
+        Outlook::Well => view.entry.pool.ledger.intents.is_empty(),
+        Outlook::Working | Outlook::Waiting => false,
+        Outlook::Stuck => matches!(verdict.reason, Reason::Invalid(_) | Reason::NoAccount(_)),
+    }
+}
+
+fn address(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> AddressVerdict {
+    let mut verdict = AddressVerdict {
+        ip: one.ip,
+        state: State::Unknown,
+        node: None,
+        machine: None,
+        note: None,
+        memory: one.memory,
+    };
+    match &one.place {
+        Place::Conflict(owner) => {
+            verdict.state = State::Error;
+            verdict.note = Some(Note::Conflict((*owner).clone()));
+        }
+        Place::Disabled(machine) => {
+            verdict.state = State::Disabled;
+            verdict.machine = machine.cloned();
+        }
+        Place::Unknown => {}
+        Place::Missing => verdict.note = Some(Note::Missing),
+        Place::Gone => {
+            verdict.state = State::Error;
+            verdict.note = Some(Note::Gone);
+        }
+        Place::Busy(machine) => {
+            verdict.state = State::InProgress;
+            verdict.machine = machine.cloned();
+            verdict.note = Some(Note::Busy);
+        }
+        Place::Moving(operation) => {
+            verdict.state = State::InProgress;
+            verdict.machine = operation.to().cloned();
+            if let Operation::Uncertain { until, .. } = operation {
+                verdict.note = Some(Note::Uncertain(*until));
+            }
+        }
+        Place::Home(_, machine) => {
+            verdict.state = State::Active;
+            verdict.machine = Some((*machine).clone());
+        }
+        Place::Stranded(machine, note) => {
+            verdict.state = State::NoMatch;
+            verdict.machine = Some((*machine).clone());
+            verdict.note = Some(note.clone());
+        }
+        Place::Free => verdict.state = State::Unassigned,
+    }
+    if let Some((message, next)) = failed_attempt(view, one) {
+        verdict.state = State::Error;
+        verdict.note = Some(Note::Failed(message, next));
+    }
+    verdict.node =
+        verdict.machine.as_ref().and_then(|machine| view.node_on(world, machine)).cloned();
+    verdict
+}
+
+/// The failure that an address is waiting to try again after.
+fn failed_attempt(
+    view: &PoolView<'_>,
+    one: &Standing<'_>,
+) -> Option<(crate::model::Text, crate::Time)> {
+    let (Place::Free | Place::Stranded(..)) = one.place else {
+        return None;
+    };
+    let account = view.account?;
+    let machine = account.address(one.ip)?.intended.as_ref()?;
+    let setback = account.setbacks.get(machine)?;
+    Some((setback.failure.message.clone(), setback.not_before))
+}
+
+/// The one thing to know, the most hopeless first.
+fn reason(
+    world: &World,
+    view: &PoolView<'_>,
+    placement: &Placement,
+    creation: &Creation,
+    verdict: &Verdict,
+    draft: &mut Draft,
+) -> Reason {
+    if let Some(reason) = cannot_plan(view) {
+        return reason;
+    }
+    if let Some(reason) = needs_help(view, creation) {
+        return reason;
+    }
+    let Some(account) = view.account else {
+        return Reason::Reading;
+    };
+    let heard = account.listing.last.is_some_and(|last| last >= world.open_from());
+    if verdict.active() >= verdict.wanted && creation.open == 0 {
+        return Reason::AllAssigned;
+    }
+    if let Some(reason) = trouble(account, heard, draft) {
+        return reason;
+    }
+    if let Some(reason) = creation_failed(view, draft) {
+        return reason;
+    }
+    if let Some(one) = verdict.addresses.iter().find(|one| one.state == State::Error)
+        && let Some(Note::Failed(message, next)) = &one.note
+    {
+        return Reason::AssignFailed(one.ip, message.clone(), *next);
+    }
+    let assigning = |one: &AddressVerdict| one.state == State::InProgress;
+    let planned = draft.plan.actions.iter().any(|action| match action {
+        crate::action::Action::Assign { pool, .. } => pool == view.key,
+        _ => false,
+    });
+    if planned || verdict.addresses.iter().any(assigning) {
+        return Reason::Assigning;
+    }
+    if creation.open > 0 {
+        return Reason::Creating;
+    }
+    if let Some(until) = placement.cooling(view.key) {
+        return Reason::CoolingOff(until);
+    }
+    if verdict.addresses.iter().any(|one| one.state == State::Unknown) {
+        return Reason::Reading;
+    }
+    if verdict.eligible == 0 { Reason::NoMatchingNode } else { Reason::NoFreeNode }
+}
+
+/// The object, or its account, cannot be used at all.
+fn cannot_plan(view: &PoolView<'_>) -> Option<Reason> {
+    match (&view.entry.pool.request, view.account.map(|account| &account.setup)) {
+        (Err(finding), _) => Some(Reason::Invalid(finding.clone())),
+        (Ok(_), Some(Err(finding))) => Some(Reason::NoAccount(finding.clone())),
+        (Ok(request), None) => Some(Reason::NoAccount(Finding {
+            reason: "UnknownProvider",
+            message: format!("there is no provider \"{}\"", request.account).into(),
+        })),
+        (Ok(_), Some(Ok(_))) => None,
+    }
+}
+
+/// Something that only a person can put right.
+fn needs_help(view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
+    for one in &view.addresses {
+        match &one.place {
+            Place::Conflict(owner) => return Some(Reason::Conflict(one.ip, (*owner).clone())),
+            Place::Gone => return Some(Reason::AddressNotFound(one.ip)),
+            _ => {}
+        }
+    }
+    if !creation.unknown.is_empty() {
+        return Some(Reason::CreateOutcomeUnknown(creation.unknown.clone()));
+    }
+    creation.region_missing.then_some(Reason::RegionMissing)
+}
+
+/// What is wrong with the account just now.
+fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
+    let Failure { kind, message, .. } = account.trouble.as_ref()?;
+    match kind {
+        FailureKind::Refused => Some(Reason::CredentialsRefused(message.clone())),
+        FailureKind::Throttled { .. } => {
+            account.closed_until.filter(|until| *until > draft.now).map(Reason::Throttled)
+        }
+        _ if heard => None,
+        _ => Some(Reason::CloudUnavailable(message.clone())),
+    }
+}
+
+fn creation_failed(view: &PoolView<'_>, draft: &Draft) -> Option<Reason> {
+    let work = &view.entry.creation;
+    let failure = work.failure.as_ref().filter(|_| work.not_before > draft.now)?;
+    let (message, next) = (failure.message.clone(), work.not_before);
+    Some(match failure.kind {
+        FailureKind::Quota => Reason::QuotaExceeded(message, next),
+        _ => Reason::CreateFailed(message, next),
+    })
+}

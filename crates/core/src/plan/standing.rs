@@ -1,0 +1,193 @@
+//! How each address of a pool stands: where it is, whether it may stay, whether it may go.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use crate::Time;
+use crate::matching::Unfit;
+use crate::model::{Machine, MachineId, NodeName, PoolKey, Remembered, Request};
+use crate::verdict::Note;
+use crate::world::{Account, ClassId, Knowledge, Operation, PoolEntry, World};
+
+/// A pool, seen for planning.
+pub(super) struct PoolView<'w> {
+    pub key: &'w PoolKey,
+    pub entry: &'w PoolEntry,
+    /// What it asks for; none if that cannot be understood, or its account not be used.
+    pub request: Option<&'w Request>,
+    pub account: Option<&'w Account>,
+    pub class: Option<ClassId>,
+    /// How many addresses it wants.
+    pub wanted: usize,
+    pub addresses: Vec<Standing<'w>>,
+}
+
+/// One address of a pool.
+pub(super) struct Standing<'w> {
+    pub ip: IpAddr,
+    pub place: Place<'w>,
+    pub memory: Remembered,
+}
+
+/// Where an address is.
+pub(super) enum Place<'w> {
+    /// Another pool has it.
+    Conflict(&'w PoolKey),
+    /// More than the pool wants; the machine that it is on, as far as known.
+    Disabled(Option<&'w MachineId>),
+    /// Nothing is known of it.
+    Unknown,
+    /// A listing did not show it.
+    Missing,
+    /// It does not exist.
+    Gone,
+    /// The cloud is working on it for somebody else.
+    Busy(Option<&'w MachineId>),
+    /// A call of ours about it is not over.
+    Moving(&'w Operation),
+    /// On an eligible node.
+    Home(&'w NodeName, &'w MachineId),
+    /// On a machine that may not have it.
+    Stranded(&'w MachineId, Note),
+    /// On no machine.
+    Free,
+}
+
+/// Looks at every pool in scope. Older pools come first: they choose first.
+pub(super) fn survey<'w>(
+    world: &'w World,
+    scope: &BTreeSet<PoolKey>,
+    now: Time,
+) -> Vec<PoolView<'w>> {
+    let entries = world.pools().filter(|(key, _)| scope.contains(key));
+    let mut views: Vec<_> = entries.map(|(key, entry)| view(world, key, entry, now)).collect();
+    views.sort_by_key(|view| seniority(view.entry));
+    views
+}
+
+fn seniority(entry: &PoolEntry) -> (Time, &PoolKey) {
+    (entry.pool.created_at, &entry.pool.key)
+}
+
+fn view<'w>(world: &'w World, key: &'w PoolKey, entry: &'w PoolEntry, now: Time) -> PoolView<'w> {
+    let request = entry.pool.request.as_ref().ok();
+    let account = request.and_then(|request| world.account(&request.account));
+    let request = request.filter(|_| account.is_some_and(|account| account.setup.is_ok()));
+    let addresses = entry.addresses();
+    let wanted = request.and_then(|request| request.wanted).unwrap_or(addresses.len());
+    let mut view =
+        PoolView { key, entry, request, account, class: entry.class, wanted, addresses: vec![] };
+    if request.is_some() {
+        let stand = |(index, ip)| view.stand(world, ip, index < wanted, now);
+        view.addresses = addresses.into_iter().enumerate().map(stand).collect();
+    }
+    view
+}
+
+impl<'w> PoolView<'w> {
+    /// Addresses that the pool uses and that may be put on another node now.
+    pub fn movable(&self) -> impl Iterator<Item = &Standing<'w>> {
+        let movable = |one: &&Standing<'w>| matches!(one.place, Place::Free | Place::Stranded(..));
+        self.addresses.iter().filter(movable)
+    }
+
+    /// Whether a call of ours for this pool is on its way.
+    pub fn is_sending(&self) -> bool {
+        let sent = |one: &Standing<'_>| matches!(one.place, Place::Moving(Operation::Sent { .. }));
+        self.addresses.iter().any(sent)
+    }
+
+    fn stand(&self, world: &'w World, ip: IpAddr, used: bool, now: Time) -> Standing<'w> {
+        let place = self.place(world, ip, used);
+        let mut memory = self.entry.memory(ip);
+        match &place {
+            Place::Conflict(_) | Place::Gone => memory = Remembered::default(),
+            Place::Home(..) | Place::Moving(_) => {
+                memory.held = true;
+                memory.ineligible_since = None;
+            }
+            Place::Stranded(..) => {
+                memory.held = true;
+                // A time ahead of us is a clock's mistake: it counts as now.
+                let since = memory.ineligible_since.filter(|since| *since <= now);
+                memory.ineligible_since = Some(since.unwrap_or(now));
+            }
+            Place::Free => memory.ineligible_since = None,
+            Place::Disabled(_) | Place::Unknown | Place::Missing | Place::Busy(_) => {}
+        }
+        Standing { ip, place, memory }
+    }
+
+    fn place(&self, world: &'w World, ip: IpAddr, used: bool) -> Place<'w> {
+        let owner = owner(world, ip);
+        if let Some(owner) = owner.filter(|owner| *owner != self.key) {
+            return Place::Conflict(owner);
+        }
+        let Some(address) = self.account.and_then(|account| account.address(ip)) else {
+            return Place::Unknown;
+        };
+        if let Some(operation) = &address.operation {
+            return Place::Moving(operation);
+        }
+        let sighting = match &address.knowledge {
+            Knowledge::Unknown => return Place::Unknown,
+            Knowledge::Missing => return Place::Missing,
+            Knowledge::Gone => return Place::Gone,
+            Knowledge::Known { sighting, .. } => sighting,
+        };
+        if sighting.busy {
+            return Place::Busy(sighting.holder.as_ref());
+        }
+        if !used {
+            return Place::Disabled(sighting.holder.as_ref());
+        }
+        match &sighting.holder {
+            Some(machine) => self.on_machine(world, machine),
+            None => Place::Free,
+        }
+    }
+
+    fn on_machine(&self, world: &'w World, machine: &'w MachineId) -> Place<'w> {
+        let Some(name) = self.node_on(world, machine) else {
+            return Place::Stranded(machine, Note::NoNode);
+        };
+        match self.judge(world, name) {
+            Ok(()) => Place::Home(name, machine),
+            Err(unfit) => Place::Stranded(machine, Note::Unfit(unfit)),
+        }
+    }
+
+    /// The node that runs on a machine of this pool's cloud.
+    pub fn node_on(&self, world: &'w World, machine: &MachineId) -> Option<&'w NodeName> {
+        let setup = self.account?.setup.as_ref().ok()?;
+        world.node_on(&Machine { cloud: setup.cloud.clone(), id: machine.clone() })
+    }
+
+    /// Judges a node for this pool.
+    pub fn judge(&self, world: &World, name: &NodeName) -> Result<(), Unfit> {
+        let Some(class) = self.class else {
+            return Err(Unfit::Labels);
+        };
+        if world.candidates().is_eligible(class, name) {
+            return Ok(());
+        }
+        let node = world.node(name).ok_or(Unfit::Deleting)?;
+        world.candidates().judge(class, node)
+    }
+}
+
+/// The pool that an address belongs to: the one that has it, else the older, else the one
+/// with the smaller UID.
+pub(super) fn owner(world: &World, ip: IpAddr) -> Option<&PoolKey> {
+    let mut claimants = world.claimants(ip);
+    let (first, second) = (claimants.next()?, claimants.next());
+    if second.is_none() {
+        return Some(first);
+    }
+    let rank = |key: &PoolKey| {
+        let entry = world.pool(key)?;
+        let held = entry.memory(ip).held;
+        Some((!held, entry.pool.created_at, entry.pool.uid.clone()))
+    };
+    world.claimants(ip).min_by_key(|key| rank(key))
+}

@@ -1,0 +1,316 @@
+//! What a plan has to say of each object: reasons with parameters, and the one renderer
+//! that makes words of them for conditions, events, commands and pages.
+//!
+//! Times in here are absolute, so that a verdict that stands is equal to itself a second
+//! later and nothing is written again.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::Time;
+use crate::matching::Unfit;
+use crate::model::{Finding, MachineId, NodeName, PoolKey, Remembered, Text};
+
+/// How a pool is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The one thing to know.
+    pub reason: Reason,
+    /// Each address of the pool, in its order.
+    pub addresses: Vec<AddressVerdict>,
+    /// How many addresses are wanted.
+    pub wanted: usize,
+    /// Eligible nodes that could take an address now: the first hundred, by name.
+    pub available: Vec<NodeName>,
+    /// How many such nodes there are in all, as far as counted.
+    pub available_count: usize,
+    /// How many nodes are eligible at all.
+    pub eligible: usize,
+    /// Eligible nodes that cannot take an address, and why.
+    pub unusable: Vec<(NodeName, Obstacle)>,
+    /// When the pool's last assignment began.
+    pub last_assignment: Option<Time>,
+    /// Addresses that were reserved for it.
+    pub created: Vec<IpAddr>,
+}
+
+impl Verdict {
+    /// How many addresses are where they should be.
+    pub fn active(&self) -> usize {
+        self.addresses.iter().filter(|one| one.state == State::Active).count()
+    }
+}
+
+/// How one address is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddressVerdict {
+    /// The address.
+    pub ip: IpAddr,
+    /// Its state.
+    pub state: State,
+    /// The node that it is on, or on its way to.
+    pub node: Option<NodeName>,
+    /// That node's machine, or the machine that it is on if that is no node.
+    pub machine: Option<MachineId>,
+    /// What keeps it from being active.
+    pub note: Option<Note>,
+    /// What to remember of it.
+    pub memory: Remembered,
+}
+
+/// The state of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// On an eligible node, confirmed by the cloud.
+    Active,
+    /// On its way.
+    InProgress,
+    /// Something is wrong with it.
+    Error,
+    /// On a machine that is not, or no longer, eligible.
+    NoMatch,
+    /// On no machine.
+    Unassigned,
+    /// More than the pool wants.
+    Disabled,
+    /// The cloud has not been heard yet: what was said before stands.
+    Unknown,
+}
+
+/// What keeps an address from being active.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Another pool has it.
+    Conflict(PoolKey),
+    /// The cloud has no such address.
+    Gone,
+    /// The cloud is working on it for somebody else.
+    Busy,
+    /// A listing did not show it; it is being read.
+    Missing,
+    /// A call had no answer; it is left alone until then, and read.
+    Uncertain(Time),
+    /// Its node is not eligible.
+    Unfit(Unfit),
+    /// Its machine is no node of this cluster.
+    NoNode,
+    /// The last attempt failed; the next one starts then.
+    Failed(Text, Time),
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict(owner) => write!(f, "{owner} has this address"),
+            Self::Gone => f.write_str("the cloud account has no such address"),
+            Self::Busy => f.write_str("the cloud is working on it"),
+            Self::Missing => f.write_str("the last listing did not show it; reading it"),
+            Self::Uncertain(until) => {
+                write!(f, "a call had no answer; left alone until {until}, then read again")
+            }
+            Self::Unfit(unfit) => write!(f, "its node does not match: {unfit}"),
+            Self::NoNode => f.write_str("it is on a machine that is no node of this cluster"),
+            Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
+        }
+    }
+}
+
+/// Why an eligible node cannot take an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It holds an address that no object lists.
+    HoldsOther(IpAddr),
+    /// It holds an address of another pool.
+    HoldsOf(IpAddr, PoolKey),
+    /// The last attempt on it failed.
+    Failed(Text, Time),
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HoldsOther(ip) => write!(
+                f,
+                "HoldsOtherAddress: it holds {ip}, which no object lists; add it to spec.ips or \
+                 unassign it at the cloud"
+            ),
+            Self::HoldsOf(ip, pool) => write!(f, "it holds {ip} of {pool}"),
+            Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
+        }
+    }
+}
+
+/// The one thing to know about a pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Every wanted address is on an eligible node.
+    AllAssigned,
+    /// Some are on their way.
+    Assigning,
+    /// New addresses are being reserved.
+    Creating,
+    /// The account has not been read yet.
+    Reading,
+    /// The object cannot be understood.
+    Invalid(Finding),
+    /// The account cannot be used.
+    NoAccount(Finding),
+    /// Another pool has one of the addresses.
+    Conflict(IpAddr, PoolKey),
+    /// An address does not exist.
+    AddressNotFound(IpAddr),
+    /// New addresses are wanted, and it is not said where.
+    RegionMissing,
+    /// A reservation may have made one of these addresses.
+    CreateOutcomeUnknown(Vec<IpAddr>),
+    /// A reservation failed; the next attempt starts then.
+    CreateFailed(Text, Time),
+    /// The account has no room for another address.
+    QuotaExceeded(Text, Time),
+    /// The credentials are refused.
+    CredentialsRefused(Text),
+    /// The cloud asks us to wait until then.
+    Throttled(Time),
+    /// The cloud does not answer, or says that it cannot.
+    CloudUnavailable(Text),
+    /// An assignment failed; the next attempt starts then.
+    AssignFailed(IpAddr, Text, Time),
+    /// The next assignment of this pool starts then.
+    CoolingOff(Time),
+    /// No node is eligible.
+    NoMatchingNode,
+    /// Nodes are eligible, and none of them is free.
+    NoFreeNode,
+}
+
+/// What a reason means for the one who waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outlook {
+    /// All is well.
+    Well,
+    /// Being worked on: it will change without anybody's help.
+    Working,
+    /// Nothing to do until the cluster changes.
+    Waiting,
+    /// Somebody has to act.
+    Stuck,
+}
+
+impl Reason {
+    /// Stable word for conditions, events and documents.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::AllAssigned => "AllAssigned",
+            Self::Assigning => "Assigning",
+            Self::Creating => "Creating",
+            Self::Reading => "ReadingCloud",
+            Self::Invalid(finding) | Self::NoAccount(finding) => finding.reason,
+            Self::Conflict(..) => "Conflict",
+            Self::AddressNotFound(_) => "AddressNotFound",
+            Self::RegionMissing => "RegionMissing",
+            Self::CreateOutcomeUnknown(_) => "CreateOutcomeUnknown",
+            Self::CreateFailed(..) => "CreateFailed",
+            Self::QuotaExceeded(..) => "QuotaExceeded",
+            Self::CredentialsRefused(_) => "CredentialsRefused",
+            Self::Throttled(_) => "CloudThrottled",
+            Self::CloudUnavailable(_) => "CloudUnavailable",
+            Self::AssignFailed(..) => "AssignFailed",
+            Self::CoolingOff(_) => "CoolingOff",
+            Self::NoMatchingNode => "NoMatchingNode",
+            Self::NoFreeNode => "NoFreeNode",
+        }
+    }
+
+    /// What it means for the one who waits.
+    pub fn outlook(&self) -> Outlook {
+        match self {
+            Self::AllAssigned => Outlook::Well,
+            Self::Assigning
+            | Self::Creating
+            | Self::Reading
+            | Self::CreateFailed(..)
+            | Self::Throttled(_)
+            | Self::CloudUnavailable(_)
+            | Self::AssignFailed(..)
+            | Self::CoolingOff(_) => Outlook::Working,
+            Self::NoMatchingNode | Self::NoFreeNode => Outlook::Waiting,
+            Self::Invalid(_)
+            | Self::NoAccount(_)
+            | Self::Conflict(..)
+            | Self::AddressNotFound(_)
+            | Self::RegionMissing
+            | Self::CreateOutcomeUnknown(_)
+            | Self::QuotaExceeded(..)
+            | Self::CredentialsRefused(_) => Outlook::Stuck,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    /// The message of the pool: how many addresses are in place, and what the reason says.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (active, wanted) = (self.active(), self.wanted);
+        match &self.reason {
+            Reason::Invalid(finding) | Reason::NoAccount(finding) => {
+                return f.write_str(&finding.message);
+            }
+            Reason::AllAssigned => {
+                let addresses = if wanted == 1 { "address" } else { "addresses" };
+                let nodes = if self.eligible == 1 { "node" } else { "nodes" };
+                return write!(
+                    f,
+                    "{wanted} {addresses} on {active} of {} eligible {nodes}",
+                    self.eligible
+                );
+            }
+            _ => write!(f, "{active} of {wanted} in place; ")?,
+        }
+        self.reason.explain(f)
+    }
+}
+
+impl Reason {
+    fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AllAssigned => f.write_str("nothing to do"),
+            Self::Assigning => f.write_str("assigning"),
+            Self::Creating => f.write_str("reserving new addresses"),
+            Self::Reading => f.write_str("the cloud account has not been read yet"),
+            Self::Invalid(finding) | Self::NoAccount(finding) => f.write_str(&finding.message),
+            Self::Conflict(ip, owner) => write!(f, "{ip} belongs to {owner}, which had it first"),
+            Self::AddressNotFound(ip) => write!(f, "the cloud account has no address {ip}"),
+            Self::RegionMissing => f.write_str(
+                "desiredIPs asks for more addresses than ips lists, and spec.region does not say \
+                 where to reserve them",
+            ),
+            Self::CreateOutcomeUnknown(candidates) => {
+                let names: Vec<_> = candidates.iter().map(ToString::to_string).collect();
+                write!(
+                    f,
+                    "a reservation had no answer, and the account has new addresses that nobody \
+                     lists: {}. Annotate the object with pontoon.dev/resolve-create=<address> if \
+                     one of them came of it, or =none",
+                    names.join(", ")
+                )
+            }
+            Self::CreateFailed(message, next) => {
+                write!(f, "reserving an address failed: {message}; next attempt at {next}")
+            }
+            Self::QuotaExceeded(message, next) => write!(
+                f,
+                "the account has no room for another address: {message}; next attempt at {next}"
+            ),
+            Self::CredentialsRefused(message) => {
+                write!(f, "the cloud refuses the credentials: {message}")
+            }
+            Self::Throttled(until) => write!(f, "the cloud's rate limit is used up until {until}"),
+            Self::CloudUnavailable(message) => write!(f, "the cloud does not answer: {message}"),
+            Self::AssignFailed(ip, message, next) => {
+                write!(f, "assigning {ip} failed: {message}; next attempt at {next}")
+            }
+            Self::CoolingOff(until) => write!(f, "cooling off, next assignment at {until}"),
+            Self::NoMatchingNode => f.write_str("no node matches"),
+            Self::NoFreeNode => f.write_str("every node that matches holds an address already"),
+        }
+    }
+}

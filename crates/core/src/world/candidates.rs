@@ -1,0 +1,277 @@
+//! Candidate sets, kept as events come in.
+//!
+//! Pools with equal conditions share one *class*, so that a node or pod event costs as much
+//! as there are different conditions, not as many as there are pools. Pods with equal
+//! namespace and labels share one *kind*: a selector is asked once per kind and class.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::matching::{Match, Unfit};
+use crate::model::{Labels, Node, NodeName, Pod, PodId, PoolKey, Text};
+
+/// One set of conditions in one cloud.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClassId(u32);
+
+#[derive(Debug)]
+struct Class {
+    cloud: Text,
+    matching: Arc<Match>,
+    pools: BTreeSet<PoolKey>,
+    eligible: BTreeSet<NodeName>,
+    /// Ready pods that match, by node; only for classes that ask for pods.
+    pods: BTreeMap<NodeName, usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct KindId(u32);
+
+#[derive(Debug)]
+struct Kind {
+    namespace: Text,
+    labels: Labels,
+    classes: Vec<ClassId>,
+    pods: usize,
+}
+
+/// Every class with its eligible nodes, and the pods that make them so.
+#[derive(Debug, Default)]
+pub struct Candidates {
+    classes: BTreeMap<ClassId, Class>,
+    class_ids: BTreeMap<(Text, Arc<Match>), ClassId>,
+    kinds: BTreeMap<KindId, Kind>,
+    kind_ids: BTreeMap<(Text, Labels), KindId>,
+    pods: BTreeMap<PodId, (NodeName, KindId)>,
+    issued: u32,
+}
+
+impl Candidates {
+    /// The eligible nodes of a class, by name.
+    pub fn eligible(&self, class: ClassId) -> impl Iterator<Item = &NodeName> {
+        self.classes.get(&class).into_iter().flat_map(|class| &class.eligible)
+    }
+
+    /// How many nodes of a class are eligible.
+    pub fn eligible_count(&self, class: ClassId) -> usize {
+        self.classes.get(&class).map_or(0, |class| class.eligible.len())
+    }
+
+    /// Whether a node is eligible in a class.
+    pub fn is_eligible(&self, class: ClassId, node: &NodeName) -> bool {
+        self.classes.get(&class).is_some_and(|class| class.eligible.contains(node))
+    }
+
+    /// Judges a node for a class, with the reason if it is ruled out.
+    ///
+    /// # Errors
+    /// What rules the node out.
+    pub fn judge(&self, class: ClassId, node: &Node) -> Result<(), Unfit> {
+        self.classes.get(&class).map_or(Err(Unfit::Labels), |class| class.judge(node))
+    }
+
+    /// Pools of a class.
+    pub(super) fn pools(&self, class: ClassId) -> impl Iterator<Item = &PoolKey> {
+        self.classes.get(&class).into_iter().flat_map(|class| &class.pools)
+    }
+
+    /// Puts a pool into the class of its conditions, which is made if there is none yet.
+    pub(super) fn join(
+        &mut self,
+        cloud: &Text,
+        matching: &Arc<Match>,
+        pool: &PoolKey,
+        nodes: &BTreeMap<NodeName, Node>,
+    ) -> ClassId {
+        let key = (cloud.clone(), matching.clone());
+        let id = match self.class_ids.get(&key) {
+            Some(id) => *id,
+            None => self.add_class(key, nodes),
+        };
+        if let Some(class) = self.classes.get_mut(&id) {
+            class.pools.insert(pool.clone());
+        }
+        id
+    }
+
+    /// Takes a pool out of its class; an empty class is forgotten.
+    pub(super) fn leave(&mut self, id: ClassId, pool: &PoolKey) {
+        let Some(class) = self.classes.get_mut(&id) else {
+            return;
+        };
+        class.pools.remove(pool);
+        if class.pools.is_empty() {
+            self.class_ids.remove(&(class.cloud.clone(), class.matching.clone()));
+            self.classes.remove(&id);
+            for kind in self.kinds.values_mut() {
+                kind.classes.retain(|one| *one != id);
+            }
+        }
+    }
+
+    /// A node appeared or changed. Returns the classes whose eligible set changed.
+    pub(super) fn node_set(&mut self, node: &Node) -> Vec<ClassId> {
+        let changed = |(id, class): (&ClassId, &mut Class)| class.rejudge(node).then_some(*id);
+        self.classes.iter_mut().filter_map(changed).collect()
+    }
+
+    /// A node is gone. Returns the classes whose eligible set changed.
+    pub(super) fn node_removed(&mut self, node: &NodeName) -> Vec<ClassId> {
+        let changed =
+            |(id, class): (&ClassId, &mut Class)| class.eligible.remove(node).then_some(*id);
+        self.classes.iter_mut().filter_map(changed).collect()
+    }
+
+    /// A ready pod appeared or changed. Returns the classes whose eligible set changed.
+    pub(super) fn pod_set(
+        &mut self,
+        pod: &Pod,
+        nodes: &BTreeMap<NodeName, Node>,
+    ) -> BTreeSet<ClassId> {
+        let kind = self.kind_of(pod);
+        if self.pods.get(&pod.id) == Some(&(pod.node.clone(), kind)) {
+            return BTreeSet::new();
+        }
+        // Count the new place before the old one is forgotten: a pod that only changed its
+        // labels must not make its node ineligible in between.
+        let mut changed = self.count(kind, &pod.node, nodes, |pods| *pods += 1);
+        if let Some(kind) = self.kinds.get_mut(&kind) {
+            kind.pods += 1;
+        }
+        let before = self.pods.insert(pod.id.clone(), (pod.node.clone(), kind));
+        if let Some((node, kind)) = before {
+            changed.extend(self.uncount(kind, &node, nodes));
+        }
+        changed
+    }
+
+    /// A pod is gone, or no longer ready. Returns the classes whose eligible set changed.
+    pub(super) fn pod_removed(
+        &mut self,
+        pod: &PodId,
+        nodes: &BTreeMap<NodeName, Node>,
+    ) -> BTreeSet<ClassId> {
+        match self.pods.remove(pod) {
+            Some((node, kind)) => self.uncount(kind, &node, nodes),
+            None => BTreeSet::new(),
+        }
+    }
+
+    /// The pods that are counted.
+    pub(super) fn pod_ids(&self) -> impl Iterator<Item = &PodId> {
+        self.pods.keys()
+    }
+
+    fn add_class(
+        &mut self,
+        (cloud, matching): (Text, Arc<Match>),
+        nodes: &BTreeMap<NodeName, Node>,
+    ) -> ClassId {
+        self.issued += 1;
+        let id = ClassId(self.issued);
+        let mut class = Class {
+            cloud: cloud.clone(),
+            matching: matching.clone(),
+            pools: BTreeSet::new(),
+            eligible: BTreeSet::new(),
+            pods: BTreeMap::new(),
+        };
+        if let Some(wanted) = &matching.pods {
+            for kind in self.kinds.values_mut() {
+                if wanted.accepts(&kind.namespace, &kind.labels) {
+                    kind.classes.push(id);
+                }
+            }
+            for (node, kind) in self.pods.values() {
+                if self.kinds.get(kind).is_some_and(|kind| kind.classes.contains(&id)) {
+                    *class.pods.entry(node.clone()).or_default() += 1;
+                }
+            }
+        }
+        for node in nodes.values() {
+            class.rejudge(node);
+        }
+        self.class_ids.insert((cloud, matching), id);
+        self.classes.insert(id, class);
+        id
+    }
+
+    fn kind_of(&mut self, pod: &Pod) -> KindId {
+        let key = (pod.namespace.clone(), pod.labels.clone());
+        if let Some(id) = self.kind_ids.get(&key) {
+            return *id;
+        }
+        self.issued += 1;
+        let id = KindId(self.issued);
+        let accepts = |class: &Class| {
+            let pods = class.matching.pods.as_ref();
+            pods.is_some_and(|wanted| wanted.accepts(&pod.namespace, &pod.labels))
+        };
+        let matching = self.classes.iter().filter(|(_, class)| accepts(class));
+        let classes = matching.map(|(id, _)| *id).collect();
+        let (namespace, labels) = key.clone();
+        self.kinds.insert(id, Kind { namespace, labels, classes, pods: 0 });
+        self.kind_ids.insert(key, id);
+        id
+    }
+
+    fn uncount(
+        &mut self,
+        kind: KindId,
+        node: &NodeName,
+        nodes: &BTreeMap<NodeName, Node>,
+    ) -> BTreeSet<ClassId> {
+        let changed = self.count(kind, node, nodes, |pods| *pods = pods.saturating_sub(1));
+        if let Some(entry) = self.kinds.get_mut(&kind) {
+            entry.pods = entry.pods.saturating_sub(1);
+            if entry.pods == 0 {
+                self.kind_ids.remove(&(entry.namespace.clone(), entry.labels.clone()));
+                self.kinds.remove(&kind);
+            }
+        }
+        changed
+    }
+
+    fn count(
+        &mut self,
+        kind: KindId,
+        node: &NodeName,
+        nodes: &BTreeMap<NodeName, Node>,
+        change: impl Fn(&mut usize),
+    ) -> BTreeSet<ClassId> {
+        let mut changed = BTreeSet::new();
+        let classes = self.kinds.get(&kind).map(|kind| kind.classes.clone()).unwrap_or_default();
+        for id in classes {
+            let Some(class) = self.classes.get_mut(&id) else {
+                continue;
+            };
+            let pods = class.pods.entry(node.clone()).or_default();
+            let had_any = *pods > 0;
+            change(pods);
+            let has_any = *pods > 0;
+            if !has_any {
+                class.pods.remove(node);
+            }
+            if had_any != has_any && nodes.get(node).is_some_and(|node| class.rejudge(node)) {
+                changed.insert(id);
+            }
+        }
+        changed
+    }
+}
+
+impl Class {
+    fn judge(&self, node: &Node) -> Result<(), Unfit> {
+        let pods = self.pods.get(&node.name).copied().unwrap_or(0);
+        self.matching.judge(&self.cloud, node, pods)
+    }
+
+    /// Judges a node again; true if that changed the eligible set.
+    fn rejudge(&mut self, node: &Node) -> bool {
+        if self.judge(node).is_ok() {
+            self.eligible.insert(node.name.clone())
+        } else {
+            self.eligible.remove(&node.name)
+        }
+    }
+}
