@@ -1,0 +1,219 @@
+//! The way for other processes to do over HTTP what tests do with the handle: JSON below `/_fake/`, TCP only. Such
+//! requests are not recorded, delayed or faulted.
+//!
+//! | request | does |
+//! |---|---|
+//! | `GET state` | machines, addresses with their holders, zones, counts |
+//! | `POST droplets` `{id, name, region, tags?}`, `DELETE droplets/{id}` | adds, destroys a machine |
+//! | `POST addresses` `{ip, region}` or `{ip, droplet}`, with `project?`; `DELETE addresses/{ip}` | reserves, deletes |
+//! | `POST moves` `{ip, droplet}` (null frees) | moves by hand |
+//! | `POST domains` `{name}`, `POST records` `{domain, type, name, data, ttl?}` | adds a zone, a record |
+//! | `GET knobs`, `PATCH knobs` `{latency_before_ms, ...}` | settings |
+//! | `POST faults` `{on?, fault, times?, skip?, percent?}`, `DELETE faults` | adds a rule, clears all |
+//! | `POST throttle` `{ms}` | 429 for a while |
+//! | `GET log` `?mutations=true`, `DELETE log` | the record |
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::call::{Call, Reply};
+use crate::cloud::Shared;
+use crate::faults::Rule;
+use crate::handle::FakeCloud;
+use crate::store::{MachineId, State};
+
+/// What paths begin with.
+pub(crate) const PREFIX: &str = "/_fake/";
+
+type Outcome = Result<Value, (StatusCode, String)>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Droplet {
+    id: MachineId,
+    name: String,
+    region: String,
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewAddress {
+    ip: IpAddr,
+    region: Option<String>,
+    droplet: Option<MachineId>,
+    project: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Move {
+    ip: IpAddr,
+    droplet: Option<MachineId>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Domain {
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewRecord {
+    domain: String,
+    #[serde(rename = "type")]
+    kind: String,
+    name: String,
+    data: String,
+    #[serde(default = "usual_ttl")]
+    ttl: u32,
+}
+
+fn usual_ttl() -> u32 {
+    1800
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Throttle {
+    #[serde(rename = "ms", with = "crate::millis")]
+    time: Duration,
+}
+
+/// Answers a request.
+pub(crate) fn answer(cloud: &Arc<Shared>, call: &Call) -> Response<Bytes> {
+    let cloud = FakeCloud { shared: Arc::clone(cloud) };
+    let reply = match route(&cloud, call) {
+        Ok(body) => Reply::json(StatusCode::OK, &body),
+        Err((status, error)) => Reply::json(status, &json!({"error": error})),
+    };
+    reply.into_response()
+}
+
+fn route(cloud: &FakeCloud, call: &Call) -> Outcome {
+    let path: Vec<&str> = call.segments.iter().skip(1).map(String::as_str).collect();
+    match (call.method.as_str(), path.as_slice()) {
+        ("GET", ["state"]) => return Ok(cloud.look(|state| show(cloud, state))),
+        ("GET", ["knobs"]) => return to_value(&cloud.knobs()),
+        ("PATCH", ["knobs"]) => return turn(cloud, &body(call)?),
+        ("GET", ["log"]) => return log(cloud, call.parameter("mutations") == Some("true")),
+        ("DELETE", ["log"]) => cloud.forget_log(),
+        ("POST", ["faults"]) => {
+            let rule: Rule = body(call)?;
+            return Ok(json!({"id": cloud.inject(rule).0}));
+        }
+        ("DELETE", ["faults"]) => cloud.clear_faults(),
+        ("POST", ["throttle"]) => cloud.throttle_for(body::<Throttle>(call)?.time),
+        (method, path) => return seed(cloud, call, method, path),
+    }
+    Ok(json!({}))
+}
+
+fn seed(cloud: &FakeCloud, call: &Call, method: &str, path: &[&str]) -> Outcome {
+    let found = match (method, path) {
+        ("POST", ["droplets"]) => {
+            let droplet: Droplet = body(call)?;
+            let tags: Vec<&str> = droplet.tags.iter().map(String::as_str).collect();
+            cloud.droplet(droplet.id, &droplet.name, &droplet.region).tags(droplet.id, &tags);
+            true
+        }
+        ("DELETE", ["droplets", id]) => id.parse().is_ok_and(|id| cloud.destroy_droplet(id)),
+        ("POST", ["addresses"]) => reserve(cloud, body(call)?)?,
+        ("DELETE", ["addresses", ip]) => ip.parse().is_ok_and(|ip: IpAddr| cloud.human_deletes(ip)),
+        ("POST", ["moves"]) => {
+            let Move { ip, droplet } = body(call)?;
+            cloud.human_moves(ip, droplet);
+            cloud.holder(ip) == droplet
+        }
+        ("POST", ["domains"]) => {
+            cloud.domain(&body::<Domain>(call)?.name);
+            true
+        }
+        ("POST", ["records"]) => {
+            let r: NewRecord = body(call)?;
+            let id = cloud.record(&r.domain, &r.kind, &r.name, &r.data, r.ttl);
+            return Ok(json!({"id": id}));
+        }
+        _ => false,
+    };
+    if found {
+        Ok(json!({}))
+    } else {
+        let what = format!("{method} {}: no such thing", call.path);
+        Err((StatusCode::NOT_FOUND, what))
+    }
+}
+
+fn reserve(cloud: &FakeCloud, address: NewAddress) -> Result<bool, (StatusCode, String)> {
+    let NewAddress { ip, region, droplet, project } = address;
+    match (region, droplet, project) {
+        (Some(region), None, Some(project)) => cloud.reserve_in_project(ip, &region, &project),
+        (Some(region), None, None) => cloud.reserve(ip, &region),
+        (None, Some(droplet), None) => cloud.reserve_on(ip, droplet),
+        _ => return Err(bad("either region (and project) or droplet")),
+    };
+    Ok(true)
+}
+
+/// Lays the given settings over the present ones.
+fn turn(cloud: &FakeCloud, change: &Value) -> Outcome {
+    let mut knobs = to_value(&cloud.knobs())?;
+    for (name, value) in change.as_object().into_iter().flatten() {
+        knobs[name] = value.clone();
+    }
+    let knobs: crate::knobs::Knobs = serde_json::from_value(knobs).map_err(bad)?;
+    cloud.set(|k| *k = knobs);
+    to_value(&cloud.knobs())
+}
+
+fn log(cloud: &FakeCloud, only_mutations: bool) -> Outcome {
+    to_value(&if only_mutations { cloud.mutations() } else { cloud.log() })
+}
+
+fn show(cloud: &FakeCloud, state: &State) -> Value {
+    let droplets: Vec<Value> = state
+        .machines()
+        .map(|m| json!({"id": m.id, "name": m.name, "region": m.region, "tags": m.tags}))
+        .collect();
+    let addresses: Vec<Value> = state
+        .addresses()
+        .map(|a| json!({"ip": a.ip, "region": a.region, "project": a.project, "droplet": a.holder}))
+        .collect();
+    let records = |zone: &crate::zone::Zone| -> Vec<Value> {
+        let shown = zone.records.values().map(
+            |r| json!({"id": r.id, "type": r.kind, "name": r.name, "data": r.data, "ttl": r.ttl}),
+        );
+        shown.collect()
+    };
+    let domains: Vec<Value> =
+        state.zones().map(|zone| json!({"name": zone.name, "records": records(zone)})).collect();
+    json!({
+        "droplets": droplets,
+        "addresses": addresses,
+        "domains": domains,
+        "open_actions": state.open_operations().map(|o| o.id).collect::<Vec<_>>(),
+        "now": cloud.wall().to_string(),
+    })
+}
+
+fn body<T: DeserializeOwned>(call: &Call) -> Result<T, (StatusCode, String)> {
+    serde_json::from_slice(&call.body).map_err(bad)
+}
+
+fn to_value<T: serde::Serialize>(value: &T) -> Outcome {
+    serde_json::to_value(value)
+        .map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
+}
+
+fn bad(error: impl std::fmt::Display) -> (StatusCode, String) {
+    (StatusCode::BAD_REQUEST, error.to_string())
+}

@@ -1,0 +1,309 @@
+//! A cloud: the store, its knobs and its record behind one lock, and how a request passes through it.
+//!
+//! arrival (recorded, rules drawn) → latency → effect (one turn at the store) → latency → answer, or no answer.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::{HeaderName, StatusCode, header};
+use jiff::Timestamp;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::call::{Call, Reply};
+use crate::clock::{self, Clock};
+use crate::faults::{Answer, Loss};
+use crate::knobs::Knobs;
+use crate::limit::{Meter, RateLimit, Refused, Usage};
+use crate::record::{Answered, Exchange, Log};
+use crate::rules::{Arriving, Rules, Weather};
+use crate::store::Store;
+use crate::turn::Turn;
+use crate::vendor::Vendor;
+
+/// Everything behind the lock.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) knobs: Knobs,
+    pub(crate) rules: Rules,
+    pub(crate) log: Log,
+    pub(crate) dice: fastrand::Rng,
+    /// Until then every request is answered with 429.
+    pub(crate) throttled_until: Option<Instant>,
+    pub(crate) dump_to: Option<PathBuf>,
+    meters: BTreeMap<String, Meter>,
+    /// When the task that wakes waiters for the next due operation will fire.
+    armed: Option<Instant>,
+}
+
+/// A cloud, shared by its handles, services, servers and running requests.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    world: Mutex<World>,
+    clock: Clock,
+    changes: watch::Sender<u64>,
+}
+
+/// What awaits a request that has arrived.
+pub(crate) struct Arrival {
+    pub(crate) sequence: u64,
+    pub(crate) weather: Weather,
+    pub(crate) before: Duration,
+    pub(crate) after: Duration,
+}
+
+impl Shared {
+    pub(crate) fn new(base: Timestamp) -> Arc<Self> {
+        Arc::new(Self {
+            world: Mutex::new(World {
+                store: Store::default(),
+                knobs: Knobs::default(),
+                rules: Rules::default(),
+                log: Log::default(),
+                dice: fastrand::Rng::with_seed(0),
+                throttled_until: None,
+                dump_to: std::env::var_os("PONTOON_EXCHANGES")
+                    .filter(|folder| !folder.is_empty())
+                    .map(PathBuf::from),
+                meters: BTreeMap::new(),
+                armed: None,
+            }),
+            clock: Clock::starting_at(base),
+            changes: watch::Sender::new(0),
+        })
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Told of every arrival, effect, loss and change.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the world, with everything that is due already done.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+        let mut world = self.lock();
+        world.store.settle(self.clock.now());
+        look(&world)
+    }
+
+    /// Changes the world, with everything that is due done before and after; waiters are told.
+    pub(crate) fn act<T>(self: &Arc<Self>, act: impl FnOnce(&mut World, Instant) -> T) -> T {
+        let now = self.clock.now();
+        let mut world = self.lock();
+        world.store.settle(now);
+        let result = act(&mut world, now);
+        world.store.settle(now);
+        self.arm(&mut world);
+        drop(world);
+        self.changes.send_modify(|n| *n += 1);
+        result
+    }
+
+    /// Sees to it that waiters wake when the next operation is due.
+    fn arm(self: &Arc<Self>, world: &mut World) {
+        let Some(due) = world.store.next_due() else {
+            return;
+        };
+        if world.armed.is_some_and(|at| at <= due && at > self.clock.now()) {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        world.armed = Some(due);
+        let cloud = Arc::downgrade(self);
+        runtime.spawn(async move {
+            tokio::time::sleep_until(due).await;
+            if let Some(cloud) = cloud.upgrade() {
+                cloud.act(|world, _| {
+                    if world.armed == Some(due) {
+                        world.armed = None;
+                    }
+                });
+            }
+        });
+    }
+
+    pub(crate) fn arrive(self: &Arc<Self>, call: &Call) -> Arrival {
+        let mutates = Vendor::of(call).map_or(!call.method.is_safe(), |v| v.mutates(call));
+        let clock = self.clock;
+        self.act(|world, now| {
+            let arriving =
+                Arriving { method: &call.method, path: &call.path, body: &call.body, mutates };
+            let weather = world.rules.weather(&arriving, &mut world.dice);
+            let sequence = world.log.arrival(mutates, |sequence| Exchange {
+                sequence,
+                arrived: now,
+                at: clock.wall(now).to_string(),
+                method: call.method.to_string(),
+                target: call.target.clone(),
+                user_agent: call.header(header::USER_AGENT).map(str::to_owned),
+                body: call.body.clone(),
+                mutates,
+                changed: false,
+                raw: weather.writes_raw(),
+                answer: None,
+                lost: None,
+            });
+            let jitter = draw(&mut world.dice, world.knobs.jitter);
+            Arrival {
+                sequence,
+                before: world.knobs.latency_before + jitter + weather.before,
+                after: world.knobs.latency_after + weather.after,
+                weather,
+            }
+        })
+    }
+
+    /// Lets the request have its effect and says what it is answered.
+    pub(crate) fn take_effect(self: &Arc<Self>, call: &Call, arrival: &Arrival) -> Reply {
+        let clock = self.clock;
+        self.act(|world, now| {
+            let before = world.store.revision();
+            let mut reply = world.reply(clock, now, call, arrival);
+            if arrival.weather.duplicated {
+                world.store.settle(now);
+                reply = world.reply(clock, now, call, arrival);
+            }
+            reply.set(header::DATE, &clock::http_date(clock.wall(now)));
+            let changed = world.store.revision() != before;
+            if let Some(entry) = world.log.entry(arrival.sequence) {
+                entry.changed = changed;
+                entry.answer = Some(Answered::new(reply.status, &reply.headers, &reply.body));
+            }
+            reply
+        })
+    }
+
+    /// Notes that the caller got no answer.
+    pub(crate) fn lose(self: &Arc<Self>, sequence: u64, loss: Loss) {
+        self.act(|world, _| {
+            if let Some(entry) = world.log.entry(sequence) {
+                entry.lost = Some(loss);
+            }
+        });
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let world = self.world.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(folder) = &world.dump_to {
+            // A drop has nobody to tell; the reader of the folder notices a missing file.
+            let _ = world.log.dump(folder);
+        }
+    }
+}
+
+/// A request at the moment of its effect.
+struct Case<'a> {
+    vendor: Vendor,
+    clock: Clock,
+    now: Instant,
+    call: &'a Call,
+    weather: &'a Weather,
+    request_id: String,
+}
+
+impl World {
+    fn reply(&mut self, clock: Clock, now: Instant, call: &Call, arrival: &Arrival) -> Reply {
+        let Some(vendor) = Vendor::of(call) else {
+            let what = format!("fakecloud knows no vendor with the path {}", call.path);
+            return Reply::json(StatusCode::NOT_IMPLEMENTED, &json!({"error": what}));
+        };
+        let weather = &arrival.weather;
+        let request_id = format!("00000000-0000-4000-8000-{:012x}", arrival.sequence + 1);
+        let case = Case { vendor, clock, now, call, weather, request_id };
+        let mut usage = self.untouched_budget(now);
+        let mut reply = self.outcome(&case, &mut usage);
+        vendor.show_budget(&usage, &clock, &mut reply);
+        for answer in weather.answer.iter().chain(&weather.answer_after) {
+            for (name, value) in &answer.headers {
+                if let Ok(name) = HeaderName::try_from(name) {
+                    reply.set(name, value);
+                }
+            }
+        }
+        reply
+    }
+
+    /// The first that applies: throttled, a forced answer, no credential, over budget, the vendor's own answer.
+    fn outcome(&mut self, case: &Case<'_>, usage: &mut Usage) -> Reply {
+        let Case { vendor, clock, now, call, weather, request_id } = case;
+        if let Some(until) = self.throttled_until.filter(|until| until > now) {
+            usage.remaining = 0;
+            usage.reset = until;
+            return too_many(case, Some(until - *now));
+        }
+        if let Some(answer) = &weather.answer {
+            return forced(case, answer);
+        }
+        let Some(credential) = vendor.credential(call, &self.knobs) else {
+            return vendor.error(StatusCode::UNAUTHORIZED, None, request_id);
+        };
+        if let Some(limit) = &self.knobs.rate {
+            let meter = self.meters.entry(credential.to_owned()).or_default();
+            *usage = meter.take(limit, *now);
+        }
+        match usage.refused {
+            Some(Refused::Burst(wait)) => return too_many(case, Some(wait)),
+            Some(Refused::Window) => return too_many(case, None),
+            None => {}
+        }
+        let mut turn = Turn {
+            store: &mut self.store,
+            knobs: &self.knobs,
+            weather,
+            clock: *clock,
+            now: *now,
+            request_id: request_id.clone(),
+        };
+        let reply = vendor.answer(&mut turn, call);
+        weather.answer_after.as_ref().map_or(reply, |answer| forced(case, answer))
+    }
+
+    fn untouched_budget(&self, now: Instant) -> Usage {
+        let limit = self.knobs.rate.unwrap_or_default();
+        let RateLimit { limit, window, .. } = limit;
+        Usage { limit, remaining: limit.saturating_sub(1), reset: now + window, refused: None }
+    }
+}
+
+fn too_many(case: &Case<'_>, wait: Option<Duration>) -> Reply {
+    let mut reply = case.vendor.error(StatusCode::TOO_MANY_REQUESTS, None, &case.request_id);
+    if let Some(wait) = wait {
+        let seconds = clock::whole_seconds(wait).max(1);
+        reply.set(header::RETRY_AFTER, &seconds.to_string());
+    }
+    reply
+}
+
+fn forced(case: &Case<'_>, answer: &Answer) -> Reply {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let Some((content_type, body)) = &answer.raw else {
+        return case.vendor.error(status, answer.message.as_deref(), &case.request_id);
+    };
+    let mut reply = Reply::empty(status);
+    reply.set(header::CONTENT_TYPE, content_type);
+    reply.body = body.clone().into();
+    reply
+}
+
+fn draw(dice: &mut fastrand::Rng, up_to: Duration) -> Duration {
+    let nanos = u64::try_from(up_to.as_nanos()).unwrap_or(u64::MAX);
+    if nanos == 0 {
+        return Duration::ZERO;
+    }
+    Duration::from_nanos(dice.u64(0..=nanos))
+}

@@ -1,0 +1,115 @@
+//! Actions: what became of assigning and unassigning. `GET /v2/actions`, `GET /v2/actions/{id}`, and how they look
+//! under other paths.
+
+use std::net::IpAddr;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::refusal::Refusal;
+use super::{Answer, DEFAULT_PROJECT, page, region};
+use crate::call::{Call, Reply};
+use crate::clock::{Clock, seconds};
+use crate::operation::{Operation, OperationKind, OperationStatus};
+use crate::turn::Turn;
+
+/// All actions, newest first.
+pub(super) fn list(turn: &Turn<'_>, call: &Call) -> Reply {
+    list_some(turn, call, "reserved_ip", |_| true)
+}
+
+/// One action.
+pub(super) fn get(turn: &Turn<'_>, id: &str) -> Answer {
+    get_one(turn, id, "reserved_ip", |_| true)
+}
+
+/// The actions that fit, newest first; hidden ones are left out.
+pub(super) fn list_some(
+    turn: &Turn<'_>,
+    call: &Call,
+    v4_noun: &str,
+    fits: impl Fn(&Operation) -> bool,
+) -> Reply {
+    let shown: Vec<&Operation> =
+        turn.seen().operations().rev().filter(|o| o.hidden_until <= turn.now && fits(o)).collect();
+    page::answer(turn, call, "actions", &shown, |o| show(turn, o, v4_noun))
+}
+
+/// One action, if it fits and is not hidden.
+pub(super) fn get_one(
+    turn: &Turn<'_>,
+    id: &str,
+    v4_noun: &str,
+    fits: impl Fn(&Operation) -> bool,
+) -> Answer {
+    let found = id.parse().ok().and_then(|id| turn.seen().operation(id));
+    match found.filter(|o| o.hidden_until <= turn.now && fits(o)) {
+        Some(o) => Ok(Reply::json(StatusCode::OK, &json!({"action": show(turn, o, v4_noun)}))),
+        None => Err(Refusal::not_found()),
+    }
+}
+
+/// The object as it is now. `v4_noun` is what the path calls a reserved IP.
+fn show(turn: &Turn<'_>, o: &Operation, v4_noun: &str) -> Value {
+    let project = o.kind.ip().and_then(|ip| turn.seen().address(ip)?.project.as_deref());
+    object(turn.clock, o, v4_noun, project.unwrap_or(DEFAULT_PROJECT), o.status)
+}
+
+/// The object as it is answered to the request that began it: always in progress, however soon it ends.
+pub(super) fn begun(turn: &Turn<'_>, id: u64, v4_noun: &str) -> Reply {
+    let action = turn.truth().operation(id).map(|o| {
+        let project = o.kind.ip().and_then(|ip| turn.truth().address(ip)?.project.as_deref());
+        let project = project.unwrap_or(DEFAULT_PROJECT);
+        object(turn.clock, o, v4_noun, project, OperationStatus::InProgress)
+    });
+    Reply::json(StatusCode::CREATED, &json!({"action": action}))
+}
+
+fn object(
+    clock: Clock,
+    o: &Operation,
+    v4_noun: &str,
+    project: &str,
+    status: OperationStatus,
+) -> Value {
+    let completed = o.completed.filter(|_| status != OperationStatus::InProgress);
+    let (resource_type, resource_id) = resource(&o.kind, v4_noun);
+    let mut action = json!({
+        "id": o.id,
+        "status": match status {
+            OperationStatus::InProgress => "in-progress",
+            OperationStatus::Completed => "completed",
+            OperationStatus::Errored => "errored",
+        },
+        "type": kind(&o.kind),
+        "started_at": seconds(clock.wall(o.started)),
+        "completed_at": completed.map(|at| seconds(clock.wall(at))),
+        "resource_id": resource_id,
+        "resource_type": resource_type,
+        "region": region::show(&o.region),
+        "region_slug": o.region,
+    });
+    if o.kind.ip().is_some_and(|ip| ip.is_ipv4()) {
+        action["project_id"] = json!(project);
+    }
+    action
+}
+
+fn kind(kind: &OperationKind) -> &str {
+    match kind {
+        OperationKind::Reserve { .. } => "reserve_ip",
+        OperationKind::Assign { .. } => "assign_ip",
+        OperationKind::Unassign { .. } => "unassign_ip",
+        OperationKind::AddressEvent { .. } => "convert_ip",
+        OperationKind::MachineEvent { what, .. } => what,
+    }
+}
+
+/// The id of an IPv4 address is its number; that of an IPv6 address is its lower half (not verified).
+fn resource<'a>(kind: &OperationKind, v4_noun: &'a str) -> (&'a str, u64) {
+    match (kind.ip(), kind.machine()) {
+        (Some(IpAddr::V4(ip)), _) => (v4_noun, u64::from(u32::from(ip))),
+        (Some(IpAddr::V6(ip)), _) => ("reserved_ipv6", (u128::from(ip) & 0x7fff_ffff) as u64),
+        (None, machine) => ("droplet", machine.unwrap_or_default()),
+    }
+}

@@ -1,0 +1,43 @@
+//! Emulators of the vendors' HTTP APIs over one store, with latency, faults, quotas and rate limits; in process or over TCP.
+//!
+//! A [`FakeCloud`] holds machines, addresses and zones. [`FakeCloud::service`] is a tower service that answers as the
+//! vendor does; [`FakeCloud::serve`] puts the same behind a loopback port. Tests seed it, turn its [`Knobs`], inject
+//! [`Rule`]s, and read the record of every [`Exchange`].
+//!
+//! Time is tokio's throughout: under a paused clock the cloud is paused too, and everything it does is repeatable.
+
+mod admin;
+mod call;
+mod clock;
+mod cloud;
+#[cfg(feature = "contract")]
+pub mod contract;
+mod digitalocean;
+mod faults;
+mod handle;
+mod handout;
+mod knobs;
+mod limit;
+mod millis;
+mod operation;
+mod record;
+mod rules;
+mod seed;
+mod serve;
+mod service;
+mod store;
+mod turn;
+mod vendor;
+mod zone;
+
+pub use clock::{Clock, DEFAULT_BASE};
+pub use faults::{Answer, Fault, Loss, On, Rule, RuleId};
+pub use handle::FakeCloud;
+pub use knobs::Knobs;
+pub use limit::RateLimit;
+pub use operation::{Operation, OperationKind, OperationStatus};
+pub use record::{Answered, Exchange, Mark, Recording, read_dump};
+pub use serve::Server;
+pub use service::{CloudService, Lost};
+pub use store::{Address, Machine, MachineId, State};
+pub use zone::{Record, Zone};

@@ -1,0 +1,220 @@
+//! Seeding a cloud, and what people do to it past the API.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::handle::FakeCloud;
+use crate::operation::{Fate, OperationKind};
+use crate::store::{Address, Machine, MachineId, State};
+use crate::zone::{Record, Zone};
+
+/// Machines and addresses. Seeding and humans act at once and are not bound by quota, region or busyness.
+impl FakeCloud {
+    /// Adds a machine, or replaces the one with that id.
+    pub fn droplet(&self, id: MachineId, name: &str, region: &str) -> &Self {
+        self.shared.act(|world, now| {
+            world.store.change(now).put_machine(Machine {
+                id,
+                name: name.to_owned(),
+                region: region.to_owned(),
+                tags: Vec::new(),
+                gpu: false,
+                created: now,
+            });
+        });
+        self
+    }
+
+    /// Sets the tags of a machine.
+    pub fn tags(&self, id: MachineId, tags: &[&str]) -> &Self {
+        self.edit_machine(id, |m| m.tags = tags.iter().map(|&t| t.to_owned()).collect())
+    }
+
+    /// Makes a machine one that the vendor hides from ordinary listings.
+    pub fn gpu(&self, id: MachineId) -> &Self {
+        self.edit_machine(id, |m| m.gpu = true)
+    }
+
+    fn edit_machine(&self, id: MachineId, edit: impl FnOnce(&mut Machine)) -> &Self {
+        self.shared.act(|world, now| {
+            if let Some(machine) = world.store.change(now).machine_mut(id) {
+                edit(machine);
+            }
+        });
+        self
+    }
+
+    /// Destroys a machine; what it held becomes free. Says whether there was one.
+    pub fn destroy_droplet(&self, id: MachineId) -> bool {
+        self.shared.act(|world, now| world.store.change(now).remove_machine(id).is_some())
+    }
+
+    /// Reserves an address that nobody holds.
+    pub fn reserve(&self, ip: impl Into<IpAddr>, region: &str) -> &Self {
+        self.put(ip.into(), region.to_owned(), None, None)
+    }
+
+    /// Reserves an address that nobody holds, in a project.
+    pub fn reserve_in_project(&self, ip: impl Into<IpAddr>, region: &str, project: &str) -> &Self {
+        self.put(ip.into(), region.to_owned(), Some(project.to_owned()), None)
+    }
+
+    /// Reserves an address that a machine holds, in the machine's region. Without such a machine nobody holds it, in
+    /// the region `nyc3`.
+    pub fn reserve_on(&self, ip: impl Into<IpAddr>, machine: MachineId) -> &Self {
+        let region = self.look(|state| state.machine(machine).map(|m| m.region.clone()));
+        let holder = region.as_ref().map(|_| machine);
+        self.put(ip.into(), region.unwrap_or_else(|| "nyc3".to_owned()), None, holder)
+    }
+
+    fn put(
+        &self,
+        ip: IpAddr,
+        region: String,
+        project: Option<String>,
+        holder: Option<MachineId>,
+    ) -> &Self {
+        self.shared.act(|world, now| {
+            let state = world.store.change(now);
+            state.put_address(Address { ip, region, project, holder: None, reserved: now });
+            place(state, ip, holder);
+        });
+        self
+    }
+
+    /// The machine that holds the address.
+    #[must_use]
+    pub fn holder(&self, ip: impl Into<IpAddr>) -> Option<MachineId> {
+        let ip = ip.into();
+        self.look(|state| state.holder(ip))
+    }
+
+    /// All addresses, in the order of their numbers.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<Address> {
+        self.look(|state| state.addresses().cloned().collect())
+    }
+
+    /// Somebody moves or frees an address by hand, past this API: at once, also while an action is open on it (which
+    /// still has its effect when due). What the machine held becomes free. Shows up as a finished action.
+    pub fn human_moves(&self, ip: impl Into<IpAddr>, to: Option<MachineId>) {
+        let ip = ip.into();
+        self.shared.act(|world, now| {
+            let state = world.store.change(now);
+            let Some(address) = state.address(ip) else {
+                return;
+            };
+            let (region, from) = (address.region.clone(), address.holder);
+            place(state, ip, to);
+            let kind = match to {
+                Some(machine) => OperationKind::Assign { ip, machine, alone: true },
+                None => OperationKind::Unassign { ip, machine: from },
+            };
+            state.start(kind, &region, now, Duration::ZERO, Fate::Ignored);
+        });
+    }
+
+    /// Somebody gives an address back by hand. Says whether there was one.
+    pub fn human_deletes(&self, ip: impl Into<IpAddr>) -> bool {
+        let ip = ip.into();
+        self.shared.act(|world, now| world.store.change(now).remove_address(ip).is_some())
+    }
+
+    /// Keeps an address busy with something else for a while.
+    pub fn busy_address(&self, ip: impl Into<IpAddr>, time: Duration) {
+        self.busy(OperationKind::AddressEvent { ip: ip.into() }, time);
+    }
+
+    /// Keeps a machine busy for a while with an event of that type: `resize`, `snapshot`, ...
+    pub fn busy_droplet(&self, machine: MachineId, what: &str, time: Duration) {
+        let what = what.to_owned();
+        self.busy(OperationKind::MachineEvent { machine, what }, time);
+    }
+
+    fn busy(&self, kind: OperationKind, time: Duration) {
+        self.shared.act(|world, now| {
+            let state = world.store.change(now);
+            let region = match (kind.ip(), kind.machine()) {
+                (Some(ip), _) => state.address(ip).map(|a| a.region.clone()),
+                (None, Some(machine)) => state.machine(machine).map(|m| m.region.clone()),
+                (None, None) => None,
+            };
+            let region = region.unwrap_or_else(|| "nyc3".to_owned());
+            state.start(kind, &region, now, time, Fate::Succeeds);
+        });
+    }
+
+    /// The next address of its family that is handed out, as if somebody had just given it back.
+    pub fn next_address(&self, ip: impl Into<IpAddr>) {
+        let ip = ip.into();
+        self.shared.act(|world, now| world.store.change(now).handout.choose(ip));
+    }
+}
+
+/// Zones.
+impl FakeCloud {
+    /// Adds an empty zone.
+    pub fn domain(&self, name: &str) -> &Self {
+        self.shared.act(|world, now| {
+            world.store.change(now).put_zone(Zone {
+                name: name.to_owned(),
+                ttl: 1800,
+                records: BTreeMap::new(),
+            });
+        });
+        self
+    }
+
+    /// Adds a record (name relative, `@` for the apex) and returns its id; a missing zone is made.
+    pub fn record(&self, domain: &str, kind: &str, name: &str, data: &str, ttl: u32) -> u64 {
+        if self.look(|state| state.zone(domain).is_none()) {
+            self.domain(domain);
+        }
+        self.shared.act(|world, now| {
+            let state = world.store.change(now);
+            let id = state.next_record_id();
+            let record = Record {
+                id,
+                kind: kind.to_owned(),
+                name: name.to_owned(),
+                data: data.to_owned(),
+                ttl,
+                ..Record::default()
+            };
+            if let Some(zone) = state.zone_mut(domain) {
+                zone.records.insert(id, record);
+            }
+            id
+        })
+    }
+
+    /// The records of a zone, oldest first.
+    #[must_use]
+    pub fn records(&self, domain: &str) -> Vec<Record> {
+        self.look(|state| {
+            state
+                .zone(domain)
+                .map(|zone| zone.records.values().cloned().collect())
+                .unwrap_or_default()
+        })
+    }
+
+    /// The values of a name (relative) and type, sorted.
+    #[must_use]
+    pub fn values(&self, domain: &str, name: &str, kind: &str) -> Vec<String> {
+        self.look(|state| {
+            state.zone(domain).map(|zone| zone.values(name, kind)).unwrap_or_default()
+        })
+    }
+}
+
+/// Puts an address on a machine, or frees it; what the machine held in that family becomes free.
+fn place(state: &mut State, ip: IpAddr, holder: Option<MachineId>) {
+    let displaced =
+        holder.and_then(|machine| state.family_held_by(machine, ip.is_ipv6())).map(|a| a.ip);
+    if let Some(displaced) = displaced {
+        state.set_holder(displaced, None);
+    }
+    state.set_holder(ip, holder);
+}

@@ -1,0 +1,66 @@
+//! One request's turn at the store: everything a vendor module needs to answer it, with nobody else in between.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::clock::Clock;
+use crate::knobs::Knobs;
+use crate::operation::{Fate, OperationKind};
+use crate::rules::Weather;
+use crate::store::{State, Store};
+
+/// A request's turn.
+pub(crate) struct Turn<'a> {
+    pub(crate) store: &'a mut Store,
+    pub(crate) knobs: &'a Knobs,
+    pub(crate) weather: &'a Weather,
+    pub(crate) clock: Clock,
+    pub(crate) now: Instant,
+    pub(crate) request_id: String,
+}
+
+impl Turn<'_> {
+    /// What a read is shown, which a read lag makes old.
+    pub(crate) fn seen(&self) -> &State {
+        self.store.seen(self.now)
+    }
+
+    /// What is true; changes are judged by it.
+    pub(crate) fn truth(&self) -> &State {
+        self.store.present()
+    }
+
+    /// What is true, to change it.
+    pub(crate) fn change(&mut self) -> &mut State {
+        self.store.change(self.now)
+    }
+
+    /// Starts an operation that takes as long and ends as the knobs and rules say.
+    pub(crate) fn start(&mut self, kind: OperationKind, region: &str) -> u64 {
+        let takes = self.weather.action_time.unwrap_or(self.knobs.action_time);
+        let hidden = self.weather.action_hidden.unwrap_or(self.knobs.action_hidden);
+        let fate = self.weather.action_fate.unwrap_or(Fate::Succeeds);
+        self.start_with(kind, region, takes, fate, hidden)
+    }
+
+    /// Registers an operation that is over as soon as it is known.
+    pub(crate) fn note(&mut self, kind: OperationKind, region: &str) -> u64 {
+        self.start_with(kind, region, Duration::ZERO, Fate::Succeeds, Duration::ZERO)
+    }
+
+    fn start_with(
+        &mut self,
+        kind: OperationKind,
+        region: &str,
+        takes: Duration,
+        fate: Fate,
+        hidden: Duration,
+    ) -> u64 {
+        let now = self.now;
+        let state = self.change();
+        let id = state.start(kind, region, now, takes, fate);
+        state.hide_operation(id, now + hidden);
+        id
+    }
+}

@@ -1,0 +1,308 @@
+//! The emulator, and the clients recorded talking to it, against DigitalOcean's own OpenAPI document.
+
+#![allow(clippy::unwrap_used, reason = "a test, helpers included")]
+
+mod client;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use client::{delete, get, ip, post, send, send_as};
+use fakecloud::contract::Contract;
+use fakecloud::{Answer, Exchange, FakeCloud, Fault, On, RateLimit, Rule, read_dump};
+use serde_json::{Value, json};
+
+/// Operations of the document that the emulator cannot be driven through. Growing this list is a decision.
+const NOT_EMULATED: [&str; 0] = [];
+
+/// The document, or `None` with a loud line where it is absent; on CI that is a failure.
+fn contract() -> Option<&'static Contract> {
+    static CONTRACT: LazyLock<Option<Contract>> = LazyLock::new(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+        let path = root.join("shared/specs/digitalocean.json");
+        if path.exists() {
+            return Some(Contract::load(&path).unwrap());
+        }
+        let missing = format!("no {}: the contract was NOT checked", path.display());
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
+        say(&format!("SKIPPED: {missing}"));
+        None
+    });
+    CONTRACT.as_ref()
+}
+
+/// Past the test harness, which keeps what passing tests print.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A refused request may be one that the document forbids: that is what it was refused for.
+fn refused(exchange: &Exchange) -> bool {
+    matches!(exchange.status(), Some(400 | 404 | 422))
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_answer_of_the_emulator_is_as_documented_and_every_operation_is_driven() {
+    let Some(contract) = contract() else {
+        return;
+    };
+    let cloud = client::fresh();
+    drive(&cloud).await;
+    let mut exercised = Vec::new();
+    let mut violations = Vec::new();
+    for exchange in cloud.log() {
+        match contract.check_response(&exchange) {
+            Ok(operation) => exercised.push(operation),
+            Err(violation) => violations.push(violation.to_string()),
+        }
+        if !refused(&exchange)
+            && let Err(violation) = contract.check_request(&exchange)
+        {
+            violations.push(violation.to_string());
+        }
+    }
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
+    let never = contract.never_exercised(&exercised);
+    let count = cloud.log().len();
+    say(&format!(
+        "{count} exchanges with the emulator are as documented; operations never driven: {never:?}"
+    ));
+    assert_eq!(never, NOT_EMULATED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_the_document_forbids_is_never_accepted() {
+    let Some(contract) = contract() else {
+        return;
+    };
+    let cloud = client::fresh();
+    drive(&cloud).await;
+    let forbidden: Vec<Exchange> =
+        cloud.log().into_iter().filter(|e| contract.check_request(e).is_err()).collect();
+    assert!(forbidden.len() >= 8, "only {} bad requests were tried", forbidden.len());
+    assert!(forbidden.iter().all(refused));
+}
+
+#[test]
+fn every_recorded_exchange_of_our_clients_is_as_documented() {
+    let Some(folder) = std::env::var_os("PONTOON_EXCHANGES").filter(|f| !f.is_empty()) else {
+        return;
+    };
+    let Some(contract) = contract() else {
+        return;
+    };
+    let files: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .map(|entries| entries.map(|entry| entry.unwrap().path()).collect())
+        .unwrap_or_default();
+    let mut exercised = Vec::new();
+    let mut violations = Vec::new();
+    let mut count = 0;
+    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "jsonl")) {
+        for exchange in read_dump(file).unwrap() {
+            count += 1;
+            match contract.check(&exchange) {
+                Ok(operation) => exercised.push(operation),
+                Err(violation) => violations.push(format!("{}: {violation}", file.display())),
+            }
+        }
+    }
+    let never = contract.never_exercised(&exercised);
+    say(&format!(
+        "{count} recorded exchanges in {}; operations never exercised: {never:?}",
+        folder.display()
+    ));
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
+}
+
+/// Drives every endpoint through success and every error.
+async fn drive(cloud: &FakeCloud) {
+    cloud
+        .droplet(1, "one", "nyc3")
+        .droplet(2, "two", "nyc3")
+        .droplet(3, "three", "fra1")
+        .droplet(4, "four", "nyc3")
+        .gpu(4)
+        .tags(1, &["k8s"]);
+    drive_account(cloud).await;
+    for words in ["reserved_ips", "floating_ips"] {
+        drive_v4(cloud, words).await;
+    }
+    drive_v6(cloud).await;
+    drive_droplets(cloud).await;
+    drive_domains(cloud).await;
+    drive_faults(cloud).await;
+}
+
+async fn drive_account(cloud: &FakeCloud) {
+    get(cloud, "/v2/account").await;
+    for authorization in [None, Some("Bearer "), Some("Basic x")] {
+        let path = "/v2/reserved_ips";
+        let answer = send_as(cloud, "GET", path, Value::Null, authorization).await;
+        assert_eq!(answer.unwrap().status, 401);
+    }
+}
+
+/// One whole life of two addresses under either name.
+async fn drive_v4(cloud: &FakeCloud, words: &str) {
+    let all = format!("/v2/{words}");
+    let one = words.strip_suffix('s').unwrap();
+    cloud.set(|k| k.action_time = Duration::from_secs(5));
+    let project = "746c6152-2fa2-11ed-92d3-27aaa54e4988";
+    let free = post(cloud, &all, json!({"region": "nyc3", "project_id": project})).await;
+    let held = post(cloud, &all, json!({"droplet_id": 1})).await;
+    let address = |answer: &client::Answer| answer.body[one]["ip"].as_str().unwrap().to_owned();
+    let (free, held) = (address(&free), address(&held));
+    let actions = format!("{all}/{held}/actions");
+    let busy = post(cloud, &actions, json!({"type": "unassign"})).await;
+    assert_eq!(busy.status, 422);
+    assert_eq!(get(cloud, &format!("{all}/{held}")).await.body[one]["locked"], true);
+    cloud.wait_for(|s| s.holder(ip(&held)) == Some(1)).await;
+    for path in ["", "?per_page=1", "?per_page=1&page=2", "?per_page=200", "?page=9"] {
+        get(cloud, &format!("{all}{path}")).await;
+    }
+    get(cloud, &format!("{all}/{held}")).await;
+    get(cloud, &format!("{all}/203.0.113.250")).await;
+    for body in [
+        json!({"type": "assign", "droplet_id": 1}),
+        json!({"type": "assign", "droplet_id": 3}),
+        json!({"type": "assign", "droplet_id": 99}),
+        json!({"type": "assign"}),
+        json!({"type": "reboot"}),
+        json!({}),
+    ] {
+        assert_eq!(post(cloud, &actions, body).await.status, 422);
+    }
+    assert_eq!(post(cloud, &actions, json!([])).await.status, 400);
+    let moved = post(cloud, &actions, json!({"type": "assign", "droplet_id": 2})).await;
+    let id = moved.body["action"]["id"].as_u64().unwrap();
+    for path in [format!("{actions}/{id}"), format!("/v2/actions/{id}"), actions.clone()] {
+        assert_eq!(get(cloud, &path).await.status, 200);
+    }
+    cloud.wait_for(|s| s.holder(ip(&held)) == Some(2)).await;
+    get(cloud, &format!("{actions}/{id}")).await;
+    assert_eq!(get(cloud, &format!("{actions}/1")).await.status, 404);
+    post(cloud, &actions, json!({"type": "unassign"})).await;
+    cloud.wait_for(|s| s.holder(ip(&held)).is_none()).await;
+    assert_eq!(post(cloud, &actions, json!({"type": "unassign"})).await.status, 422);
+    for body in [json!({}), json!({"droplet_id": 1, "region": "nyc3"}), json!({"region": "mars1"})]
+    {
+        assert_eq!(post(cloud, &all, body).await.status, 422);
+    }
+    cloud.set(|k| k.address_limit = 0);
+    assert_eq!(post(cloud, &all, json!({"region": "nyc3"})).await.status, 422);
+    cloud.set(|k| k.address_limit = 25);
+    for gone in [free, held] {
+        assert_eq!(delete(cloud, &format!("{all}/{gone}")).await.status, 204);
+        assert_eq!(delete(cloud, &format!("{all}/{gone}")).await.status, 404);
+    }
+}
+
+async fn drive_v6(cloud: &FakeCloud) {
+    let made = post(cloud, "/v2/reserved_ipv6", json!({"region_slug": "nyc3"})).await;
+    let address = made.body["reserved_ipv6"]["ip"].as_str().unwrap().to_owned();
+    let one = format!("/v2/reserved_ipv6/{address}");
+    get(cloud, "/v2/reserved_ipv6").await;
+    get(cloud, &one).await;
+    post(cloud, &format!("{one}/actions"), json!({"type": "assign", "droplet_id": 1})).await;
+    cloud.wait_for(|s| s.holder(ip(&address)) == Some(1)).await;
+    get(cloud, &one).await;
+    get(cloud, "/v2/reserved_ipv6?per_page=1").await;
+    assert_eq!(delete(cloud, &one).await.status, 422);
+    assert_eq!(post(cloud, &format!("{one}/actions"), json!({"type": "assign"})).await.status, 422);
+    post(cloud, &format!("{one}/actions"), json!({"type": "unassign"})).await;
+    cloud.wait_for(|s| s.holder(ip(&address)).is_none()).await;
+    assert_eq!(delete(cloud, &one).await.status, 204);
+    assert_eq!(delete(cloud, &one).await.status, 404);
+    assert_eq!(post(cloud, "/v2/reserved_ipv6", json!({})).await.status, 422);
+}
+
+async fn drive_droplets(cloud: &FakeCloud) {
+    cloud.busy_droplet(2, "snapshot", Duration::from_secs(60));
+    cloud.reserve_on(ip("203.0.113.77"), 2);
+    for path in [
+        "/v2/droplets",
+        "/v2/droplets?tag_name=k8s&per_page=5&page=1",
+        "/v2/droplets?type=gpus",
+        "/v2/droplets?name=one",
+        "/v2/droplets/2",
+        "/v2/droplets/99",
+        "/v2/droplets/2/actions",
+        "/v2/droplets/99/actions",
+        "/v2/actions?per_page=3",
+        "/v2/actions/1",
+    ] {
+        get(cloud, path).await;
+    }
+    let listed = get(cloud, "/v2/droplets/2/actions?per_page=1&page=1").await;
+    let id = &listed.body["actions"][0]["id"];
+    assert_eq!(get(cloud, &format!("/v2/droplets/2/actions/{id}")).await.status, 200);
+    assert_eq!(get(cloud, &format!("/v2/droplets/3/actions/{id}")).await.status, 404);
+    cloud.set(|k| k.machine_read = false);
+    assert_eq!(get(cloud, "/v2/droplets").await.status, 403);
+    get(cloud, "/v2/reserved_ips").await;
+    cloud.set(|k| k.machine_read = true);
+}
+
+async fn drive_domains(cloud: &FakeCloud) {
+    let one = "/v2/domains/example.com";
+    let records = "/v2/domains/example.com/records";
+    post(cloud, "/v2/domains", json!({"name": "example.com", "ip_address": "192.0.2.1"})).await;
+    assert_eq!(post(cloud, "/v2/domains", json!({"name": "example.com"})).await.status, 422);
+    get(cloud, "/v2/domains").await;
+    get(cloud, one).await;
+    assert_eq!(get(cloud, "/v2/domains/example.net").await.status, 404);
+    let mut id = 0;
+    for body in [
+        json!({"type": "TXT", "name": "mark", "data": "heritage=pontoon"}),
+        json!({"type": "CNAME", "name": "alias", "data": "example.org."}),
+        json!({"type": "AAAA", "name": "www", "data": "2001:db8::1"}),
+        json!({"type": "A", "name": "www", "data": "192.0.2.2", "ttl": 60}),
+    ] {
+        let made = post(cloud, records, body).await;
+        assert_eq!(made.status, 201);
+        id = made.body["domain_record"]["id"].as_u64().unwrap();
+    }
+    for body in [json!({"type": "A", "name": "www", "data": "x"}), json!({"name": "www"})] {
+        assert_eq!(post(cloud, records, body).await.status, 422);
+    }
+    get(cloud, &format!("{records}?name=www.example.com&type=A&per_page=200")).await;
+    let record = format!("{records}/{id}");
+    get(cloud, &record).await;
+    send(cloud, "PUT", &record, json!({"type": "A", "data": "192.0.2.3"})).await.unwrap();
+    send(cloud, "PATCH", &record, json!({"type": "A", "ttl": 30})).await.unwrap();
+    assert_eq!(delete(cloud, &record).await.status, 204);
+    for method in ["GET", "PUT", "PATCH", "DELETE"] {
+        let body = if method.starts_with('P') { json!({"type": "A"}) } else { Value::Null };
+        assert_eq!(send(cloud, method, &record, body).await.unwrap().status, 404);
+    }
+    assert_eq!(delete(cloud, one).await.status, 204);
+    assert_eq!(delete(cloud, one).await.status, 404);
+    assert_eq!(get(cloud, records).await.status, 404);
+}
+
+async fn drive_faults(cloud: &FakeCloud) {
+    for status in [400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504] {
+        cloud.inject(Rule::new(On::any(), Fault::Answer(Answer::status(status))).once());
+        assert_eq!(get(cloud, "/v2/reserved_ips").await.status, status);
+    }
+    let page = Answer::status(502).raw("text/html", "<html>");
+    cloud.inject(Rule::new(On::any(), Fault::Answer(page)).once());
+    get(cloud, "/v2/reserved_ips").await;
+    for fault in [Fault::LostBefore, Fault::LostAfter] {
+        cloud.inject(Rule::new(On::any(), fault).once());
+        assert!(send(cloud, "GET", "/v2/reserved_ips", Value::Null).await.is_err());
+    }
+    cloud.throttle_for(Duration::from_secs(3));
+    assert_eq!(get(cloud, "/v2/account").await.status, 429);
+    cloud.clear_faults();
+    for (limit, burst) in [(1, 9), (9, 1)] {
+        cloud.set(|k| {
+            k.rate = Some(RateLimit { limit, burst, ..RateLimit::default() });
+        });
+        tokio::time::advance(Duration::from_secs(3_600)).await;
+        assert_eq!(get(cloud, "/v2/account").await.status, 200);
+        assert_eq!(get(cloud, "/v2/account").await.status, 429);
+    }
+}
