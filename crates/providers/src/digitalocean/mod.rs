@@ -1,0 +1,253 @@
+//! DigitalOcean: reserved IPs of both families.
+//!
+//! Scopes that the token needs: `reserved_ip:read`, `reserved_ip:update`, `droplet:read`;
+//! to create and release `reserved_ip:create`, `reserved_ip:delete`; for IPv6
+//! `actions:read`.
+//!
+//! A droplet carries one address of each family, and assigning an address that another
+//! droplet has moves it. The vendor answers 422 for nearly everything that it refuses, with
+//! words that are not documented, so that every refused change is followed by one read of
+//! the address: what is so already is success, and what is not is told with where the
+//! address was seen.
+
+mod client;
+mod config;
+mod error;
+mod limits;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::address::{
+    Accepted, Address, AddressProvider, Capabilities, CreateRequest, Created, Families, Family,
+    MachineId, OperationId, OperationState,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layers::{Budget, Priority, within};
+use crate::transport::Transport;
+use crate::vendor::{Opened, Settings, Vendor};
+
+use client::{Action, Client};
+use config::Config;
+
+/// DigitalOcean's entry in the registry.
+pub static VENDOR: Vendor =
+    Vendor { name: "digitalocean", machine, provider_id, open, region_required: true };
+
+const SCHEME: &str = "digitalocean://";
+
+/// More pages than this (100,000 addresses) are a listing that does not end.
+const MOST_PAGES: usize = 500;
+
+fn machine(provider_id: &str) -> Option<MachineId> {
+    let digits = provider_id.strip_prefix(SCHEME)?;
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(MachineId(digits.parse::<u64>().ok()?.to_string()))
+}
+
+fn provider_id(machine: &MachineId) -> String {
+    format!("{SCHEME}{machine}")
+}
+
+fn droplet(machine: &MachineId) -> Result<u64> {
+    let words = || format!("{machine} is not the number of a droplet");
+    machine.0.parse().map_err(|_| Error::new(ErrorKind::Rejected, words()))
+}
+
+fn open(settings: &Settings<'_>, transport: Transport) -> Opened {
+    let config = Config::read(settings)?;
+    let transport = Budget::new(limits::RULES).around(within(transport, settings.timeout));
+    Ok(Arc::new(DigitalOcean { client: Client::new(config, transport) }))
+}
+
+/// One account.
+#[derive(Debug)]
+struct DigitalOcean {
+    client: Client,
+}
+
+#[async_trait]
+impl AddressProvider for DigitalOcean {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            atomic_move: true,
+            addresses_per_machine: 1,
+            ipv6: true,
+            marks_created: false,
+            places_created: Families { v4: true, v6: false },
+        }
+    }
+
+    fn dedicated_project(&self) -> Option<&str> {
+        self.client.project()
+    }
+
+    async fn list(&self, families: Families) -> Result<Vec<Address>> {
+        let Families { v4, v6 } = families;
+        let mut found = BTreeMap::new();
+        for family in [v4.then_some(Family::V4), v6.then_some(Family::V6)].into_iter().flatten() {
+            self.list_family(family, &mut found).await?;
+        }
+        Ok(found.into_values().collect())
+    }
+
+    async fn read(&self, ip: IpAddr) -> Result<Option<Address>> {
+        known(self.client.read(ip, Priority::Housekeeping).await)
+    }
+
+    async fn assign(&self, ip: IpAddr, machine: &MachineId) -> Result<Accepted> {
+        let droplet = droplet(machine)?;
+        match self.client.assign(ip, droplet).await.and_then(accepted) {
+            Err(refusal) if is_refusal(&refusal) => self.settle(ip, Some(machine), refusal).await,
+            result => result,
+        }
+    }
+
+    async fn unassign(&self, ip: IpAddr) -> Result<Accepted> {
+        match self.client.unassign(ip).await.and_then(accepted) {
+            Err(refusal) if is_refusal(&refusal) => self.settle(ip, None, refusal).await,
+            result => result,
+        }
+    }
+
+    async fn create(&self, request: &CreateRequest) -> Result<Created> {
+        let CreateRequest { family, region, machine } = request;
+        let reserved = match (family, machine) {
+            (Family::V4, Some(machine)) => self.client.reserve_on(droplet(machine)?).await,
+            (Family::V4 | Family::V6, _) => self.client.reserve_in(*family, region).await,
+        };
+        let reserved = reserved.map_err(|mut error| {
+            if error.kind == ErrorKind::Rejected && error::speaks_of_quota(&error.message) {
+                error.kind = ErrorKind::QuotaExceeded;
+            }
+            error
+        })?;
+        let placed = machine.is_some() && reserved.holder == *machine;
+        let placement = match reserved.action {
+            _ if placed => Some(Accepted::Done),
+            Some(action) => Some(Accepted::Pending(OperationId(action.to_string()))),
+            None => None,
+        };
+        Ok(Created { ip: reserved.ip, placement })
+    }
+
+    async fn release(&self, ip: IpAddr) -> Result<()> {
+        let refusal = match self.client.release(ip).await {
+            Err(error) if error.kind == ErrorKind::NotFound => return Ok(()),
+            Err(error) if is_refusal(&error) => error,
+            result => return result,
+        };
+        match self.client.read(ip, Priority::Housekeeping).await {
+            Ok(seen) => Err(told_with(seen, refusal)),
+            Err(unread) if unread.kind == ErrorKind::NotFound => Ok(()),
+            Err(unread) => Err(unsettled(refusal, &unread)),
+        }
+    }
+
+    async fn operation(&self, ip: IpAddr, operation: &OperationId) -> Result<OperationState> {
+        // The vendor's actions have numbers: it cannot know anything else.
+        let Ok(id) = operation.0.parse() else { return Ok(OperationState::Unheard) };
+        let Some(action) = known(self.client.action(ip, id).await)? else {
+            return Ok(OperationState::Unheard);
+        };
+        Ok(match action.status.as_str() {
+            "in-progress" => OperationState::Running,
+            "completed" => OperationState::Done,
+            "errored" => OperationState::Failed,
+            _ => OperationState::Unheard,
+        })
+    }
+}
+
+impl DigitalOcean {
+    /// Follows the pages by number, never by the URL that the answer names. An address that
+    /// is on two pages (they shift while they are read) counts as on the later one.
+    async fn list_family(
+        &self,
+        family: Family,
+        found: &mut BTreeMap<IpAddr, Address>,
+    ) -> Result<()> {
+        for number in 1..=MOST_PAGES {
+            let page = self.client.page(family, number).await?;
+            let before = found.len();
+            found.extend(page.addresses.into_iter().map(|address| (address.ip, address)));
+            if !page.more {
+                return Ok(());
+            }
+            if found.len() == before {
+                return Err(error::unreadable("a listing that repeats itself"));
+            }
+        }
+        Err(error::unreadable("a listing that does not end"))
+    }
+
+    /// Decides a refused change by reading the address: `wanted` is where it should be.
+    async fn settle(
+        &self,
+        ip: IpAddr,
+        wanted: Option<&MachineId>,
+        refusal: Error,
+    ) -> Result<Accepted> {
+        let seen = match self.client.read(ip, Priority::Failover).await {
+            Ok(seen) => seen,
+            Err(unread) if unread.kind == ErrorKind::NotFound => return Err(unread),
+            Err(unread) => return Err(unsettled(refusal, &unread)),
+        };
+        // IPv6 addresses do not say whether they are locked: there the words must do.
+        let moving = seen.busy || (ip.is_ipv6() && refusal.kind == ErrorKind::Busy);
+        if !moving && seen.holder.as_ref() == wanted {
+            return Ok(Accepted::Done);
+        }
+        Err(told_with(seen, refusal))
+    }
+}
+
+/// `None` for what the vendor says that it does not have.
+fn known<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What an accepted action came to. An unknown status is asked about again later.
+fn accepted(action: Action) -> Result<Accepted> {
+    match action.status.as_str() {
+        "completed" => Ok(Accepted::Done),
+        "errored" => {
+            Err(Error::new(ErrorKind::Rejected, "DigitalOcean took the action and it failed"))
+        }
+        _ => Ok(Accepted::Pending(OperationId(action.id.to_string()))),
+    }
+}
+
+/// The vendor answered and did nothing: worth a look at the address.
+fn is_refusal(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::Rejected | ErrorKind::Busy | ErrorKind::NotFound)
+}
+
+fn told_with(seen: Address, refusal: Error) -> Error {
+    let kind = if seen.busy { ErrorKind::Busy } else { refusal.kind };
+    Error { kind, seen: Some(Box::new(seen)), ..refusal }
+}
+
+/// The change was refused, and whether it was needed at all could not be read: nothing
+/// that is final may be said.
+fn unsettled(refusal: Error, unread: &Error) -> Error {
+    let kind = match unread.kind {
+        ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::RateLimited { .. } => {
+            unread.kind
+        }
+        _ if refusal.kind == ErrorKind::Busy => ErrorKind::Busy,
+        _ => ErrorKind::Unavailable,
+    };
+    Error::new(kind, format!("{}; reading it back: {}", refusal.message, unread.message))
+}

@@ -1,0 +1,71 @@
+//! One error for all vendors: a kind to decide by, and the vendor's words to show.
+
+use std::time::Duration;
+
+use crate::address::Address;
+use crate::transport::TransportError;
+
+/// Shorthand for this crate's results.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A call that did not do what was asked.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What to decide by.
+    pub kind: ErrorKind,
+    /// What to show: the vendor's own words, shortened, never a secret.
+    pub message: String,
+    /// The address as it was read back after the refusal, when the vendor was asked again.
+    pub seen: Option<Box<Address>>,
+}
+
+impl Error {
+    /// An error without a read-back.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), seen: None }
+    }
+}
+
+impl From<TransportError> for Error {
+    fn from(error: TransportError) -> Self {
+        let kind = match &error {
+            TransportError::NotSent(_) => ErrorKind::NotSent,
+            TransportError::RateLimited { retry_after } => {
+                ErrorKind::RateLimited { retry_after: *retry_after }
+            }
+            TransportError::NoAnswer(_) => ErrorKind::NoAnswer,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+/// What an error means for the one who decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The request never left: no connection, or the gate was shut. It has no effect.
+    NotSent,
+    /// The rate budget or the vendor says: not before this much time has passed. No effect.
+    RateLimited {
+        /// How long to wait.
+        retry_after: Duration,
+    },
+    /// No answer came (timeout, reset, 502, 504), or one that cannot be read: the effect
+    /// may be there, may come, or may not.
+    NoAnswer,
+    /// The vendor answered that it cannot now (500, 503). Over, without effect.
+    Unavailable,
+    /// The credentials are refused (401).
+    Unauthorized,
+    /// The credentials are good but may not do this (403).
+    Forbidden,
+    /// The address or the machine does not exist (404). With [`Error::seen`], the address
+    /// does and the machine does not.
+    NotFound,
+    /// Another operation is under way on the address or the machine. Over, without effect.
+    Busy,
+    /// The account has no room for another address.
+    QuotaExceeded,
+    /// The vendor refuses this request and would refuse it again.
+    Rejected,
+}

@@ -1,0 +1,28 @@
+//! The clouds.
+//!
+//! One small trait ([`AddressProvider`]), one folder per vendor, one HTTP seam
+//! ([`Transport`]) that all of them share, and layers that wrap that seam: the rate budget
+//! of a credential, the hard deadline of a call, the gate that keeps a replica which does
+//! not lead from changing anything.
+//!
+//! This crate knows nothing of Kubernetes and of no other crate of ours. It reports what a
+//! vendor said; what follows from it is the planner's business. Nothing in here repeats a
+//! call by itself: a retry is a decision, and decisions are made on a fresh world.
+
+pub mod digitalocean;
+pub mod layers;
+
+mod address;
+#[cfg(test)]
+mod contract;
+mod error;
+mod transport;
+mod vendor;
+
+pub use address::{
+    Accepted, Address, AddressProvider, Capabilities, CreateRequest, Created, Families, Family,
+    MachineId, OperationId, OperationState,
+};
+pub use error::{Error, ErrorKind, Result};
+pub use transport::{Transport, TransportError, https};
+pub use vendor::{ConfigError, Opened, Settings, VENDORS, Vendor, machine_of};

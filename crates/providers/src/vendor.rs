@@ -1,0 +1,57 @@
+//! The registry: which vendors exist, how their settings are read, which machine a node is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::address::{AddressProvider, MachineId};
+use crate::transport::Transport;
+
+/// One vendor: plain data, so that adding one is a folder and a line in [`VENDORS`].
+#[derive(Debug)]
+pub struct Vendor {
+    /// The name in `spec.provider`.
+    pub name: &'static str,
+    /// The machine that a node's `spec.providerID` names, if it is one of this vendor's.
+    pub machine: fn(provider_id: &str) -> Option<MachineId>,
+    /// The `spec.providerID` of a machine: the inverse of `machine`.
+    pub provider_id: fn(&MachineId) -> String,
+    /// Opens the account that the settings name.
+    pub open: fn(&Settings<'_>, Transport) -> Opened,
+    /// New addresses need `spec.region`.
+    pub region_required: bool,
+}
+
+/// An account, ready to be asked.
+pub type Opened = Result<Arc<dyn AddressProvider>, ConfigError>;
+
+/// Every vendor, in the order in which they are shown.
+pub static VENDORS: &[&Vendor] = &[&crate::digitalocean::VENDOR];
+
+/// The vendor and machine that a node's `spec.providerID` names.
+pub fn machine_of(provider_id: &str) -> Option<(&'static Vendor, MachineId)> {
+    VENDORS.iter().find_map(|vendor| Some((*vendor, (vendor.machine)(provider_id)?)))
+}
+
+/// Where a vendor's settings come from: the process's environment, or a test's map.
+pub struct Settings<'a> {
+    /// Reads one variable; an empty one counts as unset.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// Hard deadline of each call.
+    pub timeout: Duration,
+}
+
+/// Why an account cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// A required variable is not set.
+    #[error("{0} is not set")]
+    Missing(&'static str),
+    /// A variable cannot be used as it is.
+    #[error("{variable} {problem}")]
+    Unusable {
+        /// Its name (never its value).
+        variable: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
