@@ -1,0 +1,180 @@
+//! The custom resource definitions, made from the types.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
+use kube::CustomResourceExt;
+
+use super::node_dns_record_set::NodeDNSDefinition;
+use super::pool::PoolDefinition;
+
+/// Says what the file is, to whoever opens it.
+const HEADER: &str = "\
+# The custom resources of Pontoon, for Kubernetes 1.30 and later.
+#
+# They replace FLIPOP's definitions in place: whatever is stored stays, and stays updatable.
+#
+#   kubectl apply --server-side --force-conflicts -f crds.yaml
+#
+# Generated from the Rust types in crates/operator/src/api; do not edit. To generate anew:
+#
+#   cargo run -p pontoon -- crds > deploy/crds.yaml
+";
+
+/// Both definitions, in the order in which they are applied.
+pub fn crds() -> Vec<CustomResourceDefinition> {
+    [PoolDefinition::crd(), NodeDNSDefinition::crd()].map(finished).into()
+}
+
+/// Both definitions as YAML documents, the same text each time.
+pub fn crds_yaml() -> String {
+    let mut text = HEADER.to_owned();
+    for crd in crds() {
+        text.push_str("---\n");
+        let yaml = serde_saphyr::to_string(&crd).unwrap_or_else(|problem| format!("# {problem}\n"));
+        text.push_str(&yaml);
+    }
+    text
+}
+
+/// What the derive cannot be told: see [`like_the_predecessors`].
+fn finished(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    for version in &mut crd.spec.versions {
+        let Some(schema) =
+            version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut())
+        else {
+            continue;
+        };
+        // FLIPOP's definitions store an object without a spec.
+        schema.required = None;
+        like_the_predecessors(schema);
+    }
+    crd
+}
+
+/// Takes out what `schemars` derives from the Rust types and FLIPOP's definitions never had: a
+/// stored default, a stored `null`, a title. Gives each paragraph of a description one line, which
+/// `kubectl explain` then wraps.
+fn like_the_predecessors(schema: &mut JSONSchemaProps) {
+    schema.default = None;
+    schema.nullable = None;
+    schema.title = None;
+    schema.description = schema.description.take().map(|text| paragraphs(&text));
+    children(schema).for_each(|(_, child)| like_the_predecessors(child));
+}
+
+/// The schemas right below this one, each with its step in a path.
+fn children(schema: &mut JSONSchemaProps) -> impl Iterator<Item = (&str, &mut JSONSchemaProps)> {
+    let properties =
+        schema.properties.iter_mut().flatten().map(|(name, child)| (name.as_str(), child));
+    let items = match &mut schema.items {
+        Some(JSONSchemaPropsOrArray::Schema(child)) => Some(("[]", &mut **child)),
+        _ => None,
+    };
+    let values = match &mut schema.additional_properties {
+        Some(JSONSchemaPropsOrBool::Schema(child)) => Some(("{}", &mut **child)),
+        _ => None,
+    };
+    properties.chain(items).chain(values)
+}
+
+/// Lines that belong to one paragraph become one line.
+fn paragraphs(text: &str) -> String {
+    let joined = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.split("\n\n").map(joined).collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{GROUP, VERSION};
+    use super::*;
+
+    fn root(crd: &mut CustomResourceDefinition) -> &mut JSONSchemaProps {
+        let schema = crd.spec.versions[0].schema.as_mut().unwrap();
+        schema.open_api_v3_schema.as_mut().unwrap()
+    }
+
+    fn walk(
+        path: &str,
+        schema: &mut JSONSchemaProps,
+        visit: &mut impl FnMut(&str, &JSONSchemaProps),
+    ) {
+        visit(path, schema);
+        for (step, child) in children(schema) {
+            walk(&format!("{path}.{step}"), child, visit);
+        }
+    }
+
+    #[test]
+    fn the_committed_file_is_what_the_types_say() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/crds.yaml");
+        let committed = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(
+            committed == crds_yaml(),
+            "{} is stale; run: cargo run -p pontoon -- crds > deploy/crds.yaml",
+            file.display()
+        );
+    }
+
+    #[test]
+    fn the_yaml_reads_back_as_the_same_definitions() {
+        let read: Vec<CustomResourceDefinition> =
+            serde_saphyr::from_multiple(&crds_yaml()).unwrap();
+        assert_eq!(read, crds());
+    }
+
+    #[test]
+    fn every_field_at_every_level_is_described() {
+        for mut crd in crds() {
+            walk(&crd.spec.names.kind.clone(), root(&mut crd), &mut |path, schema| {
+                let described = schema.description.as_deref().is_some_and(|text| text.len() > 5);
+                // The entries of a list of texts are described by the list.
+                assert!(described || path.ends_with("[]"), "{path} has no description");
+            });
+        }
+    }
+
+    #[test]
+    fn nothing_is_stored_that_nobody_wrote() {
+        for mut crd in crds() {
+            walk("", root(&mut crd), &mut |path, schema| {
+                assert!(schema.default.is_none() && schema.nullable.is_none(), "{path}");
+            });
+        }
+    }
+
+    #[test]
+    fn the_only_required_fields_are_the_predecessors_and_those_of_a_condition() {
+        let mut required = Vec::new();
+        for mut crd in crds() {
+            walk(&crd.spec.names.kind.clone(), root(&mut crd), &mut |path, schema| {
+                if let Some(names) = &schema.required {
+                    required.push(format!("{path}: {}", names.join(" ")));
+                }
+            });
+        }
+        let condition = "lastTransitionTime message reason status type";
+        assert_eq!(
+            required,
+            [
+                "FloatingIPPool.spec: provider".to_owned(),
+                format!("FloatingIPPool.status.conditions.[]: {condition}"),
+                format!("NodeDNSRecordSet.status.conditions.[]: {condition}"),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_definitions_carry_the_predecessors_names() {
+        for crd in crds() {
+            let names = &crd.spec.names;
+            assert_eq!(crd.spec.group, GROUP);
+            assert_eq!(crd.spec.versions[0].name, VERSION);
+            assert_eq!(crd.metadata.name, Some(format!("{}.{GROUP}", names.plural)));
+            assert_eq!(names.plural, format!("{}s", names.kind.to_lowercase()));
+            assert_eq!(names.categories.as_deref(), Some(["pontoon".to_owned()].as_slice()));
+        }
+    }
+}

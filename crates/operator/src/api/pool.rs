@@ -1,0 +1,352 @@
+//! FloatingIPPool: addresses that are kept on matching nodes.
+
+// Clippy takes the `type_` of one column for a repetition of another's.
+#![allow(clippy::duplicated_attributes)]
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, ObjectMeta};
+use kube::{CustomResource, Resource};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::dns::DnsRecordSet;
+use super::selection::Match;
+use super::wire::{Wire, is_default};
+use super::{decode, rules};
+
+/// A pool of floating (reserved) addresses and the nodes that they belong on.
+///
+/// Its fields are those of the stored object; a missing `spec` is an empty one.
+#[derive(Resource, Clone, Debug, Default, PartialEq, Deserialize)]
+#[resource(inherit = "PoolDefinition")]
+pub struct FloatingIPPool {
+    /// Name, namespace, annotations and so on.
+    pub metadata: ObjectMeta,
+    /// What the user asks for: input only.
+    #[serde(default)]
+    pub spec: FloatingIPPoolSpec,
+    /// What the operator last reported.
+    pub status: Option<FloatingIPPoolStatus>,
+}
+
+impl FloatingIPPool {
+    /// A pool without a status.
+    pub fn new(name: &str, spec: FloatingIPPoolSpec) -> Self {
+        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        Self { metadata, spec, status: None }
+    }
+}
+
+impl Serialize for FloatingIPPool {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Wire::of(self, &self.spec, self.status.as_ref()).serialize(serializer)
+    }
+}
+
+/// What a pool asks for: how many addresses, which ones, and the nodes that they belong on.
+#[derive(CustomResource, JsonSchema, Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[kube(
+    group = "flipop.digitalocean.com",
+    version = "v1alpha1",
+    kind = "FloatingIPPool",
+    root = "PoolDefinition",
+    namespaced,
+    status = "FloatingIPPoolStatus",
+    shortname = "fippool",
+    category = "pontoon",
+    doc = "A pool of floating (reserved) IP addresses that are kept on matching nodes, and \
+           optionally the DNS record that points at them. Deleting a pool leaves addresses, \
+           nodes and DNS as they are.",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        description = "Whether every wanted address is on a matching node.",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
+    ),
+    printcolumn(
+        name = "Assigned",
+        type_ = "string",
+        description = "Addresses on matching nodes, of those that are wanted.",
+        json_path = ".status.assigned"
+    ),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        description = "Why the pool is ready, or why it is not.",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].message"
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "IPs",
+        type_ = "string",
+        description = "Addresses that the pool lists.",
+        json_path = ".spec.ips",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Created",
+        type_ = "string",
+        description = "Addresses that were reserved for the pool.",
+        json_path = ".status.createdIPs",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Provider",
+        type_ = "string",
+        description = "Cloud that the addresses belong to.",
+        json_path = ".spec.provider",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Region",
+        type_ = "string",
+        description = "Region in which new addresses are reserved.",
+        json_path = ".spec.region",
+        priority = 1
+    )
+)]
+#[schemars(transform = rules::some_address, transform = rules::region_for_new_addresses)]
+#[schemars(extend("required" = ["provider"]))]
+#[serde(rename_all = "camelCase", default)]
+pub struct FloatingIPPoolSpec {
+    /// Cloud that the addresses belong to, e.g. `digitalocean`.
+    #[schemars(transform = rules::address_provider)]
+    pub provider: String,
+
+    /// Region in which new addresses are reserved. Needed when `desiredIPs` is greater than
+    /// the number of `ips`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub region: String,
+
+    /// Existing addresses to use, IPv4 or IPv6. The operator never writes this list: addresses
+    /// that it reserves are listed in `status.createdIPs`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 256), inner(length(max = 64)))]
+    #[schemars(transform = rules::addresses, transform = rules::no_duplicates)]
+    pub ips: Vec<String>,
+
+    /// How many addresses to keep on nodes. Unset or 0: as many as `ips` lists. More than
+    /// that: the rest is reserved in `region`. Fewer: the surplus, from the end of the list,
+    /// is not used.
+    #[serde(rename = "desiredIPs", skip_serializing_if = "is_default")]
+    #[schemars(range(min = 0))]
+    pub desired_ips: i64,
+
+    /// Seconds that must pass between two assignments of this pool; fractions are allowed. 0
+    /// if unset.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(range(min = 0))]
+    pub assignment_cool_off_seconds: f64,
+
+    /// Nodes that may hold an address of this pool, one address of each family a node.
+    #[serde(rename = "match", skip_serializing_if = "is_default")]
+    pub matching: Match,
+
+    /// DNS record to keep pointed at the addresses that are on matching nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns_record_set: Option<DnsRecordSet>,
+}
+
+impl FloatingIPPoolSpec {
+    /// The time between two assignments, whatever number was stored.
+    pub fn cool_off(&self) -> Duration {
+        let seconds = self.assignment_cool_off_seconds.max(0.0);
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
+}
+
+/// What the operator reports about a pool.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FloatingIPPoolStatus {
+    /// State of the pool: `Ready`, `Reconciling` and `Stalled`, each with its reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
+
+    /// The `metadata.generation` that this status is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// Addresses on matching nodes, of those that are wanted: `2/3`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub assigned: String,
+
+    /// Every address of the pool and where it is.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ips: BTreeMap<String, IpStatus>,
+
+    /// Addresses that were reserved for this pool. They belong to it in addition to
+    /// `spec.ips`, and are recorded in the annotation `pontoon.dev/addresses`.
+    #[serde(rename = "createdIPs", skip_serializing_if = "Vec::is_empty")]
+    pub created_ips: Vec<String>,
+
+    /// When an address of this pool was last assigned: the cool-off counts from here.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
+    #[schemars(with = "Option<MicroTime>")]
+    pub last_assignment_time: Option<MicroTime>,
+
+    /// Matching nodes that hold no address and could receive one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assignable_nodes: Vec<String>,
+
+    /// Nodes that match but cannot be used, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub node_errors: Vec<String>,
+
+    /// What is wrong with the pool as a whole; empty when nothing is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub error: String,
+}
+
+/// One address and where it is.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct IpStatus {
+    /// `active` (on a matching node), `in-progress`, `error`, `no-match` (attached, but its
+    /// node does not match now), `unassigned`, or `disabled` (beyond `desiredIPs`).
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub state: String,
+
+    /// Node that holds the address, or that it is being assigned to.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub node_name: String,
+
+    /// Machine that holds the address, as in a node's `spec.providerID`.
+    #[serde(rename = "providerID", skip_serializing_if = "String::is_empty")]
+    pub provider_id: String,
+
+    /// Why the last attempt to place the address failed; empty when it did not.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub error: String,
+
+    /// When the address was last assigned to a node.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
+    #[schemars(with = "Option<MicroTime>")]
+    pub last_assignment_time: Option<MicroTime>,
+
+    /// Since when the node that holds the address does not match.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
+    #[schemars(with = "Option<MicroTime>")]
+    pub ineligible_since: Option<MicroTime>,
+}
+
+/// The values of [`IpStatus::state`]. The field itself stays text, because a status may hold
+/// anything that a predecessor wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IpState {
+    /// On a matching node.
+    Active,
+    /// Being assigned.
+    InProgress,
+    /// The last attempt to place it failed.
+    Error,
+    /// Attached, but its node does not match now.
+    NoMatch,
+    /// Attached nowhere.
+    Unassigned,
+    /// Beyond `desiredIPs`: left alone.
+    Disabled,
+}
+
+impl IpState {
+    /// As it is written in a status and in the metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::InProgress => "in-progress",
+            Self::Error => "error",
+            Self::NoMatch => "no-match",
+            Self::Unassigned => "unassigned",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+impl fmt::Display for IpState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn decoded(object: Value) -> FloatingIPPool {
+        serde_json::from_value(object).unwrap()
+    }
+
+    #[test]
+    fn an_object_without_a_spec_decodes() {
+        let pool = decoded(json!({"apiVersion": "flipop.digitalocean.com/v1alpha1",
+            "kind": "FloatingIPPool", "metadata": {"name": "empty"}}));
+        assert_eq!(pool, FloatingIPPool::new("empty", FloatingIPPoolSpec::default()));
+    }
+
+    #[test]
+    fn whatever_the_predecessors_definition_stored_decodes() {
+        let pool = decoded(json!({
+            "metadata": {"name": "odd"},
+            "spec": {
+                "provider": "", "ips": ["010.0.0.1", "ss::1"], "desiredIPs": i64::MAX,
+                "assignmentCoolOffSeconds": 1e300, "dnsRecordSet": {"ttl": i64::MIN},
+                "unknown": {"a": 1},
+                "match": {"nodeLabel": "a==,,b", "tolerations": [{}, {"operator": "maybe"}]},
+            },
+            "status": {
+                "ips": {"x": {"state": "odd"}}, "nodeErrors": ["e"], "assignableNodes": ["n"],
+                "error": "bad", "lastAssignmentTime": "some day",
+            },
+        }));
+        assert_eq!(pool.spec.desired_ips, i64::MAX);
+        assert_eq!(pool.spec.cool_off(), Duration::MAX);
+        assert_eq!(pool.spec.dns_record_set.map(|record| record.ttl), Some(i64::MIN));
+        assert_eq!(pool.spec.matching.tolerations[1].operator, "maybe");
+        let status = pool.status.unwrap();
+        assert_eq!(status.ips["x"].state, "odd");
+        assert_eq!((status.node_errors.len(), status.assignable_nodes.len()), (1, 1));
+    }
+
+    #[test]
+    fn an_object_is_written_as_it_was_read() {
+        let stored = json!({
+            "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "FloatingIPPool",
+            "metadata": {"name": "ingress", "namespace": "flipop"},
+            "spec": {
+                "provider": "digitalocean", "region": "nyc3", "desiredIPs": 3,
+                "assignmentCoolOffSeconds": 0.5, "ips": ["192.0.2.1"],
+                "match": {"podNamespace": "web", "tolerations": [{"key": "a", "effect": "NoSchedule"}]},
+                "dnsRecordSet": {"zone": "example.com", "recordName": "hello", "ttl": 30},
+            },
+            "status": {
+                "assigned": "1/3", "createdIPs": ["192.0.2.2"], "observedGeneration": 4,
+                "lastAssignmentTime": "2026-11-15T03:35:57.123456Z",
+                "ips": {"192.0.2.1": {
+                    "state": "active", "nodeName": "a", "providerID": "digitalocean://1",
+                    "ineligibleSince": "2026-11-15T03:35:57.000000Z",
+                }},
+            },
+        });
+        assert_eq!(serde_json::to_value(decoded(stored.clone())).unwrap(), stored);
+    }
+
+    #[test]
+    fn the_cool_off_is_a_duration_whatever_number_is_stored() {
+        let cool_off = |seconds| {
+            FloatingIPPoolSpec {
+                assignment_cool_off_seconds: seconds,
+                ..FloatingIPPoolSpec::default()
+            }
+            .cool_off()
+        };
+        assert_eq!(cool_off(0.0), Duration::ZERO);
+        assert_eq!(cool_off(1.5), Duration::from_millis(1500));
+        assert_eq!(cool_off(-1.0), Duration::ZERO);
+    }
+}

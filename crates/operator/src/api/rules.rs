@@ -1,0 +1,174 @@
+//! What the API server checks before it stores an object, in CEL, with messages for people.
+//!
+//! FLIPOP's definitions checked next to nothing, so stored objects may break any rule
+//! here, and must stay updatable all the same. Kubernetes (1.30 and later) sees to it for
+//! rules on a single field: they are skipped while that field stays as it is. A rule across
+//! fields would come up with every edit of the spec, so it lets pass what was already broken
+//! before (see [`unless_already_broken`]).
+//!
+//! The API server refuses rules that could become expensive, which is what the limits on
+//! lengths are for. It compiles them with the functions of the Kubernetes release before its
+//! own: `isIP()` would make 1.31 the minimum, so addresses are checked by a pattern.
+//!
+//! Enums stay out: the API server stops at a wrong one, and says so in a second line of its own.
+
+use kube::core::{Message, Reason, Rule, validate};
+use pontoon_providers::VENDORS;
+use schemars::Schema;
+
+use super::dns::DNS_PROVIDERS;
+use super::names::IPV4_ANNOTATION;
+
+/// `spec.provider` of a pool: a vendor that this release knows.
+pub(super) fn address_provider(field: &mut Schema) {
+    let known: Vec<_> = VENDORS.iter().map(|vendor| vendor.name).collect();
+    one_of(field, "provider", &known, Empty::Refused);
+}
+
+/// A DNS provider that this release knows, or none.
+pub(super) fn dns_provider(field: &mut Schema) {
+    one_of(field, "DNS provider", DNS_PROVIDERS, Empty::Allowed);
+}
+
+/// Which address of a node to publish.
+pub(super) fn address_type(field: &mut Schema) {
+    one_of(field, "address type", &["ExternalIP", "InternalIP", IPV4_ANNOTATION], Empty::Allowed);
+}
+
+/// A toleration's operator.
+pub(super) fn toleration_operator(field: &mut Schema) {
+    one_of(field, "operator", &["Exists", "Equal"], Empty::Allowed);
+}
+
+/// A toleration's effect.
+pub(super) fn toleration_effect(field: &mut Schema) {
+    one_of(field, "effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"], Empty::Allowed);
+}
+
+/// A label selector, as far as a pattern can tell. The operator parses it in full.
+pub(super) fn selector(field: &mut Schema) {
+    // With a comma after the last one too, all requirements look alike.
+    let check =
+        format!(r"self.matches(r'^\s*$') || (self + ',').matches(r'^({},)+$')", requirement());
+    let message = "is not a label selector such as app=web,tier!=db,zone in (a,b),!old";
+    insert(field, Rule::new(check).message(quoting_self(message)));
+}
+
+/// Every entry of the list is an address.
+pub(super) fn addresses(list: &mut Schema) {
+    let check = format!("self.matches(r'{}') || self.matches(r'{}')", ipv4(), ipv6());
+    let rule = Rule::new(check).message(quoting_self("is not an IPv4 or IPv6 address"));
+    let items = list.get_mut("items").map(<&mut Schema>::try_from);
+    if let Some(Ok(items)) = items {
+        insert(items, rule);
+    }
+}
+
+/// No address is listed twice.
+pub(super) fn no_duplicates(list: &mut Schema) {
+    let repeated = "self.filter(x, !self.exists_one(y, y == x))[0]";
+    let message = format!(r#"'"' + {repeated} + '" is listed more than once'"#);
+    let rule = Rule::new("self.all(x, self.exists_one(y, y == x))");
+    insert(list, rule.message(Message::Expression(message)));
+}
+
+/// A pool lists addresses or asks for new ones.
+pub(super) fn some_address(spec: &mut Schema) {
+    let check = "(has({}.ips) && {}.ips.size() > 0) || (has({}.desiredIPs) && {}.desiredIPs > 0)";
+    let rule = unless_already_broken(check)
+        .message("list at least one address, or set desiredIPs to have new ones reserved")
+        .field_path(".ips")
+        .reason(Reason::FieldValueRequired);
+    insert(spec, rule);
+}
+
+/// New addresses need a region, at the vendors that have regions.
+pub(super) fn region_for_new_addresses(spec: &mut Schema) {
+    let regional = VENDORS.iter().filter(|vendor| vendor.region_required);
+    let regional: Vec<_> = regional.map(|vendor| vendor.name).collect();
+    let check = format!(
+        "!has({{}}.desiredIPs) || {{}}.desiredIPs <= (has({{}}.ips) ? {{}}.ips.size() : 0) || \
+         (has({{}}.region) && {{}}.region != '') || !({{}}.provider in {})",
+        words(&regional)
+    );
+    let rule = unless_already_broken(&check)
+        .message("needed to reserve new addresses: desiredIPs is greater than the number of ips")
+        .field_path(".region")
+        .reason(Reason::FieldValueRequired);
+    insert(spec, rule);
+}
+
+/// Whether a field may be set to the empty text.
+enum Empty {
+    Allowed,
+    Refused,
+}
+
+/// One of a few words, which the message names.
+fn one_of(field: &mut Schema, what: &str, known: &[&str], empty: Empty) {
+    let accepted: Vec<_> = match empty {
+        Empty::Allowed => [""].iter().chain(known).copied().collect(),
+        Empty::Refused => known.to_vec(),
+    };
+    let rule = Rule::new(format!("self in {}", words(&accepted)));
+    let message = format!("is not a known {what}; known: {}", known.join(", "));
+    insert(field, rule.message(quoting_self(&message)));
+}
+
+/// A message that begins with the refused text.
+fn quoting_self(message: &str) -> Message {
+    Message::Expression(format!(r#"'"' + self + '" {message}'"#))
+}
+
+/// A rule that lets an object pass which broke it before. `{}` in the check stands for the
+/// value.
+fn unless_already_broken(check: &str) -> Rule {
+    let now = check.replace("{}", "self");
+    let before = check.replace("{}", "oldSelf.value()");
+    Rule::new(format!("{now} || (oldSelf.hasValue() && !({before}))")).optional_old_self(true)
+}
+
+/// Adds a rule to a schema.
+fn insert(schema: &mut Schema, rule: Rule) {
+    // It fails only on what cannot be written as JSON, and a rule is a handful of texts.
+    let _ = validate(schema, rule);
+}
+
+/// A CEL list of texts.
+fn words(words: &[&str]) -> String {
+    let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
+    format!("[{}]", quoted.join(", "))
+}
+
+/// Four numbers up to 255, without leading zeros (which some programs read as octal).
+fn ipv4() -> String {
+    let number = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+    format!(r"^({number}\.){{3}}{number}$")
+}
+
+/// Eight groups, or fewer with one `::` for the missing ones, wherever it stands.
+fn ipv6() -> String {
+    let group = "[0-9a-fA-F]{1,4}";
+    let mut forms = vec![
+        format!("({group}:){{7}}{group}"),
+        format!("({group}:){{1,7}}:"),
+        format!(":(:{group}){{1,7}}"),
+        "::".to_owned(),
+    ];
+    forms.extend((1..=6).map(|before| {
+        let after = 7 - before;
+        format!("({group}:){{{before}}}(:{group}){{1,{after}}}")
+    }));
+    format!("^({})$", forms.join("|"))
+}
+
+/// One requirement of a label selector: `key`, `!key`, `key=value`, `key==value`,
+/// `key!=value`, `key in (a,b)`, `key notin (a,b)`, `key>1`, `key<1`.
+fn requirement() -> String {
+    let name = "[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?";
+    let key = format!("([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?{name}");
+    let value = format!(r"\s*({name})?\s*");
+    let comparison = format!(r"\s*(==?|!=){value}|\s*[<>]\s*-?[0-9]+\s*");
+    let set = format!(r"\s+(in|notin)\s*\({value}(,{value})*\)\s*");
+    format!(r"\s*({key}({comparison}|{set}|\s*)|!\s*{key}\s*)")
+}

@@ -1,0 +1,117 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Keeps floating IPs on the right nodes.
+#[derive(Debug, Parser)]
+#[command(name = "pontoon", version, about, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the operator, in a cluster or from outside with --kubeconfig.
+    Run(RunArgs),
+    /// Print the custom resource definitions.
+    Crds,
+}
+
+/// Options of `run`.
+#[derive(Args, Clone, Debug)]
+pub struct RunArgs {
+    /// The kubeconfig file; without it $KUBECONFIG, ~/.kube/config or the pod's own account.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Log what is read and planned, too.
+    #[arg(long)]
+    pub debug: bool,
+
+    /// Where to serve /metrics, /healthz and /readyz; empty for nowhere.
+    #[arg(
+        long,
+        visible_alias = "metrics-bind-address",
+        default_value = ":8080",
+        value_name = "ADDRESS"
+    )]
+    pub metrics_bind_addr: String,
+
+    /// Where to serve /healthz and /readyz as well; empty for nowhere.
+    #[arg(long, default_value = "", value_name = "ADDRESS")]
+    pub health_probe_bind_address: String,
+
+    /// Stand for election among the replicas. With `false` this must be the only one.
+    #[arg(
+        long,
+        default_value_t = true,
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        default_missing_value = "true",
+        value_name = "BOOL"
+    )]
+    pub leader_elect: bool,
+
+    /// Hard deadline of each call to a cloud.
+    #[arg(long, default_value = "5s", value_parser = duration, value_name = "TIME")]
+    pub provider_timeout: Duration,
+
+    /// Wait after the first failure of a call.
+    #[arg(long, default_value = "1s", value_parser = duration, value_name = "TIME")]
+    pub retry_initial: Duration,
+
+    /// Longest wait between two attempts.
+    #[arg(long, default_value = "5m", value_parser = duration, value_name = "TIME")]
+    pub retry_max: Duration,
+}
+
+/// A span as `5s`, `500ms`, `2m` or `1h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let scale = match unit {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("write a number and a unit: 500ms, 5s, 2m or 1h".to_owned()),
+    };
+    let number: f64 = number.parse().map_err(|_| format!("\"{number}\" is not a number"))?;
+    Duration::try_from_secs_f64(number * scale).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_args(args: &[&str]) -> RunArgs {
+        let all = ["pontoon", "run"].iter().chain(args);
+        match Cli::try_parse_from(all).unwrap().command {
+            Command::Run(args) => args,
+            Command::Crds => panic!(),
+        }
+    }
+
+    #[test]
+    fn the_predecessors_flags_are_understood() {
+        let args = run_args(&["--debug", "--kubeconfig", "f", "--metrics-bind-addr", ""]);
+        assert!(args.debug && args.metrics_bind_addr.is_empty());
+        assert_eq!(run_args(&["--metrics-bind-address=:9"]).metrics_bind_addr, ":9");
+        assert!(run_args(&["--leader-elect"]).leader_elect);
+        assert!(!run_args(&["--leader-elect=false"]).leader_elect);
+    }
+
+    #[test]
+    fn spans_are_read_with_their_unit() {
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert!(duration("5").is_err() && duration("s").is_err());
+    }
+}

@@ -1,0 +1,35 @@
+//! The client of the API server.
+
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Builder, Client as HttpClient};
+use hyper_util::rt::TokioExecutor;
+use kube::client::{Body, ConfigExt};
+use kube::{Client, Config};
+use tower::ServiceBuilder;
+
+/// A client that sends each request at once and tells of each failure.
+///
+/// kube's own leaves Nagle's algorithm on, which holds the first request of a connection
+/// back for 40 ms, and repeats failed requests by a clock of its own: here, a retry is a
+/// decision. Behind a proxy kube's own is used.
+///
+/// # Errors
+/// If the configuration names certificates or credentials that cannot be used.
+pub fn connect(config: Config) -> kube::Result<Client> {
+    if config.proxy_url.is_some() {
+        return Client::try_from(config);
+    }
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(config.connect_timeout);
+    let https = config.rustls_https_connector_with_connector(tcp)?;
+    let http: HttpClient<_, Body> = Builder::new(TokioExecutor::new()).build(https);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(tower::BoxError::from)
+        .service(http);
+    Ok(Client::new(service, config.default_namespace))
+}

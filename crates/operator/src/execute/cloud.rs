@@ -1,0 +1,103 @@
+//! Calls to clouds: core's words into the providers' and back.
+
+use std::net::IpAddr;
+
+use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
+use pontoon_core::model::{Family, Intent, Sighting, Text};
+use pontoon_providers as providers;
+use pontoon_providers::{AddressProvider, ErrorKind, Families};
+
+/// Carries out an action at the cloud.
+pub(super) async fn call(provider: &dyn AddressProvider, action: &Action) -> Result<Done, Failure> {
+    let result = match action {
+        Action::List { families, .. } => list(provider, families).await,
+        Action::ReadAddress { ip, .. } => read(provider, *ip).await,
+        Action::ReadOperation { ip, operation, .. } => {
+            let id = providers::OperationId(operation.to_string());
+            provider.operation(*ip, &id).await.map(|state| Done::Operation(operation_state(&state)))
+        }
+        Action::Assign { ip, machine, .. } => {
+            let machine = providers::MachineId(machine.to_string());
+            provider.assign(*ip, &machine).await.map(accepted)
+        }
+        Action::Unassign { ip, .. } => provider.unassign(*ip).await.map(accepted),
+        Action::Create { intent, .. } => create(provider, intent).await,
+        Action::WriteLedger { .. } | Action::Mark { .. } => {
+            let message = "this is no call to a cloud";
+            return Err(Failure::plain(FailureKind::NotSent, message));
+        }
+    };
+    result.map_err(failure)
+}
+
+async fn list(provider: &dyn AddressProvider, families: &[Family]) -> providers::Result<Done> {
+    let asked = Families { v4: families.contains(&Family::V4), v6: families.contains(&Family::V6) };
+    let listed = provider.list(asked).await?;
+    Ok(Done::Listed(listed.into_iter().map(|one| (one.ip, sighting(one))).collect()))
+}
+
+async fn read(provider: &dyn AddressProvider, ip: IpAddr) -> providers::Result<Done> {
+    Ok(Done::Read(provider.read(ip).await?.map(sighting)))
+}
+
+async fn create(provider: &dyn AddressProvider, intent: &Intent) -> providers::Result<Done> {
+    let request = providers::CreateRequest {
+        family: match intent.family {
+            Family::V4 => providers::Family::V4,
+            Family::V6 => providers::Family::V6,
+        },
+        region: intent.region.to_string(),
+        machine: intent.target.as_ref().map(|target| providers::MachineId(target.to_string())),
+    };
+    let created = provider.create(&request).await?;
+    let pending = match created.placement {
+        Some(providers::Accepted::Pending(id)) => Some(id.0.as_str().into()),
+        Some(providers::Accepted::Done) | None => None,
+    };
+    Ok(Done::Created { ip: created.ip, pending })
+}
+
+fn accepted(accepted: providers::Accepted) -> Done {
+    match accepted {
+        providers::Accepted::Done => Done::Effective,
+        providers::Accepted::Pending(id) => Done::Accepted(id.0.as_str().into()),
+    }
+}
+
+fn sighting(address: providers::Address) -> Sighting {
+    let text = |text: Option<String>| text.map(|text| Text::from(text.as_str()));
+    Sighting {
+        holder: address.holder.map(|machine| machine.0.as_str().into()),
+        region: text(address.region),
+        project: text(address.project),
+        busy: address.busy,
+    }
+}
+
+fn operation_state(state: &providers::OperationState) -> OperationState {
+    match state {
+        providers::OperationState::Running => OperationState::Running,
+        providers::OperationState::Done => OperationState::Done,
+        providers::OperationState::Failed => OperationState::Failed,
+        providers::OperationState::Unheard => OperationState::Unheard,
+    }
+}
+
+fn failure(error: providers::Error) -> Failure {
+    let kind = match error.kind {
+        ErrorKind::NotSent => FailureKind::NotSent,
+        ErrorKind::RateLimited { retry_after } => FailureKind::Throttled { wait: retry_after },
+        ErrorKind::NoAnswer => FailureKind::NoAnswer,
+        ErrorKind::Unavailable => FailureKind::Unavailable,
+        ErrorKind::Unauthorized | ErrorKind::Forbidden => FailureKind::Refused,
+        ErrorKind::NotFound => FailureKind::NotFound,
+        ErrorKind::Busy => FailureKind::Busy,
+        ErrorKind::QuotaExceeded => FailureKind::Quota,
+        ErrorKind::Rejected => FailureKind::Rejected,
+    };
+    Failure {
+        kind,
+        message: error.message.as_str().into(),
+        seen: error.seen.map(|seen| sighting(*seen)),
+    }
+}

@@ -1,0 +1,155 @@
+//! Runs actions, all at once, and brings back their outcomes.
+//!
+//! Actions of one plan are independent of each other, and the planner never asks for two at
+//! a time about one address, one ledger or one node's mark: so everything runs in parallel
+//! and each address still has its calls in order.
+//!
+//! Leadership gates here and nowhere else: a call that changes a cloud is checked last thing
+//! before the wire (the transport's gate), a write to Kubernetes before it is sent.
+
+mod cloud;
+mod cluster;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
+use pontoon_core::model::AccountId;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use crate::clouds::Clouds;
+use crate::env::Env;
+use crate::leadership::Leadership;
+use crate::report::metrics::Metrics;
+
+/// The term in which calls are decided, shared with the gate on the wire.
+#[derive(Clone, Debug, Default)]
+pub struct Term(Arc<AtomicU64>);
+
+impl Term {
+    /// Decisions are made in this term from now on.
+    pub fn set(&self, term: u64) {
+        self.0.store(term, Ordering::SeqCst);
+    }
+
+    /// The term that decisions are made in.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Runs actions.
+pub struct Executor {
+    clouds: Clouds,
+    client: kube::Client,
+    leadership: Leadership,
+    env: Env,
+    metrics: Metrics,
+    running: JoinSet<Finished>,
+    /// Calls that change a cloud and have not come back.
+    changing: usize,
+}
+
+/// An action that has come back.
+#[derive(Debug)]
+pub struct Finished {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Executor {
+    /// An executor with nothing to do.
+    pub fn new(
+        clouds: Clouds,
+        client: kube::Client,
+        leadership: Leadership,
+        env: Env,
+        metrics: Metrics,
+    ) -> Self {
+        let running = JoinSet::new();
+        Self { clouds, client, leadership, env, metrics, running, changing: 0 }
+    }
+
+    /// Starts an action.
+    pub fn start(&mut self, action: Action) {
+        if action.changes_cloud() {
+            self.changing += 1;
+        }
+        let (env, client) = (self.env.clone(), self.client.clone());
+        let provider = account(&action).and_then(|id| self.clouds.client(id).cloned());
+        let may_write = !action.changes_cluster() || self.leadership.leads();
+        let metrics = self.metrics.clone();
+        self.running.spawn(async move {
+            let sent_at = env.now();
+            let result = match provider {
+                Some(provider) => {
+                    let result = cloud::call(&*provider, &action).await;
+                    metrics.called(&action, result.is_ok(), env.now().since(sent_at));
+                    result
+                }
+                None if may_write => cluster::write(&client, &action).await,
+                None => Err(Failure::plain(FailureKind::NotSent, "this replica does not lead")),
+            };
+            let jitter = (env.random() * 1000.0) as u16;
+            let took = env.now().since(sent_at);
+            Finished { outcome: Outcome { action, sent_at, result, jitter }, took }
+        });
+    }
+
+    /// The next action that comes back. Pending for ever while nothing runs.
+    pub async fn next(&mut self) -> Finished {
+        loop {
+            match self.running.join_next().await {
+                Some(Ok(finished)) => {
+                    if finished.outcome.action.changes_cloud() {
+                        self.changing -= 1;
+                    }
+                    return finished;
+                }
+                // Aborted, or a defect that must not take the operator with it.
+                Some(Err(error)) => tracing::error!(%error, "an action was lost"),
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Forgets everything that runs: the term that it was decided in is over.
+    pub fn abandon(&mut self) {
+        self.running = JoinSet::new();
+        self.changing = 0;
+    }
+
+    /// Waits until every call that changes a cloud has come back, at most `limit`. Returns
+    /// whether each of them had an answer.
+    pub async fn drain(&mut self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        let mut answered = true;
+        while self.changing > 0 {
+            let Ok(finished) = timeout_at(deadline, self.next()).await else { return false };
+            answered &= !is_unanswered(&finished.outcome);
+        }
+        answered
+    }
+}
+
+/// Whether a call that changes a cloud may still take effect.
+pub fn is_unanswered(outcome: &Outcome) -> bool {
+    let no_answer = |result: &Result<Done, Failure>| matches!(result, Err(failure) if failure.kind == FailureKind::NoAnswer);
+    outcome.action.changes_cloud() && no_answer(&outcome.result)
+}
+
+fn account(action: &Action) -> Option<&AccountId> {
+    match action {
+        Action::List { account, .. }
+        | Action::ReadAddress { account, .. }
+        | Action::ReadOperation { account, .. }
+        | Action::Assign { account, .. }
+        | Action::Unassign { account, .. }
+        | Action::Create { account, .. } => Some(account),
+        Action::WriteLedger { .. } | Action::Mark { .. } => None,
+    }
+}

@@ -1,0 +1,195 @@
+//! Carries the election out against the API server.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use kube::api::PostParams;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use super::election::{Election, Leave, Next};
+use super::trouble::{Complaints, Trouble};
+use super::watch::LeaseWatch;
+use super::{Config, Resignation, Shared, record};
+use crate::env::Env;
+
+pub(super) struct Candidate {
+    env: Env,
+    config: Config,
+    leases: Api<Lease>,
+    watch: LeaseWatch,
+    election: Election,
+    complaints: Complaints,
+    shared: Arc<Shared>,
+    resigned: watch::Receiver<Option<Resignation>>,
+    /// Closed when the loop ends, however it ends.
+    _ended: watch::Sender<()>,
+}
+
+impl Candidate {
+    pub fn new(
+        client: kube::Client,
+        env: Env,
+        config: Config,
+        shared: Arc<Shared>,
+        ended: watch::Sender<()>,
+    ) -> Self {
+        let leases: Api<Lease> = Api::namespaced(client, &config.namespace);
+        Self {
+            watch: LeaseWatch::new(leases.clone(), &config.name, env.clone()),
+            election: Election::new(config.identity.clone(), config.timing),
+            complaints: Complaints::default(),
+            resigned: shared.resign.subscribe(),
+            _ended: ended,
+            env,
+            config,
+            leases,
+            shared,
+        }
+    }
+
+    pub async fn run(mut self) {
+        while self.resigned.borrow().is_none() {
+            match self.election.next(self.env.elapsed()) {
+                Next::Read => self.read().await,
+                Next::Create => self.create().await,
+                Next::Replace => self.replace().await,
+                Next::StepDown => {
+                    tracing::warn!(
+                        deadline = ?self.config.timing.renew_deadline,
+                        "the Lease was not renewed in time; going on as a follower"
+                    );
+                    self.election.step_down();
+                }
+                Next::WaitUntil(at) => self.wait_until(at).await,
+            }
+            self.shared.publish(self.election.standing());
+        }
+        let longest = self.config.timing.renew_deadline;
+        if timeout(longest, self.give_up()).await.is_err() {
+            tracing::warn!(?longest, "the Lease could not be released; it expires by itself");
+        }
+    }
+
+    async fn wait_until(&mut self, at: Duration) {
+        let pause = at.saturating_sub(self.env.elapsed());
+        let glimpse = tokio::select! {
+            biased;
+            _ = self.resigned.changed() => None,
+            glimpse = self.watch.next() => Some(glimpse),
+            () = sleep(pause) => None,
+        };
+        match glimpse {
+            Some(Ok(found)) => self.election.glimpsed(found, self.env.elapsed()),
+            Some(Err(error)) => self.complain(&error.into(), "watch"),
+            None => {}
+        }
+    }
+
+    async fn read(&mut self) {
+        let sent = self.env.elapsed();
+        let answer = within(self.longest(), self.leases.get_opt(&self.config.name)).await;
+        match answer {
+            Ok(found) => self.election.read(found, self.env.elapsed()),
+            Err(trouble) => {
+                self.complain(&trouble, "get");
+                self.election.unread(self.retry_at(sent));
+            }
+        }
+    }
+
+    async fn create(&mut self) {
+        let Config { name, identity, timing, .. } = &self.config;
+        let lease = record::fresh(name, identity, timing.lease, self.env.now());
+        let sent = self.env.elapsed();
+        let answer =
+            within(self.longest(), self.leases.create(&PostParams::default(), &lease)).await;
+        self.claimed(answer, "create", sent);
+    }
+
+    async fn replace(&mut self) {
+        let Some(seen) = self.election.seen() else { return };
+        let lease =
+            record::claimed(seen, &self.config.identity, self.config.timing.lease, self.env.now());
+        let sent = self.env.elapsed();
+        let answer = self.put(lease).await;
+        self.claimed(answer, "replace", sent);
+    }
+
+    fn claimed(&mut self, answer: Result<Lease, Trouble>, verb: &'static str, sent: Duration) {
+        match answer {
+            Ok(lease) => self.election.held(lease, sent, self.env.elapsed()),
+            Err(trouble) => self.refused(&trouble, verb, sent),
+        }
+    }
+
+    fn refused(&mut self, trouble: &Trouble, verb: &'static str, sent: Duration) {
+        if trouble.is_conflict(verb) {
+            tracing::debug!(verb, "the Lease has changed in the meantime");
+            self.election.conflict(self.retry_at(sent));
+        } else {
+            self.complain(trouble, verb);
+            self.election.unanswered(self.retry_at(sent));
+        }
+    }
+
+    /// A retry period later, and a little more, so that replicas do not march in step.
+    fn retry_at(&self, sent: Duration) -> Duration {
+        sent + self.config.timing.retry_period.mul_f64(1.0 + self.env.random() / 10.0)
+    }
+
+    async fn give_up(&mut self) {
+        self.election.resign();
+        loop {
+            match self.election.leave(self.env.elapsed()) {
+                Leave::Read => self.read().await,
+                Leave::Release => {
+                    let Some(seen) = self.election.seen() else { return };
+                    let lease = record::released(seen, self.owed(), self.env.now());
+                    let sent = self.env.elapsed();
+                    match self.put(lease).await {
+                        Ok(_) => return tracing::info!("the Lease was released"),
+                        Err(trouble) => self.refused(&trouble, "replace", sent),
+                    }
+                }
+                Leave::WaitUntil(at) => sleep(at.saturating_sub(self.env.elapsed())).await,
+                Leave::Done => return,
+            }
+        }
+    }
+
+    /// How long a successor has to wait for calls of ours that had no answer.
+    fn owed(&self) -> Option<Duration> {
+        let unsettled = *self.resigned.borrow() == Some(Resignation::Unsettled);
+        unsettled.then_some(self.config.timing.settle)
+    }
+
+    fn put(&self, lease: Lease) -> impl Future<Output = Result<Lease, Trouble>> + use<'_> {
+        let longest = self.longest();
+        let (leases, name) = (&self.leases, &self.config.name);
+        async move { within(longest, leases.replace(name, &PostParams::default(), &lease)).await }
+    }
+
+    /// A request has a deadline of its own, within the one for renewing.
+    fn longest(&self) -> Duration {
+        let left = self.election.lost_at().map(|at| at.saturating_sub(self.env.elapsed()));
+        left.unwrap_or(Duration::MAX).min(self.config.timing.request())
+    }
+
+    fn complain(&mut self, trouble: &Trouble, verb: &'static str) {
+        self.complaints.tell(trouble, verb, &self.config, self.env.elapsed());
+    }
+}
+
+async fn within<T>(
+    longest: Duration,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, Trouble> {
+    match timeout(longest, request).await {
+        Ok(answer) => answer.map_err(Trouble::from),
+        Err(_) => Err(Trouble::Timeout(longest)),
+    }
+}

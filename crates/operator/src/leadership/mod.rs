@@ -1,0 +1,251 @@
+//! Which replica acts: a Lease with client-go's semantics, and the guard that every
+//! mutating call to a cloud passes.
+//!
+//! A lease alone does not stop a leader that was paused, and no provider takes fencing
+//! tokens. So a mutating call starts only while the lease outlives the call
+//! ([`Leadership::permit`]), and a new leader whose predecessor vanished waits until the
+//! last of its calls has taken effect ([`Tenure::settle_until`]).
+//!
+//! **Guarantee**: of two replicas, one's calls start only after the other's have taken
+//! effect, or after the other has released the Lease.
+//!
+//! **Assumptions**: the clocks of two machines run at rates within 5 % of each other; a
+//! call ends within `provider_timeout` of the check and takes effect within
+//! [`Timing::settle`] of that; a replica releases only after draining; nobody deletes the
+//! Lease, or empties its holder by hand, while a leader lives. (Replicas that watch see
+//! that and react: the leader makes no calls until it has renewed, a follower waits as
+//! for an expired lease. One that starts at that moment cannot know.)
+//!
+//! `record` reads and writes the object, `election` decides, `candidate` carries it out,
+//! `guard` judges a call.
+
+mod candidate;
+mod election;
+#[cfg(test)]
+mod election_tests;
+mod guard;
+#[cfg(test)]
+mod guard_tests;
+mod record;
+#[cfg(test)]
+mod simulation;
+mod timing;
+mod trouble;
+mod watch;
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use candidate::Candidate;
+use guard::Standing;
+use tokio::time::timeout;
+
+use crate::env::Env;
+pub use guard::NotPermitted;
+pub use timing::{Timing, TimingError};
+
+/// The name of our own Lease.
+pub const LEASE: &str = "pontoon";
+
+/// Which Lease to stand for, and how.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The namespace of the Lease.
+    pub namespace: String,
+    /// The name of the Lease, usually [`LEASE`].
+    pub name: String,
+    /// What names us in the Lease. Must differ between processes, restarts included.
+    pub identity: String,
+    /// The periods; whoever takes them from a user calls [`Timing::validate`].
+    pub timing: Timing,
+    /// The hard deadline of a mutating call to a cloud.
+    pub provider_timeout: Duration,
+}
+
+/// What this replica is, as far as its election loop knows.
+///
+/// For display and for starting and stopping work. A loop that is not polled keeps its
+/// last role: before acting, ask [`Leadership::permit`] or [`Leadership::leads`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Another replica leads, or nobody does.
+    Follower {
+        /// The other's identity, if the Lease names one.
+        leader: Option<String>,
+    },
+    /// We lead.
+    Leader(Tenure),
+}
+
+/// One period of leading, from an acquisition to its loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tenure {
+    /// Counts our own acquisitions, from 1.
+    pub term: u64,
+    /// When we began to lead, on [`Env::elapsed`].
+    pub since: Duration,
+    /// No mutating call before this, on [`Env::elapsed`]. Equal to `since` after a clean
+    /// handover, with a fresh Lease, and when nobody led in between.
+    pub settle_until: Duration,
+}
+
+/// A handle on the election. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Leadership {
+    env: Env,
+    shared: Arc<Shared>,
+    /// A call's hard deadline and the margin.
+    reserve: Duration,
+    /// The longest that a release may take.
+    patience: Duration,
+    ended: tokio::sync::watch::Receiver<()>,
+}
+
+/// What the loop and the handles share.
+#[derive(Debug)]
+struct Shared {
+    standing: Mutex<Standing>,
+    role: tokio::sync::watch::Sender<Role>,
+    resign: tokio::sync::watch::Sender<Option<Resignation>>,
+}
+
+impl Shared {
+    fn new(standing: Standing) -> Arc<Self> {
+        let role = tokio::sync::watch::Sender::new(standing.role());
+        let resign = tokio::sync::watch::Sender::new(None);
+        Arc::new(Self { standing: Mutex::new(standing), role, resign })
+    }
+
+    fn standing(&self) -> Standing {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The guard first, then the role: whoever is told has the guard's answer. What was
+    /// released stays released.
+    fn publish(&self, new: Standing) {
+        let role = new.role();
+        {
+            let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+            if *standing == Standing::Released {
+                return;
+            }
+            *standing = new;
+        }
+        self.role.send_if_modified(|current| {
+            let changed = *current != role;
+            if changed {
+                tracing::info!(?role, "leadership changed");
+                *current = role;
+            }
+            changed
+        });
+    }
+}
+
+impl Leadership {
+    /// A candidate for the Lease, and the loop that makes it one: nothing happens unless
+    /// the future is polled. Dropping the future ends the candidature; the Lease then
+    /// expires. It finishes after [`release`](Self::release).
+    pub fn start(
+        client: kube::Client,
+        env: Env,
+        config: Config,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let shared = Shared::new(Standing::Follower { leader: None });
+        let (ending, ended) = tokio::sync::watch::channel(());
+        let this = Self {
+            env: env.clone(),
+            shared: shared.clone(),
+            reserve: config.provider_timeout + config.timing.margin,
+            patience: config.timing.renew_deadline + config.timing.request(),
+            ended,
+        };
+        (this, Candidate::new(client, env, config, shared, ending).run())
+    }
+
+    /// The role now and its changes.
+    pub fn role(&self) -> tokio::sync::watch::Receiver<Role> {
+        self.shared.role.subscribe()
+    }
+
+    /// Whether a mutating call to a cloud may start now: we lead, our predecessor's calls
+    /// have taken effect, and the lease outlives the call with a margin. Call it
+    /// immediately before each; it waits for nothing.
+    ///
+    /// # Errors
+    ///
+    /// Says in words why not.
+    pub fn permit(&self) -> Result<(), NotPermitted> {
+        self.shared.standing().permit(self.env.elapsed(), self.reserve).map(drop)
+    }
+
+    /// [`permit`](Self::permit) for a call that was decided in an earlier moment of the
+    /// same tenure: refused if leadership was lost and won again since, because the other
+    /// leader's doings are not in that decision.
+    ///
+    /// # Errors
+    ///
+    /// Says in words why not.
+    pub fn permit_in(&self, term: u64) -> Result<(), NotPermitted> {
+        match self.shared.standing().permit(self.env.elapsed(), self.reserve)? {
+            current if current == term => Ok(()),
+            current => Err(NotPermitted::OtherTerm { decided: term, current }),
+        }
+    }
+
+    /// Whether the Lease is ours now, by our own reckoning. Enough for writes to
+    /// Kubernetes, which are compared and swapped.
+    pub fn leads(&self) -> bool {
+        self.shared.standing().leads(self.env.elapsed())
+    }
+
+    /// Gives the Lease up, so that a follower takes over at once, and ends the loop. The
+    /// guard closes immediately and for good.
+    ///
+    /// Call it after draining. `settled` says that every mutating call had its answer; if
+    /// not, the Lease tells the successor to wait [`Timing::settle`] before it changes
+    /// anything.
+    ///
+    /// Takes at most one and a half renew deadlines; a Lease that cannot be released in
+    /// that time expires by itself. If our own predecessor's calls may still take effect,
+    /// it waits for that: our successor will not.
+    pub async fn release(&self, settled: bool) {
+        self.shared.publish(Standing::Released);
+        let resignation = if settled { Resignation::Settled } else { Resignation::Unsettled };
+        self.shared.resign.send_replace(Some(resignation));
+        let mut ended = self.ended.clone();
+        let over = timeout(self.patience, ended.wait_for(|()| false));
+        if over.await.is_err() {
+            tracing::warn!("the election loop does not end; the Lease expires by itself");
+        }
+    }
+}
+
+/// How a replica leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resignation {
+    /// Every mutating call had its answer.
+    Settled,
+    /// One had none, and may still take effect.
+    Unsettled,
+}
+
+/// Leading without a Lease (`--leader-elect=false`): there must be one replica only.
+///
+/// The guard opens once calls of a predecessor that has just died have taken effect:
+/// [`Timing::settle`] (5 s) after the start. There is no renewal to count from, and a
+/// predecessor that still lives is a mistake that nothing here can detect.
+pub fn always(env: Env) -> Leadership {
+    let Timing { settle, .. } = Timing::default();
+    let since = env.elapsed();
+    let tenure = Tenure { term: 1, since, settle_until: since + settle };
+    let shared = Shared::new(Standing::Leader {
+        tenure,
+        renewed: since,
+        trusted_until: Duration::MAX,
+        contested: false,
+    });
+    let (_, ended) = tokio::sync::watch::channel(());
+    Leadership { env, shared, reserve: Duration::ZERO, patience: Duration::ZERO, ended }
+}

@@ -1,0 +1,189 @@
+//! What goes wrong with the Lease, in words that say what to do, without a flood of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use kube::runtime::watcher;
+
+use super::Config;
+
+/// The same kind of trouble is not told again before this has passed.
+const REPEAT: Duration = Duration::from_secs(60);
+
+/// Why a request about the Lease failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    #[error("no answer within {0:?}")]
+    Timeout(Duration),
+    #[error("{0}")]
+    Request(#[from] kube::Error),
+    #[error("{0}")]
+    Watch(#[from] watcher::Error),
+}
+
+/// What lies behind it, as far as the fix differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    /// A watch that was idle for too long; listing again is all there is to it.
+    Expired,
+    Forbidden,
+    Unauthorized,
+    NamespaceMissing,
+    Other,
+}
+
+impl Trouble {
+    /// Whether the server refused a write because the Lease is not as we saw it: changed,
+    /// created or deleted by somebody else in the meantime.
+    pub fn is_conflict(&self, verb: &str) -> bool {
+        self.status().is_some_and(|status| match status.code {
+            409 => true,
+            404 => verb != "create",
+            _ => false,
+        })
+    }
+
+    fn status(&self) -> Option<&kube::core::Status> {
+        match self {
+            Self::Request(kube::Error::Api(status))
+            | Self::Watch(watcher::Error::WatchError(status)) => Some(status),
+            Self::Watch(
+                watcher::Error::InitialListFailed(error)
+                | watcher::Error::WatchStartFailed(error)
+                | watcher::Error::WatchFailed(error),
+            ) => match error {
+                kube::Error::Api(status) => Some(status),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn cause(&self) -> Cause {
+        match self.status().map(|status| status.code) {
+            Some(403) => Cause::Forbidden,
+            Some(401) => Cause::Unauthorized,
+            Some(410) => Cause::Expired,
+            // Only a create gets here with a 404.
+            Some(404) => Cause::NamespaceMissing,
+            _ => Cause::Other,
+        }
+    }
+
+    fn advice(&self, config: &Config) -> String {
+        let Config { namespace, .. } = config;
+        match self.cause() {
+            Cause::Forbidden => format!(
+                "grant get, list, watch, create and update on leases.coordination.k8s.io in namespace \
+                 {namespace} to this replica's service account (a Role and a RoleBinding); no restart is needed"
+            ),
+            Cause::Unauthorized => {
+                "the API server does not accept this replica's credentials: check its service account token \
+                 or --kubeconfig"
+                    .to_owned()
+            }
+            Cause::NamespaceMissing => format!(
+                "create the namespace (kubectl create namespace {namespace}), or set POD_NAMESPACE to the \
+                 namespace that this replica runs in"
+            ),
+            Cause::Expired | Cause::Other => "nothing to do if it passes; else check the way to the API server".to_owned(),
+        }
+    }
+
+    /// The server's own words, without the debug dump that kube appends to them.
+    fn words(&self) -> String {
+        self.status().map_or_else(|| self.to_string(), |status| status.message.clone())
+    }
+}
+
+/// Tells of each kind of trouble at once, then at most once a minute.
+#[derive(Debug, Default)]
+pub(super) struct Complaints(BTreeMap<(Cause, &'static str), Duration>);
+
+impl Complaints {
+    pub fn tell(&mut self, trouble: &Trouble, verb: &'static str, config: &Config, now: Duration) {
+        if !self.is_due(trouble.cause(), verb, now) {
+            return tracing::debug!(verb, error = %trouble.words(), "the Lease could not be used");
+        }
+        tracing::warn!(
+            lease = %format_args!("{}/{}", config.namespace, config.name),
+            verb,
+            error = %trouble.words(),
+            advice = %trouble.advice(config),
+            "the Lease could not be used; trying again"
+        );
+    }
+
+    fn is_due(&mut self, cause: Cause, verb: &'static str, now: Duration) -> bool {
+        let told = self.0.get(&(cause, verb));
+        let due = cause != Cause::Expired && told.is_none_or(|told| now >= *told + REPEAT);
+        if due {
+            self.0.insert((cause, verb), now);
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+    use crate::leadership::Timing;
+
+    fn answered(code: u16, message: &str) -> Trouble {
+        Trouble::Request(kube::Error::Api(Status::failure(message, "").with_code(code).boxed()))
+    }
+
+    fn config() -> Config {
+        Config {
+            namespace: "infra".to_owned(),
+            name: "pontoon".to_owned(),
+            identity: "a".to_owned(),
+            timing: Timing::default(),
+            provider_timeout: Duration::from_secs(5),
+        }
+    }
+
+    #[test]
+    fn each_kind_of_trouble_is_told_at_once_and_then_once_a_minute() {
+        let mut complaints = Complaints::default();
+        let at = Duration::from_secs;
+        assert!(complaints.is_due(Cause::Forbidden, "replace", at(0)));
+        assert!(!complaints.is_due(Cause::Forbidden, "replace", at(2)));
+        assert!(complaints.is_due(Cause::Forbidden, "watch", at(2)));
+        assert!(complaints.is_due(Cause::Other, "replace", at(2)));
+        assert!(!complaints.is_due(Cause::Forbidden, "replace", at(59)));
+        assert!(complaints.is_due(Cause::Forbidden, "replace", at(60)));
+        assert!(!complaints.is_due(Cause::Forbidden, "replace", at(119)));
+        assert!(!complaints.is_due(Cause::Expired, "watch", at(119)), "happens in good health");
+    }
+
+    #[test]
+    fn advice_names_the_fix() {
+        let forbidden = answered(403, "leases is forbidden").advice(&config());
+        assert!(forbidden.contains("leases.coordination.k8s.io in namespace infra"), "{forbidden}");
+        let missing = answered(404, "namespaces \"infra\" not found").advice(&config());
+        assert!(missing.contains("kubectl create namespace infra"), "{missing}");
+        assert!(missing.contains("POD_NAMESPACE"), "{missing}");
+        let watched = Trouble::Watch(watcher::Error::InitialListFailed(kube::Error::Api(
+            Status::failure("leases is forbidden", "").with_code(403).boxed(),
+        )));
+        assert_eq!(watched.advice(&config()), forbidden);
+    }
+
+    #[test]
+    fn a_missing_lease_is_a_conflict_for_a_renewal_and_a_missing_namespace_for_a_create() {
+        for (code, verb, conflict) in [
+            (409, "create", true),
+            (409, "replace", true),
+            (404, "replace", true),
+            (404, "create", false),
+            (403, "replace", false),
+            (500, "replace", false),
+        ] {
+            assert_eq!(answered(code, "").is_conflict(verb), conflict, "{code} {verb}");
+        }
+        assert!(!Trouble::Timeout(Duration::from_secs(5)).is_conflict("replace"));
+    }
+}

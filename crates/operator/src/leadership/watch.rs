@@ -1,0 +1,85 @@
+//! A watch on one Lease that goes on for ever, with a back-off from [`Env`].
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use kube::runtime::watcher::{self, Event, watcher};
+use tokio::time::sleep;
+
+use crate::env::Env;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
+pub(super) struct LeaseWatch {
+    env: Env,
+    events: BoxStream<'static, watcher::Result<Event<Lease>>>,
+    /// Whether the listing under way has shown the Lease.
+    listed: bool,
+    failures: u32,
+    resume_at: Duration,
+}
+
+impl LeaseWatch {
+    pub fn new(leases: Api<Lease>, name: &str, env: Env) -> Self {
+        let only = watcher::Config::default().fields(&format!("metadata.name={name}"));
+        let events = watcher(leases, only).boxed();
+        Self { env, events, listed: false, failures: 0, resume_at: Duration::ZERO }
+    }
+
+    /// The Lease, or that there is none; or that the watch broke, which then starts again
+    /// after a pause. May be dropped and called again without losing anything.
+    pub async fn next(&mut self) -> watcher::Result<Option<Lease>> {
+        loop {
+            let pause = self.resume_at.saturating_sub(self.env.elapsed());
+            if !pause.is_zero() {
+                sleep(pause).await;
+            }
+            match self.events.next().await {
+                Some(Ok(event)) => {
+                    if let Some(found) = self.understand(event) {
+                        return Ok(found);
+                    }
+                }
+                Some(Err(error)) => {
+                    self.back_off();
+                    return Err(error);
+                }
+                // kube's watcher never ends; if it did, the election goes on by reading.
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    fn understand(&mut self, event: Event<Lease>) -> Option<Option<Lease>> {
+        match event {
+            Event::Init => {
+                self.listed = false;
+                None
+            }
+            Event::InitApply(lease) => {
+                self.listed = true;
+                Some(Some(lease))
+            }
+            Event::InitDone => {
+                self.failures = 0;
+                (!self.listed).then_some(None)
+            }
+            Event::Apply(lease) => {
+                self.failures = 0;
+                Some(Some(lease))
+            }
+            Event::Delete(_) => Some(None),
+        }
+    }
+
+    fn back_off(&mut self) {
+        let longest = FIRST_PAUSE.saturating_mul(1 << self.failures.min(10)).min(LONGEST_PAUSE);
+        self.failures = self.failures.saturating_add(1);
+        let pause = longest.mul_f64(0.5 + self.env.random() / 2.0);
+        self.resume_at = self.env.elapsed() + pause;
+    }
+}

@@ -1,0 +1,17 @@
+//! The operator: observe, plan, execute, report.
+//!
+//! `observe` turns watches and listings into core's plain values, core plans, `execute`
+//! runs the plan's actions and folds their outcomes back, `report` writes status, events
+//! and metrics. [`run::run`] ties them together; the binary only parses its arguments.
+
+pub mod api;
+pub mod args;
+pub mod clouds;
+pub mod connect;
+pub mod env;
+pub mod execute;
+pub mod leadership;
+pub mod observe;
+pub mod report;
+pub mod run;
+pub mod serve;

@@ -1,0 +1,148 @@
+//! The `pontoon` binary: parses its arguments, sets up its surroundings, runs.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use pontoon::api;
+use pontoon::args::{Cli, Command, RunArgs};
+use pontoon::connect::connect;
+use pontoon::env::Env;
+use pontoon::leadership::Timing;
+use pontoon::report::metrics::Metrics;
+use pontoon::run::{self, Options, Surroundings};
+use pontoon::serve::{self, Health, Pages};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Crds => print(&api::crds_yaml()),
+        Command::Run(args) => start(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            // Nobody to tell if standard error is closed.
+            drop(writeln!(std::io::stderr(), "pontoon: {problem}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print(text: &str) -> Result<(), String> {
+    std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())
+}
+
+fn start(args: RunArgs) -> Result<(), String> {
+    let timing = Timing::default();
+    timing.validate(args.provider_timeout).map_err(|error| error.to_string())?;
+    log(args.debug);
+    // Already installed is as good.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    // One thread is enough: planning takes microseconds, and the rest is waiting.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
+    runtime.block_on(operate(args, timing))
+}
+
+async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
+    let env = Env::real();
+    let config = kube_config(args.kubeconfig.as_deref()).await?;
+    let options = Options {
+        namespace: lease_namespace(&config),
+        name: replica_name(),
+        leader_elect: args.leader_elect,
+        timing,
+        provider_timeout: args.provider_timeout,
+        retry_initial: args.retry_initial,
+        retry_max: args.retry_max,
+    };
+    let client = connect(config).map_err(|error| error.to_string())?;
+    let metrics = Metrics::new().map_err(|error| error.to_string())?;
+    let health = Health::default();
+    for (address, pages) in
+        [(&args.metrics_bind_addr, Pages::All), (&args.health_probe_bind_address, Pages::Health)]
+    {
+        if !address.is_empty() {
+            let listener = serve::listen(address).await?;
+            tracing::info!(address, ?pages, "serving");
+            tokio::spawn(serve::serve(listener, pages, health.clone(), metrics.clone()));
+        }
+    }
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let surroundings = Surroundings {
+        client,
+        transport: &pontoon_providers::https,
+        variable: &variable,
+        env,
+        metrics,
+        health,
+        stop: stop_on_signal()?,
+    };
+    run::run(options, surroundings).await;
+    Ok(())
+}
+
+async fn kube_config(file: Option<&Path>) -> Result<Config, String> {
+    let config = match file {
+        Some(file) => {
+            let kubeconfig = Kubeconfig::read_from(file)
+                .map_err(|error| format!("{}: {error}", file.display()))?;
+            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+                .await
+                .map_err(|error| format!("{}: {error}", file.display()))
+        }
+        None => Config::infer().await.map_err(|error| {
+            format!("found no cluster ({error}); run in a pod, or give --kubeconfig FILE")
+        }),
+    };
+    config
+}
+
+/// The pod's own namespace, else `POD_NAMESPACE`, else `default`.
+fn lease_namespace(config: &Config) -> String {
+    let in_cluster = std::env::var("KUBERNETES_SERVICE_HOST").is_ok();
+    let pod = in_cluster.then(|| config.default_namespace.clone());
+    let given = || std::env::var("POD_NAMESPACE").ok().filter(|name| !name.is_empty());
+    pod.or_else(given).unwrap_or_else(|| "default".to_owned())
+}
+
+fn replica_name() -> String {
+    let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+    let host = || std::fs::read_to_string("/etc/hostname").ok().map(|name| name.trim().to_owned());
+    variable("POD_NAME").or_else(|| variable("HOSTNAME")).or_else(host).unwrap_or_default()
+}
+
+fn stop_on_signal() -> Result<tokio::sync::watch::Receiver<bool>, String> {
+    let (to, stop) = tokio::sync::watch::channel(false);
+    let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        to.send_replace(true);
+        // Keep the channel open: a replica whose channel closes would see no signal.
+        std::future::pending::<()>().await;
+    });
+    Ok(stop)
+}
+
+/// Lines for people on a terminal, JSON for machines.
+fn log(debug: bool) {
+    let level = if debug { "pontoon=debug,info" } else { "info" };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if std::io::stderr().is_terminal() {
+        log.with_target(false).init();
+    } else {
+        log.json().flatten_event(true).with_current_span(false).init();
+    }
+}

@@ -1,0 +1,155 @@
+//! Nodes, projected at decode.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node as KubeNode, NodeCondition, Taint as KubeTaint};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use pontoon_core::model::{Labels, Machine, Marks, Node, NodeName, Taint, Text};
+use serde::Deserialize;
+
+use super::{Observation, Watch, version};
+use crate::api::{IPV4_ANNOTATION, IPV6_ANNOTATION};
+
+/// The parts of a Node that planning reads; the rest is skipped while decoding.
+#[derive(Resource, Clone, Debug, Default, Deserialize)]
+#[resource(inherit = "KubeNode")]
+pub struct NodeView {
+    /// Name, labels, annotations.
+    #[serde(default, deserialize_with = "super::pod::lean_metadata")]
+    pub metadata: ObjectMeta,
+    /// Provider ID and taints.
+    #[serde(default)]
+    pub spec: Spec,
+    /// Conditions.
+    #[serde(default)]
+    pub status: Status,
+}
+
+/// The parts of a node's spec that planning reads.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Spec {
+    #[serde(rename = "providerID")]
+    provider_id: Option<String>,
+    taints: Option<Vec<KubeTaint>>,
+}
+
+/// The parts of a node's status that planning reads.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    conditions: Option<Vec<NodeCondition>>,
+}
+
+/// Watches nodes.
+#[derive(Debug, Default)]
+pub struct Nodes {
+    listed: BTreeSet<NodeName>,
+}
+
+impl Watch for Nodes {
+    type Object = NodeView;
+
+    fn restart(&mut self) {
+        self.listed.clear();
+    }
+
+    fn seen(&mut self, object: NodeView) -> Option<Observation> {
+        let node = object.into_node()?;
+        self.listed.insert(node.name.clone());
+        Some(Observation::Node(Box::new(node)))
+    }
+
+    fn gone(&mut self, object: NodeView) -> Option<Observation> {
+        Some(Observation::NodeGone(object.metadata.name?.as_str().into()))
+    }
+
+    fn listed(&mut self) -> Option<Observation> {
+        Some(Observation::NodesListed(std::mem::take(&mut self.listed)))
+    }
+}
+
+impl NodeView {
+    /// The node as planning sees it; none for an object without a name.
+    pub fn into_node(self) -> Option<Node> {
+        let Self { metadata, spec, status } = self;
+        let annotation = |key: &str| {
+            let value = metadata.annotations.as_ref().and_then(|all| all.get(key));
+            value.map(|text| Text::from(text.as_str()))
+        };
+        let provider_id = spec.provider_id.filter(|id| !id.is_empty());
+        let is_ready = |one: &NodeCondition| one.type_ == "Ready" && one.status == "True";
+        Some(Node {
+            marks: Marks { v4: annotation(IPV4_ANNOTATION), v6: annotation(IPV6_ANNOTATION) },
+            name: metadata.name.as_deref()?.into(),
+            uid: metadata.uid.as_deref().unwrap_or_default().into(),
+            version: version(metadata.resource_version.as_deref()),
+            machine: provider_id.as_deref().and_then(machine),
+            has_provider_id: provider_id.is_some(),
+            ready: status.conditions.iter().flatten().any(is_ready),
+            deleting: metadata.deletion_timestamp.is_some(),
+            labels: labels(metadata.labels.unwrap_or_default()),
+            taints: spec.taints.unwrap_or_default().iter().map(taint).collect(),
+        })
+    }
+}
+
+fn machine(provider_id: &str) -> Option<Machine> {
+    let (vendor, id) = pontoon_providers::machine_of(provider_id)?;
+    Some(Machine { cloud: vendor.name.into(), id: id.0.as_str().into() })
+}
+
+fn taint(taint: &KubeTaint) -> Taint {
+    Taint {
+        key: taint.key.as_str().into(),
+        value: taint.value.as_deref().unwrap_or_default().into(),
+        effect: taint.effect.as_str().into(),
+    }
+}
+
+/// Labels as planning keeps them.
+pub(super) fn labels(labels: BTreeMap<String, String>) -> Labels {
+    let text = |text: String| Text::from(text.as_str());
+    Arc::new(labels.into_iter().map(|(key, value)| (text(key), text(value))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_projected_to_what_planning_reads() {
+        let view: NodeView = serde_json::from_value(serde_json::json!({
+            "metadata": {
+                "name": "a", "uid": "u", "resourceVersion": "7", "labels": {"pool": "edge"},
+                "annotations": {IPV4_ANNOTATION: "198.51.100.7"},
+                "managedFields": [{"manager": "m", "fieldsV1": {"f:x": {}}}],
+            },
+            "spec": {
+                "providerID": "digitalocean://12",
+                "taints": [{"key": "k", "effect": "NoSchedule"}],
+            },
+            "status": {"conditions": [{"type": "Ready", "status": "True"}], "images": []},
+        }))
+        .unwrap();
+        assert!(view.metadata.managed_fields.is_none());
+        let node = view.into_node().unwrap();
+        assert!(node.ready && !node.deleting);
+        assert_eq!(node.version, 7);
+        assert_eq!(node.machine.unwrap().id, "12".into());
+        assert_eq!(node.marks.v4.as_deref(), Some("198.51.100.7"));
+        assert_eq!(node.taints.len(), 1);
+    }
+
+    #[test]
+    fn a_provider_id_of_another_cloud_names_no_machine() {
+        let view: NodeView = serde_json::from_value(serde_json::json!({
+            "metadata": {"name": "a"}, "spec": {"providerID": "kind://x"}, "status": {},
+        }))
+        .unwrap();
+        let node = view.into_node().unwrap();
+        assert!(node.has_provider_id && node.machine.is_none() && !node.ready);
+    }
+}

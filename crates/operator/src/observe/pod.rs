@@ -1,0 +1,171 @@
+//! Pods, projected at decode. Only those that run, are ready and stay are passed on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{Pod as KubePod, PodCondition};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use kube::Resource;
+use pontoon_core::model::{Labels, Pod, PodId};
+use serde::{Deserialize, Deserializer};
+
+use super::node::labels;
+use super::{Observation, Watch};
+
+/// The parts of a Pod that planning reads; the rest is skipped while decoding.
+#[derive(Resource, Clone, Debug, Default, Deserialize)]
+#[resource(inherit = "KubePod")]
+pub struct PodView {
+    /// Name, namespace, labels.
+    #[serde(default, deserialize_with = "lean_metadata")]
+    pub metadata: ObjectMeta,
+    /// The node.
+    #[serde(default)]
+    pub spec: Spec,
+    /// Phase and conditions.
+    #[serde(default)]
+    pub status: Status,
+}
+
+/// The parts of a pod's spec that planning reads.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Spec {
+    node_name: Option<String>,
+}
+
+/// The parts of a pod's status that planning reads.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    phase: Option<String>,
+    conditions: Option<Vec<PodCondition>>,
+}
+
+/// Watches pods.
+#[derive(Debug, Default)]
+pub struct Pods {
+    listed: BTreeSet<PodId>,
+    /// Label sets that were seen, so that equal ones are shared.
+    shared: BTreeSet<Labels>,
+    /// At this many label sets, those that nobody uses any more are dropped.
+    tidy_at: usize,
+}
+
+impl Watch for Pods {
+    type Object = PodView;
+
+    fn restart(&mut self) {
+        self.listed.clear();
+    }
+
+    fn seen(&mut self, object: PodView) -> Option<Observation> {
+        let id: PodId = object.metadata.uid.as_deref()?.into();
+        match self.ready(object) {
+            Some(pod) => {
+                self.listed.insert(id);
+                Some(Observation::Pod(Box::new(pod)))
+            }
+            None => {
+                self.listed.remove(&id);
+                Some(Observation::PodGone(id))
+            }
+        }
+    }
+
+    fn gone(&mut self, object: PodView) -> Option<Observation> {
+        Some(Observation::PodGone(object.metadata.uid.as_deref()?.into()))
+    }
+
+    fn listed(&mut self) -> Option<Observation> {
+        Some(Observation::PodsListed(std::mem::take(&mut self.listed)))
+    }
+}
+
+impl Pods {
+    fn ready(&mut self, object: PodView) -> Option<Pod> {
+        let PodView { metadata, spec, status } = object;
+        let is_ready = |one: &PodCondition| one.type_ == "Ready" && one.status == "True";
+        let ready = status.phase.as_deref() == Some("Running")
+            && status.conditions.iter().flatten().any(is_ready)
+            && metadata.deletion_timestamp.is_none();
+        let node = spec.node_name.filter(|_| ready)?;
+        Some(Pod {
+            id: metadata.uid.as_deref()?.into(),
+            namespace: metadata.namespace.as_deref().unwrap_or_default().into(),
+            node: node.as_str().into(),
+            labels: self.share(labels(metadata.labels.unwrap_or_default())),
+        })
+    }
+
+    fn share(&mut self, labels: Labels) -> Labels {
+        if let Some(known) = self.shared.get(&labels) {
+            return known.clone();
+        }
+        if self.shared.len() >= self.tidy_at.max(1024) {
+            self.shared.retain(|labels| std::sync::Arc::strong_count(labels) > 1);
+            self.tidy_at = self.shared.len() * 2;
+        }
+        self.shared.insert(labels.clone());
+        labels
+    }
+}
+
+/// Metadata without managed fields and owners: they are most of an object's size, and
+/// nobody here reads them.
+pub(super) fn lean_metadata<'de, D: Deserializer<'de>>(from: D) -> Result<ObjectMeta, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Lean {
+        name: Option<String>,
+        namespace: Option<String>,
+        uid: Option<String>,
+        resource_version: Option<String>,
+        deletion_timestamp: Option<Time>,
+        labels: Option<BTreeMap<String, String>>,
+        annotations: Option<BTreeMap<String, String>>,
+    }
+    let lean = Lean::deserialize(from)?;
+    Ok(ObjectMeta {
+        name: lean.name,
+        namespace: lean.namespace,
+        uid: lean.uid,
+        resource_version: lean.resource_version,
+        deletion_timestamp: lean.deletion_timestamp,
+        labels: lean.labels,
+        annotations: lean.annotations,
+        ..ObjectMeta::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(status: serde_json::Value, deleting: bool) -> PodView {
+        let mut metadata = serde_json::json!({"name": "p", "uid": "u", "namespace": "n"});
+        if deleting {
+            metadata["deletionTimestamp"] = "2026-11-15T03:35:57Z".into();
+        }
+        let spec = serde_json::json!({"nodeName": "a"});
+        serde_json::from_value(
+            serde_json::json!({"metadata": metadata, "spec": spec, "status": status}),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn only_a_pod_that_runs_and_is_ready_and_stays_counts() {
+        let ready = serde_json::json!(
+            {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
+        let unready = serde_json::json!(
+            {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]});
+        let done = serde_json::json!(
+            {"phase": "Succeeded", "conditions": [{"type": "Ready", "status": "True"}]});
+        let mut pods = Pods::default();
+        let mut counts = |pod| matches!(pods.seen(pod), Some(Observation::Pod(_)));
+        assert!(counts(pod(ready.clone(), false)));
+        assert!(!counts(pod(ready, true)));
+        assert!(!counts(pod(unready, false)));
+        assert!(!counts(pod(done, false)));
+    }
+}

@@ -1,0 +1,357 @@
+//! FloatingIPPools become pools. What cannot be understood is a finding on the object
+//! itself: it never stops the watch, nor any other pool.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use kube::core::DeserializeGuard;
+use pontoon_core::Time;
+use pontoon_core::matching::{Match, PodMatch, Selector, Toleration};
+use pontoon_core::model::{Finding, Ledger, Pool, PoolKey, Remembered, Request, Text};
+use pontoon_providers::VENDORS;
+
+use super::schema::Schema;
+use super::{Observation, Watch, ledger, version};
+use crate::api::{
+    ADDRESSES_ANNOTATION, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpStatus,
+    RESOLVE_CREATE_ANNOTATION,
+};
+
+/// The kind, as core names it.
+pub const KIND: &str = "FloatingIPPool";
+
+/// A pool, and what reporting on it needs.
+#[derive(Clone, Debug)]
+pub struct ObservedPool {
+    /// As planning sees it.
+    pub pool: Pool,
+    /// `metadata.generation`.
+    pub generation: Option<i64>,
+    /// The status that is stored now.
+    pub status: FloatingIPPoolStatus,
+    /// The provider that the spec names.
+    pub provider: String,
+    /// The DNS record that the spec asks for.
+    pub dns: Option<String>,
+    /// The stored definition cannot hold what we report.
+    pub schema: Schema,
+}
+
+/// Watches FloatingIPPools.
+#[derive(Debug)]
+pub struct Pools {
+    schema: Schema,
+    listed: BTreeSet<PoolKey>,
+}
+
+impl Pools {
+    /// A watch over pools whose definition is as `schema` says.
+    pub fn new(schema: Schema) -> Self {
+        Self { schema, listed: BTreeSet::new() }
+    }
+}
+
+impl Watch for Pools {
+    type Object = DeserializeGuard<FloatingIPPool>;
+
+    fn restart(&mut self) {
+        self.listed.clear();
+    }
+
+    fn seen(&mut self, object: Self::Object) -> Option<Observation> {
+        let observed = match object.0 {
+            Ok(object) => understood(object, self.schema),
+            Err(invalid) => {
+                let problem = format!("the stored object cannot be decoded: {}", invalid.error);
+                let finding = finding("Undecodable", problem);
+                bare(&invalid.metadata, Err(finding), self.schema)
+            }
+        }?;
+        self.listed.insert(observed.pool.key.clone());
+        Some(Observation::Pool(Box::new(observed)))
+    }
+
+    fn gone(&mut self, object: Self::Object) -> Option<Observation> {
+        let key = match &object.0 {
+            Ok(object) => key(&object.metadata),
+            Err(invalid) => key(&invalid.metadata),
+        };
+        key.map(Observation::PoolGone)
+    }
+
+    fn listed(&mut self) -> Option<Observation> {
+        Some(Observation::PoolsListed(KIND, std::mem::take(&mut self.listed)))
+    }
+}
+
+fn key(metadata: &ObjectMeta) -> Option<PoolKey> {
+    let namespace = metadata.namespace.as_deref().unwrap_or_default().into();
+    Some(PoolKey { kind: KIND, namespace, name: metadata.name.as_deref()?.into() })
+}
+
+/// An object of which only the metadata is known.
+fn bare(
+    metadata: &ObjectMeta,
+    request: Result<Request, Finding>,
+    schema: Schema,
+) -> Option<ObservedPool> {
+    let created_at = metadata.creation_timestamp.as_ref();
+    let pool = Pool {
+        key: key(metadata)?,
+        uid: metadata.uid.as_deref().unwrap_or_default().into(),
+        version: version(metadata.resource_version.as_deref()),
+        created_at: Time::from_micros(created_at.map_or(0, |time| time.0.as_microsecond())),
+        request,
+        ledger: Ledger::default(),
+        resolution: None,
+        remembered: BTreeMap::new(),
+        last_assignment: None,
+    };
+    Some(ObservedPool {
+        pool,
+        generation: metadata.generation,
+        status: FloatingIPPoolStatus::default(),
+        provider: String::new(),
+        dns: None,
+        schema,
+    })
+}
+
+fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
+    let FloatingIPPool { metadata, spec, status } = object;
+    let status = status.unwrap_or_default();
+    let annotation =
+        |key: &str| metadata.annotations.as_ref().and_then(|all| all.get(key)).map(String::as_str);
+    let ledger = ledger::read(annotation(ADDRESSES_ANNOTATION));
+    let request = match (&schema, &ledger) {
+        (Schema::Old, _) => Err(Schema::finding()),
+        (_, Err(problem)) => Err(finding(
+            "UnreadableLedger",
+            format!(
+                "the annotation {ADDRESSES_ANNOTATION} names the addresses that were reserved for \
+                 this pool and cannot be read: {problem}; restore it, or remove it to start anew"
+            ),
+        )),
+        _ => request(&spec),
+    };
+    let mut observed = bare(&metadata, request, schema)?;
+    observed.pool.ledger = with_mirror(ledger.unwrap_or_default(), &status);
+    observed.pool.resolution = ledger::resolution(annotation(RESOLVE_CREATE_ANNOTATION));
+    observed.pool.remembered = remembered(&status);
+    observed.pool.last_assignment = status.last_assignment_time.as_ref().map(time);
+    observed.provider = spec.provider;
+    observed.dns = spec.dns_record_set.map(|record| match record.zone.as_str() {
+        "" => record.record_name,
+        zone => format!("{}.{zone}", record.record_name),
+    });
+    observed.status = status;
+    Some(observed)
+}
+
+/// The status mirrors the ledger: addresses survive a tool that strips our annotation.
+fn with_mirror(mut ledger: Ledger, status: &FloatingIPPoolStatus) -> Ledger {
+    for ip in status.created_ips.iter().filter_map(|ip| ip.parse().ok()) {
+        if !ledger.created.contains(&ip) {
+            ledger.created.push(ip);
+        }
+    }
+    ledger
+}
+
+fn remembered(status: &FloatingIPPoolStatus) -> BTreeMap<IpAddr, Remembered> {
+    let memory = |status: &IpStatus| Remembered {
+        held: matches!(status.state.as_str(), "active" | "in-progress" | "no-match")
+            || !status.node_name.is_empty(),
+        ineligible_since: status.ineligible_since.as_ref().map(time),
+        assigned_at: status.last_assignment_time.as_ref().map(time),
+    };
+    let entry = |(ip, status): (&String, &IpStatus)| Some((ip.parse().ok()?, memory(status)));
+    status.ips.iter().filter_map(entry).collect()
+}
+
+fn time(time: &MicroTime) -> Time {
+    Time::from_micros(time.0.as_microsecond())
+}
+
+/// What a spec asks for.
+fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
+    if !VENDORS.iter().any(|vendor| vendor.name == spec.provider) {
+        let known: Vec<_> = VENDORS.iter().map(|vendor| vendor.name).collect();
+        let problem = format!(
+            "spec.provider \"{}\" is not known; known providers: {}",
+            spec.provider,
+            known.join(", ")
+        );
+        return Err(finding("UnknownProvider", problem));
+    }
+    let listed = addresses(&spec.ips)?;
+    let wanted = usize::try_from(spec.desired_ips).ok().filter(|wanted| *wanted > 0);
+    if listed.is_empty() && wanted.is_none() {
+        let problem = "spec.ips is empty and spec.desiredIPs is 0: there is nothing to assign";
+        return Err(finding("NoAddresses", problem));
+    }
+    Ok(Request {
+        account: spec.provider.as_str().into(),
+        region: text(&spec.region),
+        listed,
+        wanted,
+        matching: Arc::new(matching(spec)?),
+        cool_off: spec.cool_off(),
+    })
+}
+
+fn addresses(texts: &[String]) -> Result<Vec<IpAddr>, Finding> {
+    let mut addresses = Vec::with_capacity(texts.len());
+    for text in texts {
+        let ip = text.trim().parse::<IpAddr>().map_err(|_| {
+            let problem = format!("spec.ips: \"{text}\" is not an IPv4 or IPv6 address");
+            finding("InvalidAddress", problem)
+        })?;
+        if !addresses.contains(&ip) {
+            addresses.push(ip);
+        }
+    }
+    Ok(addresses)
+}
+
+fn matching(spec: &FloatingIPPoolSpec) -> Result<Match, Finding> {
+    let wanted = &spec.matching;
+    let selector = |field: &str, text: &str| {
+        Selector::parse(text).map_err(|error| {
+            let problem = format!("spec.match.{field} \"{text}\" is not a label selector: {error}");
+            finding("InvalidSelector", problem)
+        })
+    };
+    let asks_for_pods = !wanted.pod_label.is_empty() || !wanted.pod_namespace.is_empty();
+    let pod_labels = selector("podLabel", &wanted.pod_label)?;
+    let tolerations = wanted.tolerations.iter().map(toleration).collect::<Result<_, _>>()?;
+    Ok(Match {
+        nodes: selector("nodeLabel", &wanted.node_label)?,
+        pods: asks_for_pods
+            .then(|| PodMatch { namespace: text(&wanted.pod_namespace), labels: pod_labels }),
+        tolerations,
+    })
+}
+
+fn toleration(toleration: &crate::api::Toleration) -> Result<Toleration, Finding> {
+    let value = match toleration.operator.as_str() {
+        "Exists" => None,
+        "" | "Equal" => Some(toleration.value.as_str().into()),
+        other => {
+            let problem = format!(
+                "spec.match.tolerations: operator \"{other}\" is not known; use Exists or Equal"
+            );
+            return Err(finding("InvalidToleration", problem));
+        }
+    };
+    // As on pods: an empty key tolerates every key only with the operator Exists.
+    let key = text(&toleration.key).or_else(|| value.is_some().then(|| "".into()));
+    let effect = text(&toleration.effect).map(|effect| (&*effect).into());
+    Ok(Toleration { key, value, effect })
+}
+
+fn text(text: &str) -> Option<Text> {
+    (!text.is_empty()).then(|| text.into())
+}
+
+fn finding(reason: &'static str, message: impl Into<Text>) -> Finding {
+    Finding { reason, message: message.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(spec: serde_json::Value) -> ObservedPool {
+        let object = serde_json::json!({
+            "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": KIND,
+            "metadata": {"name": "p", "namespace": "n", "uid": "u", "resourceVersion": "3"},
+            "spec": spec,
+        });
+        let object = serde_json::from_value(object).unwrap();
+        match Pools::new(Schema::Current).seen(object) {
+            Some(Observation::Pool(pool)) => *pool,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn reason(spec: serde_json::Value) -> (&'static str, String) {
+        let finding = seen(spec).pool.request.unwrap_err();
+        (finding.reason, finding.message.to_string())
+    }
+
+    #[test]
+    fn bad_input_is_a_finding_that_says_what_to_write() {
+        let cases = [
+            (
+                serde_json::json!({"provider": "digitalocaen", "ips": ["192.0.2.1"]}),
+                "UnknownProvider",
+                "known providers: digitalocean",
+            ),
+            (
+                serde_json::json!({"provider": "digitalocean", "ips": ["192.0.2.256"]}),
+                "InvalidAddress",
+                "\"192.0.2.256\" is not an IPv4 or IPv6 address",
+            ),
+            (
+                serde_json::json!({"provider": "digitalocean"}),
+                "NoAddresses",
+                "there is nothing to assign",
+            ),
+            (
+                serde_json::json!({"provider": "digitalocean", "ips": ["192.0.2.1"],
+                                "match": {"nodeLabel": "a==,,b"}}),
+                "InvalidSelector",
+                "spec.match.nodeLabel \"a==,,b\"",
+            ),
+            (
+                serde_json::json!({"provider": "digitalocean", "ips": ["192.0.2.1"],
+                                "match": {"tolerations": [{"operator": "Like"}]}}),
+                "InvalidToleration",
+                "use Exists or Equal",
+            ),
+            (
+                serde_json::json!({"provider": "digitalocean", "ips": "192.0.2.1"}),
+                "Undecodable",
+                "cannot be decoded",
+            ),
+        ];
+        for (spec, wanted, words) in cases {
+            let (reason, message) = reason(spec);
+            assert_eq!(reason, wanted);
+            assert!(message.contains(words), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_toleration_without_key_tolerates_everything_only_if_it_says_exists() {
+        let tolerates = |toleration: serde_json::Value| {
+            let spec = serde_json::json!({"provider": "digitalocean", "ips": ["192.0.2.1"],
+                                          "match": {"tolerations": [toleration]}});
+            let taint = pontoon_core::model::Taint {
+                key: "k".into(),
+                value: "".into(),
+                effect: "NoSchedule".into(),
+            };
+            seen(spec).pool.request.unwrap().matching.tolerations[0].tolerates(&taint)
+        };
+        assert!(tolerates(serde_json::json!({"operator": "Exists"})));
+        assert!(!tolerates(serde_json::json!({})));
+        assert!(tolerates(serde_json::json!({"key": "k"})));
+        assert!(!tolerates(serde_json::json!({"key": "k", "effect": "NoExecute"})));
+    }
+
+    #[test]
+    fn a_pool_asks_for_pods_if_it_names_a_label_or_a_namespace() {
+        let pods = |matching: serde_json::Value| {
+            let spec = serde_json::json!({"provider": "digitalocean", "ips": ["192.0.2.1"],
+                                          "match": matching});
+            seen(spec).pool.request.unwrap().matching.pods.clone()
+        };
+        assert!(pods(serde_json::json!({})).is_none());
+        assert!(pods(serde_json::json!({"podLabel": "app=x"})).unwrap().namespace.is_none());
+        assert!(pods(serde_json::json!({"podNamespace": "n"})).unwrap().namespace.is_some());
+    }
+}

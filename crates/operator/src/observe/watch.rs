@@ -1,0 +1,85 @@
+//! One watch: events in, observations out, for ever.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc::Sender;
+
+use super::Observation;
+use crate::env::Env;
+
+/// Turns the events of one kind into observations.
+pub trait Watch: Send + 'static {
+    /// What is decoded.
+    type Object: Resource + Clone + Debug + DeserializeOwned + Send + 'static;
+
+    /// A new list begins.
+    fn restart(&mut self);
+
+    /// An object appeared or changed.
+    fn seen(&mut self, object: Self::Object) -> Option<Observation>;
+
+    /// An object is gone.
+    fn gone(&mut self, object: Self::Object) -> Option<Observation>;
+
+    /// The list is complete.
+    fn listed(&mut self) -> Option<Observation>;
+}
+
+/// Longest pause between two attempts to watch.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Watches until the receiver is gone.
+pub fn watch<W: Watch>(
+    api: Api<W::Object>,
+    config: watcher::Config,
+    mut watch: W,
+    env: Env,
+    to: Sender<Observation>,
+) -> impl Future<Output = ()> + Send {
+    async move {
+        let kind = std::any::type_name::<W::Object>().rsplit("::").next().unwrap_or("object");
+        let mut events = Box::pin(watcher::watcher(api, config));
+        let mut failures = 0;
+        loop {
+            let event = match events.try_next().await {
+                Ok(Some(event)) => event,
+                Ok(None) => return,
+                Err(error) => {
+                    let pause = pause(failures, env.random());
+                    failures += 1;
+                    tracing::warn!(kind, %error, pause_ms = pause.as_millis(), "watch broken");
+                    tokio::time::sleep(pause).await;
+                    continue;
+                }
+            };
+            failures = 0;
+            let observation = match event {
+                Event::Init => {
+                    watch.restart();
+                    None
+                }
+                Event::InitApply(object) | Event::Apply(object) => watch.seen(object),
+                Event::Delete(object) => watch.gone(object),
+                Event::InitDone => watch.listed(),
+            };
+            if let Some(observation) = observation
+                && to.send(observation).await.is_err()
+            {
+                return;
+            }
+        }
+    }
+}
+
+/// Doubling from a quarter of a second, with jitter. The first one is short: a server that
+/// merely closed the connection is back at once.
+fn pause(failures: u32, random: f64) -> Duration {
+    let step = Duration::from_millis(250).saturating_mul(1 << failures.min(10));
+    step.min(LONGEST_PAUSE).mul_f64(0.5 + random / 2.0)
+}

@@ -1,0 +1,109 @@
+//! Kubernetes events, named and timed by our own clock.
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use pontoon_core::model::{Node, PoolKey};
+use tokio::task::JoinSet;
+
+use super::status::micro_time;
+use crate::api::{GROUP, VERSION};
+use crate::env::Env;
+
+/// The name under which we report.
+pub const CONTROLLER: &str = "pontoon";
+
+/// More than this many events under way at once are not sent: a storm must not take the API
+/// server's attention from the writes that matter.
+const AT_ONCE: usize = 64;
+
+/// Longest note that the API server takes.
+const LONGEST_NOTE: usize = 1024;
+
+/// How much an event matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// As it should be.
+    Normal,
+    /// Somebody should look.
+    Warning,
+}
+
+/// Writes events.
+pub struct Events {
+    client: Client,
+    env: Env,
+    instance: String,
+    under_way: JoinSet<()>,
+}
+
+impl Events {
+    /// Events of the replica that is called `instance`.
+    pub fn new(client: Client, env: Env, instance: String) -> Self {
+        Self { client, env, instance, under_way: JoinSet::new() }
+    }
+
+    /// Tells something about an object. Fire and forget: an event that cannot be written is
+    /// logged, and nothing waits for it.
+    pub fn tell(&mut self, about: ObjectReference, weight: Weight, reason: &str, note: &str) {
+        while self.under_way.try_join_next().is_some() {}
+        if self.under_way.len() >= AT_ONCE {
+            tracing::debug!(reason, note, "too many events at once; not sent");
+            return;
+        }
+        // Events of cluster-scoped objects live in `default`.
+        let namespace = about.namespace.clone().filter(|name| !name.is_empty());
+        let namespace = namespace.unwrap_or_else(|| "default".to_owned());
+        let name = about.name.as_deref().unwrap_or_default();
+        let event = Event {
+            metadata: ObjectMeta {
+                name: Some(format!("{name}.{}", self.env.token())),
+                namespace: Some(namespace.clone()),
+                ..ObjectMeta::default()
+            },
+            event_time: micro_time(self.env.now()),
+            action: Some(reason.to_owned()),
+            reason: Some(reason.to_owned()),
+            note: Some(note.chars().take(LONGEST_NOTE).collect()),
+            regarding: Some(about),
+            reporting_controller: Some(CONTROLLER.to_owned()),
+            reporting_instance: Some(self.instance.clone()),
+            type_: Some(match weight {
+                Weight::Normal => "Normal".to_owned(),
+                Weight::Warning => "Warning".to_owned(),
+            }),
+            ..Event::default()
+        };
+        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
+        self.under_way.spawn(async move {
+            if let Err(error) = api.create(&PostParams::default(), &event).await {
+                tracing::debug!(%error, reason = event.reason, "event not written");
+            }
+        });
+    }
+}
+
+/// A pool, for events about it.
+pub fn about_pool(key: &PoolKey, uid: &str) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(format!("{GROUP}/{VERSION}")),
+        kind: Some(key.kind.to_owned()),
+        namespace: Some(key.namespace.to_string()),
+        name: Some(key.name.to_string()),
+        uid: Some(uid.to_owned()),
+        ..ObjectReference::default()
+    }
+}
+
+/// A node, for events about it.
+pub fn about_node(node: &Node) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Node".to_owned()),
+        name: Some(node.name.to_string()),
+        uid: Some(node.uid.to_string()),
+        ..ObjectReference::default()
+    }
+}

@@ -1,0 +1,231 @@
+//! Tells people what happens: events, metrics and log lines about pools and their addresses.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use pontoon_core::Time;
+use pontoon_core::action::{Action, Done, FailureKind};
+use pontoon_core::model::{AccountId, Machine, NodeName, PoolKey};
+use pontoon_core::plan::Plan;
+use pontoon_core::verdict::{Outlook, Reason, State, Verdict};
+use pontoon_core::world::{Knowledge, World};
+
+use super::events::{Events, Weight, about_node, about_pool};
+use super::metrics::{Metrics, PoolLabels};
+use crate::api::CONDITION_READY;
+use crate::env::Env;
+use crate::execute::Finished;
+use crate::observe::pool::ObservedPool;
+
+/// Tells people what happens.
+pub struct Narrator {
+    env: Env,
+    events: Events,
+    metrics: Metrics,
+    pools: BTreeMap<PoolKey, Told>,
+    /// When each address that is on its way was sent, and from where.
+    departures: BTreeMap<IpAddr, Departure>,
+}
+
+/// What was told of a pool.
+struct Told {
+    uid: String,
+    provider: String,
+    dns: String,
+    verdict: Option<Verdict>,
+    reason: Option<&'static str>,
+}
+
+struct Departure {
+    at: Time,
+    from: Option<String>,
+}
+
+impl Narrator {
+    /// A narrator that knows no pool yet.
+    pub fn new(env: Env, events: Events, metrics: Metrics) -> Self {
+        Self { env, events, metrics, pools: BTreeMap::new(), departures: BTreeMap::new() }
+    }
+
+    /// A pool was seen.
+    pub fn see_pool(&mut self, observed: &ObservedPool) {
+        let told = self.pools.entry(observed.pool.key.clone()).or_insert_with(|| Told {
+            uid: String::new(),
+            provider: String::new(),
+            dns: String::new(),
+            verdict: None,
+            reason: None,
+        });
+        if *told.uid != *observed.pool.uid {
+            told.uid = observed.pool.uid.to_string();
+            told.verdict = None;
+            told.reason = told_by_status(observed);
+        }
+        told.provider.clone_from(&observed.provider);
+        told.dns = observed.dns.clone().unwrap_or_default();
+    }
+
+    /// A pool is gone.
+    pub fn forget_pool(&mut self, key: &PoolKey) {
+        self.pools.remove(key);
+        self.metrics.forget_pool(key);
+    }
+
+    /// Leadership began or ended.
+    pub fn set_leads(&mut self, leads: bool) {
+        self.metrics.leads(leads);
+        self.departures.clear();
+        for told in self.pools.values_mut() {
+            told.verdict = None;
+        }
+    }
+
+    /// Takes in what a plan has to say.
+    pub fn take(&mut self, plan: &Plan, world: &World) {
+        for (key, verdict) in &plan.verdicts {
+            self.arrivals(world, key, verdict);
+            let Some(told) = self.pools.get_mut(key) else { continue };
+            if told.verdict.as_ref() == Some(verdict) {
+                continue;
+            }
+            self.metrics.pool(told.labels(key), verdict);
+            told.verdict = Some(verdict.clone());
+            let word = verdict.reason.word();
+            if told.reason != Some(word) && is_news(&verdict.reason) {
+                told.reason = Some(word);
+                let (weight, note) = (weight(&verdict.reason), verdict.to_string());
+                tracing::info!(pool = %key, reason = word, message = %note, "pool");
+                self.events.tell(about_pool(key, &told.uid), weight, word, &note);
+            }
+        }
+    }
+
+    /// An action begins.
+    pub fn begins(&mut self, world: &World, action: &Action, now: Time) {
+        if let Action::Assign { account, ip, .. } = action {
+            let from = holder(world, account, *ip);
+            self.departures.insert(*ip, Departure { at: now, from });
+        }
+    }
+
+    /// An action has come back.
+    pub fn ended(&mut self, world: &World, finished: &Finished) {
+        log(finished);
+        let Action::Assign { pool, ip, node, .. } = &finished.outcome.action else { return };
+        let Some(told) = self.pools.get(pool) else { return };
+        match &finished.outcome.result {
+            Ok(_) => self.metrics.assigned(told.labels(pool), &ip.to_string(), true),
+            Err(failure) if failure.kind == FailureKind::NotSent => {}
+            Err(failure) => {
+                self.metrics.assigned(told.labels(pool), &ip.to_string(), false);
+                let note = format!("assigning {ip} to {node} failed: {}", failure.message);
+                let about = about_pool(pool, &told.uid);
+                self.events.tell(about, Weight::Warning, "AssignFailed", &note);
+            }
+        }
+        if matches!(finished.outcome.result, Ok(Done::Effective)) {
+            self.arrived(world, pool, *ip, node);
+        }
+    }
+
+    /// Addresses that a listing showed where they were sent.
+    fn arrivals(&mut self, world: &World, key: &PoolKey, verdict: &Verdict) {
+        if self.departures.is_empty() {
+            return;
+        }
+        for one in verdict.addresses.iter().filter(|one| one.state == State::Active) {
+            if let Some(node) = &one.node {
+                self.arrived(world, key, one.ip, node);
+            }
+        }
+    }
+
+    fn arrived(&mut self, world: &World, pool: &PoolKey, ip: IpAddr, node: &NodeName) {
+        let Some(departure) = self.departures.remove(&ip) else { return };
+        let Some(told) = self.pools.get(pool) else { return };
+        let took = self.env.now().since(departure.at).as_millis();
+        let note = match &departure.from {
+            Some(from) => format!("{ip} moved {from} → {node} in {took} ms"),
+            None => format!("{ip} assigned to {node} in {took} ms"),
+        };
+        tracing::info!(%pool, %ip, %node, from = departure.from, took, "assigned");
+        self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Assigned", &note);
+        if let Some(node) = world.node(node) {
+            self.events.tell(about_node(node), Weight::Normal, "Assigned", &note);
+        }
+    }
+}
+
+impl Told {
+    fn labels<'a>(&'a self, key: &'a PoolKey) -> PoolLabels<'a> {
+        PoolLabels { key, provider: &self.provider, dns: &self.dns }
+    }
+}
+
+/// Where an address is, in words.
+fn holder(world: &World, account: &AccountId, ip: IpAddr) -> Option<String> {
+    let account = world.account(account)?;
+    let Knowledge::Known { sighting, .. } = &account.address(ip)?.knowledge else { return None };
+    let cloud = account.setup.as_ref().ok()?.cloud.clone();
+    let machine = Machine { cloud, id: sighting.holder.clone()? };
+    let node = world.node_on(&machine).map(ToString::to_string);
+    Some(node.unwrap_or_else(|| format!("machine {}", machine.id)))
+}
+
+/// What a status says already, a new leader does not repeat.
+fn told_by_status(observed: &ObservedPool) -> Option<&'static str> {
+    let all_well = Reason::AllAssigned.word();
+    let ready = observed.status.conditions.iter().find(|one| one.type_ == CONDITION_READY)?;
+    (ready.reason == all_well).then_some(all_well)
+}
+
+/// Passing states are not worth an event.
+fn is_news(reason: &Reason) -> bool {
+    !matches!(
+        reason,
+        Reason::Reading | Reason::Assigning | Reason::Creating | Reason::AssignFailed(..)
+    )
+}
+
+fn weight(reason: &Reason) -> Weight {
+    match reason.outlook() {
+        Outlook::Well => Weight::Normal,
+        Outlook::Working if matches!(reason, Reason::CoolingOff(_)) => Weight::Normal,
+        Outlook::Working | Outlook::Waiting | Outlook::Stuck => Weight::Warning,
+    }
+}
+
+fn log(finished: &Finished) {
+    let took = finished.took.as_millis();
+    let action = &finished.outcome.action;
+    match (&finished.outcome.result, action) {
+        (Ok(_), Action::List { account, .. }) => tracing::debug!(%account, took, "listed"),
+        (Ok(done), Action::Create { pool, .. }) => tracing::info!(%pool, ?done, took, "reserved"),
+        (Ok(done), _) => tracing::debug!(?action, ?done, took, "done"),
+        (Err(failure), action) => {
+            let (kind, message) = (failure.kind, &*failure.message);
+            match action {
+                Action::List { account, .. }
+                | Action::ReadAddress { account, .. }
+                | Action::ReadOperation { account, .. } => {
+                    tracing::warn!(%account, ?kind, message, took, "reading the cloud failed");
+                }
+                Action::Assign { pool, ip, node, .. } => {
+                    tracing::warn!(%pool, %ip, %node, ?kind, message, took, "assigning failed");
+                }
+                Action::Unassign { pool, ip, .. } => {
+                    tracing::warn!(%pool, %ip, ?kind, message, took, "unassigning failed");
+                }
+                Action::Create { pool, .. } => {
+                    tracing::warn!(%pool, ?kind, message, took, "reserving failed");
+                }
+                Action::WriteLedger { pool, .. } => {
+                    tracing::warn!(%pool, ?kind, message, took, "writing the ledger failed");
+                }
+                Action::Mark { node, .. } => {
+                    tracing::warn!(%node, ?kind, message, took, "marking the node failed");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The status of a pool, as a function of its verdict and of the status that it has.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Time as KubeTime};
+use pontoon_core::Time;
+use pontoon_core::model::MachineId;
+use pontoon_core::verdict::{AddressVerdict, Outlook, State, Verdict};
+use pontoon_providers::VENDORS;
+
+use crate::api::{
+    CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, FloatingIPPoolStatus, IpState,
+    IpStatus, NodeDNSRecordSetStatus,
+};
+use crate::observe::pool::ObservedPool;
+use crate::observe::schema::Schema;
+
+/// The condition that tells how the DNS record of a pool is doing.
+pub const CONDITION_DNS: &str = "DNSReady";
+
+/// What an object that asks for DNS is told.
+pub const NO_DNS: &str = "DNSNotManaged";
+
+/// The status that a pool should have.
+pub fn pool(observed: &ObservedPool, verdict: &Verdict, now: Time) -> FloatingIPPoolStatus {
+    let before = &observed.status;
+    if observed.schema == Schema::Old {
+        // Whatever else we wrote would be pruned, and written again for ever.
+        return FloatingIPPoolStatus { error: verdict.to_string(), ..before.clone() };
+    }
+    let stuck = verdict.reason.outlook() == Outlook::Stuck;
+    let ip = |one: &AddressVerdict| (one.ip.to_string(), address(observed, one));
+    FloatingIPPoolStatus {
+        conditions: conditions(observed, verdict, now),
+        observed_generation: observed.generation,
+        assigned: format!("{}/{}", verdict.active(), verdict.wanted),
+        ips: match &verdict.reason {
+            // An object that cannot be planned keeps what was last known of its addresses.
+            pontoon_core::verdict::Reason::Invalid(_)
+            | pontoon_core::verdict::Reason::NoAccount(_) => before.ips.clone(),
+            _ => verdict.addresses.iter().map(ip).collect(),
+        },
+        created_ips: verdict.created.iter().map(ToString::to_string).collect(),
+        last_assignment_time: verdict.last_assignment.and_then(micro_time),
+        assignable_nodes: verdict.available.iter().map(ToString::to_string).collect(),
+        node_errors: verdict.unusable.iter().map(|(node, why)| format!("{node}: {why}")).collect(),
+        error: if stuck { verdict.to_string() } else { String::new() },
+    }
+}
+
+fn address(observed: &ObservedPool, one: &AddressVerdict) -> IpStatus {
+    let state = match one.state {
+        State::Active => IpState::Active,
+        State::InProgress => IpState::InProgress,
+        State::Error => IpState::Error,
+        State::NoMatch => IpState::NoMatch,
+        State::Unassigned => IpState::Unassigned,
+        State::Disabled => IpState::Disabled,
+        // Unknown is not absent: what was said before stands.
+        State::Unknown => {
+            return observed.status.ips.get(&one.ip.to_string()).cloned().unwrap_or_default();
+        }
+    };
+    let machine = one.machine.as_ref();
+    IpStatus {
+        state: state.to_string(),
+        node_name: one.node.as_ref().map(ToString::to_string).unwrap_or_default(),
+        provider_id: machine.map(|id| provider_id(&observed.provider, id)).unwrap_or_default(),
+        error: one.note.as_ref().map(ToString::to_string).unwrap_or_default(),
+        last_assignment_time: one.memory.assigned_at.and_then(micro_time),
+        ineligible_since: one.memory.ineligible_since.and_then(micro_time),
+    }
+}
+
+/// A machine as `spec.providerID` names it.
+pub fn provider_id(provider: &str, machine: &MachineId) -> String {
+    let vendor = VENDORS.iter().find(|vendor| vendor.name == provider);
+    let id = pontoon_providers::MachineId(machine.to_string());
+    vendor.map(|vendor| (vendor.provider_id)(&id)).unwrap_or_default()
+}
+
+fn conditions(observed: &ObservedPool, verdict: &Verdict, now: Time) -> Vec<Condition> {
+    let outlook = verdict.reason.outlook();
+    let (reason, message) = (verdict.reason.word(), verdict.to_string());
+    let set =
+        Conditions { before: &observed.status.conditions, generation: observed.generation, now };
+    let mut conditions = set.three(outlook, reason, &message);
+    if let Some(record) = &observed.dns {
+        let message =
+            format!("this version does not manage DNS records yet; {record} is left as it is");
+        conditions.push(set.condition(CONDITION_DNS, false, NO_DNS, &message));
+    }
+    conditions
+}
+
+/// The status of a record set: that this version does not manage it.
+pub fn record_set(
+    before: &NodeDNSRecordSetStatus,
+    generation: Option<i64>,
+    now: Time,
+) -> NodeDNSRecordSetStatus {
+    let set = Conditions { before: &before.conditions, generation, now };
+    let message = "this version does not manage DNS records yet; the record is left as it is";
+    NodeDNSRecordSetStatus {
+        conditions: set.three(Outlook::Stuck, NO_DNS, message),
+        observed_generation: generation,
+        ..before.clone()
+    }
+}
+
+struct Conditions<'a> {
+    before: &'a [Condition],
+    generation: Option<i64>,
+    now: Time,
+}
+
+impl Conditions<'_> {
+    /// `Ready`, `Reconciling`, `Stalled`, as `kubectl wait`, Flux and Argo CD read them.
+    fn three(&self, outlook: Outlook, reason: &str, message: &str) -> Vec<Condition> {
+        vec![
+            self.condition(CONDITION_READY, outlook == Outlook::Well, reason, message),
+            self.condition(CONDITION_RECONCILING, outlook == Outlook::Working, reason, message),
+            self.condition(CONDITION_STALLED, outlook == Outlook::Stuck, reason, message),
+        ]
+    }
+
+    /// A condition whose transition time changes only with its status.
+    fn condition(&self, type_: &str, holds: bool, reason: &str, message: &str) -> Condition {
+        let status = if holds { "True" } else { "False" };
+        let same = self.before.iter().find(|one| one.type_ == type_ && one.status == status);
+        let now = KubeTime(timestamp(self.now).unwrap_or_default());
+        Condition {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            observed_generation: self.generation,
+            last_transition_time: same.map_or(now, |one| one.last_transition_time.clone()),
+        }
+    }
+}
+
+/// A time as statuses store it.
+pub fn micro_time(time: Time) -> Option<MicroTime> {
+    timestamp(time).map(MicroTime)
+}
+
+fn timestamp(time: Time) -> Option<Timestamp> {
+    Timestamp::from_microsecond(time.as_micros()).ok()
+}

@@ -1,0 +1,400 @@
+//! One replica: observe, plan, execute, report, for as long as it lives.
+//!
+//! Everything that a replica runs is owned by [`run`]'s future: dropping it is killing the
+//! replica.
+
+use std::future::Future;
+use std::time::Duration;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::runtime::watcher;
+use kube::{Api, Client};
+use pontoon_core::Time;
+use pontoon_core::plan::Planner;
+use pontoon_core::world::{Settings, Source, World};
+use pontoon_providers::Transport;
+use pontoon_providers::layers::Gate;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
+
+use crate::clouds::Clouds;
+use crate::env::Env;
+use crate::execute::{Executor, Term};
+use crate::leadership::{self, Leadership, Role, Timing};
+use crate::observe::node::Nodes;
+use crate::observe::pod::Pods;
+use crate::observe::pool::{self, Pools};
+use crate::observe::record_set::RecordSets;
+use crate::observe::schema::{Definitions, Schema, UPGRADE};
+use crate::observe::{self, Observation};
+use crate::report::events::Events;
+use crate::report::metrics::Metrics;
+use crate::report::{Narrator, StatusWriter};
+use crate::serve::Health;
+
+/// How a replica behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The namespace of the Lease.
+    pub namespace: String,
+    /// The name of this replica, before a random part is added.
+    pub name: String,
+    /// Stand for election; without, this must be the only replica.
+    pub leader_elect: bool,
+    /// The election's periods.
+    pub timing: Timing,
+    /// Hard deadline of each call to a cloud.
+    pub provider_timeout: Duration,
+    /// Wait after the first failure of a call.
+    pub retry_initial: Duration,
+    /// Longest wait between two attempts.
+    pub retry_max: Duration,
+}
+
+/// What a replica works with.
+pub struct Surroundings<'a> {
+    /// The API server.
+    pub client: Client,
+    /// Makes the way to the clouds, with the gate that shuts it.
+    pub transport: &'a dyn Fn(&Gate) -> Transport,
+    /// Reads one variable of the environment.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// Clock and randomness.
+    pub env: Env,
+    /// Where metrics go.
+    pub metrics: Metrics,
+    /// Where readiness goes.
+    pub health: Health,
+    /// Becomes true when the replica shall stop.
+    pub stop: watch::Receiver<bool>,
+}
+
+/// Observations that wait to be taken in.
+const INBOX: usize = 4096;
+
+/// How many observations are taken in before the next plan, at most.
+const BATCH: usize = 10_000;
+
+/// Runs a replica until it is told to stop, then drains and hands over.
+pub fn run(options: Options, surroundings: Surroundings<'_>) -> impl Future<Output = ()> + Send {
+    let Surroundings { client, transport, variable, env, metrics, health, stop } = surroundings;
+    let identity = format!("{}_{}", options.name, env.token());
+    let mut tasks = JoinSet::new();
+    let leadership = elect(&options, &identity, &client, &env, &mut tasks);
+    let term = Term::default();
+    let gate = {
+        let (leadership, term) = (leadership.clone(), term.clone());
+        Gate::new(move || leadership.permit_in(term.get()).map_err(|error| error.to_string()))
+    };
+    let clouds = Clouds::open(variable, options.provider_timeout, &transport(&gate));
+    let (to, inbox) = mpsc::channel(INBOX);
+    let mut world = World::new(Settings {
+        call_deadline: options.provider_timeout,
+        settle: options.timing.settle,
+        retry_initial: options.retry_initial,
+        retry_max: options.retry_max,
+        ..Settings::default()
+    });
+    for (account, setup) in clouds.setups() {
+        world.set_account(account, setup);
+    }
+    let events = Events::new(client.clone(), env.clone(), identity);
+    let replica = Replica {
+        executor: Executor::new(
+            clouds,
+            client.clone(),
+            leadership.clone(),
+            env.clone(),
+            metrics.clone(),
+        ),
+        narrator: Narrator::new(env.clone(), events, metrics.clone()),
+        statuses: StatusWriter::new(client.clone()),
+        watches: Watches { client, env: env.clone(), to, tasks, pools: None, record_sets: None },
+        planner: Planner::default(),
+        drain_limit: options.provider_timeout + Duration::from_millis(500),
+        wake: None,
+        leading: None,
+        unanswered_until: Time::default(),
+        world,
+        leadership,
+        term,
+        env,
+        metrics,
+        health,
+        inbox,
+    };
+    replica.run(stop)
+}
+
+fn elect(
+    options: &Options,
+    identity: &str,
+    client: &Client,
+    env: &Env,
+    tasks: &mut JoinSet<()>,
+) -> Leadership {
+    if !options.leader_elect {
+        tracing::warn!("leader election is off: this must be the only replica");
+        return leadership::always(env.clone());
+    }
+    let config = leadership::Config {
+        namespace: options.namespace.clone(),
+        name: leadership::LEASE.to_owned(),
+        identity: identity.to_owned(),
+        timing: options.timing,
+        provider_timeout: options.provider_timeout,
+    };
+    let (leadership, election) = Leadership::start(client.clone(), env.clone(), config);
+    tasks.spawn(election);
+    leadership
+}
+
+struct Replica {
+    world: World,
+    planner: Planner,
+    executor: Executor,
+    narrator: Narrator,
+    statuses: StatusWriter,
+    watches: Watches,
+    leadership: Leadership,
+    term: Term,
+    env: Env,
+    metrics: Metrics,
+    health: Health,
+    inbox: Receiver<Observation>,
+    /// The term that we lead in.
+    leading: Option<u64>,
+    /// Plan again at this time.
+    wake: Option<Time>,
+    /// A call of ours without an answer may take effect until then.
+    unanswered_until: Time,
+    drain_limit: Duration,
+}
+
+impl Replica {
+    async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        self.watches.start();
+        let mut role = self.leadership.role();
+        role.mark_changed();
+        loop {
+            let sleep = self.wake.map(|wake| wake.since(self.env.now()));
+            tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => break,
+                changed = role.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                    let now = role.borrow_and_update().clone();
+                    self.follow(&now);
+                }
+                finished = self.executor.next() => self.take_outcome(finished),
+                written = self.statuses.next() => {
+                    let wrote = self.statuses.written(written, self.env.now());
+                    if let Some((key, uid, version)) = wrote {
+                        self.world.wrote_pool(&key, &uid, version);
+                    }
+                }
+                observation = self.inbox.recv() => {
+                    let Some(observation) = observation else { break };
+                    self.take_in(observation);
+                }
+                () = pause(sleep) => {}
+            }
+            self.take_in_all();
+            self.turn();
+        }
+        self.hand_over().await;
+    }
+
+    /// Takes in whatever else has arrived, so that one plan serves it all.
+    fn take_in_all(&mut self) {
+        for _ in 0..BATCH {
+            let Ok(observation) = self.inbox.try_recv() else { return };
+            self.take_in(observation);
+        }
+    }
+
+    /// Plans, acts and reports, if we lead.
+    fn turn(&mut self) {
+        self.health.set_ready(self.world.is_read());
+        self.wake = None;
+        if self.leading.is_none() || !self.world.is_read() {
+            return;
+        }
+        let now = self.env.now();
+        let plan = self.planner.next(&mut self.world, now);
+        self.metrics.planned(self.env.now().since(now));
+        self.narrator.take(&plan, &self.world);
+        self.statuses.take(&plan);
+        self.wake = plan.wake;
+        for action in plan.actions {
+            self.narrator.begins(&self.world, &action, now);
+            self.world.begin(&action);
+            self.executor.start(action);
+        }
+        let report = self.statuses.flush(&self.world, now);
+        self.wake = [self.wake, report].into_iter().flatten().min();
+    }
+
+    fn take_outcome(&mut self, finished: crate::execute::Finished) {
+        self.narrator.ended(&self.world, &finished);
+        let now = self.env.now();
+        if crate::execute::is_unanswered(&finished.outcome) {
+            self.unanswered_until = now + self.world.settings().settle;
+        }
+        self.world.finish(finished.outcome, now);
+    }
+
+    fn take_in(&mut self, observation: Observation) {
+        match observation {
+            Observation::Node(node) => self.world.set_node(*node),
+            Observation::NodeGone(name) => self.world.remove_node(&name),
+            Observation::NodesListed(names) => {
+                self.world.retain_nodes(&names);
+                self.world.source_read(Source::Nodes);
+            }
+            Observation::Pod(pod) => self.world.set_pod(&pod),
+            Observation::PodGone(id) => self.world.remove_pod(&id),
+            Observation::PodsListed(ids) => {
+                self.world.retain_pods(&ids);
+                self.world.source_read(Source::Pods);
+            }
+            Observation::Pool(observed) => {
+                self.narrator.see_pool(&observed);
+                self.world.set_pool(observed.pool.clone());
+                self.statuses.see_pool(*observed);
+            }
+            Observation::PoolGone(key) => self.forget_pool(&key),
+            Observation::PoolsListed(kind, keys) => {
+                let gone = |key: &&_| !keys.contains(*key);
+                let gone: Vec<_> =
+                    self.world.pools().map(|(key, _)| key).filter(gone).cloned().collect();
+                for key in gone.into_iter().filter(|key| key.kind == kind) {
+                    self.forget_pool(&key);
+                }
+                self.world.source_read(Source::Pools);
+            }
+            Observation::RecordSet(observed) => self.statuses.see_record_set(*observed),
+            Observation::RecordSetGone(key) => self.statuses.forget(&key),
+            Observation::Schema(kind, schema) => self.watches.schema(kind, schema),
+        }
+    }
+
+    fn forget_pool(&mut self, key: &pontoon_core::model::PoolKey) {
+        self.world.remove_pool(key);
+        self.narrator.forget_pool(key);
+        self.statuses.forget(key);
+    }
+
+    /// The role changed: a term begins, or ends.
+    fn follow(&mut self, role: &Role) {
+        let term = match role {
+            Role::Leader(tenure) => Some(tenure.term),
+            Role::Follower { .. } => None,
+        };
+        if term == self.leading {
+            return;
+        }
+        self.executor.abandon();
+        self.narrator.set_leads(term.is_some());
+        self.statuses.restart();
+        self.leading = term;
+        if let Role::Leader(tenure) = role {
+            let wait = tenure.settle_until.saturating_sub(self.env.elapsed());
+            tracing::info!(term = tenure.term, settle_ms = wait.as_millis(), "leading");
+            self.term.set(tenure.term);
+            self.planner = Planner::default();
+            self.world.take_over(self.env.now() + wait);
+        }
+    }
+
+    /// Stops deciding, waits for the calls that are under way, gives up the lease.
+    async fn hand_over(mut self) {
+        if self.leading.is_some() {
+            tracing::info!("stopping: waiting for calls under way");
+            let answered = self.executor.drain(self.drain_limit).await;
+            let settled = answered && self.env.now() >= self.unanswered_until;
+            self.leadership.release(settled).await;
+        }
+        tracing::info!("stopped");
+    }
+}
+
+async fn pause(time: Option<Duration>) {
+    match time {
+        Some(time) => tokio::time::sleep(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The watches of a replica.
+struct Watches {
+    client: Client,
+    env: Env,
+    to: Sender<Observation>,
+    tasks: JoinSet<()>,
+    pools: Option<(Schema, AbortHandle)>,
+    record_sets: Option<(Schema, AbortHandle)>,
+}
+
+impl Watches {
+    fn start(&mut self) {
+        let nodes = self.watch(Api::all(self.client.clone()), Nodes::default());
+        self.tasks.spawn(nodes);
+        let pods = self.watch(Api::all(self.client.clone()), Pods::default());
+        self.tasks.spawn(pods);
+        let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let definitions = self.watch(crds, Definitions::default());
+        self.tasks.spawn(definitions);
+    }
+
+    /// Watches a kind while it is defined. A definition that changes starts its watch anew,
+    /// so that every object is looked at again in its light.
+    fn schema(&mut self, kind: &'static str, schema: Schema) {
+        let slot = if kind == pool::KIND { &mut self.pools } else { &mut self.record_sets };
+        if slot.as_ref().is_some_and(|(before, _)| *before == schema) {
+            return;
+        }
+        if let Some((_, before)) = slot.take() {
+            before.abort();
+        }
+        match schema {
+            Schema::Missing => {
+                tracing::warn!(kind, "not defined in this cluster; define it with: {UPGRADE}");
+            }
+            Schema::Old => {
+                tracing::warn!(kind, "a predecessor's definition: observing only; run: {UPGRADE}");
+            }
+            Schema::Current => tracing::info!(kind, "watching"),
+        }
+        let handle = match (kind, schema) {
+            (_, Schema::Missing) => {
+                let to = self.to.clone();
+                self.tasks.spawn(async move {
+                    // Nobody listens any more only when the replica is gone.
+                    drop(to.send(Observation::PoolsListed(kind, Default::default())).await);
+                })
+            }
+            (pool::KIND, schema) => {
+                let pools = self.watch(Api::all(self.client.clone()), Pools::new(schema));
+                self.tasks.spawn(pools)
+            }
+            (_, schema) => {
+                let sets = self.watch(Api::all(self.client.clone()), RecordSets::new(schema));
+                self.tasks.spawn(sets)
+            }
+        };
+        let slot = if kind == pool::KIND { &mut self.pools } else { &mut self.record_sets };
+        *slot = Some((schema, handle));
+    }
+
+    fn watch<W: observe::Watch>(
+        &self,
+        api: Api<W::Object>,
+        watch: W,
+    ) -> impl Future<Output = ()> + Send + use<W> {
+        observe::watch(api, watcher::Config::default(), watch, self.env.clone(), self.to.clone())
+    }
+}

@@ -1,0 +1,145 @@
+//! The custom resource definitions on a real API server: what it accepts, what it refuses and
+//! in which words, what it shows, and what becomes of objects that FLIPOP's definitions stored.
+
+// A test may panic; clippy knows it of `#[test]` functions, not of those that they call.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod accepted;
+mod predecessor;
+mod refused;
+mod shown;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use control_plane::ControlPlane;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::DynamicObject;
+use kube::discovery::ApiResource;
+use kube::runtime::conditions::is_crd_established;
+use kube::runtime::wait::await_condition;
+use kube::{Api, Client, Error};
+use pontoon::api::{GROUP, VERSION, crds};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+use tokio::time::{sleep, timeout};
+
+/// How long the API server may take for anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A client of the shared plane, with our definitions in place; nothing where there is no plane.
+async fn ours() -> Option<(&'static ControlPlane, Client)> {
+    let plane = ControlPlane::shared().await.unwrap()?;
+    let client = plane.client().unwrap();
+    let install = async || {
+        apply(&client, "pontoon", &crds()).await;
+        until_ours_are_served(&client).await;
+    };
+    static INSTALLED: OnceCell<()> = OnceCell::const_new();
+    INSTALLED.get_or_init(install).await;
+    Some((plane, client))
+}
+
+/// Puts definitions in place, over those that are there, and waits until they are established.
+async fn apply(client: &Client, manager: &str, crds: &[CustomResourceDefinition]) {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    for crd in crds {
+        let name = crd.metadata.name.as_deref().unwrap();
+        let params = PatchParams::apply(manager).force();
+        api.patch(name, &params, &Patch::Apply(crd)).await.unwrap();
+        let established = await_condition(api.clone(), name, is_crd_established());
+        timeout(PATIENCE, established).await.unwrap().unwrap();
+    }
+}
+
+/// A changed schema is served a moment after it is stored: waits until ours refuses something.
+async fn until_ours_are_served(client: &Client) {
+    let wrong = [
+        pool("probe", json!({"provider": "unknown", "ips": ["192.0.2.1"]})),
+        record_set("probe", json!({"provider": "unknown"})),
+    ];
+    for object in &wrong {
+        timeout(PATIENCE, async {
+            while try_create(client, object).await.is_ok() {
+                sleep(Duration::from_millis(50)).await;
+            }
+        })
+        .await
+        .unwrap();
+    }
+}
+
+/// A pool as a manifest.
+fn pool(name: &str, spec: Value) -> Value {
+    object("FloatingIPPool", name, spec)
+}
+
+/// A record set as a manifest.
+fn record_set(name: &str, spec: Value) -> Value {
+    object("NodeDNSRecordSet", name, spec)
+}
+
+fn object(kind: &str, name: &str, spec: Value) -> Value {
+    json!({
+        "apiVersion": format!("{GROUP}/{VERSION}"), "kind": kind,
+        "metadata": {"name": name, "namespace": "default"}, "spec": spec,
+    })
+}
+
+/// The objects of a manifest's kind.
+fn api_of(client: &Client, manifest: &Value) -> Api<DynamicObject> {
+    let kind = manifest["kind"].as_str().unwrap();
+    let resource = ApiResource {
+        group: GROUP.into(),
+        version: VERSION.into(),
+        api_version: format!("{GROUP}/{VERSION}"),
+        kind: kind.into(),
+        plural: format!("{}s", kind.to_lowercase()),
+    };
+    Api::namespaced_with(client.clone(), "default", &resource)
+}
+
+/// Asks the API server whether it would store this.
+async fn try_create(client: &Client, manifest: &Value) -> Result<(), String> {
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    answer(api_of(client, manifest).create(&params, &decoded(manifest)).await)
+}
+
+/// Stores this.
+async fn create(client: &Client, manifest: &Value) -> DynamicObject {
+    let api = api_of(client, manifest);
+    let created = api.create(&PostParams::default(), &decoded(manifest)).await;
+    created.unwrap_or_else(|error| panic!("{manifest}: {error}"))
+}
+
+fn decoded(manifest: &Value) -> DynamicObject {
+    serde_json::from_value(manifest.clone()).unwrap()
+}
+
+/// The API server's message, without the part that names the object.
+fn answer<T>(result: Result<T, Error>) -> Result<(), String> {
+    match result {
+        Ok(_) => Ok(()),
+        Err(Error::Api(status)) => {
+            let (_, why) =
+                status.message.split_once(" is invalid: ").unwrap_or(("", &status.message));
+            Err(why.to_owned())
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// The team's reference data beside the workspace. Without it a test is skipped, loudly, except
+/// where `CI=true` forbids it.
+fn shared(path: &str) -> Option<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
+    if folder.exists() {
+        return Some(folder);
+    }
+    let missing = format!("SKIPPED: {} is not there", folder.display());
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
+    // Not `eprintln!`: the test harness captures that, and a passing test would hide it.
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{missing}\n").as_bytes());
+    None
+}

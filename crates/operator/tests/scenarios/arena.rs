@@ -1,0 +1,245 @@
+//! A cluster, a cloud, and the people who change them.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use control_plane::ControlPlane;
+use fakecloud::{FakeCloud, Server};
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::core::NamespaceResourceScope;
+use kube::runtime::conditions::is_crd_established;
+use kube::runtime::wait::await_condition;
+use kube::{Api, Client, Resource};
+use pontoon::api::{self, FloatingIPPool, FloatingIPPoolStatus};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::replica::Replica;
+
+/// Nothing here takes this long unless it is broken.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// The namespace of every namespaced object.
+pub const NAMESPACE: &str = "flipop";
+
+pub struct Arena {
+    pub plane: ControlPlane,
+    pub client: Client,
+    pub cloud: FakeCloud,
+    server: Server,
+}
+
+impl Arena {
+    /// A cluster with our definitions; `None` where there is no control plane to test on.
+    pub async fn open() -> Option<Self> {
+        let arena = Self::open_without_definitions().await?;
+        arena.define(api::crds()).await;
+        Some(arena)
+    }
+
+    pub async fn open_without_definitions() -> Option<Self> {
+        let plane = ControlPlane::start().await.unwrap()?;
+        let client = plane.client().unwrap();
+        let cloud = FakeCloud::new();
+        let server = cloud.serve(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+        let arena = Self { plane, client, cloud, server };
+        let namespace = json!({"metadata": {"name": NAMESPACE}});
+        arena.create(&Api::<Namespace>::all(arena.client.clone()), namespace).await;
+        Some(arena)
+    }
+
+    /// Applies definitions and waits until they are served.
+    pub async fn define(&self, crds: Vec<CustomResourceDefinition>) {
+        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        for crd in crds {
+            let name = crd.metadata.name.clone().unwrap();
+            let params = PatchParams::apply("test").force();
+            api.patch(&name, &params, &Patch::Apply(&crd)).await.unwrap();
+            await_condition(api.clone(), &name, is_crd_established()).await.unwrap();
+        }
+    }
+
+    /// The cloud's address, for a replica's environment.
+    pub fn cloud_url(&self) -> String {
+        self.server.url()
+    }
+
+    /// A replica of the operator, started, with its name as its user agent at the cloud.
+    pub fn replica(&self, name: &str) -> Replica {
+        Replica::start(self, name, &[])
+    }
+
+    async fn create<K>(&self, api: &Api<K>, object: Value) -> K
+    where
+        K: Clone + Debug + DeserializeOwned + Serialize,
+    {
+        let object = serde_json::from_value(object).unwrap();
+        api.create(&PostParams::default(), &object).await.unwrap()
+    }
+
+    pub fn nodes(&self) -> Api<Node> {
+        Api::all(self.client.clone())
+    }
+
+    pub fn namespaced<K>(&self) -> Api<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        Api::namespaced(self.client.clone(), NAMESPACE)
+    }
+
+    /// A ready node on a droplet, with a ready ingress pod.
+    pub async fn serving_node(&self, name: &str, droplet: u64) {
+        self.node(name, droplet).await;
+        self.ready_pod(&format!("ingress-{name}"), name).await;
+    }
+
+    /// A ready node on a droplet of its own.
+    pub async fn node(&self, name: &str, droplet: u64) {
+        self.cloud.droplet(droplet, name, "nyc3");
+        let node = json!({
+            "metadata": {"name": name, "labels": {"pool": "edge"}},
+            "spec": {"providerID": format!("digitalocean://{droplet}")},
+        });
+        self.create(&self.nodes(), node).await;
+        self.set_ready(name, true).await;
+    }
+
+    /// The kubelet's word on a node.
+    pub async fn set_ready(&self, node: &str, ready: bool) {
+        let status = if ready { "True" } else { "False" };
+        let condition = json!({"type": "Ready", "status": status, "reason": "Test"});
+        let patch = json!({"status": {"conditions": [condition]}});
+        let params = PatchParams::default();
+        self.nodes().patch_status(node, &params, &Patch::Strategic(patch)).await.unwrap();
+    }
+
+    /// A pod of the ingress that runs and is ready.
+    pub async fn ready_pod(&self, name: &str, node: &str) {
+        let pod = json!({
+            "metadata": {"name": name, "labels": {"app": "ingress"}},
+            "spec": {
+                "nodeName": node,
+                "terminationGracePeriodSeconds": 0,
+                "containers": [{"name": "c", "image": "i"}],
+            },
+        });
+        let pods: Api<Pod> = self.namespaced();
+        self.create(&pods, pod).await;
+        let ready = json!([{"type": "Ready", "status": "True"}]);
+        let patch = json!({"status": {"phase": "Running", "conditions": ready}});
+        let params = PatchParams::default();
+        pods.patch_status(name, &params, &Patch::Strategic(patch)).await.unwrap();
+    }
+
+    /// A pool on the nodes that run the ingress, with `spec` on top.
+    pub async fn pool(&self, name: &str, spec: Value) {
+        let mut whole = json!({
+            "provider": "digitalocean",
+            "match": {"nodeLabel": "pool=edge", "podLabel": "app=ingress"},
+        });
+        whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        self.raw_pool(name, whole).await;
+    }
+
+    /// A pool with exactly this spec, whatever our types think of it.
+    pub async fn raw_pool(&self, name: &str, spec: Value) {
+        let (resource, api) = self.raw_pools();
+        let object = json!({
+            "apiVersion": resource.api_version, "kind": resource.kind,
+            "metadata": {"name": name}, "spec": spec,
+        });
+        self.create(&api, object).await;
+    }
+
+    fn raw_pools(&self) -> (ApiResource, Api<DynamicObject>) {
+        let resource = ApiResource::erase::<FloatingIPPool>(&());
+        let api = Api::namespaced_with(self.client.clone(), NAMESPACE, &resource);
+        (resource, api)
+    }
+
+    pub async fn stored(&self, pool: &str) -> FloatingIPPool {
+        self.namespaced::<FloatingIPPool>().get(pool).await.unwrap()
+    }
+
+    pub async fn status(&self, pool: &str) -> FloatingIPPoolStatus {
+        let (_, api) = self.raw_pools();
+        let mut object = api.get(pool).await.unwrap();
+        serde_json::from_value(object.data["status"].take()).unwrap_or_default()
+    }
+
+    /// The reason of a pool's condition, once it has the status `status`.
+    pub async fn condition(&self, pool: &str, type_: &str, status: &str) -> (String, String) {
+        let what = format!("{pool} {type_}={status}");
+        let found = eventually(&what, || async {
+            let conditions = self.status(pool).await.conditions;
+            let wanted = |one: &&Condition| one.type_ == type_ && one.status == status;
+            conditions.iter().find(wanted).cloned().ok_or(conditions)
+        })
+        .await;
+        (found.reason, found.message)
+    }
+
+    /// Waits until a pool says that all is well.
+    pub async fn ready(&self, pool: &str) {
+        self.condition(pool, "Ready", "True").await;
+    }
+
+    /// Where each address of a pool is, as its status says.
+    pub async fn placed(&self, pool: &str) -> Vec<(String, String, String)> {
+        let ips = self.status(pool).await.ips;
+        ips.into_iter().map(|(ip, one)| (ip, one.state, one.node_name)).collect()
+    }
+
+    /// Waits until a node's annotation is this.
+    pub async fn marked(&self, node: &str, ip: Option<&str>) {
+        eventually(&format!("{node} marked {ip:?}"), || async {
+            let node = self.nodes().get(node).await.unwrap();
+            let annotations = node.metadata.annotations.unwrap_or_default();
+            let mark = annotations.get(api::IPV4_ANNOTATION).cloned();
+            if mark.as_deref() == ip { Ok(()) } else { Err(mark) }
+        })
+        .await;
+    }
+
+    /// The reasons of the events about an object, waiting until one is `reason`.
+    pub async fn event(&self, object: &str, reason: &str) -> String {
+        eventually(&format!("event {reason} on {object}"), || async {
+            let events: Api<Event> = self.namespaced();
+            let all = events.list(&ListParams::default()).await.unwrap().items;
+            let about = |event: &&Event| {
+                event.regarding.as_ref().and_then(|one| one.name.as_deref()) == Some(object)
+            };
+            let mine: Vec<_> = all.iter().filter(about).collect();
+            let found = mine.iter().find(|event| event.reason.as_deref() == Some(reason));
+            let reasons: Vec<_> = mine.iter().map(|event| event.reason.clone()).collect();
+            found.and_then(|event| event.note.clone()).ok_or(reasons)
+        })
+        .await
+    }
+}
+
+/// Waits until `look` finds what it looks for; shows what it last saw if it never does.
+pub async fn eventually<T, E: Debug, F>(what: &str, mut look: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Result<T, E>>,
+{
+    let started = Instant::now();
+    loop {
+        match look().await {
+            Ok(found) => return found,
+            Err(seen) => {
+                assert!(started.elapsed() < LIMIT, "never happened: {what}; last seen: {seen:#?}");
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

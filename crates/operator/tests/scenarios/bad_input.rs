@@ -1,0 +1,122 @@
+//! Input that makes no sense: said on the object itself, everything else keeps running.
+
+use std::net::IpAddr;
+
+use pontoon::api;
+use serde_json::{Value, json};
+
+use crate::arena::Arena;
+use crate::replica::Replica;
+
+/// Our definitions without their rules: what an older server, or an older definition,
+/// may have stored.
+fn lax_definitions()
+-> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>
+{
+    let mut crds = api::crds();
+    for crd in &mut crds {
+        for version in &mut crd.spec.versions {
+            let schema = version.schema.as_mut().unwrap().open_api_v3_schema.as_mut().unwrap();
+            let spec = schema.properties.as_mut().unwrap().get_mut("spec").unwrap();
+            *spec = serde_json::from_value(
+                json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
+            )
+            .unwrap();
+        }
+    }
+    crds
+}
+
+#[tokio::test]
+async fn each_object_that_makes_no_sense_says_so_and_the_others_are_served() {
+    let Some(arena) = Arena::open_without_definitions().await else { return };
+    arena.define(lax_definitions()).await;
+    arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
+    arena.serving_node("a", 1).await;
+    let good = json!({"provider": "digitalocean", "ips": ["198.51.100.9"]});
+    let with = |field: &str, value: Value| {
+        let mut spec = good.clone();
+        spec[field] = value;
+        spec
+    };
+    let cases = [
+        ("provider", with("provider", json!("digitalocaen")), "UnknownProvider"),
+        ("selector", with("match", json!({"nodeLabel": "a==,,b"})), "InvalidSelector"),
+        ("address", with("ips", json!(["not-an-ip"])), "InvalidAddress"),
+        ("undecodable", with("ips", json!({"a": 1})), "Undecodable"),
+        ("region", json!({"provider": "digitalocean", "desiredIPs": 2}), "RegionMissing"),
+        ("empty", json!({"provider": "digitalocean"}), "NoAddresses"),
+        ("absent", good.clone(), "AddressNotFound"),
+    ];
+    for (name, spec, _) in &cases {
+        arena.raw_pool(name, spec.clone()).await;
+    }
+    arena.pool("good", json!({"ips": ["198.51.100.1"]})).await;
+    let _replica = arena.replica("only");
+    arena.ready("good").await;
+    for (name, _, wanted) in cases {
+        let (reason, message) = arena.condition(name, "Stalled", "True").await;
+        assert_eq!(reason, wanted, "{name}: {message}");
+        assert!(!message.is_empty());
+        arena.event(name, wanted).await;
+        assert!(!arena.status(name).await.error.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn credentials_that_are_missing_or_refused_are_told_to_the_pools_that_need_them() {
+    let Some(arena) = Arena::open().await else { return };
+    arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
+    arena.serving_node("a", 1).await;
+    arena.pool("ingress", json!({"ips": ["198.51.100.1"]})).await;
+    let without = ["--leader-elect=false", "DIGITALOCEAN_ACCESS_TOKEN="];
+    let replica = Replica::start(&arena, "without", &without);
+    let (reason, message) = arena.condition("ingress", "Stalled", "True").await;
+    assert_eq!(reason, "CredentialsMissing");
+    assert!(message.contains("DIGITALOCEAN_ACCESS_TOKEN"), "{message}");
+    replica.kill();
+
+    arena.cloud.set(|knobs| knobs.token_expired = true);
+    let refused = ["--leader-elect=false", "--retry-max=2s"];
+    let _replica = Replica::start(&arena, "refused", &refused);
+    arena.event("ingress", "CredentialsRefused").await;
+    let (reason, _) = arena.condition("ingress", "Stalled", "True").await;
+    assert_eq!(reason, "CredentialsRefused");
+    arena.cloud.set(|knobs| knobs.token_expired = false);
+    arena.ready("ingress").await;
+}
+
+#[tokio::test]
+async fn two_pools_that_list_one_address_leave_it_to_the_one_that_has_it() {
+    let Some(arena) = Arena::open().await else { return };
+    for ip in ["198.51.100.1", "198.51.100.2"] {
+        arena.cloud.reserve(ip.parse::<IpAddr>().unwrap(), "nyc3");
+    }
+    for (name, droplet) in [("a", 1), ("b", 2)] {
+        arena.serving_node(name, droplet).await;
+    }
+    arena.pool("first", json!({"ips": ["198.51.100.1"]})).await;
+    let _replica = arena.replica("only");
+    arena.ready("first").await;
+    arena.pool("second", json!({"ips": ["198.51.100.1", "198.51.100.2"]})).await;
+    let (reason, message) = arena.condition("second", "Stalled", "True").await;
+    assert_eq!(reason, "Conflict");
+    assert!(message.contains("flipop/first"), "{message}");
+    arena.marked("b", Some("198.51.100.2")).await;
+    arena.marked("a", Some("198.51.100.1")).await;
+    arena.ready("first").await;
+}
+
+#[tokio::test]
+async fn objects_that_ask_for_dns_are_told_that_it_is_not_managed_yet() {
+    let Some(arena) = Arena::open().await else { return };
+    arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
+    arena.serving_node("a", 1).await;
+    let record = json!({"zone": "example.com", "recordName": "hello"});
+    arena.pool("ingress", json!({"ips": ["198.51.100.1"], "dnsRecordSet": record})).await;
+    let _replica = arena.replica("only");
+    arena.ready("ingress").await;
+    let (reason, message) = arena.condition("ingress", "DNSReady", "False").await;
+    assert_eq!(reason, "DNSNotManaged");
+    assert!(message.contains("hello.example.com"), "{message}");
+}

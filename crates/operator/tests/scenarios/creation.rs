@@ -1,0 +1,127 @@
+//! Reserved addresses: never lost, never one too many.
+
+use std::time::Duration;
+
+use fakecloud::{Fault, On, Rule};
+use serde_json::json;
+
+use crate::arena::{Arena, eventually};
+use crate::replica::Replica;
+
+/// Alone, so that a restart does not have to wait for a lease to expire.
+const ALONE: &[&str] = &["--leader-elect=false"];
+
+async fn two_nodes() -> Option<Arena> {
+    let arena = Arena::open().await?;
+    arena.serving_node("a", 1).await;
+    arena.serving_node("b", 2).await;
+    Some(arena)
+}
+
+fn reserve() -> On {
+    On::call("POST", "/v2/reserved_ips")
+}
+
+/// Kills the operator at a moment of its choice, again and again, then lets it finish.
+#[tokio::test]
+async fn five_kills_inside_creation_leave_exactly_one_address() {
+    let Some(arena) = two_nodes().await else { return };
+    arena.pool("ingress", json!({"desiredIPs": 1, "region": "nyc3"})).await;
+    for kill in 0..5 {
+        let replica = Replica::start(&arena, &format!("victim-{kill}"), ALONE);
+        // In turn: killed before the effect (which comes all the same), killed after the
+        // effect and before the answer, killed as soon as the intent is written.
+        let wait = Duration::from_secs(2);
+        let rule = match kill % 3 {
+            0 => Some(Rule::new(reserve(), Fault::DelayBefore(wait))),
+            1 => Some(Rule::new(reserve(), Fault::DelayAfter(wait))),
+            _ => None,
+        };
+        let rule = rule.map(|rule| arena.cloud.inject(rule));
+        eventually("an intent, an address, or all is done", || async {
+            let pool = arena.stored("ingress").await;
+            let annotations = pool.metadata.annotations.unwrap_or_default();
+            let ledger = annotations.get(pontoon::api::ADDRESSES_ANNOTATION).cloned();
+            let sent = rule.is_some_and(|rule| arena.cloud.hits(rule) > 0);
+            let done = pool.status.is_some_and(|status| status.assigned == "1/1");
+            let written = rule.is_none() && ledger.is_some();
+            if sent || written || done { Ok(()) } else { Err(ledger) }
+        })
+        .await;
+        replica.kill();
+        if let Some(rule) = rule {
+            arena.cloud.clear(rule);
+        }
+    }
+    let _last = Replica::start(&arena, "last", ALONE);
+    arena.ready("ingress").await;
+    assert_eq!(arena.cloud.addresses().len(), 1);
+    let status = arena.status("ingress").await;
+    assert_eq!(status.created_ips.len(), 1);
+    arena.marked("a", Some(&status.created_ips[0])).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_lost_after_the_cloud_did_the_work_costs_no_second_address() {
+    let Some(arena) = two_nodes().await else { return };
+    arena.cloud.inject(Rule::new(reserve(), Fault::LostAfter).once());
+    arena.pool("ingress", json!({"desiredIPs": 1, "region": "nyc3"})).await;
+    let _replica = Replica::start(&arena, "only", ALONE);
+    arena.ready("ingress").await;
+    assert_eq!(arena.cloud.addresses().len(), 1);
+}
+
+#[tokio::test]
+async fn a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_changes_nothing() {
+    let Some(arena) = two_nodes().await else { return };
+    arena.cloud.reserve("198.51.100.200".parse::<std::net::IpAddr>().unwrap(), "nyc3");
+    let spec = json!({"ips": ["198.51.100.200"], "desiredIPs": 2, "region": "nyc3"});
+    arena.pool("ingress", spec.clone()).await;
+    let replica = Replica::start(&arena, "only", ALONE);
+    arena.ready("ingress").await;
+    assert_eq!(arena.cloud.addresses().len(), 2);
+    let before = arena.stored("ingress").await;
+    assert_eq!(before.spec.ips, ["198.51.100.200"], "the spec is the user's");
+
+    let mark = arena.cloud.mark();
+    let manifest = arena.plane.folder().join("pool.json");
+    let object = json!({
+        "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "FloatingIPPool",
+        "metadata": {"name": "ingress", "namespace": crate::arena::NAMESPACE},
+        "spec": {
+            "provider": "digitalocean", "ips": spec["ips"], "desiredIPs": 2, "region": "nyc3",
+            "match": {"nodeLabel": "pool=edge", "podLabel": "app=ingress"},
+        },
+    });
+    std::fs::write(&manifest, object.to_string()).unwrap();
+    for _ in 0..3 {
+        let applied = arena.plane.kubectl().arg("apply").arg("-f").arg(&manifest).output().unwrap();
+        assert!(applied.status.success(), "{applied:?}");
+    }
+    // A tool that replaces the whole object strips our annotation: the status remembers.
+    let stripped = json!({"metadata": {"annotations": {pontoon::api::ADDRESSES_ANNOTATION: null}}});
+    let params = kube::api::PatchParams::default();
+    let api = arena.namespaced::<pontoon::api::FloatingIPPool>();
+    api.patch("ingress", &params, &kube::api::Patch::Merge(stripped)).await.unwrap();
+
+    arena.set_ready("a", false).await;
+    arena.condition("ingress", "Ready", "False").await;
+    arena.set_ready("a", true).await;
+    arena.ready("ingress").await;
+    assert_eq!(arena.cloud.mutations_since(mark).len(), 0);
+    assert_eq!(arena.cloud.addresses().len(), 2);
+    drop(replica);
+}
+
+#[tokio::test]
+async fn an_account_without_room_is_said_so_and_served_once_there_is_some() {
+    let Some(arena) = two_nodes().await else { return };
+    arena.cloud.set(|knobs| knobs.address_limit = 0);
+    arena.pool("ingress", json!({"desiredIPs": 1, "region": "nyc3"})).await;
+    let _replica = Replica::start(&arena, "only", &["--leader-elect=false", "--retry-max=2s"]);
+    let (reason, message) = arena.condition("ingress", "Stalled", "True").await;
+    assert_eq!(reason, "QuotaExceeded", "{message}");
+    arena.cloud.set(|knobs| knobs.address_limit = 3);
+    arena.ready("ingress").await;
+    assert_eq!(arena.cloud.addresses().len(), 1);
+}

@@ -1,0 +1,107 @@
+//! The cloud in trouble.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use fakecloud::{Answer, Fault, On, Rule};
+use serde_json::json;
+
+use crate::arena::{Arena, eventually};
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+async fn nodes_and_addresses(count: u64) -> Option<Arena> {
+    let arena = Arena::open().await?;
+    for number in 1..=count {
+        arena.serving_node(&format!("node-{number}"), number).await;
+        arena.cloud.reserve(ip(&format!("198.51.100.{number}")), "nyc3");
+    }
+    let ips: Vec<_> = (1..=count).map(|number| format!("198.51.100.{number}")).collect();
+    arena.pool("ingress", json!({"ips": ips})).await;
+    Some(arena)
+}
+
+#[tokio::test]
+async fn one_503_delays_its_node_by_one_step_and_nothing_else() {
+    let Some(arena) = nodes_and_addresses(3).await else { return };
+    let assign = On::call("POST", "/v2/reserved_ips/198.51.100.1/actions");
+    arena.cloud.inject(Rule::new(assign, Fault::Answer(Answer::status(503))).once());
+    let _replica = arena.replica("only");
+    arena.ready("ingress").await;
+    for number in 1..=3 {
+        assert_eq!(arena.cloud.holder(ip(&format!("198.51.100.{number}"))), Some(number));
+    }
+    let mutations = arena.cloud.mutations();
+    assert_eq!(mutations.len(), 4, "three moves and the one that failed");
+    let failed = mutations.iter().find(|call| call.status() == Some(503)).unwrap();
+    let again = mutations.iter().rfind(|call| call.path() == failed.path()).unwrap();
+    let pause = again.arrived - failed.arrived;
+    assert!(pause >= Duration::from_secs(1), "one step is a second, not {pause:?}");
+    for other in mutations.iter().filter(|call| call.path() != failed.path()) {
+        assert!(other.arrived < again.arrived, "the others do not wait");
+    }
+    assert!(arena.event("ingress", "AssignFailed").await.contains("198.51.100.1"));
+}
+
+#[tokio::test]
+async fn a_minute_of_429_moves_nothing_and_drops_nothing_from_the_status() {
+    let Some(arena) = nodes_and_addresses(2).await else { return };
+    arena.serving_node("node-3", 3).await;
+    let _replica = arena.replica("only");
+    arena.ready("ingress").await;
+    let before = arena.status("ingress").await;
+
+    arena.cloud.throttle_for(Duration::from_secs(60));
+    let mark = arena.cloud.mark();
+    let started = Instant::now();
+    arena.set_ready("node-1", false).await;
+    // It is tried once, refused, and not tried again before the cloud says so.
+    let (reason, _) = arena.condition("ingress", "Reconciling", "True").await;
+    assert_eq!(reason, "CloudThrottled");
+    arena.set_ready("node-1", true).await;
+    arena.ready("ingress").await;
+    let after = arena.status("ingress").await;
+    assert_eq!(after.ips.keys().collect::<Vec<_>>(), before.ips.keys().collect::<Vec<_>>());
+    assert!(after.ips.values().all(|one| one.state == "active"), "{:?}", after.ips);
+    assert_eq!(arena.cloud.holder(ip("198.51.100.1")), Some(1));
+    let sent = arena.cloud.log_since(mark).len();
+    assert!(sent <= 2, "{sent} calls in the storm");
+
+    arena.set_ready("node-1", false).await;
+    eventually("the move, once the storm is over", || async {
+        let holder = arena.cloud.holder(ip("198.51.100.1"));
+        if holder == Some(3) { Ok(()) } else { Err(holder) }
+    })
+    .await;
+    assert!(started.elapsed() >= Duration::from_secs(55), "{:?}", started.elapsed());
+    arena.ready("ingress").await;
+}
+
+#[tokio::test]
+async fn an_assignment_whose_answer_is_lost_is_read_and_not_repeated() {
+    let Some(arena) = nodes_and_addresses(1).await else { return };
+    let assign = On::call("POST", "/v2/reserved_ips/*/actions");
+    arena.cloud.inject(Rule::new(assign, Fault::LostAfter).once());
+    let _replica = arena.replica("only");
+    arena.ready("ingress").await;
+    assert_eq!(arena.cloud.mutations().len(), 1);
+}
+
+#[tokio::test]
+async fn moves_that_take_the_cloud_a_while_are_in_progress_and_then_confirmed_by_listings() {
+    let Some(arena) = nodes_and_addresses(3).await else { return };
+    arena.cloud.set(|knobs| knobs.action_time = Duration::from_secs(2));
+    let _replica = arena.replica("only");
+    eventually("in progress", || async {
+        let placed = arena.placed("ingress").await;
+        let in_progress = placed.iter().filter(|(_, state, _)| state == "in-progress").count();
+        if in_progress == 3 { Ok(()) } else { Err(placed) }
+    })
+    .await;
+    arena.marked("node-1", None).await;
+    arena.ready("ingress").await;
+    arena.marked("node-1", Some("198.51.100.1")).await;
+    assert_eq!(arena.cloud.mutations().len(), 3);
+}

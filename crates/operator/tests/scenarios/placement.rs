@@ -1,0 +1,62 @@
+//! Addresses on the right nodes.
+
+use serde_json::json;
+
+use crate::arena::{Arena, eventually};
+
+const IPS: [&str; 2] = ["198.51.100.1", "198.51.100.2"];
+
+async fn three_nodes_two_addresses() -> Option<Arena> {
+    let arena = Arena::open().await?;
+    for ip in IPS {
+        arena.cloud.reserve(ip.parse::<std::net::IpAddr>().unwrap(), "nyc3");
+    }
+    for (name, droplet) in [("a", 1), ("b", 2), ("c", 3)] {
+        arena.serving_node(name, droplet).await;
+    }
+    arena.pool("ingress", json!({"ips": IPS})).await;
+    Some(arena)
+}
+
+fn holder(arena: &Arena, ip: &str) -> Option<u64> {
+    arena.cloud.holder(ip.parse::<std::net::IpAddr>().unwrap())
+}
+
+#[tokio::test]
+async fn an_address_follows_its_nodes_health_in_one_call_and_a_restart_moves_nothing() {
+    let Some(arena) = three_nodes_two_addresses().await else { return };
+    let first = arena.replica("first");
+
+    arena.ready("ingress").await;
+    assert_eq!((holder(&arena, IPS[0]), holder(&arena, IPS[1])), (Some(1), Some(2)));
+    arena.marked("a", Some(IPS[0])).await;
+    arena.marked("b", Some(IPS[1])).await;
+    let active = |ip: &str, node: &str| (ip.to_owned(), "active".to_owned(), node.to_owned());
+    assert_eq!(arena.placed("ingress").await, [active(IPS[0], "a"), active(IPS[1], "b")]);
+    assert_eq!(arena.status("ingress").await.assigned, "2/2");
+
+    let mark = arena.cloud.mark();
+    arena.set_ready("a", false).await;
+    arena.marked("c", Some(IPS[0])).await;
+    arena.marked("a", None).await;
+    assert_eq!(holder(&arena, IPS[0]), Some(3));
+    assert_eq!(arena.cloud.mutations_since(mark).len(), 1);
+    eventually("status follows", || async {
+        let placed = arena.placed("ingress").await;
+        let wanted = vec![active(IPS[0], "c"), active(IPS[1], "b")];
+        if placed == wanted { Ok(()) } else { Err(placed) }
+    })
+    .await;
+    arena.ready("ingress").await;
+    assert!(arena.event("ingress", "Assigned").await.contains("198.51.100."));
+
+    first.kill();
+    let before = arena.stored("ingress").await.metadata.resource_version;
+    let mark = arena.cloud.mark();
+    let second = arena.replica("second");
+    let state = "flipop_floatingippoolcontroller_ip_state{dns=\"\",ip=\"198.51.100.1\",\
+                 name=\"ingress\",namespace=\"flipop\",provider=\"digitalocean\",state=\"active\"}";
+    second.metric(state, "1").await;
+    assert_eq!(arena.cloud.mutations_since(mark).len(), 0);
+    assert_eq!(arena.stored("ingress").await.metadata.resource_version, before);
+}

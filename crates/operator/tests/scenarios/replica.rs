@@ -1,0 +1,117 @@
+//! A replica of the operator: the real binary in a process of its own.
+
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::arena::{Arena, eventually};
+
+/// Killed when dropped.
+pub struct Replica {
+    process: Child,
+    port: u16,
+    log: PathBuf,
+}
+
+impl Replica {
+    /// Starts a replica; more arguments and variables (`NAME=value`) in `extra`.
+    pub fn start(arena: &Arena, name: &str, extra: &[&str]) -> Self {
+        let port = free_port();
+        let log = arena.plane.folder().join(format!("{name}-{port}.log"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pontoon"));
+        command
+            .args(["run", "--debug", "--kubeconfig"])
+            .arg(arena.plane.kubeconfig())
+            .arg(format!("--metrics-bind-addr=127.0.0.1:{port}"))
+            .env("DIGITALOCEAN_ACCESS_TOKEN", "canary-token")
+            .env("DIGITALOCEAN_API_URL", arena.cloud_url())
+            .env("DIGITALOCEAN_USER_AGENT", name)
+            .env("POD_NAME", name)
+            .stdout(Stdio::null())
+            .stderr(File::create(&log).unwrap());
+        for one in extra {
+            match one.split_once('=').filter(|_| !one.starts_with('-')) {
+                Some((variable, "")) => command.env_remove(variable),
+                Some((variable, value)) => command.env(variable, value),
+                None => command.arg(one),
+            };
+        }
+        Self { process: command.spawn().unwrap(), port, log }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.process.id().cast_signed()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// `kill -9`, and waits until it is dead.
+    pub fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// SIGTERM; returns how long it took to end.
+    pub async fn terminate(mut self) -> Duration {
+        let started = Instant::now();
+        self.signal(Signal::TERM);
+        eventually("the replica ends", || {
+            let ended = self.process.try_wait().unwrap();
+            async move { ended.ok_or("still running") }
+        })
+        .await;
+        started.elapsed()
+    }
+
+    /// One page of its HTTP server: status line and body.
+    pub async fn page(&self, path: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.ok()?;
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.ok()?;
+        Some(answer)
+    }
+
+    /// Waits until a metric has this value.
+    pub async fn metric(&self, metric: &str, value: &str) {
+        let line = format!("{metric} {value}");
+        eventually(&line, || async {
+            let page = self.page("/metrics").await.unwrap_or_default();
+            if page.lines().any(|one| one == line) { Ok(()) } else { Err(page) }
+        })
+        .await;
+    }
+
+    /// Waits until it leads.
+    pub async fn leads(&self) {
+        self.metric("pontoon_leader", "1").await;
+    }
+
+    /// Everything that it has logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        // Already dead is as good.
+        drop(self.process.kill());
+        drop(self.process.wait());
+        if std::thread::panicking() {
+            eprintln!("--- {}\n{}", self.log.display(), self.log());
+        } else {
+            assert!(!self.log().contains("canary-token"), "the token is in the log");
+        }
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+}

@@ -1,0 +1,112 @@
+//! Replicas that take over from each other.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use fakecloud::{Fault, On, Rule};
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::arena::{Arena, eventually};
+
+async fn one_address_two_nodes() -> Option<Arena> {
+    let arena = Arena::open().await?;
+    arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
+    arena.serving_node("a", 1).await;
+    arena.serving_node("b", 2).await;
+    arena.pool("ingress", json!({"ips": ["198.51.100.1"]})).await;
+    Some(arena)
+}
+
+fn holder(arena: &Arena) -> Option<u64> {
+    arena.cloud.holder("198.51.100.1".parse::<IpAddr>().unwrap())
+}
+
+async fn moved_to(arena: &Arena, droplet: u64) {
+    eventually(&format!("on droplet {droplet}"), || async {
+        let holder = holder(arena);
+        if holder == Some(droplet) { Ok(()) } else { Err(holder) }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_leader_that_wakes_from_a_pause_never_calls_after_its_successor() {
+    let Some(arena) = one_address_two_nodes().await else { return };
+    let old = arena.replica("old");
+    old.leads().await;
+    arena.ready("ingress").await;
+    let new = arena.replica("new");
+    eventually("the other is ready to lead", || async {
+        let page = new.page("/readyz").await.unwrap_or_default();
+        if page.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(page) }
+    })
+    .await;
+
+    old.signal(Signal::STOP);
+    let paused = Instant::now();
+    // What the old leader will see first when it wakes is a reason to act.
+    arena.set_ready("a", false).await;
+    moved_to(&arena, 2).await;
+    new.leads().await;
+    // Not before thirty seconds have passed: that is what a pause of thirty seconds is.
+    tokio::time::sleep(Duration::from_secs(30).saturating_sub(paused.elapsed())).await;
+    arena.set_ready("a", true).await;
+    arena.set_ready("b", false).await;
+    old.signal(Signal::CONT);
+    moved_to(&arena, 1).await;
+    old.metric("pontoon_leader", "0").await;
+
+    let mutations = arena.cloud.mutations();
+    let by = |name: &str| {
+        let mine = mutations.iter().filter(|call| call.user_agent.as_deref() == Some(name));
+        mine.map(|call| call.arrived).collect::<Vec<_>>()
+    };
+    let first_of_new = *by("new").first().unwrap();
+    assert!(by("old").iter().all(|time| *time < first_of_new), "{mutations:#?}");
+}
+
+#[tokio::test]
+async fn an_idle_leader_that_is_told_to_stop_hands_over_within_a_second() {
+    let Some(arena) = one_address_two_nodes().await else { return };
+    let old = arena.replica("old");
+    old.leads().await;
+    arena.ready("ingress").await;
+    let new = arena.replica("new");
+    eventually("the other is ready to lead", || async {
+        let page = new.page("/readyz").await.unwrap_or_default();
+        if page.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(page) }
+    })
+    .await;
+
+    let stopped = Instant::now();
+    let took = old.terminate().await;
+    new.leads().await;
+    let handed_over = stopped.elapsed();
+    eprintln!("idle leader: ended after {took:?}, the other led after {handed_over:?}");
+    assert!(handed_over < Duration::from_secs(10), "no lease had to expire");
+}
+
+#[tokio::test]
+async fn a_busy_leader_that_is_told_to_stop_waits_for_its_call_and_then_hands_over() {
+    let Some(arena) = one_address_two_nodes().await else { return };
+    let old = arena.replica("old");
+    old.leads().await;
+    arena.ready("ingress").await;
+    let new = arena.replica("new");
+    let assign = On::call("POST", "/v2/reserved_ips/*/actions");
+    let rule = arena.cloud.inject(Rule::new(assign, Fault::DelayAfter(Duration::from_secs(3))));
+    arena.set_ready("a", false).await;
+    moved_to(&arena, 2).await;
+
+    let stopped = Instant::now();
+    let took = old.terminate().await;
+    arena.cloud.clear(rule);
+    new.leads().await;
+    let handed_over = stopped.elapsed();
+    eprintln!("busy leader: ended after {took:?}, the other led after {handed_over:?}");
+    assert!(handed_over < Duration::from_secs(10), "no lease had to expire");
+    arena.ready("ingress").await;
+    arena.marked("b", Some("198.51.100.1")).await;
+    assert_eq!(arena.cloud.mutations().len(), 2, "one for each place");
+}
