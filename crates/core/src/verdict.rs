@@ -179,8 +179,8 @@ pub enum Reason {
     CoolingOff(Time),
     /// No node is eligible.
     NoMatchingNode,
-    /// Nodes are eligible, and none of them is free.
-    NoFreeNode,
+    /// Nodes are eligible, and none of them is free; what the first few of them hold.
+    NoFreeNode(Vec<(NodeName, Obstacle)>),
 }
 
 /// What a reason means for the one who waits.
@@ -217,7 +217,7 @@ impl Reason {
             Self::AssignFailed(..) => "AssignFailed",
             Self::CoolingOff(_) => "CoolingOff",
             Self::NoMatchingNode => "NoMatchingNode",
-            Self::NoFreeNode => "NoFreeNode",
+            Self::NoFreeNode(_) => "NoFreeNode",
         }
     }
 
@@ -233,7 +233,7 @@ impl Reason {
             | Self::CloudUnavailable(_)
             | Self::AssignFailed(..)
             | Self::CoolingOff(_) => Outlook::Working,
-            Self::NoMatchingNode | Self::NoFreeNode => Outlook::Waiting,
+            Self::NoMatchingNode | Self::NoFreeNode(_) => Outlook::Waiting,
             Self::Invalid(_)
             | Self::NoAccount(_)
             | Self::Conflict(..)
@@ -310,7 +310,13 @@ impl Reason {
             }
             Self::CoolingOff(until) => write!(f, "cooling off, next assignment at {until}"),
             Self::NoMatchingNode => f.write_str("no node matches"),
-            Self::NoFreeNode => f.write_str("every node that matches holds an address already"),
+            Self::NoFreeNode(holding) => {
+                f.write_str("every node that matches holds an address already")?;
+                for (index, (node, obstacle)) in holding.iter().enumerate() {
+                    write!(f, "{} {node}: {obstacle}", if index == 0 { ":" } else { ";" })?;
+                }
+                Ok(())
+            }
         }
     }
 }

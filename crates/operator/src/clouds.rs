@@ -11,8 +11,11 @@ use pontoon_providers::{AddressProvider, ConfigError, Settings, Transport, VENDO
 /// Every vendor's account, or why it cannot be used.
 #[derive(Debug, Clone)]
 pub struct Clouds {
-    accounts: BTreeMap<AccountId, (&'static Vendor, Result<Arc<dyn AddressProvider>, Finding>)>,
+    accounts: BTreeMap<AccountId, (&'static Vendor, Client)>,
 }
+
+/// The client of an account, or why there is none.
+type Client = Result<Arc<dyn AddressProvider>, Finding>;
 
 impl Clouds {
     /// Opens the account of every vendor. One that is not configured is no error: only the

@@ -90,7 +90,7 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
 }
 
 async fn kube_config(file: Option<&Path>) -> Result<Config, String> {
-    let config = match file {
+    match file {
         Some(file) => {
             let kubeconfig = Kubeconfig::read_from(file)
                 .map_err(|error| format!("{}: {error}", file.display()))?;
@@ -101,8 +101,7 @@ async fn kube_config(file: Option<&Path>) -> Result<Config, String> {
         None => Config::infer().await.map_err(|error| {
             format!("found no cluster ({error}); run in a pod, or give --kubeconfig FILE")
         }),
-    };
-    config
+    }
 }
 
 /// The pod's own namespace, else `POD_NAMESPACE`, else `default`.

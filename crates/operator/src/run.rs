@@ -303,7 +303,9 @@ impl Replica {
         self.leading = term;
         if let Role::Leader(tenure) = role {
             let wait = tenure.settle_until.saturating_sub(self.env.elapsed());
-            tracing::info!(term = tenure.term, settle_ms = wait.as_millis(), "leading");
+            if !wait.is_zero() {
+                tracing::info!(?wait, "letting the last leader's calls settle");
+            }
             self.term.set(tenure.term);
             self.planner = Planner::default();
             self.world.take_over(self.env.now() + wait);
@@ -346,7 +348,7 @@ impl Watches {
         let pods = self.watch(Api::all(self.client.clone()), Pods::default());
         self.tasks.spawn(pods);
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
-        let definitions = self.watch(crds, Definitions::default());
+        let definitions = self.watch(crds, Definitions);
         self.tasks.spawn(definitions);
     }
 

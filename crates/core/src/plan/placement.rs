@@ -6,6 +6,7 @@
 //! smaller node names come first. Pools with equal conditions have equal candidates, so
 //! paths run over classes of pools, not over pools.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -328,7 +329,8 @@ fn note_occupant(
 }
 
 fn note(free: &mut Free, name: &NodeName, obstacle: Obstacle) {
-    if free.unusable.len() < NAMES {
+    // The same nodes in every plan, however many are asked for.
+    if free.unusable.len() < NAMES && free.nodes.len() < NAMES {
         free.unusable.push((name.clone(), obstacle));
     }
 }
@@ -395,8 +397,8 @@ impl<'a> Matching<'a> {
         let next = self.first_untaken.entry(group).or_default();
         while let Some((_, machine)) = nodes.get(*next) {
             *next += 1;
-            if !self.taken.contains_key(&(machine, group.1)) {
-                self.taken.insert((machine, group.1), group);
+            if let Entry::Vacant(free) = self.taken.entry((machine, group.1)) {
+                free.insert(group);
                 return true;
             }
         }

@@ -3,11 +3,17 @@
 use super::Draft;
 use super::creation::Creation;
 use super::placement::Placement;
-use super::standing::{Place, PoolView, Standing};
+use super::standing::{Place, PoolView, Standing, owner};
 use crate::action::{Failure, FailureKind};
-use crate::model::{Family, Finding};
-use crate::verdict::{AddressVerdict, Note, Outlook, Reason, State, Verdict};
+use crate::model::{Family, Finding, NodeName};
+use crate::verdict::{AddressVerdict, Note, Obstacle, Outlook, Reason, State, Verdict};
 use crate::world::{Account, Operation, World};
+
+/// Of how many nodes it is asked what they hold, when none is free.
+const LOOKED_AT: usize = 100;
+
+/// How many of them a message names.
+const NAMED: usize = 3;
 
 /// Makes a pool's verdict.
 pub(super) fn verdict(
@@ -166,7 +172,25 @@ fn reason(
     if verdict.addresses.iter().any(|one| one.state == State::Unknown) {
         return Reason::Reading;
     }
-    if verdict.eligible == 0 { Reason::NoMatchingNode } else { Reason::NoFreeNode }
+    match verdict.eligible {
+        0 => Reason::NoMatchingNode,
+        _ => Reason::NoFreeNode(blockers(world, view, account)),
+    }
+}
+
+/// What the first eligible nodes hold that is not this pool's.
+fn blockers(world: &World, view: &PoolView<'_>, account: &Account) -> Vec<(NodeName, Obstacle)> {
+    let Some(class) = view.class else { return Vec::new() };
+    let held = |name: &NodeName| {
+        let machine = &world.node(name)?.machine.as_ref()?.id;
+        let ip = account.occupants(machine, Family::V4).next()?;
+        match owner(world, ip) {
+            Some(owner) if owner == view.key => None,
+            Some(owner) => Some((name.clone(), Obstacle::HoldsOf(ip, owner.clone()))),
+            None => Some((name.clone(), Obstacle::HoldsOther(ip))),
+        }
+    };
+    world.candidates().eligible(class).take(LOOKED_AT).filter_map(held).take(NAMED).collect()
 }
 
 /// The object, or its account, cannot be used at all.
@@ -203,7 +227,8 @@ fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
     match kind {
         FailureKind::Refused => Some(Reason::CredentialsRefused(message.clone())),
         FailureKind::Throttled { .. } => {
-            account.closed_until.filter(|until| *until > draft.now).map(Reason::Throttled)
+            let until = account.closed_until.unwrap_or_default().max(account.listing.not_before);
+            Some(until).filter(|until| *until > draft.now).map(Reason::Throttled)
         }
         _ if heard => None,
         _ => Some(Reason::CloudUnavailable(message.clone())),

@@ -48,9 +48,10 @@ impl World {
     pub fn finish(&mut self, outcome: Outcome, now: Time) {
         if let (Some(account), Err(failure)) = (account_of(&outcome.action), &outcome.result) {
             let (settings, jitter) = (self.settings, outcome.jitter);
+            let is_read = !outcome.action.changes_cloud();
             let (account, failure) = (account.clone(), failure.clone());
             self.with_account(&account, |account| {
-                account.suffer(&failure, now, jitter, &settings);
+                account.suffer(&failure, is_read, now, jitter, &settings);
             });
         }
         match outcome.action.clone() {
@@ -143,7 +144,7 @@ impl World {
             Err(_) => {
                 account.listing.failures += 1;
                 let wait = self.settings.back_off(account.listing.failures, outcome.jitter);
-                account.listing.not_before = now + wait;
+                account.listing.not_before = account.listing.not_before.max(now + wait);
                 account.want_listing(now + wait);
                 self.touch_account(id);
             }
@@ -275,12 +276,25 @@ impl World {
                 FailureKind::NoAnswer => IntentProgress::Doubtful {
                     until: outcome.sent_at + settings.call_deadline + settings.settle,
                 },
-                // Answered, so it is over; a listing shows whether it made one after all.
-                _ => IntentProgress::Doubtful { until: now },
+                // Answered, so it is over; after a breakdown a listing shows whether it made
+                // one after all.
+                FailureKind::Unavailable => IntentProgress::Doubtful { until: now },
+                // Refused, so it made none. An address that is on the target now is not ours.
+                FailureKind::Refused
+                | FailureKind::NotFound
+                | FailureKind::Busy
+                | FailureKind::Quota
+                | FailureKind::Rejected
+                | FailureKind::Conflict => IntentProgress::Ready,
             },
         };
-        if let IntentProgress::Doubtful { until } = progress {
-            self.with_account(id, |account| account.want_listing(until));
+        match progress {
+            IntentProgress::Doubtful { until } => {
+                self.with_account(id, |account| account.want_listing(until));
+            }
+            // Whatever refused it, a fresh look shows what is in the way.
+            IntentProgress::Ready => self.with_account(id, |account| account.want_listing(now)),
+            IntentProgress::Sent | IntentProgress::Made(_) => {}
         }
         self.with_pool(pool, |entry| {
             entry.intents.insert(intent.id.clone(), progress);
@@ -395,8 +409,20 @@ impl Account {
     }
 
     /// A call on this account failed: what does that say of the account?
-    fn suffer(&mut self, failure: &Failure, now: Time, jitter: u16, settings: &super::Settings) {
+    fn suffer(
+        &mut self,
+        failure: &Failure,
+        is_read: bool,
+        now: Time,
+        jitter: u16,
+        settings: &super::Settings,
+    ) {
         match failure.kind {
+            // Reads are held back first, to leave room for failover.
+            FailureKind::Throttled { wait } if is_read => {
+                self.listing.not_before = self.listing.not_before.max(now + wait);
+                self.trouble = Some(failure.clone());
+            }
             FailureKind::Throttled { wait } => {
                 let until = now + wait;
                 self.closed_until = Some(self.closed_until.map_or(until, |time| time.max(until)));

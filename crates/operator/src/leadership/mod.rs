@@ -135,7 +135,10 @@ impl Shared {
         self.role.send_if_modified(|current| {
             let changed = *current != role;
             if changed {
-                tracing::info!(?role, "leadership changed");
+                match &role {
+                    Role::Leader(tenure) => tracing::info!(term = tenure.term, "leading"),
+                    Role::Follower { leader } => tracing::info!(leader, "following"),
+                }
                 *current = role;
             }
             changed

@@ -50,6 +50,8 @@ pub struct Nodes {
 }
 
 impl Watch for Nodes {
+    const KIND: &'static str = "Node";
+
     type Object = NodeView;
 
     fn restart(&mut self) {

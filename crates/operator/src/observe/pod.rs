@@ -52,6 +52,8 @@ pub struct Pods {
 }
 
 impl Watch for Pods {
+    const KIND: &'static str = "Pod";
+
     type Object = PodView;
 
     fn restart(&mut self) {

@@ -54,6 +54,8 @@ impl Pools {
 }
 
 impl Watch for Pools {
+    const KIND: &'static str = KIND;
+
     type Object = DeserializeGuard<FloatingIPPool>;
 
     fn restart(&mut self) {

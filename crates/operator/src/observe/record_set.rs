@@ -58,6 +58,8 @@ impl RecordSets {
 }
 
 impl Watch for RecordSets {
+    const KIND: &'static str = KIND;
+
     type Object = DeserializeGuard<NodeDNSRecordSet>;
 
     fn restart(&mut self) {}

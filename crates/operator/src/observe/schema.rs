@@ -49,7 +49,7 @@ impl Schema {
 const KINDS: [&str; 2] = [super::pool::KIND, super::record_set::KIND];
 
 /// Watches the definitions of our kinds.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Definitions;
 
 impl Definitions {
@@ -60,6 +60,8 @@ impl Definitions {
 }
 
 impl Watch for Definitions {
+    const KIND: &'static str = "CustomResourceDefinition";
+
     type Object = CustomResourceDefinition;
 
     fn restart(&mut self) {}

@@ -1,7 +1,6 @@
 //! One watch: events in, observations out, for ever.
 
 use std::fmt::Debug;
-use std::future::Future;
 use std::time::Duration;
 
 use futures::TryStreamExt;
@@ -15,6 +14,9 @@ use crate::env::Env;
 
 /// Turns the events of one kind into observations.
 pub trait Watch: Send + 'static {
+    /// What is watched, for the log.
+    const KIND: &'static str;
+
     /// What is decoded.
     type Object: Resource + Clone + Debug + DeserializeOwned + Send + 'static;
 
@@ -35,44 +37,42 @@ pub trait Watch: Send + 'static {
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Watches until the receiver is gone.
-pub fn watch<W: Watch>(
+pub async fn watch<W: Watch>(
     api: Api<W::Object>,
     config: watcher::Config,
     mut watch: W,
     env: Env,
     to: Sender<Observation>,
-) -> impl Future<Output = ()> + Send {
-    async move {
-        let kind = std::any::type_name::<W::Object>().rsplit("::").next().unwrap_or("object");
-        let mut events = Box::pin(watcher::watcher(api, config));
-        let mut failures = 0;
-        loop {
-            let event = match events.try_next().await {
-                Ok(Some(event)) => event,
-                Ok(None) => return,
-                Err(error) => {
-                    let pause = pause(failures, env.random());
-                    failures += 1;
-                    tracing::warn!(kind, %error, pause_ms = pause.as_millis(), "watch broken");
-                    tokio::time::sleep(pause).await;
-                    continue;
-                }
-            };
-            failures = 0;
-            let observation = match event {
-                Event::Init => {
-                    watch.restart();
-                    None
-                }
-                Event::InitApply(object) | Event::Apply(object) => watch.seen(object),
-                Event::Delete(object) => watch.gone(object),
-                Event::InitDone => watch.listed(),
-            };
-            if let Some(observation) = observation
-                && to.send(observation).await.is_err()
-            {
-                return;
+) {
+    let kind = W::KIND;
+    let mut events = Box::pin(watcher::watcher(api, config));
+    let mut failures = 0;
+    loop {
+        let event = match events.try_next().await {
+            Ok(Some(event)) => event,
+            Ok(None) => return,
+            Err(error) => {
+                let pause = pause(failures, env.random());
+                failures += 1;
+                tracing::warn!(kind, %error, ?pause, "watch broken");
+                tokio::time::sleep(pause).await;
+                continue;
             }
+        };
+        failures = 0;
+        let observation = match event {
+            Event::Init => {
+                watch.restart();
+                None
+            }
+            Event::InitApply(object) | Event::Apply(object) => watch.seen(object),
+            Event::Delete(object) => watch.gone(object),
+            Event::InitDone => watch.listed(),
+        };
+        if let Some(observation) = observation
+            && to.send(observation).await.is_err()
+        {
+            return;
         }
     }
 }

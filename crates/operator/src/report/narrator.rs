@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, FailureKind};
@@ -94,7 +95,7 @@ impl Narrator {
             if told.reason != Some(word) && is_news(&verdict.reason) {
                 told.reason = Some(word);
                 let (weight, note) = (weight(&verdict.reason), verdict.to_string());
-                tracing::info!(pool = %key, reason = word, message = %note, "pool");
+                tracing::info!(pool = %key, reason = word, "{note}");
                 self.events.tell(about_pool(key, &told.uid), weight, word, &note);
             }
         }
@@ -143,12 +144,12 @@ impl Narrator {
     fn arrived(&mut self, world: &World, pool: &PoolKey, ip: IpAddr, node: &NodeName) {
         let Some(departure) = self.departures.remove(&ip) else { return };
         let Some(told) = self.pools.get(pool) else { return };
-        let took = self.env.now().since(departure.at).as_millis();
+        let took = millis(self.env.now().since(departure.at));
         let note = match &departure.from {
             Some(from) => format!("{ip} moved {from} → {node} in {took} ms"),
             None => format!("{ip} assigned to {node} in {took} ms"),
         };
-        tracing::info!(%pool, %ip, %node, from = departure.from, took, "assigned");
+        tracing::info!(%pool, %ip, %node, from = departure.from, took_ms = took, "assigned");
         self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Assigned", &note);
         if let Some(node) = world.node(node) {
             self.events.tell(about_node(node), Weight::Normal, "Assigned", &note);
@@ -196,36 +197,42 @@ fn weight(reason: &Reason) -> Weight {
 }
 
 fn log(finished: &Finished) {
-    let took = finished.took.as_millis();
+    let took_ms = millis(finished.took);
     let action = &finished.outcome.action;
     match (&finished.outcome.result, action) {
-        (Ok(_), Action::List { account, .. }) => tracing::debug!(%account, took, "listed"),
-        (Ok(done), Action::Create { pool, .. }) => tracing::info!(%pool, ?done, took, "reserved"),
-        (Ok(done), _) => tracing::debug!(?action, ?done, took, "done"),
+        (Ok(_), Action::List { account, .. }) => tracing::debug!(%account, took_ms, "listed"),
+        (Ok(done), Action::Create { pool, .. }) => {
+            tracing::info!(%pool, ?done, took_ms, "reserved")
+        }
+        (Ok(done), _) => tracing::debug!(?action, ?done, took_ms, "done"),
         (Err(failure), action) => {
-            let (kind, message) = (failure.kind, &*failure.message);
+            let (kind, error) = (failure.kind, &*failure.message);
             match action {
                 Action::List { account, .. }
                 | Action::ReadAddress { account, .. }
                 | Action::ReadOperation { account, .. } => {
-                    tracing::warn!(%account, ?kind, message, took, "reading the cloud failed");
+                    tracing::warn!(%account, ?kind, error, took_ms, "reading the cloud failed");
                 }
                 Action::Assign { pool, ip, node, .. } => {
-                    tracing::warn!(%pool, %ip, %node, ?kind, message, took, "assigning failed");
+                    tracing::warn!(%pool, %ip, %node, ?kind, error, took_ms, "assigning failed");
                 }
                 Action::Unassign { pool, ip, .. } => {
-                    tracing::warn!(%pool, %ip, ?kind, message, took, "unassigning failed");
+                    tracing::warn!(%pool, %ip, ?kind, error, took_ms, "unassigning failed");
                 }
                 Action::Create { pool, .. } => {
-                    tracing::warn!(%pool, ?kind, message, took, "reserving failed");
+                    tracing::warn!(%pool, ?kind, error, took_ms, "reserving failed");
                 }
                 Action::WriteLedger { pool, .. } => {
-                    tracing::warn!(%pool, ?kind, message, took, "writing the ledger failed");
+                    tracing::warn!(%pool, ?kind, error, took_ms, "writing the ledger failed");
                 }
                 Action::Mark { node, .. } => {
-                    tracing::warn!(%node, ?kind, message, took, "marking the node failed");
+                    tracing::warn!(%node, ?kind, error, took_ms, "marking the node failed");
                 }
             }
         }
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -44,7 +44,7 @@ struct Tracked {
 
 /// What a status is made from.
 enum Subject {
-    Pool(Box<ObservedPool>, Option<Verdict>),
+    Pool(Box<ObservedPool>, Option<Box<Verdict>>),
     RecordSet(Box<ObservedRecordSet>),
 }
 
@@ -131,9 +131,9 @@ impl StatusWriter {
         for (key, new) in &plan.verdicts {
             if let Some(Tracked { subject: Subject::Pool(_, verdict), .. }) =
                 self.objects.get_mut(key)
-                && verdict.as_ref() != Some(new)
+                && verdict.as_deref() != Some(new)
             {
-                *verdict = Some(new.clone());
+                *verdict = Some(Box::new(new.clone()));
                 self.pending.insert(key.clone());
             }
         }

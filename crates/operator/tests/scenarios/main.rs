@@ -1,10 +1,14 @@
 //! The operator as its users meet it: the real binary, on a real API server, with the
 //! emulated cloud over TCP. One binary, so that the control plane is linked once.
 
+// What cannot go on ends the test: helpers of tests are tests too.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
+
 mod arena;
 mod bad_input;
 mod creation;
 mod faults;
+mod permissions;
 mod placement;
 mod replica;
 mod takeover;

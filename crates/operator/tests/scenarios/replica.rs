@@ -26,8 +26,7 @@ impl Replica {
         let log = arena.plane.folder().join(format!("{name}-{port}.log"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_pontoon"));
         command
-            .args(["run", "--debug", "--kubeconfig"])
-            .arg(arena.plane.kubeconfig())
+            .args(["run", "--debug"])
             .arg(format!("--metrics-bind-addr=127.0.0.1:{port}"))
             .env("DIGITALOCEAN_ACCESS_TOKEN", "canary-token")
             .env("DIGITALOCEAN_API_URL", arena.cloud_url())
@@ -42,11 +41,18 @@ impl Replica {
                 None => command.arg(one),
             };
         }
+        if !extra.contains(&"--kubeconfig") {
+            command.arg("--kubeconfig").arg(arena.plane.kubeconfig());
+        }
         Self { process: command.spawn().unwrap(), port, log }
     }
 
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     pub fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(self.process.id().cast_signed()).unwrap();
+        let pid = Pid::from_raw(self.id().cast_signed()).unwrap();
         kill_process(pid, signal).unwrap();
     }
 

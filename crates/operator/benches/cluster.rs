@@ -1,0 +1,192 @@
+//! How fast the operator is on a real API server. Prints figures; fails only if it cannot
+//! measure.
+//!
+//! ```text
+//! cargo bench -p pontoon --bench cluster
+//! ```
+//!
+//! The cloud is emulated over TCP in this process; a call counts as sent when it arrives.
+
+// A benchmark, like a test, ends where it cannot go on; and it tells by printing.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
+
+#[allow(dead_code)]
+#[path = "../tests/scenarios/arena.rs"]
+mod arena;
+#[allow(dead_code)]
+#[path = "../tests/scenarios/replica.rs"]
+mod replica;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use arena::{Arena, NAMESPACE, eventually};
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use pontoon::api::FloatingIPPool;
+use replica::Replica;
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+const NODES: u64 = 1000;
+
+/// As in production: no debug log.
+const QUIET: &[&str] = &["RUST_LOG=info"];
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    // `cargo test --benches` only wants to know that it builds.
+    if std::env::args().any(|arg| arg == "--bench") {
+        runtime.block_on(async {
+            one_pool().await;
+            hundred_pools().await;
+            storm().await;
+        });
+    }
+}
+
+fn address(number: u64) -> IpAddr {
+    IpAddr::from([
+        198,
+        18,
+        u8::try_from(number / 250).unwrap(),
+        u8::try_from(number % 250).unwrap(),
+    ])
+}
+
+/// A cluster of ready nodes, `groups` labels over them.
+async fn cluster(groups: u64) -> Option<Arena> {
+    let arena = Arena::open().await?;
+    let mut creating = JoinSet::new();
+    for number in 0..NODES {
+        let name = format!("node-{number:04}");
+        arena.cloud.droplet(number + 1, &name, "nyc3");
+        let nodes = arena.nodes();
+        let node = serde_json::from_value(json!({
+            "metadata": {"name": name, "labels": {"group": format!("g{}", number % groups)}},
+            "spec": {"providerID": format!("digitalocean://{}", number + 1)},
+        }));
+        creating.spawn(async move {
+            nodes.create(&Default::default(), &node.unwrap()).await.unwrap();
+            set_ready(&nodes, &name, true).await;
+        });
+    }
+    creating.join_all().await;
+    Some(arena)
+}
+
+async fn set_ready(nodes: &Api<k8s_openapi::api::core::v1::Node>, node: &str, ready: bool) {
+    let status = if ready { "True" } else { "False" };
+    let patch = json!({"status": {"conditions": [{"type": "Ready", "status": status}]}});
+    let params = PatchParams::default();
+    nodes.patch_status(node, &params, &Patch::Strategic(patch)).await.unwrap();
+}
+
+async fn one_pool() {
+    let Some(arena) = cluster(1).await else { return };
+    arena.cloud.reserve(address(1), "nyc3");
+    arena.raw_pool("pool-0", pool("g0", &[address(1)])).await;
+    let replica = Replica::start(&arena, "bench", QUIET);
+    arena.ready("pool-0").await;
+    let latencies = node_events(&arena, |_| address(1), 100).await;
+    print("event -> call, 1,000 nodes, 1 pool", latencies);
+    println!("{:<44} {}", "resident memory, 1,000 nodes, 1 pool", memory(&replica));
+}
+
+async fn hundred_pools() {
+    let Some(arena) = cluster(100).await else { return };
+    for number in 0..100 {
+        arena.cloud.reserve(address(number), "nyc3");
+        let spec = pool(&format!("g{number}"), &[address(number)]);
+        arena.raw_pool(&format!("pool-{number}"), spec).await;
+    }
+    let replica = Replica::start(&arena, "bench", QUIET);
+    for number in 0..100 {
+        arena.ready(&format!("pool-{number}")).await;
+    }
+    let latencies = node_events(&arena, |round| address(round % 100), 100).await;
+    print("event -> call, 1,000 nodes, 100 pools", latencies);
+    println!("{:<44} {}", "resident memory, 1,000 nodes, 100 pools", memory(&replica));
+}
+
+fn pool(group: &str, ips: &[IpAddr]) -> serde_json::Value {
+    json!({"provider": "digitalocean", "ips": ips, "match": {"nodeLabel": format!("group={group}")}})
+}
+
+/// From the API server's answer to the PATCH that makes a node unready, to the arrival of
+/// the call that moves its address.
+async fn node_events(arena: &Arena, ip: impl Fn(u64) -> IpAddr, rounds: u64) -> Vec<Duration> {
+    let nodes = arena.nodes();
+    let mut latencies = Vec::new();
+    for round in 0..rounds {
+        let ip = ip(round);
+        let holder = arena.cloud.holder(ip).unwrap();
+        let node = format!("node-{:04}", holder - 1);
+        let mark = arena.cloud.mark();
+        set_ready(&nodes, &node, false).await;
+        let answered = Instant::now();
+        arena.cloud.wait_for(|state| state.holder(ip) != Some(holder)).await;
+        let call = &arena.cloud.mutations_since(mark)[0];
+        latencies.push(call.arrived.saturating_duration_since(answered));
+        let next = format!("node-{:04}", arena.cloud.holder(ip).unwrap() - 1);
+        arena.marked(&next, Some(&ip.to_string())).await;
+        set_ready(&nodes, &node, true).await;
+    }
+    latencies
+}
+
+/// A hundred addresses lose their nodes by one edit of their pool.
+async fn storm() {
+    let Some(arena) = cluster(2).await else { return };
+    let ips: Vec<_> = (0..100).map(address).collect();
+    for ip in &ips {
+        arena.cloud.reserve(*ip, "nyc3");
+    }
+    arena.raw_pool("pool", pool("g0", &ips)).await;
+    let _replica = Replica::start(&arena, "bench", QUIET);
+    arena.ready("pool").await;
+    arena.cloud.set(|knobs| knobs.latency_before = Duration::from_millis(100));
+    let mark = arena.cloud.mark();
+    let api: Api<FloatingIPPool> = Api::namespaced(arena.client.clone(), NAMESPACE);
+    let patch = json!({"spec": {"match": {"nodeLabel": "group=g1"}}});
+    api.patch("pool", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    let answered = Instant::now();
+    eventually("all moved", || async {
+        let left =
+            ips.iter().filter(|ip| arena.cloud.holder(**ip).is_none_or(|holder| holder % 2 == 1));
+        match left.count() {
+            0 => Ok(()),
+            left => Err(left),
+        }
+    })
+    .await;
+    let moved = answered.elapsed();
+    let mut arrivals: Vec<_> = arena
+        .cloud
+        .mutations_since(mark)
+        .iter()
+        .map(|call| call.arrived.saturating_duration_since(answered))
+        .collect();
+    arrivals.sort();
+    let calls = arrivals.len();
+    println!("{:<44} {calls} calls", "100 addresses lose their nodes at once");
+    println!("{:<44} {:?}", "  edit -> first assign call", arrivals[0]);
+    println!("{:<44} {:?}", "  edit -> last assign call", arrivals[calls - 1]);
+    println!("{:<44} {:?}", "  edit -> all moved (cloud latency 100 ms)", moved);
+    arena.ready("pool").await;
+    println!("{:<44} {:?}", "  edit -> status says so", answered.elapsed());
+}
+
+fn print(what: &str, mut latencies: Vec<Duration>) {
+    latencies.sort();
+    let at = |percent: usize| latencies[(latencies.len() - 1) * percent / 100];
+    println!("{what:<44} p50 {:?}  p90 {:?}  p99 {:?}  max {:?}", at(50), at(90), at(99), at(100));
+}
+
+fn memory(replica: &Replica) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", replica.id())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    let kib: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    format!("{:.1} MiB", kib / 1024.0)
+}
