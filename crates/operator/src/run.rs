@@ -28,7 +28,7 @@ use crate::observe::pool::{self, Pools};
 use crate::observe::record_set::RecordSets;
 use crate::observe::schema::{Definitions, Schema, UPGRADE};
 use crate::observe::{self, Observation};
-use crate::report::events::Events;
+use crate::report::events::{Events, Weight, about_lease};
 use crate::report::metrics::Metrics;
 use crate::report::{Narrator, StatusWriter};
 use crate::serve::Health;
@@ -70,6 +70,9 @@ pub struct Surroundings<'a> {
     pub stop: watch::Receiver<bool>,
 }
 
+/// What somebody should know who turned the election off.
+const ALONE: &str = "leader election is off: this must be the only replica";
+
 /// Observations that wait to be taken in.
 const INBOX: usize = 4096;
 
@@ -99,7 +102,11 @@ pub fn run(options: Options, surroundings: Surroundings<'_>) -> impl Future<Outp
     for (account, setup) in clouds.setups() {
         world.set_account(account, setup);
     }
-    let events = Events::new(client.clone(), env.clone(), identity);
+    let mut events = Events::new(client.clone(), env.clone(), identity);
+    if !options.leader_elect {
+        let about = about_lease(&options.namespace, leadership::LEASE);
+        events.tell(about, Weight::Warning, "NoLeaderElection", ALONE);
+    }
     let replica = Replica {
         executor: Executor::new(
             clouds,
@@ -135,7 +142,7 @@ fn elect(
     tasks: &mut JoinSet<()>,
 ) -> Leadership {
     if !options.leader_elect {
-        tracing::warn!("leader election is off: this must be the only replica");
+        tracing::warn!("{ALONE}");
         return leadership::always(env.clone());
     }
     let config = leadership::Config {

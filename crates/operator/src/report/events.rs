@@ -107,3 +107,14 @@ pub fn about_node(node: &Node) -> ObjectReference {
         ..ObjectReference::default()
     }
 }
+
+/// The Lease that replicas stand for, for events about the election.
+pub fn about_lease(namespace: &str, name: &str) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("coordination.k8s.io/v1".to_owned()),
+        kind: Some("Lease".to_owned()),
+        namespace: Some(namespace.to_owned()),
+        name: Some(name.to_owned()),
+        ..ObjectReference::default()
+    }
+}

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::arena::{Arena, eventually};
+use crate::replica::Replica;
 
 async fn one_address_two_nodes() -> Option<Arena> {
     let arena = Arena::open().await?;
@@ -37,11 +38,7 @@ async fn a_leader_that_wakes_from_a_pause_never_calls_after_its_successor() {
     old.leads().await;
     arena.ready("ingress").await;
     let new = arena.replica("new");
-    eventually("the other is ready to lead", || async {
-        let page = new.page("/readyz").await.unwrap_or_default();
-        if page.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(page) }
-    })
-    .await;
+    is_ready(&new).await;
 
     old.signal(Signal::STOP);
     let paused = Instant::now();
@@ -73,11 +70,7 @@ async fn an_idle_leader_that_is_told_to_stop_hands_over_within_a_second() {
     old.leads().await;
     arena.ready("ingress").await;
     let new = arena.replica("new");
-    eventually("the other is ready to lead", || async {
-        let page = new.page("/readyz").await.unwrap_or_default();
-        if page.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(page) }
-    })
-    .await;
+    is_ready(&new).await;
 
     let stopped = Instant::now();
     let took = old.terminate().await;
@@ -109,4 +102,38 @@ async fn a_busy_leader_that_is_told_to_stop_waits_for_its_call_and_then_hands_ov
     arena.ready("ingress").await;
     arena.marked("b", Some("198.51.100.1")).await;
     assert_eq!(arena.cloud.mutations().len(), 2, "one for each place");
+}
+
+#[tokio::test]
+async fn a_leader_whose_call_hangs_hands_over_at_its_deadline_and_the_next_one_settles_first() {
+    let Some(arena) = one_address_two_nodes().await else { return };
+    let old = arena.replica("old");
+    old.leads().await;
+    arena.ready("ingress").await;
+    let new = arena.replica("new");
+    is_ready(&new).await;
+    let assign = On::call("POST", "/v2/reserved_ips/*/actions");
+    let rule = arena.cloud.inject(Rule::new(assign, Fault::DelayAfter(Duration::from_secs(60))));
+    arena.set_ready("a", false).await;
+    moved_to(&arena, 2).await;
+
+    let stopped = Instant::now();
+    let took = old.terminate().await;
+    arena.cloud.clear(rule);
+    new.leads().await;
+    let handed_over = stopped.elapsed();
+    eprintln!("hanging leader: ended after {took:?}, the other led after {handed_over:?}");
+    assert!(handed_over < Duration::from_secs(12), "no lease had to expire");
+    // The address was moved by the call without an answer: it is found there, not moved again.
+    arena.ready("ingress").await;
+    arena.marked("b", Some("198.51.100.1")).await;
+    assert_eq!(arena.cloud.mutations().len(), 2, "one for each place");
+}
+
+async fn is_ready(replica: &Replica) {
+    eventually("the replica is ready to lead", || async {
+        let page = replica.page("/readyz").await.unwrap_or_default();
+        if page.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(page) }
+    })
+    .await;
 }
