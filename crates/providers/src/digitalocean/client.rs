@@ -55,9 +55,9 @@ impl Client {
         Self { transport, config, sees_droplets: OnceCell::new() }
     }
 
-    pub async fn page(&self, family: Family, page: usize) -> Result<Page> {
+    pub async fn page(&self, family: Family, page: usize, priority: Priority) -> Result<Page> {
         let path = format!("{}?page={page}&per_page={PER_PAGE}", collection(family));
-        let answer = self.send(Method::GET, &path, None, Priority::Housekeeping).await?;
+        let answer = self.send(Method::GET, &path, None, priority).await?;
         let listing: Listing = parse(&answer)?;
         let found = match family {
             Family::V4 => listing.reserved_ips,
@@ -65,7 +65,7 @@ impl Client {
         };
         let mut addresses = Vec::new();
         for ip in found.ok_or_else(|| unreadable("a listing without its list"))? {
-            addresses.push(self.address(ip, Priority::Housekeeping).await?);
+            addresses.push(self.address(ip, priority).await?);
         }
         let next = listing.links.and_then(|links| links.pages).and_then(|pages| pages.next);
         Ok(Page { addresses, more: next.is_some_and(|next| !next.is_empty()) })

@@ -92,8 +92,9 @@ impl AddressProvider for DigitalOcean {
     async fn list(&self, families: Families) -> Result<Vec<Address>> {
         let Families { v4, v6 } = families;
         let mut found = BTreeMap::new();
+        let mut priority = Priority::Housekeeping;
         for family in [v4.then_some(Family::V4), v6.then_some(Family::V6)].into_iter().flatten() {
-            self.list_family(family, &mut found).await?;
+            self.list_family(family, &mut priority, &mut found).await?;
         }
         Ok(found.into_values().collect())
     }
@@ -172,10 +173,13 @@ impl DigitalOcean {
     async fn list_family(
         &self,
         family: Family,
+        priority: &mut Priority,
         found: &mut BTreeMap<IpAddr, Address>,
     ) -> Result<()> {
         for number in 1..=MOST_PAGES {
-            let page = self.client.page(family, number).await?;
+            let page = self.client.page(family, number, *priority).await?;
+            // A listing that has begun is finished: half of one is of no use.
+            *priority = Priority::Begun;
             let before = found.len();
             found.extend(page.addresses.into_iter().map(|address| (address.ip, address)));
             if !page.more {

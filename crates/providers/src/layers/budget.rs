@@ -19,6 +19,8 @@ use crate::transport::{Transport, TransportError};
 pub enum Priority {
     /// Traffic is lost until it is done.
     Failover,
+    /// A further part of something that was admitted: the next page of a listing.
+    Begun,
     /// It can wait: listings, polls, releases.
     #[default]
     Housekeeping,
@@ -59,7 +61,7 @@ pub struct RateRules {
 /// |---|---|---|
 /// | nothing yet, or more than the reserve is left | goes | goes |
 /// | no more than the reserve is left | goes | one request after each reset, at most one per 10 s |
-/// | four fifths of the burst limit were sent | goes | waits for the oldest to age |
+/// | four fifths of the burst limit were sent | goes | one request per 2 s, so that moves are still confirmed |
 /// | 429 | waits | waits |
 ///
 /// The reserve is a tenth of the limit, at least 10 requests, at most half of the limit.
@@ -128,6 +130,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// While housekeeping is held back, one request goes this often to learn how things stand.
 const PROBE: Duration = Duration::from_secs(10);
 
+/// Beyond its share of the burst limit, housekeeping goes this often.
+const TRICKLE: Duration = Duration::from_secs(2);
+
 fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
@@ -182,6 +187,8 @@ struct State {
     sent: VecDeque<Instant>,
     /// Admitted and not ended.
     underway: u64,
+    /// When housekeeping last went.
+    kept_house: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -211,6 +218,7 @@ impl State {
         if priority == Priority::Housekeeping {
             self.burst_allows(burst, now)?;
             self.reserve_allows(now)?;
+            self.kept_house = Some(now);
         }
         if let Some(left) = &mut self.left {
             left.remaining = left.remaining.saturating_sub(1);
@@ -225,8 +233,11 @@ impl State {
     fn burst_allows(&self, burst: Option<Burst>, now: Instant) -> Result<(), Duration> {
         let Some(burst) = burst else { return Ok(()) };
         let share = (burst.requests * 4 / 5).max(1);
-        let Some(excess) = self.sent.len().checked_sub(share) else { return Ok(()) };
-        Err(self.sent[excess] + burst.per - now)
+        let next = self.kept_house.map(|last| last + TRICKLE).filter(|next| *next > now);
+        match next {
+            Some(next) if self.sent.len() >= share => Err(next - now),
+            _ => Ok(()),
+        }
     }
 
     fn reserve_allows(&mut self, now: Instant) -> Result<(), Duration> {
@@ -336,7 +347,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(seconds)).await;
     }
 
-    use Priority::{Failover, Housekeeping};
+    use Priority::{Begun, Failover, Housekeeping};
 
     #[tokio::test(start_paused = true)]
     async fn when_little_is_left_housekeeping_is_held_back_and_failover_goes() {
@@ -433,25 +444,27 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn housekeeping_uses_four_fifths_of_a_burst_and_failover_the_rest() {
+    async fn beyond_four_fifths_of_a_burst_housekeeping_trickles_and_failover_goes() {
         let vendor = Vendor::default();
         let burst = Burst { requests: 10, per: Duration::from_secs(60) };
         let transport = vendor.under(Some(burst));
-        for _ in 0..4 {
+        for _ in 0..8 {
             send(&transport, Housekeeping).await.unwrap();
         }
-        pass(20).await;
-        for _ in 0..4 {
-            send(&transport, Housekeeping).await.unwrap();
-        }
-        assert_eq!(wait_of(&transport, Housekeeping).await, 40);
+        assert_eq!(wait_of(&transport, Housekeeping).await, 2);
         for _ in 0..5 {
             send(&transport, Failover).await.unwrap();
         }
-        // Five more went, so that the first five must age before housekeeping has its share.
-        assert_eq!(wait_of(&transport, Housekeeping).await, 60);
-        pass(60).await;
+        // What has begun is finished: a listing is whole or nothing.
+        send(&transport, Begun).await.unwrap();
+        assert_eq!(wait_of(&transport, Housekeeping).await, 2);
+        pass(2).await;
         send(&transport, Housekeeping).await.unwrap();
+        assert_eq!(wait_of(&transport, Housekeeping).await, 2);
+        pass(60).await;
+        for _ in 0..8 {
+            send(&transport, Housekeeping).await.unwrap();
+        }
     }
 
     #[tokio::test(start_paused = true)]
