@@ -26,13 +26,34 @@ hdXngzr1Q0L8lMtQfAr0bPLKC9YJoToUaw==
 -----END EC PRIVATE KEY-----
 ";
 
-/// JSON is YAML.
-const AUDIT_POLICY: &str = r#"{
+/// How much of each request the audit log holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Audit {
+    /// Who asked for what, and the code of the answer.
+    Metadata,
+    /// The bodies of requests and answers too. Not for loads of thousands of objects: each
+    /// list is written out.
+    Bodies,
+}
+
+impl Audit {
+    /// The policy file: JSON is YAML.
+    fn policy(self) -> String {
+        let level = match self {
+            Self::Metadata => "Metadata",
+            Self::Bodies => "RequestResponse",
+        };
+        format!(
+            r#"{{
   "apiVersion": "audit.k8s.io/v1",
   "kind": "Policy",
   "omitStages": ["RequestReceived", "ResponseStarted"],
-  "rules": [{"level": "Metadata"}]
-}"#;
+  "omitManagedFields": true,
+  "rules": [{{"level": "{level}"}}]
+}}"#
+        )
+    }
+}
 
 /// The API server's files in the plane's folder.
 pub(crate) fn admin_kubeconfig(folder: &Path) -> PathBuf {
@@ -61,10 +82,12 @@ fn tokens(folder: &Path) -> PathBuf {
 pub(crate) async fn start(
     assets: &Path,
     leash: &Leash,
+    audit: Audit,
     ports: impl Iterator<Item = io::Result<u16>>,
 ) -> Result<(Component, Config), Error> {
     let token = random_token()?;
-    write_inputs(leash.folder(), &token).map_err(Error::io("writing the API server's files"))?;
+    write_inputs(leash.folder(), audit, &token)
+        .map_err(Error::io("writing the API server's files"))?;
     on_free_port(ports, |port| start_on(port, assets, leash, &token)).await
 }
 
@@ -96,9 +119,9 @@ async fn answers(config: Config) -> Result<(), Error> {
     Ok(())
 }
 
-fn write_inputs(folder: &Path, token: &str) -> io::Result<()> {
+fn write_inputs(folder: &Path, audit: Audit, token: &str) -> io::Result<()> {
     fs::write(service_account_key(folder), SERVICE_ACCOUNT_KEY)?;
-    fs::write(audit_policy(folder), AUDIT_POLICY)?;
+    fs::write(audit_policy(folder), audit.policy())?;
     fs::write(tokens(folder), format!("{token},admin,admin,system:masters\n"))
 }
 

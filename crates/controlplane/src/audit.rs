@@ -3,6 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::Error;
 
@@ -36,6 +37,13 @@ pub struct AuditEntry {
     pub received: Timestamp,
     /// When the last byte of the answer was sent; for a watch, when it ended.
     pub completed: Timestamp,
+    /// The body of the request on a plane that records, else null. Of a patch it is the patch
+    /// (its content type is not logged), of a delete its options; of a create or an update
+    /// the object as the server has read it: with defaults, without fields it does not know.
+    pub request_object: Value,
+    /// The body of the answer on a plane that records and where a resource was asked, else
+    /// null; for a refusal a `Status`. Without `managedFields`.
+    pub response_object: Value,
 }
 
 /// Reads the log. A last line that the server is still writing is left out.
@@ -68,6 +76,10 @@ struct Event {
     response_status: Status,
     request_received_timestamp: MicroTime,
     stage_timestamp: MicroTime,
+    #[serde(default)]
+    request_object: Value,
+    #[serde(default)]
+    response_object: Value,
 }
 
 #[derive(Default, Deserialize)]
@@ -107,6 +119,8 @@ impl From<Event> for AuditEntry {
             request_uri: event.request_uri,
             received: event.request_received_timestamp.0,
             completed: event.stage_timestamp.0,
+            request_object: event.request_object,
+            response_object: event.response_object,
         }
     }
 }
@@ -132,6 +146,18 @@ mod tests {
         assert_eq!((entry.user.as_str(), entry.code), ("admin", 200));
         let took = entry.completed.duration_since(entry.received);
         assert_eq!(took.as_micros(), 8_675);
+    }
+
+    #[test]
+    fn bodies_are_kept_where_they_are_logged() {
+        let bodies = r#"{"requestObject":[1],"responseObject":{"kind":"Node"},"kind""#;
+        let with_bodies = PATCH.replacen(r#"{"kind""#, bodies, 1);
+        let entries = parse(&format!("{PATCH}\n{with_bodies}\n")).unwrap();
+
+        let got = entries.iter().map(|entry| (&entry.request_object, &entry.response_object));
+        let null = Value::Null;
+        let bodies = (&serde_json::json!([1]), &serde_json::json!({"kind": "Node"}));
+        assert_eq!(got.collect::<Vec<_>>(), [(&null, &null), bodies]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use kube::api::PostParams;
 use kube::{Api, Client, Config};
 use tokio::sync::OnceCell;
 
+use crate::apiserver::Audit;
 use crate::assets::found_or_skipped;
 use crate::audit::{self, AuditEntry};
 use crate::component::Component;
@@ -51,7 +52,20 @@ impl ControlPlane {
     /// future is dropped.
     pub async fn start() -> Result<Option<Self>, Error> {
         match found_or_skipped().await? {
-            Some(assets) => Self::start_with(assets, port::free()).await.map(Some),
+            Some(assets) => Self::start_with(assets, Audit::Metadata, port::free()).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// As [`start`](Self::start), with the bodies of requests and answers in
+    /// [`audit_log`](Self::audit_log).
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Self::start).
+    pub async fn start_recording() -> Result<Option<Self>, Error> {
+        match found_or_skipped().await? {
+            Some(assets) => Self::start_with(assets, Audit::Bodies, port::free()).await.map(Some),
             None => Ok(None),
         }
     }
@@ -70,7 +84,8 @@ impl ControlPlane {
         let Some(assets) = found_or_skipped().await? else {
             return Ok(None);
         };
-        SHARED.get_or_try_init(|| Self::start_with(assets, port::free())).await.map(Some)
+        let start = || Self::start_with(assets, Audit::Metadata, port::free());
+        SHARED.get_or_try_init(start).await.map(Some)
     }
 
     /// A new client with all rights. It is bound to the async runtime it is made in, so each
@@ -164,6 +179,7 @@ impl ControlPlane {
 
     async fn start_with(
         assets: PathBuf,
+        audit: Audit,
         ports: impl Iterator<Item = io::Result<u16>>,
     ) -> Result<Self, Error> {
         let leash = Leash::new()?;
@@ -171,7 +187,7 @@ impl ControlPlane {
         let mut components = Components::default();
         let started = components.get_mut();
         started.push(etcd::start(&assets, &leash).await?);
-        let (component, config) = match apiserver::start(&assets, &leash, ports).await {
+        let (component, config) = match apiserver::start(&assets, &leash, audit, ports).await {
             Ok(serving) => serving,
             Err(error) => return Err(components.cause_of(error)),
         };
@@ -230,9 +246,8 @@ mod tests {
         let other = TcpListener::bind("127.0.0.1:0").unwrap();
         let taken = other.local_addr().unwrap().port();
 
-        let plane = ControlPlane::start_with(assets, [Ok(taken)].into_iter().chain(port::free()))
-            .await
-            .unwrap();
+        let ports = [Ok(taken)].into_iter().chain(port::free());
+        let plane = ControlPlane::start_with(assets, Audit::Metadata, ports).await.unwrap();
 
         assert_ne!(plane.port, taken);
         plane.client().unwrap().apiserver_version().await.unwrap();

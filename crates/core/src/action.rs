@@ -134,6 +134,12 @@ pub enum Done {
         /// Open placement on the target; `None` if it is there, or none was asked.
         pending: Option<OperationId>,
     },
+    /// `Create`: the new address, which is on no machine and not on its way to one, though
+    /// the intent may have named one.
+    CreatedLoose {
+        /// The address.
+        ip: IpAddr,
+    },
     /// `WriteLedger`: the object's version after the write.
     LedgerWritten {
         /// The version.

@@ -8,9 +8,9 @@
 //! The cloud is emulated over TCP in this process; a call counts as sent when it arrives.
 
 // A benchmark, like a test, ends where it cannot go on; and it tells by printing.
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
-#[allow(dead_code)]
+#[allow(dead_code, unused_macros, unused_imports)]
 #[path = "../tests/scenarios/arena.rs"]
 mod arena;
 #[allow(dead_code)]
@@ -20,7 +20,7 @@ mod replica;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use arena::{Arena, NAMESPACE, eventually};
+use arena::{Arena, NAMESPACE, On, eventually};
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use pontoon::api::FloatingIPPool;
@@ -57,7 +57,7 @@ fn address(number: u64) -> IpAddr {
 
 /// A cluster of ready nodes, `groups` labels over them.
 async fn cluster(groups: u64) -> Option<Arena> {
-    let arena = Arena::open().await?;
+    let arena = Arena::open(On::RealServer).await?;
     let mut creating = JoinSet::new();
     for number in 0..NODES {
         let name = format!("node-{number:04}");

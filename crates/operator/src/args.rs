@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::sandbox::Load;
+
 /// Keeps floating IPs on the right nodes.
 #[derive(Debug, Parser)]
 #[command(name = "pontoon", version, about, max_term_width = 100)]
@@ -21,6 +23,53 @@ pub enum Command {
     Run(RunArgs),
     /// Print the custom resource definitions.
     Crds,
+    /// Try it with no cluster and no cloud: an API server, a cloud and the operator in one
+    /// process.
+    Sandbox(SandboxArgs),
+}
+
+/// Options of `sandbox`.
+#[derive(Args, Clone, Debug)]
+pub struct SandboxArgs {
+    /// Nodes of the cluster.
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub nodes: u64,
+
+    /// Pools over them.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub pools: u64,
+
+    /// Addresses of each pool.
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    pub ips: u64,
+
+    /// Apply these manifests; with a FloatingIPPool among them, the sandbox makes none of its
+    /// own.
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Read commands from a file instead of keys; `help` in it lists them.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+
+    /// The port of the API server; 0 for a free one.
+    #[arg(long, default_value_t = 0, value_name = "PORT")]
+    pub port: u16,
+
+    /// Where to write the kubeconfig; without it, in the folder for temporary files.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Log what the operator does to standard error.
+    #[arg(long)]
+    pub debug: bool,
+}
+
+impl SandboxArgs {
+    /// How much there shall be.
+    pub fn load(&self) -> Load {
+        Load { nodes: self.nodes, pools: self.pools, ips: self.ips }
+    }
 }
 
 /// Options of `run`.
@@ -72,7 +121,7 @@ pub struct RunArgs {
 }
 
 /// A span as `5s`, `500ms`, `2m` or `1h`.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let scale = match unit {
@@ -94,7 +143,7 @@ mod tests {
         let all = ["pontoon", "run"].iter().chain(args);
         match Cli::try_parse_from(all).unwrap().command {
             Command::Run(args) => args,
-            Command::Crds => panic!(),
+            Command::Crds | Command::Sandbox(_) => panic!(),
         }
     }
 

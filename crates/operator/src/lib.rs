@@ -14,4 +14,5 @@ pub mod leadership;
 pub mod observe;
 pub mod report;
 pub mod run;
+pub mod sandbox;
 pub mod serve;

@@ -22,6 +22,12 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Crds => print(&api::crds_yaml()),
         Command::Run(args) => start(args),
+        Command::Sandbox(args) => {
+            if args.debug {
+                log(true);
+            }
+            on_one_thread(pontoon::sandbox::sandbox(args))
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -43,12 +49,16 @@ fn start(args: RunArgs) -> Result<(), String> {
     log(args.debug);
     // Already installed is as good.
     drop(rustls::crypto::ring::default_provider().install_default());
-    // One thread is enough: planning takes microseconds, and the rest is waiting.
+    on_one_thread(operate(args, timing))
+}
+
+/// One thread is enough: planning takes microseconds, and the rest is waiting.
+fn on_one_thread(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
-    runtime.block_on(operate(args, timing))
+    runtime.block_on(work)
 }
 
 async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
@@ -78,8 +88,8 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let surroundings = Surroundings {
         client,
-        transport: &pontoon_providers::https,
-        variable: &variable,
+        transport: Box::new(pontoon_providers::https),
+        variable: Box::new(variable),
         env,
         metrics,
         health,

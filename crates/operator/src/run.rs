@@ -52,14 +52,17 @@ pub struct Options {
     pub retry_max: Duration,
 }
 
+/// Reads one variable of an environment.
+pub type Variable = Box<dyn Fn(&str) -> Option<String>>;
+
 /// What a replica works with.
-pub struct Surroundings<'a> {
+pub struct Surroundings {
     /// The API server.
     pub client: Client,
     /// Makes the way to the clouds, with the gate that shuts it.
-    pub transport: &'a dyn Fn(&Gate) -> Transport,
+    pub transport: Box<dyn Fn(&Gate) -> Transport>,
     /// Reads one variable of the environment.
-    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    pub variable: Variable,
     /// Clock and randomness.
     pub env: Env,
     /// Where metrics go.
@@ -80,7 +83,7 @@ const INBOX: usize = 4096;
 const BATCH: usize = 10_000;
 
 /// Runs a replica until it is told to stop, then drains and hands over.
-pub fn run(options: Options, surroundings: Surroundings<'_>) -> impl Future<Output = ()> + Send {
+pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output = ()> + Send {
     let Surroundings { client, transport, variable, env, metrics, health, stop } = surroundings;
     let identity = format!("{}_{}", options.name, env.token());
     let mut tasks = JoinSet::new();
@@ -90,7 +93,7 @@ pub fn run(options: Options, surroundings: Surroundings<'_>) -> impl Future<Outp
         let (leadership, term) = (leadership.clone(), term.clone());
         Gate::new(move || leadership.permit_in(term.get()).map_err(|error| error.to_string()))
     };
-    let clouds = Clouds::open(variable, options.provider_timeout, &transport(&gate));
+    let clouds = Clouds::open(&*variable, options.provider_timeout, &transport(&gate));
     let (to, inbox) = mpsc::channel(INBOX);
     let mut world = World::new(Settings {
         call_deadline: options.provider_timeout,

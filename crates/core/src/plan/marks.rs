@@ -8,7 +8,7 @@ use super::Draft;
 use super::standing::{Place, PoolView, owner};
 use crate::action::Action;
 use crate::model::{Family, Node, NodeName, Text};
-use crate::world::{Knowledge, World};
+use crate::world::{Account, Knowledge, PoolEntry, World};
 
 /// Plans the marks of every node that has, or is said to have, an address of the pool.
 /// Returns whether a mark is not yet as it should be.
@@ -53,7 +53,7 @@ fn correction(world: &World, node: &Node, family: Family) -> Option<Option<Text>
     if wanted.as_ref() == current {
         return None;
     }
-    let ours = |ip: &IpAddr| world.claimants(*ip).next().is_some();
+    let ours = |ip: &IpAddr| world.is_claimed(*ip);
     let in_doubt = |ip: &IpAddr| ours(ip) && !serves.contains(ip) && is_in_doubt(world, node, *ip);
     if said.iter().any(in_doubt) {
         return None;
@@ -71,14 +71,8 @@ fn served(world: &World, node: &Node, family: Family) -> Vec<IpAddr> {
     let Some(machine) = &node.machine else {
         return Vec::new();
     };
-    let mut served = Vec::new();
-    for (_, account) in world.accounts() {
-        if account.setup.as_ref().is_ok_and(|setup| setup.cloud == machine.cloud) {
-            let here = account.occupants(&machine.id, family);
-            served.extend(here.filter(|ip| is_served(world, node, *ip)));
-        }
-    }
-    served
+    let here = world.occupants(&machine.cloud, &machine.id, family);
+    here.into_iter().filter(|ip| is_served(world, node, *ip)).collect()
 }
 
 fn is_served(world: &World, node: &Node, ip: IpAddr) -> bool {
@@ -91,16 +85,17 @@ fn is_served(world: &World, node: &Node, ip: IpAddr) -> bool {
     let confirmed = address.operation.is_none()
         && matches!(&address.knowledge, Knowledge::Known { sighting, .. }
             if sighting.holder.as_ref() == node.machine.as_ref().map(|machine| &machine.id));
-    let wanted = entry.pool.request.as_ref().ok().and_then(|request| request.wanted);
-    let used = wanted.is_none_or(|wanted| entry.addresses().iter().take(wanted).any(|i| *i == ip));
-    confirmed && used && is_eligible(world, node, ip)
+    confirmed && entry.uses(ip) && is_eligible(world, node, entry)
 }
 
 /// The cloud has not said yet where an address is, and the node may still have it.
 fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
-    let Some((_, account)) = owned(world, ip) else {
+    let Some((entry, account)) = owned(world, ip) else {
         return true;
     };
+    if entry.class.is_none() {
+        return true;
+    }
     let unknown = match account.address(ip) {
         None => true,
         Some(address) => match (&address.knowledge, &address.operation) {
@@ -109,17 +104,15 @@ fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
             (Knowledge::Gone | Knowledge::Known { .. }, None) => false,
         },
     };
-    unknown && is_eligible(world, node, ip)
+    unknown && is_eligible(world, node, entry)
 }
 
-fn is_eligible(world: &World, node: &Node, ip: IpAddr) -> bool {
-    owned(world, ip)
-        .and_then(|(entry, _)| entry.class)
-        .is_some_and(|class| world.candidates().is_eligible(class, &node.name))
+fn is_eligible(world: &World, node: &Node, entry: &PoolEntry) -> bool {
+    entry.class.is_some_and(|class| world.candidates().is_eligible(class, &node.name))
 }
 
 /// The pool that an address belongs to, with its account.
-fn owned(world: &World, ip: IpAddr) -> Option<(&crate::world::PoolEntry, &crate::world::Account)> {
+fn owned(world: &World, ip: IpAddr) -> Option<(&PoolEntry, &Account)> {
     let entry = world.pool(owner(world, ip)?)?;
     let request = entry.pool.request.as_ref().ok()?;
     Some((entry, world.account(&request.account)?))

@@ -3,8 +3,8 @@
 //! ```text
 //! for each account:   what must be read again                    (reading.rs)
 //! for each pool:      how does each of its addresses stand       (standing.rs)
-//! all pools together: which unplaced address goes to which node  (placement.rs)
-//! for each pool:      which addresses must be reserved           (creation.rs)
+//! all pools together: which unplaced address goes to which node  (placement.rs, room.rs)
+//! for each pool:      which addresses must be reserved           (creation.rs, outcome.rs)
 //! for each node:      which marks must it carry                  (marks.rs)
 //! for each pool:      what is there to say                       (report.rs)
 //! ```
@@ -13,19 +13,25 @@
 //! whose node is not eligible any more stays too until another node can take it.
 
 mod creation;
+mod draft;
 mod marks;
+mod outcome;
+mod pairing;
 mod placement;
 mod reading;
 mod report;
+mod room;
 mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::Time;
 use crate::action::Action;
 use crate::model::{AccountId, PoolKey};
-use crate::verdict::Verdict;
+use crate::verdict::{State, Verdict};
 use crate::world::World;
+use draft::Draft;
 use placement::Placement;
 use standing::PoolView;
 
@@ -46,24 +52,45 @@ pub struct Plan {
 ///
 /// Leaving out the rest changes nothing: a pool that has all it wants, and to which nothing
 /// happened, has no actions, and what it holds is in the accounts.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Planner {
     waiting: BTreeSet<PoolKey>,
 }
+
+/// How many pools that have nothing to do, but perhaps something new to say, a plan looks
+/// at beside those that matter.
+const ASIDE: usize = 32;
+
+/// How soon the next of them are looked at.
+const SOON: Duration = Duration::from_millis(5);
 
 impl Planner {
     /// The next plan.
     pub fn next(&mut self, world: &mut World, now: Time) -> Plan {
         let mut scope = world.take_dirty();
         scope.extend(std::mem::take(&mut self.waiting));
-        let plan = plan(world, &scope, now);
+        if world.is_read() {
+            scope.extend(world.take_stale(ASIDE));
+        }
+        let mut plan = plan(world, &scope, now);
         self.waiting.clone_from(&plan.waiting);
         for (key, verdict) in &plan.verdicts {
-            for address in &verdict.addresses {
-                world.remember(key, address.ip, address.memory);
-            }
+            remember(world, key, verdict);
+        }
+        if world.is_stale() {
+            plan.wake = Some(plan.wake.map_or(now + SOON, |wake| wake.min(now + SOON)));
         }
         plan
+    }
+}
+
+fn remember(world: &mut World, key: &PoolKey, verdict: &Verdict) {
+    world.remember_assignment(key, verdict.last_assignment);
+    for address in &verdict.addresses {
+        world.remember(key, address.ip, address.memory);
+        if address.state == State::Active {
+            world.arrived(key, address.ip);
+        }
     }
 }
 
@@ -78,70 +105,24 @@ pub fn plan_all(world: &World, now: Time) -> Plan {
 pub fn plan(world: &World, scope: &BTreeSet<PoolKey>, now: Time) -> Plan {
     let mut draft = Draft::new(now);
     if !world.is_read() {
-        return draft.plan;
+        return draft.finish();
     }
     let views = standing::survey(world, scope, now);
-    for account in accounts_in_use(world) {
-        reading::plan(world, account, &mut draft);
+    for (id, account) in world.accounts_in_use() {
+        reading::plan(world, id, account, &mut draft);
     }
     let placement = Placement::plan(world, &views, &mut draft);
     for view in &views {
         let creation = creation::plan(world, view, &placement, &mut draft);
         let marks_open = marks::plan(world, view, &mut draft);
-        let verdict = report::verdict(world, view, &placement, &creation, &mut draft);
-        if marks_open || !report::is_settled(view, &verdict) {
-            draft.plan.waiting.insert(view.key.clone());
+        let verdict = report::verdict(world, view, &placement, &creation, &draft);
+        if marks_open || creation.writes || !report::is_settled(view, &verdict) {
+            draft.wait(view.key);
         }
-        draft.plan.verdicts.insert(view.key.clone(), verdict);
+        draft.say(view.key, verdict);
     }
     draft.wake_at(world.next_mark_attempt());
     draft.finish()
-}
-
-/// Accounts that some pool names.
-fn accounts_in_use(world: &World) -> BTreeSet<&AccountId> {
-    let requests = world.pools().filter_map(|(_, entry)| entry.pool.request.as_ref().ok());
-    requests.map(|request| &request.account).collect()
-}
-
-/// A plan in the making.
-struct Draft {
-    now: Time,
-    plan: Plan,
-}
-
-impl Draft {
-    fn new(now: Time) -> Self {
-        Self { now, plan: Plan::default() }
-    }
-
-    /// Plans again at `time`, if it lies ahead.
-    fn wake_at(&mut self, time: impl Into<Option<Time>>) {
-        if let Some(time) = time.into().filter(|time| *time > self.now) {
-            self.plan.wake = Some(self.plan.wake.map_or(time, |wake| wake.min(time)));
-        }
-    }
-
-    fn act(&mut self, action: Action) {
-        self.plan.actions.push(action);
-    }
-
-    fn finish(mut self) -> Plan {
-        self.plan.actions.sort_by_key(urgency);
-        // Two pools may have looked at the same node.
-        self.plan.actions.dedup();
-        self.plan
-    }
-}
-
-/// Failover first, then what failover waits for, then the marks, then reading.
-fn urgency(action: &Action) -> u8 {
-    match action {
-        Action::Assign { .. } => 0,
-        Action::Create { .. } | Action::WriteLedger { .. } | Action::Unassign { .. } => 1,
-        Action::Mark { .. } => 2,
-        Action::List { .. } | Action::ReadAddress { .. } | Action::ReadOperation { .. } => 3,
-    }
 }
 
 /// Whether calls that change the account's addresses may start now.

@@ -16,17 +16,17 @@ const WATCH_BUSY: Duration = Duration::from_secs(2);
 /// After this many listings without the effect, the operation itself is asked.
 const LISTINGS_BEFORE_READ: u32 = 2;
 
-pub(super) fn plan(world: &World, id: &AccountId, draft: &mut Draft) {
-    let Some(account) = world.account(id).filter(|account| account.setup.is_ok()) else {
+pub(super) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
+    if account.setup.is_err() {
         return;
-    };
+    }
     let opens = account.closed_until.map_or(world.open_from(), |at| at.max(world.open_from()));
     if draft.now < opens {
         return draft.wake_at(opens);
     }
-    list(world, id, account, draft);
+    list_when(world, id, account, due(world, account), draft);
     for (ip, address) in account.missing() {
-        if address.reading || world.claimants(ip).next().is_none() {
+        if address.reading || !world.is_claimed(ip) {
             continue;
         }
         if draft.now >= address.read_after {
@@ -52,13 +52,32 @@ pub(super) fn plan(world: &World, id: &AccountId, draft: &mut Draft) {
     }
 }
 
-fn list(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
+/// Lists an account when what a reservation made can be seen.
+pub(super) fn look_at(
+    world: &World,
+    id: &AccountId,
+    account: &Account,
+    when: Time,
+    draft: &mut Draft,
+) {
+    let listing = |action: &Action| matches!(action, Action::List { account, .. } if account == id);
+    if super::is_open(world, id, draft.now) && !draft.plans(listing) {
+        list_when(world, id, account, when, draft);
+    }
+}
+
+/// When to look again for what the cloud is still working on.
+pub(super) fn next_look(account: &Account) -> Time {
+    account.listing.last.unwrap_or_default() + WATCH_BUSY
+}
+
+fn list_when(world: &World, id: &AccountId, account: &Account, due: Time, draft: &mut Draft) {
     if account.listing.in_flight {
         return;
     }
-    let due = due(world, account).max(account.listing.not_before);
+    let due = due.max(account.listing.not_before);
     if due <= draft.now {
-        draft.act(Action::List { account: id.clone(), families: families(world, id) });
+        draft.act(Action::List { account: id.clone(), families: families(world, id, account) });
     } else {
         draft.wake_at(due);
     }
@@ -74,7 +93,7 @@ fn due(world: &World, account: &Account) -> Time {
         Operation::Accepted { next_check, .. } => Some(*next_check),
         Operation::Uncertain { until, .. } => Some(*until),
     });
-    let ours_busy = account.busy().any(|ip| world.claimants(ip).next().is_some());
+    let ours_busy = account.busy().any(|ip| world.is_claimed(ip));
     let routine = last + world.settings().resync;
     checks
         .chain(account.listing.wanted)
@@ -83,12 +102,11 @@ fn due(world: &World, account: &Account) -> Time {
 }
 
 /// The families that the account's pools have addresses of; IPv4 at least, because that is
-/// what new addresses are.
-fn families(world: &World, id: &AccountId) -> Vec<Family> {
-    let of_account = |entry: &&crate::world::PoolEntry| {
-        entry.pool.request.as_ref().is_ok_and(|request| request.account == *id)
-    };
-    let pools = world.pools().map(|(_, entry)| entry).filter(of_account);
-    let v6 = pools.flat_map(|entry| entry.addresses()).any(|ip| ip.is_ipv6());
-    if v6 { vec![Family::V4, Family::V6] } else { vec![Family::V4] }
+/// what new addresses are. What was listed once stays in view.
+fn families(world: &World, id: &AccountId, account: &Account) -> Vec<Family> {
+    if account.has_v6() || world.asks_for_v6(id) {
+        vec![Family::V4, Family::V6]
+    } else {
+        vec![Family::V4]
+    }
 }

@@ -2,18 +2,14 @@
 
 use super::Draft;
 use super::creation::Creation;
-use super::placement::Placement;
-use super::standing::{Place, PoolView, Standing, owner};
+use super::placement::{Placement, intended};
+use super::room::blockers;
+use super::standing::{Place, PoolView, Standing};
+use crate::Time;
 use crate::action::{Failure, FailureKind};
-use crate::model::{Family, Finding, NodeName};
-use crate::verdict::{AddressVerdict, Note, Obstacle, Outlook, Reason, State, Verdict};
+use crate::model::{Family, Finding, Text};
+use crate::verdict::{AddressVerdict, Note, Outlook, Reason, State, Verdict};
 use crate::world::{Account, Operation, World};
-
-/// Of how many nodes it is asked what they hold, when none is free.
-const LOOKED_AT: usize = 100;
-
-/// How many of them a message names.
-const NAMED: usize = 3;
 
 /// Makes a pool's verdict.
 pub(super) fn verdict(
@@ -21,21 +17,21 @@ pub(super) fn verdict(
     view: &PoolView<'_>,
     placement: &Placement,
     creation: &Creation,
-    draft: &mut Draft,
+    draft: &Draft,
 ) -> Verdict {
     let say = |one: &Standing<'_>| address(world, view, one);
     let addresses: Vec<_> = view.addresses.iter().map(say).collect();
     let free = placement.free(view, Family::V4);
+    // A time ahead of us is a clock's mistake: it counts as now.
+    let last_assignment = view.entry.last_assignment.map(|at| at.min(draft.now));
     let verdict = Verdict {
         reason: Reason::Reading,
         wanted: view.wanted,
-        available: free
-            .map(|free| free.nodes.iter().take(100).map(|(name, _)| name.clone()).collect())
-            .unwrap_or_default(),
-        available_count: free.map_or(0, |free| free.nodes.len()),
+        available: free.iter().take(100).map(|(name, _)| name.clone()).collect(),
+        available_count: free.len(),
         eligible: view.class.map_or(0, |class| world.candidates().eligible_count(class)),
-        unusable: free.map(|free| free.unusable.clone()).unwrap_or_default(),
-        last_assignment: view.entry.last_assignment,
+        unusable: placement.unusable(view).to_vec(),
+        last_assignment,
         created: view.entry.pool.ledger.created.clone(),
         addresses,
     };
@@ -99,7 +95,7 @@ fn address(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> AddressVer
         }
         Place::Free => verdict.state = State::Unassigned,
     }
-    if let Some((message, next)) = failed_attempt(view, one) {
+    if let Some((message, next)) = failed_attempt(world, view, one) {
         verdict.state = State::Error;
         verdict.note = Some(Note::Failed(message, next));
     }
@@ -109,16 +105,12 @@ fn address(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> AddressVer
 }
 
 /// The failure that an address is waiting to try again after.
-fn failed_attempt(
-    view: &PoolView<'_>,
-    one: &Standing<'_>,
-) -> Option<(crate::model::Text, crate::Time)> {
+fn failed_attempt(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> Option<(Text, Time)> {
     let (Place::Free | Place::Stranded(..)) = one.place else {
         return None;
     };
-    let account = view.account?;
-    let machine = account.address(one.ip)?.intended.as_ref()?;
-    let setback = account.setbacks.get(machine)?;
+    let (_, machine) = intended(world, view, one)?;
+    let setback = view.account?.setbacks.get(machine)?;
     Some((setback.failure.message.clone(), setback.not_before))
 }
 
@@ -129,7 +121,7 @@ fn reason(
     placement: &Placement,
     creation: &Creation,
     verdict: &Verdict,
-    draft: &mut Draft,
+    draft: &Draft,
 ) -> Reason {
     if let Some(reason) = cannot_plan(view) {
         return reason;
@@ -156,11 +148,7 @@ fn reason(
         return Reason::AssignFailed(one.ip, message.clone(), *next);
     }
     let assigning = |one: &AddressVerdict| one.state == State::InProgress;
-    let planned = draft.plan.actions.iter().any(|action| match action {
-        crate::action::Action::Assign { pool, .. } => pool == view.key,
-        _ => false,
-    });
-    if planned || verdict.addresses.iter().any(assigning) {
+    if draft.assigns(view.key) || verdict.addresses.iter().any(assigning) {
         return Reason::Assigning;
     }
     if creation.open > 0 {
@@ -174,23 +162,8 @@ fn reason(
     }
     match verdict.eligible {
         0 => Reason::NoMatchingNode,
-        _ => Reason::NoFreeNode(blockers(world, view, account)),
+        _ => Reason::NoFreeNode(blockers(world, view)),
     }
-}
-
-/// What the first eligible nodes hold that is not this pool's.
-fn blockers(world: &World, view: &PoolView<'_>, account: &Account) -> Vec<(NodeName, Obstacle)> {
-    let Some(class) = view.class else { return Vec::new() };
-    let held = |name: &NodeName| {
-        let machine = &world.node(name)?.machine.as_ref()?.id;
-        let ip = account.occupants(machine, Family::V4).next()?;
-        match owner(world, ip) {
-            Some(owner) if owner == view.key => None,
-            Some(owner) => Some((name.clone(), Obstacle::HoldsOf(ip, owner.clone()))),
-            None => Some((name.clone(), Obstacle::HoldsOther(ip))),
-        }
-    };
-    world.candidates().eligible(class).take(LOOKED_AT).filter_map(held).take(NAMED).collect()
 }
 
 /// The object, or its account, cannot be used at all.

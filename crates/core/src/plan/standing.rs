@@ -5,9 +5,11 @@ use std::net::IpAddr;
 
 use crate::Time;
 use crate::matching::Unfit;
-use crate::model::{Machine, MachineId, NodeName, PoolKey, Remembered, Request};
+use crate::model::{
+    Family, Intent, Machine, MachineId, NodeName, PoolKey, Remembered, Request, Text,
+};
 use crate::verdict::Note;
-use crate::world::{Account, ClassId, Knowledge, Operation, PoolEntry, World};
+use crate::world::{Account, ClassId, IntentProgress, Knowledge, Operation, PoolEntry, World};
 
 /// A pool, seen for planning.
 pub(super) struct PoolView<'w> {
@@ -59,8 +61,8 @@ pub(super) fn survey<'w>(
     scope: &BTreeSet<PoolKey>,
     now: Time,
 ) -> Vec<PoolView<'w>> {
-    let entries = world.pools().filter(|(key, _)| scope.contains(key));
-    let mut views: Vec<_> = entries.map(|(key, entry)| view(world, key, entry, now)).collect();
+    let entries = scope.iter().filter_map(|key| world.pool(key));
+    let mut views: Vec<_> = entries.map(|entry| view(world, entry, now)).collect();
     views.sort_by_key(|view| seniority(view.entry));
     views
 }
@@ -69,7 +71,8 @@ fn seniority(entry: &PoolEntry) -> (Time, &PoolKey) {
     (entry.pool.created_at, &entry.pool.key)
 }
 
-fn view<'w>(world: &'w World, key: &'w PoolKey, entry: &'w PoolEntry, now: Time) -> PoolView<'w> {
+fn view<'w>(world: &'w World, entry: &'w PoolEntry, now: Time) -> PoolView<'w> {
+    let key = &entry.pool.key;
     let request = entry.pool.request.as_ref().ok();
     let account = request.and_then(|request| world.account(&request.account));
     let request = request.filter(|_| account.is_some_and(|account| account.setup.is_ok()));
@@ -78,8 +81,8 @@ fn view<'w>(world: &'w World, key: &'w PoolKey, entry: &'w PoolEntry, now: Time)
     let mut view =
         PoolView { key, entry, request, account, class: entry.class, wanted, addresses: vec![] };
     if request.is_some() {
-        let stand = |(index, ip)| view.stand(world, ip, index < wanted, now);
-        view.addresses = addresses.into_iter().enumerate().map(stand).collect();
+        let stand = |(index, ip): (usize, &IpAddr)| view.stand(world, *ip, index < wanted, now);
+        view.addresses = addresses.iter().enumerate().map(stand).collect();
     }
     view
 }
@@ -91,10 +94,38 @@ impl<'w> PoolView<'w> {
         self.addresses.iter().filter(movable)
     }
 
-    /// Whether a call of ours for this pool is on its way.
-    pub fn is_sending(&self) -> bool {
-        let sent = |one: &Standing<'_>| matches!(one.place, Place::Moving(Operation::Sent { .. }));
-        self.addresses.iter().any(sent)
+    /// Whether an assignment for this pool is on its way.
+    pub fn is_assigning(&self) -> bool {
+        let sent = |one: &Standing<'_>| match one.place {
+            Place::Moving(Operation::Sent { to }) => to.is_some(),
+            _ => false,
+        };
+        let reserving = |intent: &Intent| {
+            let progress = self.entry.progress(&intent.id, Time::default());
+            intent.target.is_some() && progress == IntentProgress::Sent
+        };
+        self.addresses.iter().any(sent) || self.entry.pool.ledger.intents.iter().any(reserving)
+    }
+
+    /// The cloud that the pool's account is in.
+    pub fn cloud(&self) -> Option<&'w Text> {
+        self.account?.cloud()
+    }
+
+    /// Whether a node's machine is eligible and has room, `except` aside.
+    pub fn may_take(
+        &self,
+        world: &World,
+        machine: &MachineId,
+        family: Family,
+        except: Option<IpAddr>,
+    ) -> bool {
+        let Some(cloud) = self.cloud() else {
+            return false;
+        };
+        let node = self.node_on(world, machine);
+        node.is_some_and(|node| self.judge(world, node).is_ok())
+            && world.has_room(cloud, machine, family, except)
     }
 
     fn stand(&self, world: &'w World, ip: IpAddr, used: bool, now: Time) -> Standing<'w> {
@@ -102,18 +133,20 @@ impl<'w> PoolView<'w> {
         let mut memory = self.entry.memory(ip);
         match &place {
             Place::Conflict(_) | Place::Gone => memory = Remembered::default(),
-            Place::Home(..) | Place::Moving(_) => {
+            Place::Home(..) => {
                 memory.held = true;
                 memory.ineligible_since = None;
             }
+            // Until it has arrived, it is without a node for as long as before.
+            Place::Moving(_) => memory.held = true,
             Place::Stranded(..) => {
                 memory.held = true;
                 // A time ahead of us is a clock's mistake: it counts as now.
                 let since = memory.ineligible_since.filter(|since| *since <= now);
                 memory.ineligible_since = Some(since.unwrap_or(now));
             }
-            Place::Free => memory.ineligible_since = None,
-            Place::Disabled(_) | Place::Unknown | Place::Missing | Place::Busy(_) => {}
+            Place::Free | Place::Disabled(_) => memory.ineligible_since = None,
+            Place::Unknown | Place::Missing | Place::Busy(_) => {}
         }
         Standing { ip, place, memory }
     }
@@ -159,8 +192,7 @@ impl<'w> PoolView<'w> {
 
     /// The node that runs on a machine of this pool's cloud.
     pub fn node_on(&self, world: &'w World, machine: &MachineId) -> Option<&'w NodeName> {
-        let setup = self.account?.setup.as_ref().ok()?;
-        world.node_on(&Machine { cloud: setup.cloud.clone(), id: machine.clone() })
+        world.node_on(&Machine { cloud: self.cloud()?.clone(), id: machine.clone() })
     }
 
     /// Judges a node for this pool.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::time::Duration;
 
-use super::Settings;
+use super::address::{Address, Knowledge, News, Operation, confirm_after};
+use super::settings::Settings;
 use crate::Time;
 use crate::action::{Failure, FailureKind};
 use crate::model::{Family, Finding, MachineId, OperationId, Sighting, Text};
@@ -24,7 +24,7 @@ pub struct AccountSetup {
 }
 
 /// A cloud account.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Account {
     /// What it is, or why it cannot be used.
     pub setup: Result<AccountSetup, Finding>,
@@ -38,6 +38,8 @@ pub struct Account {
     missing: BTreeSet<IpAddr>,
     /// Addresses that the cloud is working on, whoever asked it to.
     busy: BTreeSet<IpAddr>,
+    /// Machines whose occupants changed since somebody last looked.
+    pub(super) touched: BTreeSet<MachineId>,
     /// Machines on which the last attempt failed.
     pub setbacks: BTreeMap<MachineId, Setback>,
     /// How its listings are going.
@@ -46,87 +48,6 @@ pub struct Account {
     pub closed_until: Option<Time>,
     /// What is wrong with it just now.
     pub trouble: Option<Failure>,
-}
-
-/// One address of an account.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Address {
-    /// What is known of it.
-    pub knowledge: Knowledge,
-    /// A call of ours about it that is not over.
-    pub operation: Option<Operation>,
-    /// The machine that the last attempt was for, while it is worth trying again.
-    pub intended: Option<MachineId>,
-    /// A direct read of it is under way.
-    pub reading: bool,
-    /// The next direct read is not sent before.
-    pub read_after: Time,
-}
-
-/// What is known of an address.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Knowledge {
-    /// Nothing yet.
-    #[default]
-    Unknown,
-    /// A listing did not show it: it may be gone, or have slipped between two pages.
-    Missing,
-    /// It does not exist.
-    Gone,
-    /// It exists.
-    Known {
-        /// As it was seen.
-        sighting: Sighting,
-        /// When that was true: a read is as old as the moment it was sent.
-        at: Time,
-        /// Our own doing: a read that was sent before this and says otherwise is late.
-        firm_until: Time,
-    },
-}
-
-/// A call of ours that is not over.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// On its way.
-    Sent {
-        /// The machine that the address shall be on.
-        to: Option<MachineId>,
-    },
-    /// The cloud works on it.
-    Accepted {
-        /// The machine that the address shall be on.
-        to: Option<MachineId>,
-        /// The cloud's name for it.
-        id: OperationId,
-        /// When it was accepted.
-        since: Time,
-        /// How often a listing did not show the effect yet.
-        checks: u32,
-        /// When to look next.
-        next_check: Time,
-        /// A direct read of the operation is under way.
-        reading: bool,
-        /// The next direct read of the operation is not sent before.
-        read_after: Time,
-    },
-    /// No answer came: it may have happened, or may yet.
-    Uncertain {
-        /// The machine that the address may be on.
-        to: Option<MachineId>,
-        /// A read that is sent from then on tells.
-        until: Time,
-    },
-}
-
-impl Operation {
-    /// The machine that the address shall be on.
-    pub fn to(&self) -> Option<&MachineId> {
-        match self {
-            Self::Sent { to } | Self::Accepted { to, .. } | Self::Uncertain { to, .. } => {
-                to.as_ref()
-            }
-        }
-    }
 }
 
 /// Attempts that failed, one after the other.
@@ -158,9 +79,6 @@ pub struct Listing {
 /// From this many failures on, other candidates go first.
 pub const PATIENCE: u32 = 3;
 
-/// How long an accepted operation may show no effect before it counts as failed.
-const GIVE_UP: Duration = Duration::from_secs(120);
-
 impl Account {
     /// An account of which nothing is known yet.
     pub fn new(setup: Result<AccountSetup, Finding>) -> Self {
@@ -171,6 +89,7 @@ impl Account {
             open: BTreeSet::new(),
             missing: BTreeSet::new(),
             busy: BTreeSet::new(),
+            touched: BTreeSet::new(),
             setbacks: BTreeMap::new(),
             listing: Listing::default(),
             closed_until: None,
@@ -178,14 +97,25 @@ impl Account {
         }
     }
 
-    /// One address; a default one if nothing was ever heard of it.
+    /// The cloud that it is in, if it can be used.
+    pub fn cloud(&self) -> Option<&Text> {
+        self.setup.as_ref().ok().map(|setup| &setup.cloud)
+    }
+
+    /// One address; none if nothing was ever heard of it and nobody asked for it.
     pub fn address(&self, ip: IpAddr) -> Option<&Address> {
         self.addresses.get(&ip)
     }
 
-    /// Every address that was heard of.
+    /// Every address that was heard of or asked for.
     pub fn addresses(&self) -> impl Iterator<Item = (IpAddr, &Address)> {
         self.addresses.iter().map(|(ip, address)| (*ip, address))
+    }
+
+    /// Whether an IPv6 address was ever heard of or asked for.
+    pub(crate) fn has_v6(&self) -> bool {
+        // IPv6 addresses are ordered after all IPv4 ones.
+        self.addresses.last_key_value().is_some_and(|(ip, _)| ip.is_ipv6())
     }
 
     /// Addresses with an operation that is not over.
@@ -215,23 +145,39 @@ impl Account {
     }
 
     /// Changes one address, and the indexes with it.
-    pub(super) fn update(&mut self, ip: IpAddr, change: impl FnOnce(&mut Address)) {
+    pub(super) fn update<T>(&mut self, ip: IpAddr, change: impl FnOnce(&mut Address) -> T) -> T {
         let address = self.addresses.entry(ip).or_default();
-        for machine in address.machines() {
-            if let Some(occupants) = self.occupants.get_mut(machine) {
-                occupants.remove(&ip);
-                if occupants.is_empty() {
-                    self.occupants.remove(machine);
-                }
-            }
-        }
-        change(address);
-        for machine in address.machines() {
-            self.occupants.entry(machine.clone()).or_default().insert(ip);
-        }
+        let before = address.machines().map(Option::<&MachineId>::cloned);
+        let result = change(address);
         keep(&mut self.open, ip, address.operation.is_some());
         keep(&mut self.missing, ip, address.knowledge == Knowledge::Missing);
         keep(&mut self.busy, ip, address.is_busy());
+        let after = address.machines().map(Option::<&MachineId>::cloned);
+        if before != after {
+            for machine in before.into_iter().flatten() {
+                if let Some(occupants) = self.occupants.get_mut(&machine) {
+                    occupants.remove(&ip);
+                    if occupants.is_empty() {
+                        self.occupants.remove(&machine);
+                    }
+                }
+                self.touched.insert(machine);
+            }
+            for machine in after.into_iter().flatten() {
+                self.occupants.entry(machine.clone()).or_default().insert(ip);
+                self.touched.insert(machine);
+            }
+        }
+        result
+    }
+
+    /// A pool asks for an address: the next listing must show it. Nothing else would ask
+    /// for one before its time if the account was listed without that address in mind.
+    pub(super) fn expect(&mut self, ip: IpAddr) {
+        let address = self.addresses.entry(ip).or_default();
+        if address.knowledge == Knowledge::Unknown && self.listing.last.is_some() {
+            self.want_listing(Time::default());
+        }
     }
 
     /// Forgets a stranger that is no longer there.
@@ -240,26 +186,27 @@ impl Account {
         self.addresses.remove(&ip);
     }
 
-    /// Folds in a listing of `families` that was sent at `sent_at`. `tracked` are the
-    /// addresses that pools have. Returns the addresses of which something new is known.
+    /// Folds in a listing of `families` that was sent at `sent_at`. `tracked` tells whether
+    /// a pool has an interest in an address. Returns the addresses of which something new
+    /// is known.
     pub(super) fn fold_listing(
         &mut self,
         sent_at: Time,
-        families: &[Family],
-        listed: &[(IpAddr, Sighting)],
+        (families, listed): (&[Family], &[(IpAddr, Sighting)]),
         now: Time,
         settings: &Settings,
-        tracked: &BTreeSet<IpAddr>,
+        tracked: impl Fn(IpAddr) -> bool,
     ) -> BTreeSet<IpAddr> {
-        // A wish that came up while the listing was under way stands.
+        // A wish that came up while the listing was under way stands; an answer that comes
+        // out of turn does not make the last one older.
         let wanted = self.listing.wanted;
-        self.listing = Listing { last: Some(sent_at), wanted, ..Listing::default() };
+        let last = self.listing.last.max(Some(sent_at));
+        self.listing = Listing { last, wanted, ..Listing::default() };
         self.trouble = None;
         self.setbacks.retain(|_, setback| now.since(setback.not_before) < settings.retry_max);
         let mut changed = BTreeSet::new();
         let asked = |ip: &IpAddr| families.contains(&Family::of(*ip));
-        let known = self.addresses.keys().chain(tracked).copied();
-        let mut unseen: BTreeSet<IpAddr> = known.filter(asked).collect();
+        let mut unseen: BTreeSet<IpAddr> = self.addresses.keys().copied().filter(asked).collect();
         for (ip, sighting) in listed {
             unseen.remove(ip);
             if self.fold_sighting(*ip, sent_at, sighting, now, settings) {
@@ -267,8 +214,8 @@ impl Account {
             }
         }
         for ip in unseen {
-            if tracked.contains(&ip) {
-                if self.fold_absence(ip, sent_at) {
+            if tracked(ip) {
+                if self.fold_absence(ip, sent_at, now, settings) {
                     changed.insert(ip);
                 }
             } else if self.addresses.get(&ip).is_some_and(|address| address.operation.is_none()) {
@@ -289,51 +236,37 @@ impl Account {
         now: Time,
         settings: &Settings,
     ) -> bool {
-        let before = self.addresses.get(&ip).cloned().unwrap_or_default();
-        let mut after = before.clone();
-        after.see(sent_at, sighting, now, settings);
-        let given_up = match &before.operation {
-            Some(Operation::Accepted { to, since, .. })
-                if after.operation.is_some() && now.since(*since) > GIVE_UP =>
-            {
-                after.operation = None;
-                Some(to.clone())
-            }
-            _ => None,
-        };
-        if after == before {
+        let known = self.addresses.get_mut(&ip);
+        if known.is_some_and(|address| address.is_affirmed_by(sent_at, sighting)) {
             return false;
         }
-        self.update(ip, |address| *address = after);
-        if let Some(Some(machine)) = given_up {
-            let message = "the cloud accepted the call but did not carry it out in two minutes";
-            self.set_back(
-                &machine,
-                Failure::plain(FailureKind::Rejected, message),
-                now,
-                0,
-                settings,
-            );
-        }
-        true
+        let news = self.update(ip, |address| address.see(sent_at, sighting, now, settings));
+        self.fold_news(news, now, settings)
     }
 
     /// A listing that was sent at `sent_at` did not show `ip`.
-    fn fold_absence(&mut self, ip: IpAddr, sent_at: Time) -> bool {
-        let address = self.addresses.entry(ip).or_default();
-        let late = match &address.knowledge {
-            Knowledge::Known { at, firm_until, .. } => sent_at <= *at || sent_at < *firm_until,
-            Knowledge::Gone | Knowledge::Missing => true,
-            Knowledge::Unknown => false,
-        };
-        if late || address.operation.is_some() {
-            return false;
+    fn fold_absence(&mut self, ip: IpAddr, sent_at: Time, now: Time, settings: &Settings) -> bool {
+        let news = self.update(ip, |address| address.miss(sent_at, now));
+        self.fold_news(news, now, settings)
+    }
+
+    fn fold_news(&mut self, news: News, now: Time, settings: &Settings) -> bool {
+        match news {
+            News::Nothing => return false,
+            News::Some => {}
+            News::Arrived(machine) => self.clear_setback(machine.as_ref()),
+            News::Overdue(machine) => {
+                let message = "the cloud accepted the call but did not carry it out in two minutes";
+                let failure = Failure::plain(FailureKind::Rejected, message);
+                if let Some(machine) = machine {
+                    self.set_back(&machine, failure, now, 0, settings);
+                }
+            }
         }
-        self.update(ip, |address| address.knowledge = Knowledge::Missing);
         true
     }
 
-    /// An attempt on `machine` failed: the next one waits longer.
+    /// An attempt on `machine` failed: the next one waits longer. Returns how many failed.
     pub(super) fn set_back(
         &mut self,
         machine: &MachineId,
@@ -342,17 +275,19 @@ impl Account {
         jitter: u16,
         settings: &Settings,
     ) -> u32 {
-        let failures = self.setbacks.get(machine).map_or(0, |setback| setback.failures) + 1;
-        let not_before = now + settings.back_off(failures, jitter);
+        let before = self.setbacks.get(machine).map_or(0, |setback| setback.failures);
+        // What was never sent says nothing of the machine.
+        let counts = failure.kind != FailureKind::NotSent;
+        let failures = before.saturating_add(u32::from(counts));
+        let step = if counts { failures } else { 1 };
+        let not_before = now + settings.back_off(step, jitter);
         self.setbacks.insert(machine.clone(), Setback { failures, not_before, failure });
         failures
     }
 
-    /// A pool has this address from now on. One that the listings so far did not show is
-    /// read by itself: it may be new, or not exist.
-    pub(super) fn track(&mut self, ip: IpAddr) {
-        if self.listing.last.is_some() && !self.addresses.contains_key(&ip) {
-            self.update(ip, |address| address.knowledge = Knowledge::Missing);
+    pub(super) fn clear_setback(&mut self, machine: Option<&MachineId>) {
+        if let Some(machine) = machine {
+            self.setbacks.remove(machine);
         }
     }
 
@@ -361,6 +296,68 @@ impl Account {
         let wanted = self.listing.wanted.map_or(when, |wanted| wanted.min(when));
         self.listing.wanted = Some(wanted);
     }
+
+    /// The cloud took a call, and works on it.
+    pub(super) fn accept(
+        &mut self,
+        ip: IpAddr,
+        to: Option<&MachineId>,
+        id: &OperationId,
+        now: Time,
+    ) {
+        let accepted = Operation::Accepted {
+            to: to.cloned(),
+            id: id.clone(),
+            since: now,
+            checks: 0,
+            next_check: now + confirm_after(0),
+            reading: false,
+            read_after: now,
+        };
+        self.update(ip, |one| {
+            one.operation = Some(accepted);
+            one.intended = None;
+        });
+    }
+
+    /// A call on this account failed: what does that say of the account?
+    pub(super) fn suffer(
+        &mut self,
+        failure: &Failure,
+        is_read: bool,
+        now: Time,
+        jitter: u16,
+        settings: &Settings,
+    ) {
+        match failure.kind {
+            // Reads are held back first, to leave room for failover.
+            FailureKind::Throttled { wait } if is_read => {
+                self.listing.not_before = self.listing.not_before.max(now + wait);
+                self.trouble = Some(failure.clone());
+            }
+            FailureKind::Throttled { wait } => {
+                self.close_until(now + wait);
+                self.trouble = Some(failure.clone());
+            }
+            FailureKind::Refused => {
+                self.listing.failures = self.listing.failures.saturating_add(1);
+                self.close_until(now + settings.back_off(self.listing.failures, jitter));
+                self.trouble = Some(failure.clone());
+            }
+            FailureKind::NoAnswer | FailureKind::Unavailable | FailureKind::NotSent => {
+                self.trouble = Some(failure.clone());
+            }
+            FailureKind::NotFound
+            | FailureKind::Busy
+            | FailureKind::Quota
+            | FailureKind::Rejected
+            | FailureKind::Conflict => {}
+        }
+    }
+
+    fn close_until(&mut self, until: Time) {
+        self.closed_until = self.closed_until.max(Some(until));
+    }
 }
 
 fn keep(set: &mut BTreeSet<IpAddr>, ip: IpAddr, belongs: bool) {
@@ -368,92 +365,5 @@ fn keep(set: &mut BTreeSet<IpAddr>, ip: IpAddr, belongs: bool) {
         set.insert(ip);
     } else {
         set.remove(&ip);
-    }
-}
-
-impl Address {
-    fn is_busy(&self) -> bool {
-        matches!(&self.knowledge, Knowledge::Known { sighting, .. } if sighting.busy)
-    }
-
-    /// The machine that it is on, and the one that it may be on or shall be on.
-    fn machines(&self) -> impl Iterator<Item = &MachineId> {
-        let held = match &self.knowledge {
-            Knowledge::Known { sighting, .. } => sighting.holder.as_ref(),
-            Knowledge::Unknown | Knowledge::Missing | Knowledge::Gone => None,
-        };
-        let to = self.operation.as_ref().and_then(Operation::to);
-        held.into_iter().chain(to)
-    }
-
-    /// Takes in a sighting, as far as it is news.
-    fn see(&mut self, sent_at: Time, sighting: &Sighting, now: Time, settings: &Settings) {
-        match &mut self.operation {
-            Some(Operation::Sent { .. }) => {}
-            Some(Operation::Accepted { to, since, checks, next_check, .. }) => {
-                if sent_at >= *since && sighting.holder == *to && !sighting.busy {
-                    self.settle(sent_at, sighting, settings);
-                } else if sent_at >= *since {
-                    *checks += 1;
-                    *next_check = now + confirm_after(*checks);
-                }
-            }
-            Some(Operation::Uncertain { to, until }) => {
-                if sent_at >= *until || (sighting.holder == *to && !sighting.busy) {
-                    self.settle(sent_at, sighting, settings);
-                }
-            }
-            None => self.learn(sent_at, sighting),
-        }
-    }
-
-    /// The operation is over, and this is how it ended.
-    fn settle(&mut self, sent_at: Time, sighting: &Sighting, settings: &Settings) {
-        self.operation = None;
-        self.intended = None;
-        self.knowledge = Knowledge::Known {
-            sighting: sighting.clone(),
-            at: sent_at,
-            firm_until: sent_at + settings.settle,
-        };
-    }
-
-    fn learn(&mut self, sent_at: Time, sighting: &Sighting) {
-        if let Knowledge::Known { sighting: known, at, firm_until } = &self.knowledge {
-            let contradicts = known.holder != sighting.holder;
-            if sent_at <= *at || (contradicts && sent_at < *firm_until) {
-                return;
-            }
-            // Nothing new: keep the time too, so that a listing at rest changes nothing.
-            if known == sighting {
-                return;
-            }
-        }
-        let sighting = sighting.clone();
-        self.knowledge = Knowledge::Known { sighting, at: sent_at, firm_until: sent_at };
-    }
-
-    /// Our own call took effect just now.
-    pub(super) fn placed(&mut self, on: Option<MachineId>, now: Time, settings: &Settings) {
-        let mut sighting = match std::mem::take(&mut self.knowledge) {
-            Knowledge::Known { sighting, .. } => sighting,
-            Knowledge::Unknown | Knowledge::Missing | Knowledge::Gone => Sighting::default(),
-        };
-        sighting.holder = on;
-        sighting.busy = false;
-        self.operation = None;
-        self.intended = None;
-        self.knowledge = Knowledge::Known { sighting, at: now, firm_until: now + settings.settle };
-    }
-}
-
-/// When to look again for the effect of an accepted operation: soon at first, for the
-/// clouds that are quick, then every two seconds.
-pub(super) fn confirm_after(checks: u32) -> Duration {
-    match checks {
-        0 => Duration::from_millis(250),
-        1 => Duration::from_millis(500),
-        2 => Duration::from_secs(1),
-        _ => Duration::from_secs(2),
     }
 }

@@ -5,17 +5,19 @@
 //! namespace and labels share one *kind*: a selector is asked once per kind and class.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::matching::{Match, Unfit};
-use crate::model::{Labels, Node, NodeName, Pod, PodId, PoolKey, Text};
+use crate::model::{AccountId, Labels, Node, NodeName, Pod, PodId, PoolKey, Text};
 
-/// One set of conditions in one cloud.
+/// One set of conditions on nodes for one account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClassId(u32);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Class {
+    account: AccountId,
     cloud: Text,
     matching: Arc<Match>,
     pools: BTreeSet<PoolKey>,
@@ -27,7 +29,7 @@ struct Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct KindId(u32);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Kind {
     namespace: Text,
     labels: Labels,
@@ -36,10 +38,10 @@ struct Kind {
 }
 
 /// Every class with its eligible nodes, and the pods that make them so.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Candidates {
     classes: BTreeMap<ClassId, Class>,
-    class_ids: BTreeMap<(Text, Arc<Match>), ClassId>,
+    class_ids: BTreeMap<(AccountId, Arc<Match>), ClassId>,
     kinds: BTreeMap<KindId, Kind>,
     kind_ids: BTreeMap<(Text, Labels), KindId>,
     pods: BTreeMap<PodId, (NodeName, KindId)>,
@@ -70,6 +72,27 @@ impl Candidates {
         self.classes.get(&class).map_or(Err(Unfit::Labels), |class| class.judge(node))
     }
 
+    /// The cloud of a class, and its eligible nodes.
+    pub(super) fn class(&self, class: ClassId) -> Option<(&Text, &BTreeSet<NodeName>)> {
+        self.classes.get(&class).map(|class| (&class.cloud, &class.eligible))
+    }
+
+    /// How many pools a class has.
+    pub(super) fn pool_count(&self, class: ClassId) -> usize {
+        self.classes.get(&class).map_or(0, |class| class.pools.len())
+    }
+
+    /// The pools of a class that come after `last`, in order.
+    pub(super) fn pools_after(
+        &self,
+        class: ClassId,
+        last: Option<&PoolKey>,
+    ) -> impl Iterator<Item = &PoolKey> {
+        let from = last.map_or(Bound::Unbounded, Bound::Excluded);
+        let pools = self.classes.get(&class).map(|class| &class.pools);
+        pools.into_iter().flat_map(move |pools| pools.range((from, Bound::Unbounded)))
+    }
+
     /// Pools of a class.
     pub(super) fn pools(&self, class: ClassId) -> impl Iterator<Item = &PoolKey> {
         self.classes.get(&class).into_iter().flat_map(|class| &class.pools)
@@ -78,15 +101,15 @@ impl Candidates {
     /// Puts a pool into the class of its conditions, which is made if there is none yet.
     pub(super) fn join(
         &mut self,
-        cloud: &Text,
+        (account, cloud): (&AccountId, &Text),
         matching: &Arc<Match>,
         pool: &PoolKey,
         nodes: &BTreeMap<NodeName, Node>,
     ) -> ClassId {
-        let key = (cloud.clone(), matching.clone());
+        let key = (account.clone(), matching.clone());
         let id = match self.class_ids.get(&key) {
             Some(id) => *id,
-            None => self.add_class(key, nodes),
+            None => self.add_class(key, cloud.clone(), nodes),
         };
         if let Some(class) = self.classes.get_mut(&id) {
             class.pools.insert(pool.clone());
@@ -101,7 +124,7 @@ impl Candidates {
         };
         class.pools.remove(pool);
         if class.pools.is_empty() {
-            self.class_ids.remove(&(class.cloud.clone(), class.matching.clone()));
+            self.class_ids.remove(&(class.account.clone(), class.matching.clone()));
             self.classes.remove(&id);
             for kind in self.kinds.values_mut() {
                 kind.classes.retain(|one| *one != id);
@@ -122,12 +145,12 @@ impl Candidates {
         self.classes.iter_mut().filter_map(changed).collect()
     }
 
-    /// A ready pod appeared or changed. Returns the classes whose eligible set changed.
+    /// A ready pod appeared or changed. Returns where that changed a node's eligibility.
     pub(super) fn pod_set(
         &mut self,
         pod: &Pod,
         nodes: &BTreeMap<NodeName, Node>,
-    ) -> BTreeSet<ClassId> {
+    ) -> BTreeSet<(ClassId, NodeName)> {
         let kind = self.kind_of(pod);
         if self.pods.get(&pod.id) == Some(&(pod.node.clone(), kind)) {
             return BTreeSet::new();
@@ -145,12 +168,12 @@ impl Candidates {
         changed
     }
 
-    /// A pod is gone, or no longer ready. Returns the classes whose eligible set changed.
+    /// A pod is gone, or no longer ready. Returns where that changed a node's eligibility.
     pub(super) fn pod_removed(
         &mut self,
         pod: &PodId,
         nodes: &BTreeMap<NodeName, Node>,
-    ) -> BTreeSet<ClassId> {
+    ) -> BTreeSet<(ClassId, NodeName)> {
         match self.pods.remove(pod) {
             Some((node, kind)) => self.uncount(kind, &node, nodes),
             None => BTreeSet::new(),
@@ -164,13 +187,15 @@ impl Candidates {
 
     fn add_class(
         &mut self,
-        (cloud, matching): (Text, Arc<Match>),
+        (account, matching): (AccountId, Arc<Match>),
+        cloud: Text,
         nodes: &BTreeMap<NodeName, Node>,
     ) -> ClassId {
         self.issued += 1;
         let id = ClassId(self.issued);
         let mut class = Class {
-            cloud: cloud.clone(),
+            account: account.clone(),
+            cloud,
             matching: matching.clone(),
             pools: BTreeSet::new(),
             eligible: BTreeSet::new(),
@@ -191,7 +216,7 @@ impl Candidates {
         for node in nodes.values() {
             class.rejudge(node);
         }
-        self.class_ids.insert((cloud, matching), id);
+        self.class_ids.insert((account, matching), id);
         self.classes.insert(id, class);
         id
     }
@@ -220,7 +245,7 @@ impl Candidates {
         kind: KindId,
         node: &NodeName,
         nodes: &BTreeMap<NodeName, Node>,
-    ) -> BTreeSet<ClassId> {
+    ) -> BTreeSet<(ClassId, NodeName)> {
         let changed = self.count(kind, node, nodes, |pods| *pods = pods.saturating_sub(1));
         if let Some(entry) = self.kinds.get_mut(&kind) {
             entry.pods = entry.pods.saturating_sub(1);
@@ -238,7 +263,7 @@ impl Candidates {
         node: &NodeName,
         nodes: &BTreeMap<NodeName, Node>,
         change: impl Fn(&mut usize),
-    ) -> BTreeSet<ClassId> {
+    ) -> BTreeSet<(ClassId, NodeName)> {
         let mut changed = BTreeSet::new();
         let classes = self.kinds.get(&kind).map(|kind| kind.classes.clone()).unwrap_or_default();
         for id in classes {
@@ -253,7 +278,7 @@ impl Candidates {
                 class.pods.remove(node);
             }
             if had_any != has_any && nodes.get(node).is_some_and(|node| class.rejudge(node)) {
-                changed.insert(id);
+                changed.insert((id, node.clone()));
             }
         }
         changed

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use super::{ClassId, Settings};
 use crate::Time;
-use crate::action::Failure;
-use crate::model::{Pool, Remembered, Text};
+use crate::action::{Failure, FailureKind};
+use crate::model::{Intent, Ledger, Pool, Remembered, Text};
 
 /// A pool with its progress.
 #[derive(Clone, Debug)]
@@ -21,10 +21,18 @@ pub struct PoolEntry {
     pub last_assignment: Option<Time>,
     /// How far each intent is; one that is missing here was found, not written by us.
     pub(super) intents: BTreeMap<Text, IntentProgress>,
+    /// What a write of the ledger that is under way, or that nobody knows the end of, adds:
+    /// its addresses and its intents' machines are spoken for.
+    pub(super) writing: Ledger,
     /// The write of its ledger.
     pub(super) ledger_work: Work,
+    /// What became of the last write of the ledger is not known.
+    ledger_in_doubt: bool,
     /// Reservations that failed.
     pub creation: Work,
+    /// Its addresses in order, and the place of each.
+    addresses: Vec<IpAddr>,
+    places: BTreeMap<IpAddr, usize>,
 }
 
 /// How far an intent is.
@@ -65,7 +73,7 @@ impl Work {
     /// It failed.
     pub(super) fn failed(&mut self, failure: Failure, now: Time, jitter: u16, settings: &Settings) {
         self.in_flight = false;
-        self.failures += 1;
+        self.failures = self.failures.saturating_add(1);
         self.not_before = now + settings.back_off(self.failures, jitter);
         self.failure = Some(failure);
     }
@@ -74,42 +82,153 @@ impl Work {
 impl PoolEntry {
     /// A pool of which only the object is known.
     pub(super) fn new(pool: Pool, class: Option<ClassId>) -> Self {
-        Self {
+        let mut entry = Self {
             class,
             remembered: pool.remembered.clone(),
             last_assignment: pool.last_assignment,
             intents: BTreeMap::new(),
+            writing: Ledger::default(),
             ledger_work: Work::default(),
+            ledger_in_doubt: false,
             creation: Work::default(),
+            addresses: Vec::new(),
+            places: BTreeMap::new(),
             pool,
-        }
+        };
+        entry.recount();
+        entry
     }
 
-    /// The same object again, newer.
+    /// The same object again, not older.
     pub(super) fn observe(&mut self, pool: Pool) {
-        self.intents.retain(|id, _| pool.ledger.intents.iter().any(|intent| intent.id == *id));
         // A new wish is worth a new attempt.
         if self.pool.request != pool.request {
             self.creation = Work::default();
         }
-        self.ledger_work.not_before = Time::default();
+        self.written_to(pool.version);
         self.pool = pool;
+        self.forget_intents();
+        self.recount();
+    }
+
+    /// The object has this version, whoever wrote it. If that is news, no earlier write of
+    /// ours can come through any more: what the object says is what there is.
+    pub(super) fn written_to(&mut self, version: u64) {
+        if version > self.pool.version {
+            self.pool.version = version;
+            self.end_doubt();
+        }
+    }
+
+    fn end_doubt(&mut self) {
+        self.ledger_in_doubt = false;
+        self.ledger_work = Work { in_flight: self.ledger_work.in_flight, ..Work::default() };
+        self.writing = Ledger::default();
+    }
+
+    /// A write of the ledger begins. Its new intents are ours, and surely not sent.
+    pub(super) fn write_begins(&mut self, ledger: &Ledger) {
+        self.ledger_work.in_flight = true;
+        let known = |intent: &&Intent| self.pool.ledger.intents.contains(intent);
+        let intents: Vec<_> = ledger.intents.iter().filter(|one| !known(one)).cloned().collect();
+        for intent in &intents {
+            self.intents.entry(intent.id.clone()).or_insert(IntentProgress::Ready);
+        }
+        let known = |ip: &IpAddr| self.places.contains_key(ip);
+        let created = ledger.created.iter().copied().filter(|ip| !known(ip)).collect();
+        self.writing = Ledger { created, intents };
+    }
+
+    /// The ledger was written.
+    pub(super) fn write_done(&mut self, ledger: Ledger, version: u64) {
+        self.pool.ledger = ledger;
+        self.pool.version = self.pool.version.max(version);
+        self.pool.resolution = None;
+        self.ledger_work.in_flight = false;
+        self.end_doubt();
+        self.forget_intents();
+        self.recount();
+    }
+
+    /// The ledger was not written, or nobody can tell.
+    pub(super) fn write_failed(
+        &mut self,
+        failure: Failure,
+        now: Time,
+        jitter: u16,
+        settings: &Settings,
+    ) {
+        self.ledger_in_doubt |= failure.kind != FailureKind::NotSent;
+        if !self.ledger_in_doubt {
+            self.writing = Ledger::default();
+        }
+        self.ledger_work.failed(failure, now, jitter, settings);
+    }
+
+    /// A write of the ledger ended after a newer version was seen: it came through as that,
+    /// or never will.
+    pub(super) fn write_overtaken(&mut self) {
+        self.ledger_work.in_flight = false;
+        self.end_doubt();
+    }
+
+    /// An intent got further.
+    pub(super) fn progressed(&mut self, intent: &Text, progress: IntentProgress) {
+        self.intents.insert(intent.clone(), progress);
+        self.recount();
+    }
+
+    /// Forgets intents that are no longer in the ledger, but not what they made or may be
+    /// making: an object that was wiped must not lose an address.
+    fn forget_intents(&mut self) {
+        let ledger = &self.pool.ledger;
+        let listed = |id: &Text| ledger.intents.iter().any(|intent| intent.id == *id);
+        let writing = self.ledger_work.in_flight;
+        self.intents.retain(|id, progress| match progress {
+            IntentProgress::Ready => writing || listed(id),
+            IntentProgress::Doubtful { .. } => listed(id),
+            IntentProgress::Sent => true,
+            IntentProgress::Made(ip) => listed(id) || !ledger.created.contains(ip),
+        });
+    }
+
+    /// Brings the address list in line with the object and with what was made.
+    fn recount(&mut self) {
+        let listed = self.pool.request.as_ref().map(|request| request.listed.as_slice());
+        let made = self.intents.values().filter_map(|progress| match progress {
+            IntentProgress::Made(ip) => Some(ip),
+            _ => None,
+        });
+        self.addresses.clear();
+        self.places.clear();
+        let all = listed.unwrap_or_default().iter().chain(&self.pool.ledger.created).chain(made);
+        for ip in all {
+            if let std::collections::btree_map::Entry::Vacant(place) = self.places.entry(*ip) {
+                place.insert(self.addresses.len());
+                self.addresses.push(*ip);
+            }
+        }
+        // What was let go is not had any more. An object that cannot be understood has not
+        // let go of anything.
+        if self.pool.request.is_ok() {
+            self.remembered.retain(|ip, _| self.places.contains_key(ip));
+        }
     }
 
     /// Every address of the pool, listed ones first, without repetition.
-    pub fn addresses(&self) -> Vec<IpAddr> {
-        let listed = self.pool.request.as_ref().map(|request| request.listed.as_slice());
-        let mut addresses = listed.unwrap_or_default().to_vec();
-        let made = self.intents.values().filter_map(|progress| match progress {
-            IntentProgress::Made(ip) => Some(*ip),
-            _ => None,
-        });
-        for ip in self.pool.ledger.created.iter().copied().chain(made) {
-            if !addresses.contains(&ip) {
-                addresses.push(ip);
-            }
-        }
-        addresses
+    pub fn addresses(&self) -> &[IpAddr] {
+        &self.addresses
+    }
+
+    /// Whether an address is among those that the pool uses.
+    pub(crate) fn uses(&self, ip: IpAddr) -> bool {
+        let wanted = self.pool.request.as_ref().ok().and_then(|request| request.wanted);
+        self.places.get(&ip).is_some_and(|place| wanted.is_none_or(|wanted| *place < wanted))
+    }
+
+    /// Whether an address is one of the pool's.
+    pub(crate) fn has(&self, ip: IpAddr) -> bool {
+        self.places.contains_key(&ip)
     }
 
     /// How far an intent of the ledger is. One that somebody else wrote may have been sent
@@ -119,9 +238,30 @@ impl PoolEntry {
         self.intents.get(intent).copied().unwrap_or(found)
     }
 
+    /// Every reservation that may be sent: the ledger's, and those that are being written.
+    pub(crate) fn open_intents(&self) -> impl Iterator<Item = &Intent> {
+        self.pool.ledger.intents.iter().chain(&self.writing.intents)
+    }
+
+    /// How far the intents are that we know of and the ledger does not name.
+    pub(crate) fn unlisted_progress(&self) -> impl Iterator<Item = IntentProgress> {
+        let listed = |id: &Text| self.pool.ledger.intents.iter().any(|one| one.id == *id);
+        self.intents.iter().filter(move |(id, _)| !listed(id)).map(|(_, progress)| *progress)
+    }
+
+    /// Whether an intent of this name is known.
+    pub(crate) fn knows_intent(&self, id: &str) -> bool {
+        self.intents.contains_key(id) || self.pool.ledger.intents.iter().any(|one| *one.id == *id)
+    }
+
     /// Whether a write of the ledger is under way.
     pub fn is_writing_ledger(&self) -> bool {
         self.ledger_work.in_flight
+    }
+
+    /// Whether the ledger may say something else than we know.
+    pub(crate) fn is_ledger_in_doubt(&self) -> bool {
+        self.ledger_in_doubt
     }
 
     /// Whether the ledger may be written now.
@@ -137,6 +277,14 @@ impl PoolEntry {
     /// What is remembered of an address.
     pub fn memory(&self, ip: IpAddr) -> Remembered {
         self.remembered.get(&ip).copied().unwrap_or_default()
+    }
+
+    /// An assignment of `ip` began just now.
+    pub(super) fn assigned(&mut self, ip: IpAddr, now: Time) {
+        let memory = self.remembered.entry(ip).or_default();
+        memory.held = true;
+        memory.assigned_at = Some(now);
+        self.last_assignment = Some(now);
     }
 }
 

@@ -109,9 +109,22 @@ impl Narrator {
         }
     }
 
+    /// A new address: told once, and again when it is on its node.
+    fn created(&mut self, pool: &PoolKey, finished: &Finished) {
+        let Ok(Done::Created { ip, .. }) = finished.outcome.result else { return };
+        let Some(told) = self.pools.get(pool) else { return };
+        let note = format!("{ip} reserved for this pool in {} ms", millis(finished.took));
+        self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Created", &note);
+        let at = finished.outcome.sent_at;
+        self.departures.insert(ip, Departure { at, from: None });
+    }
+
     /// An action has come back.
     pub fn ended(&mut self, world: &World, finished: &Finished) {
         log(finished);
+        if let Action::Create { pool, .. } = &finished.outcome.action {
+            return self.created(pool, finished);
+        }
         let Action::Assign { pool, ip, node, .. } = &finished.outcome.action else { return };
         let Some(told) = self.pools.get(pool) else { return };
         match &finished.outcome.result {

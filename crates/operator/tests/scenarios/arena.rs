@@ -3,10 +3,13 @@
 use std::fmt::Debug;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use control_plane::ControlPlane;
-use fakecloud::{FakeCloud, Server};
+use control_plane::{Assets, ControlPlane};
+use fakecloud::FakeCloud;
+use fakekube::FakeKube;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -20,6 +23,7 @@ use pontoon::api::{self, FloatingIPPool, FloatingIPPoolStatus};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::replica::Replica;
 
@@ -29,46 +33,148 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// The namespace of every namespaced object.
 pub const NAMESPACE: &str = "flipop";
 
+/// Which API server a scenario runs on.
+#[derive(Clone, Copy, Debug)]
+pub enum On {
+    /// A real kube-apiserver.
+    RealServer,
+    /// The in-memory one.
+    FakeKube,
+}
+
+/// Makes tests of scenarios: each on the in-memory API server and on the real one.
+macro_rules! on_both {
+    ($($scenario:ident),* $(,)?) => {
+        mod on_fakekube {
+            $(#[tokio::test]
+            async fn $scenario() {
+                super::$scenario(crate::arena::On::FakeKube).await;
+            })*
+        }
+        mod on_kube_apiserver {
+            $(#[tokio::test]
+            async fn $scenario() {
+                super::$scenario(crate::arena::On::RealServer).await;
+            })*
+        }
+    };
+}
+pub(crate) use on_both;
+
 pub struct Arena {
-    pub plane: ControlPlane,
+    server: ApiServer,
     pub client: Client,
     pub cloud: FakeCloud,
-    server: Server,
+    cloud_server: fakecloud::Server,
+}
+
+enum ApiServer {
+    Real(Box<ControlPlane>),
+    Fake {
+        kube: FakeKube,
+        /// Serves for as long as it lives.
+        _server: fakekube::Server,
+        folder: TempDir,
+    },
 }
 
 impl Arena {
     /// A cluster with our definitions; `None` where there is no control plane to test on.
-    pub async fn open() -> Option<Self> {
-        let arena = Self::open_without_definitions().await?;
+    pub async fn open(on: On) -> Option<Self> {
+        let arena = Self::open_without_definitions(on).await?;
         arena.define(api::crds()).await;
         Some(arena)
     }
 
-    pub async fn open_without_definitions() -> Option<Self> {
-        let plane = ControlPlane::start().await.unwrap()?;
-        let client = plane.client().unwrap();
+    pub async fn open_without_definitions(on: On) -> Option<Self> {
+        let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
+        let (server, client) = match on {
+            On::RealServer => {
+                let plane = ControlPlane::start().await.unwrap()?;
+                let client = plane.client().unwrap();
+                (ApiServer::Real(Box::new(plane)), client)
+            }
+            On::FakeKube => {
+                let kube = FakeKube::starting_at(1, jiff::Timestamp::now());
+                let server = kube.serve(loopback).await.unwrap();
+                let folder = tempfile::tempdir().unwrap();
+                server.write_kubeconfig(folder.path().join("kubeconfig")).unwrap();
+                let client = Client::new(kube.service(), "default");
+                (ApiServer::Fake { kube, _server: server, folder }, client)
+            }
+        };
         let cloud = FakeCloud::new();
-        let server = cloud.serve(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
-        let arena = Self { plane, client, cloud, server };
+        let cloud_server = cloud.serve(loopback).await.unwrap();
+        let arena = Self { server, client, cloud, cloud_server };
         let namespace = json!({"metadata": {"name": NAMESPACE}});
         arena.create(&Api::<Namespace>::all(arena.client.clone()), namespace).await;
         Some(arena)
     }
 
-    /// Applies definitions and waits until they are served.
+    /// The real control plane, for what only it can do.
+    pub fn plane(&self) -> &ControlPlane {
+        match &self.server {
+            ApiServer::Real(plane) => plane,
+            ApiServer::Fake { .. } => panic!("this scenario needs the real API server"),
+        }
+    }
+
+    /// A folder that goes with the arena.
+    pub fn folder(&self) -> &Path {
+        match &self.server {
+            ApiServer::Real(plane) => plane.folder(),
+            ApiServer::Fake { folder, .. } => folder.path(),
+        }
+    }
+
+    pub fn kubeconfig(&self) -> PathBuf {
+        match &self.server {
+            ApiServer::Real(plane) => plane.kubeconfig().to_owned(),
+            ApiServer::Fake { folder, .. } => folder.path().join("kubeconfig"),
+        }
+    }
+
+    /// What stock kubectl says, where there is one. Not on this thread: it may be the one
+    /// that serves.
+    pub async fn kubectl(&self, args: &[&str]) -> Option<Output> {
+        let mut kubectl = self.kubectl_command()?;
+        kubectl.args(args);
+        Some(tokio::task::spawn_blocking(move || kubectl.output()).await.unwrap().unwrap())
+    }
+
+    fn kubectl_command(&self) -> Option<Command> {
+        match &self.server {
+            ApiServer::Real(plane) => Some(plane.kubectl()),
+            ApiServer::Fake { folder, .. } => match control_plane::assets() {
+                Assets::Found(assets) => {
+                    let mut kubectl = Command::new(assets.join("kubectl"));
+                    kubectl.env("KUBECONFIG", self.kubeconfig()).env("HOME", folder.path());
+                    Some(kubectl)
+                }
+                Assets::Missing(_) => None,
+            },
+        }
+    }
+
+    /// Puts definitions in place and waits until they are served.
     pub async fn define(&self, crds: Vec<CustomResourceDefinition>) {
         let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
-        for crd in crds {
+        for mut crd in crds {
             let name = crd.metadata.name.clone().unwrap();
-            let params = PatchParams::apply("test").force();
-            api.patch(&name, &params, &Patch::Apply(&crd)).await.unwrap();
+            match api.get_opt(&name).await.unwrap() {
+                Some(before) => {
+                    crd.metadata.resource_version = before.metadata.resource_version;
+                    api.replace(&name, &PostParams::default(), &crd).await.unwrap();
+                }
+                None => drop(api.create(&PostParams::default(), &crd).await.unwrap()),
+            }
             await_condition(api.clone(), &name, is_crd_established()).await.unwrap();
         }
     }
 
     /// The cloud's address, for a replica's environment.
     pub fn cloud_url(&self) -> String {
-        self.server.url()
+        self.cloud_server.url()
     }
 
     /// A replica of the operator, started, with its name as its user agent at the cloud.
@@ -241,5 +347,16 @@ where
             }
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        if let ApiServer::Fake { kube, .. } = &self.server
+            && !std::thread::panicking()
+        {
+            let unknown = kube.unknown_requests();
+            assert!(unknown.is_empty(), "the in-memory API server was asked for more: {unknown:?}");
+        }
     }
 }

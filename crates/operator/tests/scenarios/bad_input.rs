@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use pontoon::api;
 use serde_json::{Value, json};
 
-use crate::arena::Arena;
+use crate::arena::{Arena, On, on_both};
 use crate::replica::Replica;
 
 /// Our definitions without their rules: what an older server, or an older definition,
@@ -27,9 +27,8 @@ fn lax_definitions()
     crds
 }
 
-#[tokio::test]
-async fn each_object_that_makes_no_sense_says_so_and_the_others_are_served() {
-    let Some(arena) = Arena::open_without_definitions().await else { return };
+async fn each_object_that_makes_no_sense_says_so_and_the_others_are_served(on: On) {
+    let Some(arena) = Arena::open_without_definitions(on).await else { return };
     arena.define(lax_definitions()).await;
     arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
     arena.serving_node("a", 1).await;
@@ -63,9 +62,8 @@ async fn each_object_that_makes_no_sense_says_so_and_the_others_are_served() {
     }
 }
 
-#[tokio::test]
-async fn credentials_that_are_missing_or_refused_are_told_to_the_pools_that_need_them() {
-    let Some(arena) = Arena::open().await else { return };
+async fn credentials_that_are_missing_or_refused_are_told_to_the_pools_that_need_them(on: On) {
+    let Some(arena) = Arena::open(on).await else { return };
     arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
     arena.serving_node("a", 1).await;
     arena.pool("ingress", json!({"ips": ["198.51.100.1"]})).await;
@@ -86,9 +84,8 @@ async fn credentials_that_are_missing_or_refused_are_told_to_the_pools_that_need
     arena.ready("ingress").await;
 }
 
-#[tokio::test]
-async fn two_pools_that_list_one_address_leave_it_to_the_one_that_has_it() {
-    let Some(arena) = Arena::open().await else { return };
+async fn two_pools_that_list_one_address_leave_it_to_the_one_that_has_it(on: On) {
+    let Some(arena) = Arena::open(on).await else { return };
     for ip in ["198.51.100.1", "198.51.100.2"] {
         arena.cloud.reserve(ip.parse::<IpAddr>().unwrap(), "nyc3");
     }
@@ -107,9 +104,8 @@ async fn two_pools_that_list_one_address_leave_it_to_the_one_that_has_it() {
     arena.ready("first").await;
 }
 
-#[tokio::test]
-async fn objects_that_ask_for_dns_are_told_that_it_is_not_managed_yet() {
-    let Some(arena) = Arena::open().await else { return };
+async fn objects_that_ask_for_dns_are_told_that_it_is_not_managed_yet(on: On) {
+    let Some(arena) = Arena::open(on).await else { return };
     arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
     arena.serving_node("a", 1).await;
     let record = json!({"zone": "example.com", "recordName": "hello"});
@@ -119,4 +115,11 @@ async fn objects_that_ask_for_dns_are_told_that_it_is_not_managed_yet() {
     let (reason, message) = arena.condition("ingress", "DNSReady", "False").await;
     assert_eq!(reason, "DNSNotManaged");
     assert!(message.contains("hello.example.com"), "{message}");
+}
+
+on_both! {
+    each_object_that_makes_no_sense_says_so_and_the_others_are_served,
+    credentials_that_are_missing_or_refused_are_told_to_the_pools_that_need_them,
+    two_pools_that_list_one_address_leave_it_to_the_one_that_has_it,
+    objects_that_ask_for_dns_are_told_that_it_is_not_managed_yet,
 }

@@ -2,30 +2,29 @@
 
 use std::time::Duration;
 
-use fakecloud::{Fault, On, Rule};
+use fakecloud::{Fault, On as Calls, Rule};
 use serde_json::json;
 
-use crate::arena::{Arena, eventually};
+use crate::arena::{Arena, On, eventually, on_both};
 use crate::replica::Replica;
 
 /// Alone, so that a restart does not have to wait for a lease to expire.
 const ALONE: &[&str] = &["--leader-elect=false"];
 
-async fn two_nodes() -> Option<Arena> {
-    let arena = Arena::open().await?;
+async fn two_nodes(on: On) -> Option<Arena> {
+    let arena = Arena::open(on).await?;
     arena.serving_node("a", 1).await;
     arena.serving_node("b", 2).await;
     Some(arena)
 }
 
-fn reserve() -> On {
-    On::call("POST", "/v2/reserved_ips")
+fn reserve() -> Calls {
+    Calls::call("POST", "/v2/reserved_ips")
 }
 
 /// Kills the operator at a moment of its choice, again and again, then lets it finish.
-#[tokio::test]
-async fn five_kills_inside_creation_leave_exactly_one_address() {
-    let Some(arena) = two_nodes().await else { return };
+async fn five_kills_inside_creation_leave_exactly_one_address(on: On) {
+    let Some(arena) = two_nodes(on).await else { return };
     arena.pool("ingress", json!({"desiredIPs": 1, "region": "nyc3"})).await;
     for kill in 0..5 {
         let replica = Replica::start(&arena, &format!("victim-{kill}"), ALONE);
@@ -61,9 +60,8 @@ async fn five_kills_inside_creation_leave_exactly_one_address() {
     arena.marked("a", Some(&status.created_ips[0])).await;
 }
 
-#[tokio::test]
-async fn an_answer_that_is_lost_after_the_cloud_did_the_work_costs_no_second_address() {
-    let Some(arena) = two_nodes().await else { return };
+async fn an_answer_that_is_lost_after_the_cloud_did_the_work_costs_no_second_address(on: On) {
+    let Some(arena) = two_nodes(on).await else { return };
     arena.cloud.inject(Rule::new(reserve(), Fault::LostAfter).once());
     arena.pool("ingress", json!({"desiredIPs": 1, "region": "nyc3"})).await;
     let _replica = Replica::start(&arena, "only", ALONE);
@@ -71,9 +69,8 @@ async fn an_answer_that_is_lost_after_the_cloud_did_the_work_costs_no_second_add
     assert_eq!(arena.cloud.addresses().len(), 1);
 }
 
-#[tokio::test]
-async fn a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_changes_nothing() {
-    let Some(arena) = two_nodes().await else { return };
+async fn a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_changes_nothing(on: On) {
+    let Some(arena) = two_nodes(on).await else { return };
     arena.cloud.reserve("198.51.100.200".parse::<std::net::IpAddr>().unwrap(), "nyc3");
     let spec = json!({"ips": ["198.51.100.200"], "desiredIPs": 2, "region": "nyc3"});
     arena.pool("ingress", spec.clone()).await;
@@ -84,7 +81,7 @@ async fn a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_change
     assert_eq!(before.spec.ips, ["198.51.100.200"], "the spec is the user's");
 
     let mark = arena.cloud.mark();
-    let manifest = arena.plane.folder().join("pool.json");
+    let manifest = arena.folder().join("pool.json");
     let object = json!({
         "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "FloatingIPPool",
         "metadata": {"name": "ingress", "namespace": crate::arena::NAMESPACE},
@@ -95,7 +92,8 @@ async fn a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_change
     });
     std::fs::write(&manifest, object.to_string()).unwrap();
     for _ in 0..3 {
-        let applied = arena.plane.kubectl().arg("apply").arg("-f").arg(&manifest).output().unwrap();
+        let apply = ["apply", "-f", manifest.to_str().unwrap()];
+        let Some(applied) = arena.kubectl(&apply).await else { break };
         assert!(applied.status.success(), "{applied:?}");
     }
     // A tool that replaces the whole object strips our annotation: the status remembers.
@@ -113,9 +111,8 @@ async fn a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_change
     drop(replica);
 }
 
-#[tokio::test]
-async fn an_account_without_room_is_said_so_and_served_once_there_is_some() {
-    let Some(arena) = two_nodes().await else { return };
+async fn an_account_without_room_is_said_so_and_served_once_there_is_some(on: On) {
+    let Some(arena) = two_nodes(on).await else { return };
     arena.cloud.set(|knobs| knobs.address_limit = 0);
     arena.pool("ingress", json!({"desiredIPs": 1, "region": "nyc3"})).await;
     let _replica = Replica::start(&arena, "only", &["--leader-elect=false", "--retry-max=2s"]);
@@ -124,4 +121,11 @@ async fn an_account_without_room_is_said_so_and_served_once_there_is_some() {
     arena.cloud.set(|knobs| knobs.address_limit = 3);
     arena.ready("ingress").await;
     assert_eq!(arena.cloud.addresses().len(), 1);
+}
+
+on_both! {
+    five_kills_inside_creation_leave_exactly_one_address,
+    an_answer_that_is_lost_after_the_cloud_did_the_work_costs_no_second_address,
+    a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_changes_nothing,
+    an_account_without_room_is_said_so_and_served_once_there_is_some,
 }

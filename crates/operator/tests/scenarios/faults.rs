@@ -3,17 +3,17 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use fakecloud::{Answer, Fault, On, Rule};
+use fakecloud::{Answer, Fault, On as Calls, Rule};
 use serde_json::json;
 
-use crate::arena::{Arena, eventually};
+use crate::arena::{Arena, On, eventually, on_both};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-async fn nodes_and_addresses(count: u64) -> Option<Arena> {
-    let arena = Arena::open().await?;
+async fn nodes_and_addresses(on: On, count: u64) -> Option<Arena> {
+    let arena = Arena::open(on).await?;
     for number in 1..=count {
         arena.serving_node(&format!("node-{number}"), number).await;
         arena.cloud.reserve(ip(&format!("198.51.100.{number}")), "nyc3");
@@ -23,10 +23,9 @@ async fn nodes_and_addresses(count: u64) -> Option<Arena> {
     Some(arena)
 }
 
-#[tokio::test]
-async fn one_503_delays_its_node_by_one_step_and_nothing_else() {
-    let Some(arena) = nodes_and_addresses(3).await else { return };
-    let assign = On::call("POST", "/v2/reserved_ips/198.51.100.1/actions");
+async fn one_503_delays_its_node_by_one_step_and_nothing_else(on: On) {
+    let Some(arena) = nodes_and_addresses(on, 3).await else { return };
+    let assign = Calls::call("POST", "/v2/reserved_ips/198.51.100.1/actions");
     arena.cloud.inject(Rule::new(assign, Fault::Answer(Answer::status(503))).once());
     let _replica = arena.replica("only");
     arena.ready("ingress").await;
@@ -45,9 +44,8 @@ async fn one_503_delays_its_node_by_one_step_and_nothing_else() {
     assert!(arena.event("ingress", "AssignFailed").await.contains("198.51.100.1"));
 }
 
-#[tokio::test]
-async fn a_minute_of_429_moves_nothing_and_drops_nothing_from_the_status() {
-    let Some(arena) = nodes_and_addresses(2).await else { return };
+async fn a_minute_of_429_moves_nothing_and_drops_nothing_from_the_status(on: On) {
+    let Some(arena) = nodes_and_addresses(on, 2).await else { return };
     arena.serving_node("node-3", 3).await;
     let _replica = arena.replica("only");
     arena.ready("ingress").await;
@@ -79,19 +77,17 @@ async fn a_minute_of_429_moves_nothing_and_drops_nothing_from_the_status() {
     arena.ready("ingress").await;
 }
 
-#[tokio::test]
-async fn an_assignment_whose_answer_is_lost_is_read_and_not_repeated() {
-    let Some(arena) = nodes_and_addresses(1).await else { return };
-    let assign = On::call("POST", "/v2/reserved_ips/*/actions");
+async fn an_assignment_whose_answer_is_lost_is_read_and_not_repeated(on: On) {
+    let Some(arena) = nodes_and_addresses(on, 1).await else { return };
+    let assign = Calls::call("POST", "/v2/reserved_ips/*/actions");
     arena.cloud.inject(Rule::new(assign, Fault::LostAfter).once());
     let _replica = arena.replica("only");
     arena.ready("ingress").await;
     assert_eq!(arena.cloud.mutations().len(), 1);
 }
 
-#[tokio::test]
-async fn moves_that_take_the_cloud_a_while_are_in_progress_and_then_confirmed_by_listings() {
-    let Some(arena) = nodes_and_addresses(3).await else { return };
+async fn moves_that_take_the_cloud_a_while_are_in_progress_and_then_confirmed_by_listings(on: On) {
+    let Some(arena) = nodes_and_addresses(on, 3).await else { return };
     arena.cloud.set(|knobs| knobs.action_time = Duration::from_secs(2));
     let _replica = arena.replica("only");
     eventually("in progress", || async {
@@ -104,4 +100,11 @@ async fn moves_that_take_the_cloud_a_while_are_in_progress_and_then_confirmed_by
     arena.ready("ingress").await;
     arena.marked("node-1", Some("198.51.100.1")).await;
     assert_eq!(arena.cloud.mutations().len(), 3);
+}
+
+on_both! {
+    one_503_delays_its_node_by_one_step_and_nothing_else,
+    a_minute_of_429_moves_nothing_and_drops_nothing_from_the_status,
+    an_assignment_whose_answer_is_lost_is_read_and_not_repeated,
+    moves_that_take_the_cloud_a_while_are_in_progress_and_then_confirmed_by_listings,
 }

@@ -1,19 +1,19 @@
-//! The role that we ship.
+//! The role that we ship. Only the real API server has RBAC.
 
 use std::path::Path;
 
 use serde_json::json;
 
-use crate::arena::Arena;
+use crate::arena::{Arena, On};
 use crate::replica::Replica;
 
 #[tokio::test]
 async fn the_shipped_role_is_enough_for_everything_that_the_operator_does() {
-    let Some(arena) = Arena::open().await else { return };
+    let Some(arena) = Arena::open(On::RealServer).await else { return };
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/rbac.yaml");
-    let applied = arena.plane.kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
+    let applied = arena.plane().kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
     assert!(applied.status.success(), "{applied:?}");
-    let account = arena.plane.kubeconfig_for("pontoon-system", "pontoon").await.unwrap();
+    let account = arena.plane().kubeconfig_for("pontoon-system", "pontoon").await.unwrap();
 
     arena.serving_node("a", 1).await;
     arena.serving_node("b", 2).await;
@@ -31,6 +31,6 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does() {
     let log = replica.log();
     assert!(!log.to_lowercase().contains("forbidden"), "{log}");
     let denied: Vec<_> =
-        arena.plane.audit_log().unwrap().into_iter().filter(|entry| entry.code == 403).collect();
+        arena.plane().audit_log().unwrap().into_iter().filter(|entry| entry.code == 403).collect();
     assert!(denied.is_empty(), "{denied:#?}");
 }

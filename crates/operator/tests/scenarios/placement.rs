@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::arena::{Arena, eventually};
+use crate::arena::{Arena, On, eventually, on_both};
 
 const IPS: [&str; 2] = ["198.51.100.1", "198.51.100.2"];
 
-async fn three_nodes_two_addresses() -> Option<Arena> {
-    let arena = Arena::open().await?;
+async fn three_nodes_two_addresses(on: On) -> Option<Arena> {
+    let arena = Arena::open(on).await?;
     for ip in IPS {
         arena.cloud.reserve(ip.parse::<std::net::IpAddr>().unwrap(), "nyc3");
     }
@@ -22,9 +22,8 @@ fn holder(arena: &Arena, ip: &str) -> Option<u64> {
     arena.cloud.holder(ip.parse::<std::net::IpAddr>().unwrap())
 }
 
-#[tokio::test]
-async fn an_address_follows_its_nodes_health_in_one_call_and_a_restart_moves_nothing() {
-    let Some(arena) = three_nodes_two_addresses().await else { return };
+async fn an_address_follows_its_nodes_health_in_one_call_and_a_restart_moves_nothing(on: On) {
+    let Some(arena) = three_nodes_two_addresses(on).await else { return };
     let first = arena.replica("first");
 
     arena.ready("ingress").await;
@@ -59,4 +58,8 @@ async fn an_address_follows_its_nodes_health_in_one_call_and_a_restart_moves_not
     second.metric(state, "1").await;
     assert_eq!(arena.cloud.mutations_since(mark).len(), 0);
     assert_eq!(arena.stored("ingress").await.metadata.resource_version, before);
+}
+
+on_both! {
+    an_address_follows_its_nodes_health_in_one_call_and_a_restart_moves_nothing,
 }

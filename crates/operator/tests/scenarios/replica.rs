@@ -23,7 +23,7 @@ impl Replica {
     /// Starts a replica; more arguments and variables (`NAME=value`) in `extra`.
     pub fn start(arena: &Arena, name: &str, extra: &[&str]) -> Self {
         let port = free_port();
-        let log = arena.plane.folder().join(format!("{name}-{port}.log"));
+        let log = arena.folder().join(format!("{name}-{port}.log"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_pontoon"));
         command
             .args(["run", "--debug"])
@@ -42,7 +42,7 @@ impl Replica {
             };
         }
         if !extra.contains(&"--kubeconfig") {
-            command.arg("--kubeconfig").arg(arena.plane.kubeconfig());
+            command.arg("--kubeconfig").arg(arena.kubeconfig());
         }
         Self { process: command.spawn().unwrap(), port, log }
     }

@@ -3,15 +3,15 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use fakecloud::{Fault, On, Rule};
+use fakecloud::{Fault, On as Calls, Rule};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::arena::{Arena, eventually};
+use crate::arena::{Arena, On, eventually, on_both};
 use crate::replica::Replica;
 
-async fn one_address_two_nodes() -> Option<Arena> {
-    let arena = Arena::open().await?;
+async fn one_address_two_nodes(on: On) -> Option<Arena> {
+    let arena = Arena::open(on).await?;
     arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
     arena.serving_node("a", 1).await;
     arena.serving_node("b", 2).await;
@@ -31,9 +31,8 @@ async fn moved_to(arena: &Arena, droplet: u64) {
     .await;
 }
 
-#[tokio::test]
-async fn a_leader_that_wakes_from_a_pause_never_calls_after_its_successor() {
-    let Some(arena) = one_address_two_nodes().await else { return };
+async fn a_leader_that_wakes_from_a_pause_never_calls_after_its_successor(on: On) {
+    let Some(arena) = one_address_two_nodes(on).await else { return };
     let old = arena.replica("old");
     old.leads().await;
     arena.ready("ingress").await;
@@ -63,9 +62,8 @@ async fn a_leader_that_wakes_from_a_pause_never_calls_after_its_successor() {
     assert!(by("old").iter().all(|time| *time < first_of_new), "{mutations:#?}");
 }
 
-#[tokio::test]
-async fn an_idle_leader_that_is_told_to_stop_hands_over_within_a_second() {
-    let Some(arena) = one_address_two_nodes().await else { return };
+async fn an_idle_leader_that_is_told_to_stop_hands_over_within_a_second(on: On) {
+    let Some(arena) = one_address_two_nodes(on).await else { return };
     let old = arena.replica("old");
     old.leads().await;
     arena.ready("ingress").await;
@@ -80,14 +78,13 @@ async fn an_idle_leader_that_is_told_to_stop_hands_over_within_a_second() {
     assert!(handed_over < Duration::from_secs(10), "no lease had to expire");
 }
 
-#[tokio::test]
-async fn a_busy_leader_that_is_told_to_stop_waits_for_its_call_and_then_hands_over() {
-    let Some(arena) = one_address_two_nodes().await else { return };
+async fn a_busy_leader_that_is_told_to_stop_waits_for_its_call_and_then_hands_over(on: On) {
+    let Some(arena) = one_address_two_nodes(on).await else { return };
     let old = arena.replica("old");
     old.leads().await;
     arena.ready("ingress").await;
     let new = arena.replica("new");
-    let assign = On::call("POST", "/v2/reserved_ips/*/actions");
+    let assign = Calls::call("POST", "/v2/reserved_ips/*/actions");
     let rule = arena.cloud.inject(Rule::new(assign, Fault::DelayAfter(Duration::from_secs(3))));
     arena.set_ready("a", false).await;
     moved_to(&arena, 2).await;
@@ -104,15 +101,16 @@ async fn a_busy_leader_that_is_told_to_stop_waits_for_its_call_and_then_hands_ov
     assert_eq!(arena.cloud.mutations().len(), 2, "one for each place");
 }
 
-#[tokio::test]
-async fn a_leader_whose_call_hangs_hands_over_at_its_deadline_and_the_next_one_settles_first() {
-    let Some(arena) = one_address_two_nodes().await else { return };
+async fn a_leader_whose_call_hangs_hands_over_at_its_deadline_and_the_next_one_settles_first(
+    on: On,
+) {
+    let Some(arena) = one_address_two_nodes(on).await else { return };
     let old = arena.replica("old");
     old.leads().await;
     arena.ready("ingress").await;
     let new = arena.replica("new");
     is_ready(&new).await;
-    let assign = On::call("POST", "/v2/reserved_ips/*/actions");
+    let assign = Calls::call("POST", "/v2/reserved_ips/*/actions");
     let rule = arena.cloud.inject(Rule::new(assign, Fault::DelayAfter(Duration::from_secs(60))));
     arena.set_ready("a", false).await;
     moved_to(&arena, 2).await;
@@ -136,4 +134,11 @@ async fn is_ready(replica: &Replica) {
         if page.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(page) }
     })
     .await;
+}
+
+on_both! {
+    a_leader_that_wakes_from_a_pause_never_calls_after_its_successor,
+    an_idle_leader_that_is_told_to_stop_hands_over_within_a_second,
+    a_busy_leader_that_is_told_to_stop_waits_for_its_call_and_then_hands_over,
+    a_leader_whose_call_hangs_hands_over_at_its_deadline_and_the_next_one_settles_first,
 }

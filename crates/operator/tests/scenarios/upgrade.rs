@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::arena::{Arena, eventually};
+use crate::arena::{Arena, On, eventually, on_both};
 
 /// The predecessor's definitions, test data beside the clone.
 fn predecessors_definition(file: &str) -> Option<String> {
@@ -20,11 +20,10 @@ fn predecessors_definition(file: &str) -> Option<String> {
     }
 }
 
-#[tokio::test]
-async fn objects_of_the_predecessors_definition_are_observed_and_after_the_upgrade_served() {
+async fn objects_of_the_predecessors_definition_are_observed_and_after_the_upgrade_served(on: On) {
     let Some(pools) = predecessors_definition("flipop.floatingippool.crd.yaml") else { return };
     let Some(sets) = predecessors_definition("flipop.nodednsrecordset.crd.yaml") else { return };
-    let Some(arena) = Arena::open_without_definitions().await else { return };
+    let Some(arena) = Arena::open_without_definitions(on).await else { return };
     let old = [pools, sets].map(|text| serde_saphyr::from_str(&text).unwrap());
     arena.define(old.into()).await;
     for (name, droplet) in [("a", 1), ("b", 2)] {
@@ -52,9 +51,8 @@ async fn objects_of_the_predecessors_definition_are_observed_and_after_the_upgra
     assert_eq!(arena.status("ingress").await.error, "");
 }
 
-#[tokio::test]
-async fn definitions_that_appear_later_are_found() {
-    let Some(arena) = Arena::open_without_definitions().await else { return };
+async fn definitions_that_appear_later_are_found(on: On) {
+    let Some(arena) = Arena::open_without_definitions(on).await else { return };
     arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
     arena.serving_node("a", 1).await;
     let replica = arena.replica("only");
@@ -62,4 +60,9 @@ async fn definitions_that_appear_later_are_found() {
     arena.define(pontoon::api::crds()).await;
     arena.pool("ingress", json!({"ips": ["198.51.100.1"]})).await;
     arena.ready("ingress").await;
+}
+
+on_both! {
+    objects_of_the_predecessors_definition_are_observed_and_after_the_upgrade_served,
+    definitions_that_appear_later_are_found,
 }

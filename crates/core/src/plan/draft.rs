@@ -1,0 +1,124 @@
+//! A plan in the making.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::Plan;
+use crate::Time;
+use crate::action::Action;
+use crate::model::{Family, NodeName, PoolKey};
+use crate::verdict::Verdict;
+
+pub(super) struct Draft {
+    pub now: Time,
+    plan: Plan,
+    /// Marks by node and family: several pools may look at one node.
+    marks: BTreeMap<(NodeName, Family), Action>,
+    /// Pools that assign something in this plan.
+    assigning: BTreeSet<PoolKey>,
+    /// Addresses that turned out to be the result of a reservation.
+    adopted: BTreeSet<IpAddr>,
+    /// How many more assignments a pool that paces them may begin.
+    allowance: BTreeMap<PoolKey, usize>,
+}
+
+impl Draft {
+    pub fn new(now: Time) -> Self {
+        Self {
+            now,
+            plan: Plan::default(),
+            marks: BTreeMap::new(),
+            assigning: BTreeSet::new(),
+            adopted: BTreeSet::new(),
+            allowance: BTreeMap::new(),
+        }
+    }
+
+    /// Plans again at `time`, if it lies ahead.
+    pub fn wake_at(&mut self, time: impl Into<Option<Time>>) {
+        if let Some(time) = time.into().filter(|time| *time > self.now) {
+            self.plan.wake = Some(self.plan.wake.map_or(time, |wake| wake.min(time)));
+        }
+    }
+
+    pub fn act(&mut self, action: Action) {
+        match &action {
+            Action::Assign { pool, .. } => {
+                self.assigning.insert(pool.clone());
+            }
+            Action::Mark { node, family, .. } => {
+                self.marks.insert((node.clone(), *family), action);
+                return;
+            }
+            _ => {}
+        }
+        self.plan.actions.push(action);
+    }
+
+    /// Whether an assignment for the pool is planned.
+    pub fn assigns(&self, pool: &PoolKey) -> bool {
+        self.assigning.contains(pool)
+    }
+
+    /// Whether such an action is planned.
+    pub fn plans(&self, such: impl Fn(&Action) -> bool) -> bool {
+        self.plan.actions.iter().any(such)
+    }
+
+    /// The pool may begin so many assignments in this plan.
+    pub fn allow(&mut self, pool: &PoolKey, assignments: usize) {
+        self.allowance.insert(pool.clone(), assignments);
+    }
+
+    /// How many assignments the pool may still begin.
+    pub fn allowance(&self, pool: &PoolKey) -> usize {
+        self.allowance.get(pool).copied().unwrap_or(usize::MAX)
+    }
+
+    /// The pool begins an assignment, if it may.
+    pub fn spend(&mut self, pool: &PoolKey) -> bool {
+        match self.allowance.get_mut(pool) {
+            None => true,
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+        }
+    }
+
+    /// An address turned out to be the result of a reservation.
+    pub fn adopt(&mut self, ip: IpAddr) {
+        self.adopted.insert(ip);
+    }
+
+    /// Whether another reservation of this plan has the address already.
+    pub fn has_adopted(&self, ip: IpAddr) -> bool {
+        self.adopted.contains(&ip)
+    }
+
+    /// The pool is planned again whatever happens.
+    pub fn wait(&mut self, pool: &PoolKey) {
+        self.plan.waiting.insert(pool.clone());
+    }
+
+    pub fn say(&mut self, pool: &PoolKey, verdict: Verdict) {
+        self.plan.verdicts.insert(pool.clone(), verdict);
+    }
+
+    pub fn finish(mut self) -> Plan {
+        self.plan.actions.extend(self.marks.into_values());
+        self.plan.actions.sort_by_key(urgency);
+        self.plan
+    }
+}
+
+/// Failover first, then what failover waits for, then the marks, then reading.
+fn urgency(action: &Action) -> u8 {
+    match action {
+        Action::Assign { .. } => 0,
+        Action::Create { .. } | Action::WriteLedger { .. } | Action::Unassign { .. } => 1,
+        Action::Mark { .. } => 2,
+        Action::List { .. } | Action::ReadAddress { .. } | Action::ReadOperation { .. } => 3,
+    }
+}

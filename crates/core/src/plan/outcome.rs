@@ -1,0 +1,115 @@
+//! What came of a reservation, as far as can be known.
+//!
+//! | the address is                               | and it is              | so it is     |
+//! |----------------------------------------------|------------------------|--------------|
+//! | on the intent's machine                      | nobody's, and was not there before | ours |
+//! | on no machine, in our project                | same                   | ours         |
+//! | on no machine, where a project cannot tell   | same                   | perhaps ours |
+//! | anything else                                |                        | not ours     |
+
+use std::net::IpAddr;
+
+use super::Draft;
+use super::reading::next_look;
+use super::standing::PoolView;
+use crate::Time;
+use crate::model::{Family, Intent, Ledger, Resolution, Sighting, Text};
+use crate::world::{Account, IntentProgress, Knowledge, World};
+
+/// What came of an intent.
+pub(super) enum Resolved {
+    /// This address.
+    Address(IpAddr),
+    /// Nothing: it can be sent (again).
+    Nothing,
+    /// Nothing, as the user says: it is done with.
+    Refuted,
+    /// It is on its way.
+    Underway,
+    /// Not known before a listing that is sent from then on.
+    After(Time),
+    /// Perhaps one of these.
+    Unclear(Vec<IpAddr>),
+}
+
+/// Looks for the result of an intent of `view`, other than what `next` has already.
+pub(super) fn resolve(
+    world: &World,
+    view: &PoolView<'_>,
+    account: &Account,
+    intent: &Intent,
+    next: &Ledger,
+    draft: &Draft,
+) -> Resolved {
+    let until = match view.entry.progress(&intent.id, world.open_from()) {
+        IntentProgress::Ready => return Resolved::Nothing,
+        IntentProgress::Made(ip) => return Resolved::Address(ip),
+        IntentProgress::Sent => return Resolved::Underway,
+        IntentProgress::Doubtful { until } => until,
+    };
+    if account.listing.last.is_none_or(|last| last < until) {
+        return Resolved::After(until);
+    }
+    let is_new = |ip: &IpAddr| {
+        world.claimants(*ip).all(|claimant| claimant == view.key)
+            && !view.entry.has(*ip)
+            && !intent.strangers.contains(ip)
+            && !next.created.contains(ip)
+            && !draft.has_adopted(*ip)
+            && Family::of(*ip) == intent.family
+    };
+    let known = account.addresses().filter_map(|(ip, address)| match &address.knowledge {
+        Knowledge::Known { sighting, .. } => Some((ip, sighting)),
+        Knowledge::Unknown | Knowledge::Missing | Knowledge::Gone => None,
+    });
+    let new: Vec<_> = known.filter(|(ip, _)| is_new(ip)).collect();
+    judge(account, intent, &new, view.entry.pool.resolution)
+}
+
+fn judge(
+    account: &Account,
+    intent: &Intent,
+    new: &[(IpAddr, &Sighting)],
+    resolution: Option<Resolution>,
+) -> Resolved {
+    let at_target = |seen: &Sighting| seen.holder.is_some() && seen.holder == intent.target;
+    if let Some((ip, _)) = new.iter().find(|(_, seen)| at_target(seen)) {
+        return Resolved::Address(*ip);
+    }
+    match resolution {
+        Some(Resolution::Adopt(ip)) if new.iter().any(|(one, _)| *one == ip) => {
+            return Resolved::Address(ip);
+        }
+        Some(Resolution::Nothing) => return Resolved::Refuted,
+        Some(Resolution::Adopt(_)) | None => {}
+    }
+    let loose: Vec<_> = new.iter().filter(|(_, seen)| may_be(account, intent, seen)).collect();
+    let in_project =
+        |seen: &Sighting| project(account).is_some() && seen.project.as_ref() == project(account);
+    if loose.is_empty() {
+        Resolved::Nothing
+    } else if let Some((ip, _)) = loose.iter().find(|(_, seen)| in_project(seen)) {
+        Resolved::Address(*ip)
+    } else if loose.iter().any(|(_, seen)| seen.busy) {
+        // The cloud is still putting one of them somewhere: that may be our target.
+        Resolved::After(next_look(account))
+    } else {
+        Resolved::Unclear(loose.into_iter().map(|(ip, _)| *ip).collect())
+    }
+}
+
+/// Whether an address on no machine may be what an intent made. One that was to be made on
+/// a machine is in that machine's region, and in whatever project is the account's default.
+fn may_be(account: &Account, intent: &Intent, seen: &Sighting) -> bool {
+    if seen.holder.is_some() {
+        return false;
+    }
+    let by_region = intent.target.is_none();
+    let here = seen.region.as_ref().is_none_or(|region| *region == intent.region);
+    let ours = project(account).is_none_or(|ours| seen.project.as_ref() == Some(ours));
+    !by_region || (here && ours)
+}
+
+fn project(account: &Account) -> Option<&Text> {
+    account.setup.as_ref().ok().and_then(|setup| setup.project.as_ref())
+}

@@ -1,0 +1,136 @@
+//! The largest assignment of nodes to demands.
+//!
+//! Augmenting paths, as in bipartite matching; but pools with equal conditions have equal
+//! candidates, so that paths run over groups of pools, not over pools. Demands are served in
+//! order: a later one never takes away what an earlier one has, it only moves it over to
+//! another node that serves it as well.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::model::{Family, MachineId, NodeName, Text};
+use crate::world::ClassId;
+
+/// Pools that compete for the same nodes with the same chances.
+pub(super) type Group = (ClassId, Family);
+
+/// One place for an address: a machine of a cloud, and a family.
+type Seat<'a> = (&'a Text, &'a MachineId, Family);
+
+/// The nodes of a group, the first choice first, and the cloud that they are in.
+pub(super) struct Offer {
+    pub cloud: Text,
+    pub nodes: Vec<(NodeName, MachineId)>,
+}
+
+/// Gives each demand (a group, and how many nodes it wants) as many nodes as it can have.
+pub(super) fn pair(
+    offers: &BTreeMap<Group, Offer>,
+    demands: &[(Group, usize)],
+) -> Vec<Vec<(NodeName, MachineId)>> {
+    let mut pairing = Pairing {
+        offers,
+        taken: BTreeMap::new(),
+        dead: BTreeSet::new(),
+        first_untaken: BTreeMap::new(),
+    };
+    let grow =
+        |(group, count): &(Group, usize)| (0..*count).take_while(|_| pairing.grow(*group)).count();
+    let granted: Vec<usize> = demands.iter().map(grow).collect();
+    let mut nodes = pairing.by_group();
+    let hand_out = |((group, _), count): (&(Group, usize), usize)| {
+        let queue = nodes.entry(*group).or_default();
+        queue.drain(..count.min(queue.len())).collect()
+    };
+    demands.iter().zip(granted).map(hand_out).collect()
+}
+
+struct Pairing<'a> {
+    offers: &'a BTreeMap<Group, Offer>,
+    /// Who has a seat now.
+    taken: BTreeMap<Seat<'a>, Group>,
+    /// Groups from which no path leads to a free seat any more: none ever will.
+    dead: BTreeSet<Group>,
+    /// Every node of a group before this index is taken, and stays so.
+    first_untaken: BTreeMap<Group, usize>,
+}
+
+impl<'a> Pairing<'a> {
+    /// The nodes that each group has in the end.
+    fn by_group(&self) -> BTreeMap<Group, VecDeque<(NodeName, MachineId)>> {
+        let mut nodes: BTreeMap<Group, VecDeque<_>> = BTreeMap::new();
+        for (group, offer) in self.offers {
+            // Two nodes may name one machine: the first has it.
+            let mut seen = BTreeSet::new();
+            let of_group = offer.nodes.iter().zip(seats(self.offers, *group));
+            let of_group = of_group.filter(|(_, seat)| self.taken.get(seat) == Some(group));
+            let of_group = of_group.filter(|(_, seat)| seen.insert(*seat));
+            nodes.insert(*group, of_group.map(|(node, _)| node.clone()).collect());
+        }
+        nodes
+    }
+
+    /// Finds one more node for a group, moving others over where they have a choice: the
+    /// shortest way from the group to a free seat, along seats that others hold and would
+    /// have to give up.
+    fn grow(&mut self, start: Group) -> bool {
+        if self.dead.contains(&start) {
+            return false;
+        }
+        let mut reached: BTreeMap<Group, Option<(Seat<'a>, Group)>> = [(start, None)].into();
+        let mut queue = VecDeque::from([start]);
+        while let Some(group) = queue.pop_front() {
+            if let Some(seat) = self.untaken(group) {
+                self.shift(&reached, group, seat);
+                return true;
+            }
+            for seat in seats(self.offers, group) {
+                let Some(holder) = self.taken.get(&seat) else {
+                    continue;
+                };
+                if !reached.contains_key(holder) && !self.dead.contains(holder) {
+                    reached.insert(*holder, Some((seat, group)));
+                    queue.push_back(*holder);
+                }
+            }
+        }
+        self.dead.extend(reached.into_keys());
+        false
+    }
+
+    /// A seat of the group that nobody has. It must be taken.
+    fn untaken(&mut self, group: Group) -> Option<Seat<'a>> {
+        let next = self.first_untaken.entry(group).or_default();
+        for seat in seats(self.offers, group).skip(*next) {
+            *next += 1;
+            if !self.taken.contains_key(&seat) {
+                return Some(seat);
+            }
+        }
+        None
+    }
+
+    /// `group` takes `seat` and leaves its own to the group that reached it, and so on.
+    fn shift(
+        &mut self,
+        reached: &BTreeMap<Group, Option<(Seat<'a>, Group)>>,
+        group: Group,
+        seat: Seat<'a>,
+    ) {
+        let (mut group, mut seat) = (group, seat);
+        loop {
+            self.taken.insert(seat, group);
+            match reached.get(&group) {
+                Some(Some((left, next))) => (seat, group) = (*left, *next),
+                Some(None) | None => return,
+            }
+        }
+    }
+}
+
+/// The seats of a group, in order.
+fn seats(offers: &BTreeMap<Group, Offer>, group: Group) -> impl Iterator<Item = Seat<'_>> {
+    let offer = offers.get(&group).into_iter();
+    offer.flat_map(move |offer| {
+        offer.nodes.iter().map(move |(_, machine)| (&offer.cloud, machine, group.1))
+    })
+}

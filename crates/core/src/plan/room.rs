@@ -1,0 +1,81 @@
+//! Nodes that have no room: who is in the way, and which of them can be asked to leave.
+
+use std::net::IpAddr;
+
+use super::Draft;
+use super::standing::{Place, PoolView, Standing, owner};
+use crate::action::Action;
+use crate::model::{Family, NodeName};
+use crate::verdict::Obstacle;
+use crate::world::{Operation, World};
+
+/// Of how many nodes it is asked what they hold, when none is free.
+const LOOKED_AT: usize = 100;
+
+/// How many of them a message names.
+const NAMED: usize = 3;
+
+/// Takes up to `short` surplus addresses off nodes that are full, less those that are on
+/// their way off already.
+pub(super) fn take_off(
+    world: &World,
+    view: &PoolView<'_>,
+    family: Family,
+    short: usize,
+    draft: &mut Draft,
+) {
+    let (Some(account), Some(request), Some(cloud)) = (view.account, view.request, view.cloud())
+    else {
+        return;
+    };
+    let of_family = || view.addresses.iter().filter(|one| Family::of(one.ip) == family);
+    let leaves = |one: &&Standing<'_>| match one.place {
+        Place::Moving(operation) => Operation::to(operation).is_none(),
+        _ => false,
+    };
+    let mut short = short.saturating_sub(of_family().filter(leaves).count());
+    for one in of_family() {
+        let Place::Disabled(Some(machine)) = one.place else {
+            continue;
+        };
+        let needed = view.may_take(world, machine, family, Some(one.ip))
+            && !world.has_room(cloud, machine, family, None);
+        if short == 0 || !needed {
+            continue;
+        }
+        short -= 1;
+        match account.setbacks.get(machine).filter(|setback| draft.now < setback.not_before) {
+            Some(setback) => draft.wake_at(setback.not_before),
+            None => {
+                let (account, pool) = (request.account.clone(), view.key.clone());
+                draft.act(Action::Unassign { account, pool, ip: one.ip });
+            }
+        }
+    }
+}
+
+/// What the first eligible nodes of a pool hold that is not this pool's.
+pub(super) fn blockers(world: &World, view: &PoolView<'_>) -> Vec<(NodeName, Obstacle)> {
+    let Some(class) = view.class else {
+        return Vec::new();
+    };
+    let held = |name: &NodeName| {
+        let ip = occupants(world, name, Family::V4).next()?;
+        match owner(world, ip) {
+            Some(owner) if owner == view.key => None,
+            Some(owner) => Some((name.clone(), Obstacle::HoldsOf(ip, owner.clone()))),
+            None => Some((name.clone(), Obstacle::HoldsOther(ip))),
+        }
+    };
+    world.candidates().eligible(class).take(LOOKED_AT).filter_map(held).take(NAMED).collect()
+}
+
+pub(super) fn occupants(
+    world: &World,
+    name: &NodeName,
+    family: Family,
+) -> impl Iterator<Item = IpAddr> {
+    let machine = world.node(name).and_then(|node| node.machine.as_ref());
+    let held = machine.map(|machine| world.occupants(&machine.cloud, &machine.id, family));
+    held.into_iter().flatten()
+}

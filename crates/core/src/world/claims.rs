@@ -1,0 +1,69 @@
+//! Which pools have which addresses, by their own account.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv6Addr};
+
+use crate::model::PoolKey;
+
+/// Who claims what, both ways.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Claims {
+    by_address: BTreeMap<IpAddr, BTreeSet<PoolKey>>,
+    by_pool: BTreeMap<PoolKey, BTreeSet<IpAddr>>,
+}
+
+/// What a change of claims comes to.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// Other pools that claim, or claimed, the same.
+    pub others: BTreeSet<PoolKey>,
+    /// Addresses that somebody claims now and nobody did, or the other way round.
+    pub flipped: Vec<IpAddr>,
+}
+
+impl Claims {
+    /// Pools that claim `ip`.
+    pub fn of(&self, ip: IpAddr) -> impl Iterator<Item = &PoolKey> {
+        self.by_address.get(&ip).into_iter().flatten()
+    }
+
+    /// Whether any pool claims `ip`.
+    pub fn any(&self, ip: IpAddr) -> bool {
+        self.by_address.contains_key(&ip)
+    }
+
+    /// Pools that claim an IPv6 address.
+    pub fn of_v6(&self) -> impl Iterator<Item = &PoolKey> {
+        // IPv6 addresses are ordered after all IPv4 ones.
+        let first = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        self.by_address.range(first..).flat_map(|(_, pools)| pools)
+    }
+
+    /// A pool claims exactly these from now on.
+    pub fn replace(&mut self, pool: &PoolKey, addresses: BTreeSet<IpAddr>) -> Changes {
+        let mut changes = Changes::default();
+        let before = self.by_pool.remove(pool).unwrap_or_default();
+        for ip in before.difference(&addresses) {
+            if let Some(claimants) = self.by_address.get_mut(ip) {
+                claimants.remove(pool);
+                changes.others.extend(claimants.iter().cloned());
+                if claimants.is_empty() {
+                    self.by_address.remove(ip);
+                    changes.flipped.push(*ip);
+                }
+            }
+        }
+        for ip in addresses.difference(&before) {
+            let claimants = self.by_address.entry(*ip).or_default();
+            if claimants.is_empty() {
+                changes.flipped.push(*ip);
+            }
+            changes.others.extend(claimants.iter().cloned());
+            claimants.insert(pool.clone());
+        }
+        if !addresses.is_empty() {
+            self.by_pool.insert(pool.clone(), addresses);
+        }
+        changes
+    }
+}

@@ -1,0 +1,236 @@
+//! What came of reading and moving addresses.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::address::confirm_after;
+use super::{Account, Operation, PATIENCE, Settings, World};
+use crate::Time;
+use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
+use crate::model::{AccountId, Family, MachineId, OperationId, PoolKey};
+
+impl World {
+    pub(super) fn listed(
+        &mut self,
+        id: &AccountId,
+        families: &[Family],
+        outcome: Outcome,
+        now: Time,
+    ) {
+        let Some(account) = self.accounts.get_mut(id) else {
+            return;
+        };
+        account.listing.in_flight = false;
+        match outcome.result {
+            Ok(Done::Listed(listed)) => {
+                let first = account.listing.last.is_none();
+                let (claims, users) = (&self.claims, self.users.get(id));
+                let changed = account.fold_listing(
+                    outcome.sent_at,
+                    (families, &listed),
+                    now,
+                    &self.settings,
+                    |ip| claims.of(ip).any(|pool| users.is_some_and(|all| all.contains(pool))),
+                );
+                self.reoccupy_touched(id);
+                for ip in changed {
+                    self.touch_address(ip);
+                }
+                if first {
+                    self.touch_account(id);
+                }
+            }
+            Ok(_) => {}
+            Err(failure) => {
+                // What was refused was counted as that already.
+                if failure.kind != FailureKind::Refused {
+                    account.listing.failures = account.listing.failures.saturating_add(1);
+                }
+                let wait = self.settings.back_off(account.listing.failures, outcome.jitter);
+                account.listing.not_before = account.listing.not_before.max(now + wait);
+                account.want_listing(now + wait);
+                self.touch_account(id);
+            }
+        }
+    }
+
+    /// Every pool of an account.
+    fn touch_account(&mut self, id: &AccountId) {
+        self.dirty.extend(self.users.get(id).into_iter().flatten().cloned());
+    }
+
+    pub(super) fn address_read(
+        &mut self,
+        id: &AccountId,
+        ip: IpAddr,
+        outcome: &Outcome,
+        now: Time,
+    ) {
+        let settings = self.settings;
+        self.with_account(id, |account| {
+            account.update(ip, |one| one.reading = false);
+            match &outcome.result {
+                Ok(Done::Read(Some(sighting))) => {
+                    account.fold_sighting(ip, outcome.sent_at, sighting, now, &settings);
+                }
+                Ok(Done::Read(None)) => {
+                    account.update(ip, |one| one.vanish(outcome.sent_at));
+                }
+                Ok(_) | Err(_) => {
+                    let wait = settings.back_off(PATIENCE, outcome.jitter);
+                    let wait = wait.max(asked_to_wait(&outcome.result));
+                    account.update(ip, |one| one.read_after = now + wait);
+                }
+            }
+        });
+        self.touch_address(ip);
+    }
+
+    /// An answer about another operation than the one that is open comes too late: a
+    /// listing told already.
+    pub(super) fn operation_read(
+        &mut self,
+        account: &AccountId,
+        ip: IpAddr,
+        operation: &OperationId,
+        outcome: &Outcome,
+        now: Time,
+    ) {
+        let settings = self.settings;
+        self.with_account(account, |account| {
+            let open = account.address(ip).and_then(|one| one.operation.as_ref());
+            let Some(Operation::Accepted { to, id, .. }) = open else {
+                return;
+            };
+            if id != operation {
+                return;
+            }
+            let to = to.clone();
+            match &outcome.result {
+                Ok(Done::Operation(OperationState::Done)) => {
+                    account.clear_setback(to.as_ref());
+                    account.update(ip, |one| one.placed(to, now, &settings));
+                }
+                Ok(Done::Operation(OperationState::Failed)) => {
+                    let message = "the cloud accepted the call and then gave it up";
+                    let failure = Failure::plain(FailureKind::Unavailable, message);
+                    account.give_back(ip, to.as_ref(), failure, now, outcome.jitter, &settings);
+                }
+                // Running, unheard of, or no answer: the listings go on looking.
+                Ok(_) | Err(_) => account.update(ip, |one| {
+                    if let Some(Operation::Accepted { reading, read_after, .. }) =
+                        &mut one.operation
+                    {
+                        *reading = false;
+                        let wait = confirm_after(u32::MAX).max(asked_to_wait(&outcome.result));
+                        *read_after = now + wait;
+                    }
+                }),
+            }
+        });
+        self.touch_address(ip);
+    }
+
+    pub(super) fn moved(
+        &mut self,
+        id: &AccountId,
+        pool: &PoolKey,
+        ip: IpAddr,
+        to: Option<&MachineId>,
+        outcome: &Outcome,
+        now: Time,
+    ) {
+        let settings = self.settings;
+        self.with_account(id, |account| {
+            let open = account.address(ip).and_then(|one| one.operation.as_ref());
+            let expected =
+                open.is_none_or(|open| matches!(open, Operation::Sent { .. }) && open.to() == to);
+            if expected {
+                account.end_move(ip, to, outcome, now, &settings);
+            } else {
+                // The answer to a call that nobody waits for any more: look again.
+                account.want_listing(now);
+            }
+        });
+        if to.is_some() && effect_possible(&outcome.result) {
+            self.with_pool(pool, |entry| entry.assigned(ip, now));
+        }
+        self.touch_address(ip);
+    }
+}
+
+impl Account {
+    fn end_move(
+        &mut self,
+        ip: IpAddr,
+        to: Option<&MachineId>,
+        outcome: &Outcome,
+        now: Time,
+        settings: &Settings,
+    ) {
+        match &outcome.result {
+            Ok(Done::Accepted(operation)) => self.accept(ip, to, operation, now),
+            Ok(_) => {
+                self.clear_setback(to);
+                self.update(ip, |one| one.placed(to.cloned(), now, settings));
+            }
+            Err(failure) if failure.kind == FailureKind::NoAnswer => {
+                let until = outcome.sent_at + settings.doubt();
+                let uncertain = Operation::Uncertain { to: to.cloned(), until };
+                self.update(ip, |one| one.operation = Some(uncertain));
+                self.want_listing(until);
+                if let Some(machine) = to {
+                    self.set_back(machine, failure.clone(), now, outcome.jitter, settings);
+                }
+            }
+            Err(failure) => {
+                self.give_back(ip, to, failure.clone(), now, outcome.jitter, settings);
+            }
+        }
+    }
+
+    /// A call is over without effect: the address stays where it was, and the attempt is
+    /// worth repeating on the same machine for a while.
+    fn give_back(
+        &mut self,
+        ip: IpAddr,
+        to: Option<&MachineId>,
+        failure: Failure,
+        now: Time,
+        jitter: u16,
+        settings: &Settings,
+    ) {
+        self.update(ip, |one| one.operation = None);
+        if let Some(sighting) = &failure.seen {
+            self.fold_sighting(ip, now, sighting, now, settings);
+        }
+        let kind = failure.kind;
+        if matches!(kind, FailureKind::Throttled { .. }) {
+            return self.update(ip, |one| one.intended = to.cloned());
+        }
+        // Taking an address off its machine is an attempt on that machine.
+        let held = self.address(ip).and_then(|one| one.machines()[0].cloned());
+        if let Some(machine) = to.cloned().or(held) {
+            let failures = self.set_back(&machine, failure, now, jitter, settings);
+            let lasting = matches!(kind, FailureKind::NotFound | FailureKind::Rejected);
+            let again = failures < PATIENCE && !lasting;
+            self.update(ip, |one| one.intended = to.filter(|_| again).cloned());
+        }
+        self.want_listing(now);
+    }
+}
+
+/// How long the cloud asks us to wait.
+fn asked_to_wait(result: &Result<Done, Failure>) -> Duration {
+    match result {
+        Err(Failure { kind: FailureKind::Throttled { wait }, .. }) => *wait,
+        Ok(_) | Err(_) => Duration::ZERO,
+    }
+}
+
+fn effect_possible(result: &Result<Done, Failure>) -> bool {
+    match result {
+        Ok(_) => true,
+        Err(failure) => failure.kind == FailureKind::NoAnswer,
+    }
+}

@@ -1,0 +1,249 @@
+//! What watches and listings of the cluster show.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use super::{ClassId, PoolEntry, World};
+use crate::model::{Family, Machine, Node, NodeName, Pod, PodId, Pool, PoolKey};
+
+/// A class with more pools than this does not have all of them planned again whenever one
+/// node comes or goes: those that hold an address there are, and those that wait for one;
+/// what is new for the others is only how many nodes there are.
+const FEW: usize = 32;
+
+impl World {
+    /// A node appeared or changed. A node that differs in nothing that planning reads
+    /// touches no pool.
+    pub fn set_node(&mut self, node: Node) {
+        if let Some(before) = self.nodes.get_mut(&node.name) {
+            if before.uid == node.uid && node.version < before.version {
+                return;
+            }
+            before.version = node.version;
+            if *before == node {
+                return;
+            }
+            let before = before.clone();
+            self.unlink(&before);
+        }
+        let (name, machine) = (node.name.clone(), node.machine.clone());
+        for ip in marked_addresses(&node) {
+            self.marked.entry(ip).or_default().insert(name.clone());
+            self.touch_address(ip);
+        }
+        let changed = self.candidates.node_set(&node);
+        self.nodes.insert(name.clone(), node);
+        if let Some(machine) = machine {
+            self.machines.entry(machine.clone()).or_default().insert(name);
+            self.reoccupy(&machine);
+            self.touch_machine(&machine);
+        }
+        self.touch_classes(changed);
+    }
+
+    /// A node is gone.
+    pub fn remove_node(&mut self, name: &NodeName) {
+        if let Some(node) = self.nodes.remove(name) {
+            self.unlink(&node);
+            let changed = self.candidates.node_removed(name);
+            self.touch_classes(changed);
+            for family in Family::ALL {
+                self.mark_work.remove(&(name.clone(), family));
+            }
+        }
+    }
+
+    /// Only these nodes exist: a watch that starts again has listed them all.
+    pub fn retain_nodes(&mut self, names: &BTreeSet<NodeName>) {
+        let gone: Vec<_> =
+            self.nodes.keys().filter(|name| !names.contains(*name)).cloned().collect();
+        for name in gone {
+            self.remove_node(&name);
+        }
+    }
+
+    /// A pod is ready on a node.
+    pub fn set_pod(&mut self, pod: &Pod) {
+        let changed = self.candidates.pod_set(pod, &self.nodes);
+        self.touch_judged(changed);
+    }
+
+    /// A pod is gone, or no longer ready.
+    pub fn remove_pod(&mut self, pod: &PodId) {
+        let changed = self.candidates.pod_removed(pod, &self.nodes);
+        self.touch_judged(changed);
+    }
+
+    /// Only these pods are ready: a watch that starts again has listed them all.
+    pub fn retain_pods(&mut self, ids: &BTreeSet<PodId>) {
+        let gone: Vec<_> =
+            self.candidates.pod_ids().filter(|id| !ids.contains(*id)).cloned().collect();
+        for id in gone {
+            self.remove_pod(&id);
+        }
+    }
+
+    /// A pool appeared or changed. An older version than the one that we know, or wrote
+    /// ourselves, is not news.
+    pub fn set_pool(&mut self, pool: Pool) {
+        let key = pool.key.clone();
+        if let Some(entry) = self.pools.get_mut(&key).filter(|entry| entry.pool.uid == pool.uid) {
+            if entry.pool.version > pool.version {
+                return;
+            }
+            if entry.pool.differs_only_in_memory(&pool) {
+                // Somebody who wrote in between may be what a write of ours ran into.
+                entry.written_to(pool.version);
+                entry.pool = pool;
+                return;
+            }
+        }
+        let class = self.class_for(&pool);
+        let account = pool.request.as_ref().ok().map(|request| request.account.clone());
+        let before = self.pools.remove(&key);
+        if let Some(before) = &before {
+            self.leave(&key, before, class);
+        }
+        let entry = match before.filter(|before| before.pool.uid == pool.uid) {
+            Some(mut entry) => {
+                entry.class = class;
+                entry.observe(pool);
+                entry
+            }
+            None => PoolEntry::new(pool, class),
+        };
+        if let Some(account) = account {
+            self.users.entry(account).or_default().insert(key.clone());
+        }
+        self.pools.insert(key.clone(), entry);
+        self.reclaim(&key);
+        self.dirty.insert(key);
+    }
+
+    /// A pool's object has this version after a write of ours that planning does not read.
+    pub fn wrote_pool(&mut self, key: &PoolKey, uid: &str, version: u64) {
+        if let Some(entry) = self.pools.get_mut(key)
+            && *entry.pool.uid == *uid
+        {
+            entry.written_to(version);
+        }
+    }
+
+    /// A pool is gone. Its addresses, its nodes' marks stay as they are.
+    pub fn remove_pool(&mut self, key: &PoolKey) {
+        if let Some(entry) = self.pools.remove(key) {
+            self.leave(key, &entry, None);
+            self.reclaim(key);
+            self.dirty.insert(key.clone());
+        }
+    }
+
+    /// Only these pools of `kind` exist: a watch that starts again has listed them all.
+    pub fn retain_pools(&mut self, kind: &str, keys: &BTreeSet<PoolKey>) {
+        let gone = |key: &&PoolKey| key.kind == kind && !keys.contains(*key);
+        let gone: Vec<_> = self.pools.keys().filter(gone).cloned().collect();
+        for key in gone {
+            self.remove_pool(&key);
+        }
+    }
+
+    fn class_for(&mut self, pool: &Pool) -> Option<ClassId> {
+        let request = pool.request.as_ref().ok()?;
+        let cloud = self.accounts.get(&request.account)?.cloud()?.clone();
+        let account = (&request.account, &cloud);
+        Some(self.candidates.join(account, &request.matching, &pool.key, &self.nodes))
+    }
+
+    /// A pool leaves its account and its class, unless it stays in that.
+    fn leave(&mut self, key: &PoolKey, entry: &PoolEntry, class: Option<ClassId>) {
+        if let Ok(request) = &entry.pool.request
+            && let Some(users) = self.users.get_mut(&request.account)
+        {
+            users.remove(key);
+            if users.is_empty() {
+                self.users.remove(&request.account);
+            }
+        }
+        if let Some(old) = entry.class.filter(|old| Some(*old) != class) {
+            self.candidates.leave(old, key);
+        }
+    }
+
+    /// Brings the claims in line with what a pool has now.
+    pub(super) fn reclaim(&mut self, key: &PoolKey) {
+        let entry = self.pools.get(key);
+        let has =
+            entry.map(|entry| entry.addresses().iter().chain(&entry.writing.created).copied());
+        let changes = self.claims.replace(key, has.into_iter().flatten().collect());
+        if let Some(entry) = entry
+            && let Ok(request) = &entry.pool.request
+            && let Some(account) = self.accounts.get_mut(&request.account)
+        {
+            entry.addresses().iter().for_each(|ip| account.expect(*ip));
+        }
+        for ip in changes.flipped {
+            self.reoccupy_with(ip);
+        }
+        self.dirty.extend(changes.others);
+    }
+
+    fn unlink(&mut self, node: &Node) {
+        for ip in marked_addresses(node) {
+            if let Some(nodes) = self.marked.get_mut(&ip) {
+                nodes.remove(&node.name);
+                if nodes.is_empty() {
+                    self.marked.remove(&ip);
+                }
+            }
+            self.touch_address(ip);
+        }
+        if let Some(machine) = &node.machine {
+            if let Some(nodes) = self.machines.get_mut(machine) {
+                nodes.remove(&node.name);
+                if nodes.is_empty() {
+                    self.machines.remove(machine);
+                }
+            }
+            self.vacancy.forget(&machine.cloud, &node.name);
+            self.touch_machine(machine);
+        }
+    }
+
+    /// A node was judged anew because of its pods.
+    fn touch_judged(&mut self, changed: BTreeSet<(ClassId, NodeName)>) {
+        for (class, name) in changed {
+            if let Some(machine) = self.nodes.get(&name).and_then(|node| node.machine.clone()) {
+                self.touch_machine(&machine);
+            }
+            self.touch_classes([class]);
+        }
+    }
+
+    fn touch_classes(&mut self, classes: impl IntoIterator<Item = ClassId>) {
+        for class in classes {
+            if self.candidates.pool_count(class) <= FEW {
+                self.dirty.extend(self.candidates.pools(class).cloned());
+            } else {
+                self.stale.insert(class, None);
+            }
+        }
+    }
+
+    pub(super) fn touch_address(&mut self, ip: IpAddr) {
+        self.dirty.extend(self.claims.of(ip).cloned());
+    }
+
+    pub(super) fn touch_machine(&mut self, machine: &Machine) {
+        for family in Family::ALL {
+            for ip in self.occupants(&machine.cloud, &machine.id, family) {
+                self.touch_address(ip);
+            }
+        }
+    }
+}
+
+/// The addresses that a node's marks name.
+pub(super) fn marked_addresses(node: &Node) -> Vec<IpAddr> {
+    let marks = Family::ALL.into_iter().filter_map(|family| node.marks.get(family));
+    marks.flat_map(|mark| mark.split(',')).filter_map(|ip| ip.trim().parse().ok()).collect()
+}

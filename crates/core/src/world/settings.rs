@@ -1,0 +1,56 @@
+//! Times to reckon with, and sources to wait for.
+
+use std::time::Duration;
+
+/// Times that the world reckons with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How often each account is read again.
+    pub resync: Duration,
+    /// Hard deadline of a call.
+    pub call_deadline: Duration,
+    /// How long a cloud may take to show, or to apply, what it accepted.
+    pub settle: Duration,
+    /// Wait after the first failure.
+    pub retry_initial: Duration,
+    /// Longest wait between two attempts.
+    pub retry_max: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            resync: Duration::from_secs(60),
+            call_deadline: Duration::from_secs(5),
+            settle: Duration::from_secs(5),
+            retry_initial: Duration::from_secs(1),
+            retry_max: Duration::from_secs(300),
+        }
+    }
+}
+
+impl Settings {
+    /// The wait after `failures` failures: doubling, plus up to a quarter of `jitter`
+    /// thousandths.
+    pub(crate) fn back_off(&self, failures: u32, jitter: u16) -> Duration {
+        let doubled = self.retry_initial.saturating_mul(1 << failures.saturating_sub(1).min(20));
+        let step = doubled.min(self.retry_max);
+        step.saturating_add((step / 4000).saturating_mul(u32::from(jitter.min(1000))))
+    }
+
+    /// How long a call without an answer may still take effect.
+    pub(crate) fn doubt(&self) -> Duration {
+        self.call_deadline.saturating_add(self.settle)
+    }
+}
+
+/// A source of observations. Until each has been read whole, nothing is planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Nodes.
+    Nodes,
+    /// Pods.
+    Pods,
+    /// Pools.
+    Pools,
+}

@@ -1,0 +1,178 @@
+//! Which nodes have room for another address, kept as machines fill up and empty, so that
+//! finding a free node does not mean looking at every node that is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::{Account, ClassId, World};
+use crate::model::{AccountId, Family, Machine, MachineId, NodeName, Text};
+
+/// Room on nodes, by cloud and family.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Vacancy {
+    sides: BTreeMap<(Text, Family), Side>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Side {
+    vacant: BTreeSet<NodeName>,
+    foreign: BTreeSet<NodeName>,
+}
+
+/// What keeps a node from taking another address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    /// Nothing.
+    Vacant,
+    /// Addresses of pools.
+    Taken,
+    /// An address that no pool lists, among others perhaps.
+    Foreign,
+}
+
+impl Vacancy {
+    fn set(&mut self, cloud: &Text, family: Family, node: &NodeName, room: Room) {
+        let side = self.sides.entry((cloud.clone(), family)).or_default();
+        for (set, belongs) in
+            [(&mut side.vacant, room == Room::Vacant), (&mut side.foreign, room == Room::Foreign)]
+        {
+            if belongs {
+                set.insert(node.clone());
+            } else {
+                set.remove(node);
+            }
+        }
+    }
+
+    /// A node is no longer on a machine of this cloud.
+    pub fn forget(&mut self, cloud: &Text, node: &NodeName) {
+        for family in Family::ALL {
+            self.set(cloud, family, node, Room::Taken);
+        }
+    }
+}
+
+impl World {
+    /// Nodes of a class that have room for an address, by name.
+    pub(crate) fn vacant(&self, class: ClassId, family: Family) -> impl Iterator<Item = &NodeName> {
+        self.among(class, family, |side| &side.vacant)
+    }
+
+    /// Nodes of a class that have no room because of an address that no pool lists.
+    pub(crate) fn foreign(
+        &self,
+        class: ClassId,
+        family: Family,
+    ) -> impl Iterator<Item = &NodeName> {
+        self.among(class, family, |side| &side.foreign)
+    }
+
+    fn among<'w>(
+        &'w self,
+        class: ClassId,
+        family: Family,
+        which: impl Fn(&'w Side) -> &'w BTreeSet<NodeName>,
+    ) -> impl Iterator<Item = &'w NodeName> {
+        let class = self.candidates.class(class);
+        let side = class.and_then(|(cloud, _)| self.vacancy.sides.get(&(cloud.clone(), family)));
+        let both = class.zip(side.map(which));
+        both.into_iter().flat_map(|((_, eligible), side)| eligible.intersection(side))
+    }
+
+    /// The addresses of a family that a machine has, may have, or is about to have, in
+    /// whatever account of its cloud they are.
+    pub(crate) fn occupants(
+        &self,
+        cloud: &str,
+        machine: &MachineId,
+        family: Family,
+    ) -> BTreeSet<IpAddr> {
+        self.accounts_at(cloud).flat_map(|account| account.occupants(machine, family)).collect()
+    }
+
+    /// Whether a machine has room for one more address, `except` aside.
+    pub(crate) fn has_room(
+        &self,
+        cloud: &str,
+        machine: &MachineId,
+        family: Family,
+        except: Option<IpAddr>,
+    ) -> bool {
+        let occupants = self.occupants(cloud, machine, family);
+        let others = occupants.into_iter().filter(|ip| Some(*ip) != except).count();
+        others < self.capacity(cloud)
+    }
+
+    /// How many addresses of a family a machine of this cloud carries.
+    fn capacity(&self, cloud: &str) -> usize {
+        let setups = self.accounts_at(cloud).filter_map(|account| account.setup.as_ref().ok());
+        setups.map(|setup| setup.per_machine).min().unwrap_or(0)
+    }
+
+    fn accounts_at<'w>(&'w self, cloud: &'w str) -> impl Iterator<Item = &'w Account> {
+        let here = move |account: &&Account| account.cloud().is_some_and(|one| **one == *cloud);
+        self.accounts.values().filter(here)
+    }
+
+    fn room(&self, machine: &Machine, family: Family) -> Room {
+        let occupants = self.occupants(&machine.cloud, &machine.id, family);
+        if occupants.len() < self.capacity(&machine.cloud) {
+            Room::Vacant
+        } else if occupants.iter().all(|ip| self.claims.any(*ip)) {
+            Room::Taken
+        } else {
+            Room::Foreign
+        }
+    }
+
+    /// Looks again at what room there is on a machine.
+    pub(super) fn reoccupy(&mut self, machine: &Machine) {
+        let Some(nodes) = self.machines.get(machine) else {
+            return;
+        };
+        for family in Family::ALL {
+            let room = self.room(machine, family);
+            for node in nodes {
+                self.vacancy.set(&machine.cloud, family, node, room);
+            }
+        }
+    }
+
+    /// Looks again at every machine.
+    pub(super) fn reoccupy_all(&mut self) {
+        let machines: Vec<_> = self.machines.keys().cloned().collect();
+        for machine in machines {
+            self.reoccupy(&machine);
+        }
+    }
+
+    /// Looks again at the machines whose occupants changed in an account.
+    pub(super) fn reoccupy_touched(&mut self, id: &AccountId) {
+        let Some(account) = self.accounts.get_mut(id) else {
+            return;
+        };
+        let touched = std::mem::take(&mut account.touched);
+        let Some(cloud) = account.cloud().cloned() else {
+            return;
+        };
+        for id in touched {
+            self.reoccupy(&Machine { cloud: cloud.clone(), id });
+        }
+    }
+
+    /// Looks again at the machines that an address is on, or may be on.
+    pub(super) fn reoccupy_with(&mut self, ip: IpAddr) {
+        let mut machines = BTreeSet::new();
+        for account in self.accounts.values() {
+            let (Some(cloud), Some(address)) = (account.cloud(), account.address(ip)) else {
+                continue;
+            };
+            for id in address.machines().into_iter().flatten() {
+                machines.insert(Machine { cloud: cloud.clone(), id: id.clone() });
+            }
+        }
+        for machine in machines {
+            self.reoccupy(&machine);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Reservations whose outcome nobody can tell.
+
+use std::net::IpAddr;
+
+use pontoon_core::model::Resolution;
+use pontoon_core::verdict::Reason;
+use pontoon_core::world::AccountSetup;
+
+use super::cloud::Fault;
+use super::fixture::*;
+use super::scene::{Scene, scene, scene_at, setup};
+
+fn made(n: u8) -> IpAddr {
+    IpAddr::from([198, 51, 100, n])
+}
+
+/// A reservation by region that worked, and whose answer was lost.
+fn in_doubt() -> Scene {
+    let mut scene = scene().pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Lost);
+    scene.run(seconds(30));
+    scene
+}
+
+#[test]
+fn without_a_mark_a_new_address_that_nobody_lists_stops_the_pool_and_is_named() {
+    let mut scene = in_doubt();
+    assert_eq!(scene.reason("p"), &Reason::CreateOutcomeUnknown(vec![made(1)]));
+    let done = scene.run(seconds(600));
+    assert_eq!(count(&done, is_change), 0);
+}
+
+#[test]
+fn the_users_word_that_it_is_ours_has_it_adopted() {
+    let mut scene = in_doubt();
+    scene.change_pool("p", |mut pool| {
+        pool.resolution = Some(Resolution::Adopt(made(1)));
+        pool
+    });
+    scene.settle();
+    let pool = scene.stored("p");
+    assert_eq!((pool.ledger.created.as_slice(), pool.ledger.intents.len()), (&[made(1)][..], 0));
+    assert_eq!((pool.resolution, scene.cloud.made), (None, 1));
+}
+
+#[test]
+fn the_users_word_that_none_is_ours_has_another_reserved() {
+    let mut scene = in_doubt();
+    scene.change_pool("p", |mut pool| {
+        pool.resolution = Some(Resolution::Nothing);
+        pool
+    });
+    scene.run(seconds(30));
+    assert_eq!(scene.stored("p").ledger.created, [made(2)]);
+    assert_eq!(scene.stored("p").resolution, None);
+}
+
+#[test]
+fn the_users_word_counts_for_one_doubt_only() {
+    let mut scene = in_doubt();
+    scene.fault(is_create, Fault::Lost);
+    scene.change_pool("p", |mut pool| {
+        pool.resolution = Some(Resolution::Nothing);
+        pool
+    });
+    scene.run(seconds(60));
+    assert_eq!(scene.reason("p"), &Reason::CreateOutcomeUnknown(vec![made(2)]), "1 is ruled out");
+    assert_eq!(scene.cloud.made, 2);
+}
+
+#[test]
+fn an_address_that_the_user_put_to_use_meanwhile_can_still_be_named() {
+    let mut scene = in_doubt();
+    scene.cloud.place(made(1), Some("elsewhere"));
+    scene.cloud.place(ip(50), None);
+    scene.run(seconds(61));
+    assert_eq!(scene.reason("p"), &Reason::CreateOutcomeUnknown(vec![ip(50)]));
+    scene.change_pool("p", |mut pool| {
+        pool.resolution = Some(Resolution::Adopt(made(1)));
+        pool
+    });
+    scene.settle();
+    assert_eq!(scene.stored("p").ledger.created, [made(1)]);
+}
+
+#[test]
+fn a_word_on_an_address_that_is_not_there_changes_nothing() {
+    let mut scene = in_doubt();
+    scene.change_pool("p", |mut pool| {
+        pool.resolution = Some(Resolution::Adopt(ip(77)));
+        pool
+    });
+    assert_eq!(count(&scene.run(seconds(61)), is_change), 0);
+}
+
+#[test]
+fn in_a_project_of_its_own_the_address_is_known_by_that() {
+    let mut scene = scene_at(AccountSetup { project: Some("project".into()), ..setup() })
+        .pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Lost);
+    scene.run(seconds(30));
+    assert_eq!(
+        (scene.stored("p").ledger.created.as_slice(), scene.cloud.made),
+        (&[made(1)][..], 1)
+    );
+}
+
+#[test]
+fn two_pools_in_doubt_do_not_adopt_one_address() {
+    let mut scene = scene_at(AccountSetup { project: Some("project".into()), ..setup() })
+        .pool(pool("p").wants(1))
+        .pool(pool("q").wants(1));
+    scene.fault(is_create, Fault::Lost);
+    scene.fault(is_create, Fault::Dropped);
+    scene.run(seconds(30));
+    let created = |name: &str| scene.stored(name).ledger.created.clone();
+    assert_eq!((created("p"), created("q")), (vec![made(1)], vec![made(2)]));
+    assert_eq!(scene.cloud.made, 2);
+}
+
+#[test]
+fn an_address_that_is_being_adopted_is_not_adopted_again() {
+    let mut scene = scene_at(AccountSetup { project: Some("project".into()), ..setup() })
+        .pool(pool("p").wants(1))
+        .pool(pool("q").wants(1));
+    scene.fault(is_create, Fault::Lost);
+    scene.fault(is_create, Fault::Dropped);
+    scene.settle();
+    scene.pass(seconds(12));
+    scene.begin();
+    scene.answer();
+    let planned = scene.begin();
+    assert_eq!(count(&planned, is_ledger), 1, "{planned:#?}");
+    scene.change_pool("q", |pool| pool);
+    let planned = scene.planned();
+    assert_eq!(count(&planned, is_ledger), 0, "{planned:#?}");
+}
+
+#[test]
+fn an_address_made_on_a_node_that_never_got_there_is_not_forgotten() {
+    let mut scene = scene_at(AccountSetup { project: Some("project".into()), ..setup() })
+        .nodes(["a"])
+        .pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Lost);
+    scene.settle();
+    scene.cloud.place(made(1), None);
+    scene.run(seconds(30));
+    assert_eq!(scene.reason("p"), &Reason::CreateOutcomeUnknown(vec![made(1)]));
+    assert_eq!(scene.cloud.made, 1);
+}
+
+#[test]
+fn an_address_that_is_still_being_placed_is_waited_for_and_watched() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Lost);
+    scene.settle();
+    scene.cloud.place(made(1), None);
+    scene.cloud.addresses.get_mut(&made(1)).unwrap().busy = true;
+    let done = scene.run(seconds(20));
+    assert_eq!((scene.reason("p"), scene.cloud.made), (&Reason::Creating, 1));
+    assert!((4..8).contains(&count(&done, is_list)), "{}", count(&done, is_list));
+    scene.cloud.addresses.get_mut(&made(1)).unwrap().busy = false;
+    scene.cloud.place(made(1), Some("m-a"));
+    scene.run(seconds(3));
+    assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+}
+
+#[test]
+fn a_refused_reservation_made_none_whatever_is_on_its_target() {
+    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Answer(pontoon_core::action::FailureKind::Rejected));
+    super::creating::until_begun(&mut scene, is_create);
+    scene.cloud.place(ip(66), Some("m-a"));
+    scene.answer();
+    scene.run(seconds(30));
+    assert_eq!(scene.stored("p").ledger.created, [made(1)], "66 is a stranger's");
+    assert_eq!(scene.home(made(1)), Some("b"));
+}

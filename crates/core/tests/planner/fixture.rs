@@ -1,0 +1,349 @@
+//! Objects for tests, made by chaining: `pool("p").ips([1, 2]).on("role=edge")`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pontoon_core::Time;
+use pontoon_core::action::Action;
+use pontoon_core::matching::{PodMatch, Selector, Toleration};
+use pontoon_core::model::{
+    Family, Finding, Intent, Labels, Ledger, Machine, Marks, Node, Pod, Pool, PoolKey, Remembered,
+    Request, Taint,
+};
+
+/// The account that pools are in, and the cloud that it is at.
+pub const ACCOUNT: &str = "account";
+/// The cloud of [`ACCOUNT`].
+pub const CLOUD: &str = "cloud";
+/// Where new addresses are reserved.
+pub const REGION: &str = "nyc3";
+
+/// The `n`th IPv4 address of a scene.
+pub fn ip(n: u8) -> IpAddr {
+    Ipv4Addr::new(192, 0, 2, n).into()
+}
+
+/// The `n`th IPv6 address of a scene.
+pub fn ip6(n: u16) -> IpAddr {
+    Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, n).into()
+}
+
+/// So many seconds after the time at which scenes begin.
+pub fn at(seconds: i64) -> Time {
+    Time::from_micros((1_800_000_000 + seconds) * 1_000_000)
+}
+
+pub fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+pub fn labels(pairs: &[(&str, &str)]) -> Labels {
+    Arc::new(pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
+}
+
+/// The machine that a node of this name runs on.
+pub fn machine(node: &str) -> String {
+    format!("m-{node}")
+}
+
+/// A ready node with a machine at the cloud.
+pub fn node(name: &str) -> Node {
+    Node {
+        name: name.into(),
+        uid: format!("uid-{name}").as_str().into(),
+        version: 1,
+        machine: Some(Machine { cloud: CLOUD.into(), id: machine(name).as_str().into() }),
+        has_provider_id: true,
+        ready: true,
+        deleting: false,
+        labels: labels(&[]),
+        taints: vec![],
+        marks: Marks::default(),
+    }
+}
+
+pub trait NodeFixture {
+    fn not_ready(self) -> Self;
+    fn ready(self) -> Self;
+    fn tainted(self, key: &str, value: &str, effect: &str) -> Self;
+    fn labelled(self, key: &str, value: &str) -> Self;
+    fn without_provider_id(self) -> Self;
+    fn of_unknown_cloud(self) -> Self;
+    fn of_cloud(self, cloud: &str) -> Self;
+    fn on_machine(self, machine: &str) -> Self;
+    fn marked(self, mark: &str) -> Self;
+}
+
+impl NodeFixture for Node {
+    fn not_ready(self) -> Self {
+        Self { ready: false, ..self }
+    }
+
+    fn ready(self) -> Self {
+        Self { ready: true, ..self }
+    }
+
+    fn tainted(mut self, key: &str, value: &str, effect: &str) -> Self {
+        self.taints.push(Taint { key: key.into(), value: value.into(), effect: effect.into() });
+        self
+    }
+
+    fn labelled(self, key: &str, value: &str) -> Self {
+        let mut labels = (*self.labels).clone();
+        labels.insert(key.into(), value.into());
+        Self { labels: Arc::new(labels), ..self }
+    }
+
+    fn without_provider_id(self) -> Self {
+        Self { machine: None, has_provider_id: false, ..self }
+    }
+
+    fn of_unknown_cloud(self) -> Self {
+        Self { machine: None, has_provider_id: true, ..self }
+    }
+
+    fn of_cloud(mut self, cloud: &str) -> Self {
+        if let Some(machine) = &mut self.machine {
+            machine.cloud = cloud.into();
+        }
+        self
+    }
+
+    fn on_machine(mut self, id: &str) -> Self {
+        if let Some(machine) = &mut self.machine {
+            machine.id = id.into();
+        }
+        self
+    }
+
+    fn marked(mut self, mark: &str) -> Self {
+        let family = if mark.contains(':') { Family::V6 } else { Family::V4 };
+        self.marks.set(family, Some(mark.into()));
+        self
+    }
+}
+
+/// A ready pod without labels in namespace `default`.
+pub fn pod(id: &str, node: &str) -> Pod {
+    Pod { id: id.into(), namespace: "default".into(), node: node.into(), labels: labels(&[]) }
+}
+
+pub trait PodFixture {
+    fn in_namespace(self, namespace: &str) -> Self;
+    fn with_labels(self, pairs: &[(&str, &str)]) -> Self;
+}
+
+impl PodFixture for Pod {
+    fn in_namespace(self, namespace: &str) -> Self {
+        Self { namespace: namespace.into(), ..self }
+    }
+
+    fn with_labels(self, pairs: &[(&str, &str)]) -> Self {
+        Self { labels: labels(pairs), ..self }
+    }
+}
+
+pub fn key(name: &str) -> PoolKey {
+    PoolKey { kind: "FloatingIPPool", namespace: "default".into(), name: name.into() }
+}
+
+/// A pool without addresses that any node will do for.
+pub fn pool(name: &str) -> Pool {
+    Pool {
+        key: key(name),
+        uid: format!("uid-{name}").as_str().into(),
+        version: 1,
+        created_at: at(-1000),
+        request: Ok(Request {
+            account: ACCOUNT.into(),
+            region: Some(REGION.into()),
+            listed: vec![],
+            wanted: None,
+            matching: Arc::default(),
+            cool_off: Duration::ZERO,
+        }),
+        ledger: Ledger::default(),
+        resolution: None,
+        remembered: [].into(),
+        last_assignment: None,
+    }
+}
+
+pub trait PoolFixture: Sized {
+    fn ask(self, change: impl FnOnce(&mut Request)) -> Self;
+    fn ips<const N: usize>(self, ips: [u8; N]) -> Self;
+    fn ips6<const N: usize>(self, ips: [u16; N]) -> Self;
+    fn wants(self, wanted: usize) -> Self;
+    fn on(self, selector: &str) -> Self;
+    fn with_pods(self, namespace: Option<&str>, selector: &str) -> Self;
+    fn tolerating(self, key: Option<&str>, value: Option<&str>, effect: Option<&str>) -> Self;
+    fn cooling_off(self, seconds: u64) -> Self;
+    fn in_account(self, account: &str) -> Self;
+    fn without_region(self) -> Self;
+    fn created_at(self, time: Time) -> Self;
+    fn invalid(self) -> Self;
+    fn holding(self, ip: IpAddr) -> Self;
+    fn without_node_since(self, ip: IpAddr, since: Time) -> Self;
+    fn with_intent(self, target: Option<&str>) -> Self;
+}
+
+impl PoolFixture for Pool {
+    fn ask(mut self, change: impl FnOnce(&mut Request)) -> Self {
+        if let Ok(request) = &mut self.request {
+            change(request);
+        }
+        self
+    }
+
+    fn ips<const N: usize>(self, ips: [u8; N]) -> Self {
+        self.ask(|request| request.listed.extend(ips.map(ip)))
+    }
+
+    fn ips6<const N: usize>(self, ips: [u16; N]) -> Self {
+        self.ask(|request| request.listed.extend(ips.map(ip6)))
+    }
+
+    fn wants(self, wanted: usize) -> Self {
+        self.ask(|request| request.wanted = Some(wanted))
+    }
+
+    fn on(self, selector: &str) -> Self {
+        let nodes = Selector::parse(selector).expect("a selector");
+        self.ask(|request| Arc::make_mut(&mut request.matching).nodes = nodes)
+    }
+
+    fn with_pods(self, namespace: Option<&str>, selector: &str) -> Self {
+        let labels = Selector::parse(selector).expect("a selector");
+        let pods = PodMatch { namespace: namespace.map(Into::into), labels };
+        self.ask(|request| Arc::make_mut(&mut request.matching).pods = Some(pods))
+    }
+
+    fn tolerating(self, key: Option<&str>, value: Option<&str>, effect: Option<&str>) -> Self {
+        let toleration = Toleration {
+            key: key.map(Into::into),
+            value: value.map(Into::into),
+            effect: effect.map(Into::into),
+        };
+        self.ask(|request| Arc::make_mut(&mut request.matching).tolerations.push(toleration))
+    }
+
+    fn cooling_off(self, cool_off: u64) -> Self {
+        self.ask(|request| request.cool_off = seconds(cool_off))
+    }
+
+    fn in_account(self, account: &str) -> Self {
+        self.ask(|request| request.account = account.into())
+    }
+
+    fn without_region(self) -> Self {
+        self.ask(|request| request.region = None)
+    }
+
+    fn created_at(self, created_at: Time) -> Self {
+        Self { created_at, ..self }
+    }
+
+    fn invalid(self) -> Self {
+        let finding = Finding { reason: "InvalidSelector", message: "no selector".into() };
+        Self { request: Err(finding), ..self }
+    }
+
+    fn holding(mut self, ip: IpAddr) -> Self {
+        self.remembered.insert(ip, Remembered { held: true, ..Remembered::default() });
+        self
+    }
+
+    fn without_node_since(mut self, ip: IpAddr, since: Time) -> Self {
+        let memory = Remembered { held: true, ineligible_since: Some(since), assigned_at: None };
+        self.remembered.insert(ip, memory);
+        self
+    }
+
+    fn with_intent(mut self, target: Option<&str>) -> Self {
+        let id = format!("intent-{}", self.ledger.intents.len());
+        self.ledger.intents.push(Intent {
+            id: id.as_str().into(),
+            family: Family::V4,
+            region: REGION.into(),
+            target: target.map(|node| machine(node).as_str().into()),
+            strangers: vec![],
+        });
+        self
+    }
+}
+
+/// The assignments among `actions`: address and node, in order.
+pub fn moves(actions: &[Action]) -> Vec<(IpAddr, &str)> {
+    let mut moves = vec![];
+    for action in actions {
+        if let Action::Assign { ip, node, .. } = action {
+            moves.push((*ip, &*node.0));
+        }
+    }
+    moves
+}
+
+/// The marks among `actions`: node and mark, in order.
+pub fn marks(actions: &[Action]) -> Vec<(&str, Option<&str>)> {
+    let mut marks = vec![];
+    for action in actions {
+        if let Action::Mark { node, mark, .. } = action {
+            marks.push((&*node.0, mark.as_deref()));
+        }
+    }
+    marks
+}
+
+/// The reservations among `actions`: their targets, in order.
+pub fn creations(actions: &[Action]) -> Vec<Option<&str>> {
+    let mut targets = vec![];
+    for action in actions {
+        if let Action::Create { intent, .. } = action {
+            targets.push(intent.target.as_ref().map(|target| &*target.0));
+        }
+    }
+    targets
+}
+
+/// How many of `actions` are such.
+pub fn count(actions: &[Action], such: fn(&Action) -> bool) -> usize {
+    actions.iter().filter(|action| such(action)).count()
+}
+
+pub fn is_list(action: &Action) -> bool {
+    matches!(action, Action::List { .. })
+}
+
+pub fn is_assign(action: &Action) -> bool {
+    matches!(action, Action::Assign { .. })
+}
+
+pub fn is_unassign(action: &Action) -> bool {
+    matches!(action, Action::Unassign { .. })
+}
+
+pub fn is_create(action: &Action) -> bool {
+    matches!(action, Action::Create { .. })
+}
+
+pub fn is_ledger(action: &Action) -> bool {
+    matches!(action, Action::WriteLedger { .. })
+}
+
+pub fn is_read(action: &Action) -> bool {
+    matches!(action, Action::ReadAddress { .. })
+}
+
+pub fn is_operation_read(action: &Action) -> bool {
+    matches!(action, Action::ReadOperation { .. })
+}
+
+pub fn is_mark(action: &Action) -> bool {
+    matches!(action, Action::Mark { .. })
+}
+
+/// Whether it changes something, at the cloud or in the cluster.
+pub fn is_change(action: &Action) -> bool {
+    action.changes_cloud() || action.changes_cluster()
+}

@@ -1,0 +1,19 @@
+//! What the planner promises, each as a sentence.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod cloud;
+mod fixture;
+mod scene;
+
+mod conflicting;
+mod crashing;
+mod creating;
+mod doubting;
+mod failing;
+mod marking;
+mod matching;
+mod pacing;
+mod placing;
+mod properties;
+mod reading;
+mod sharing;

@@ -1,0 +1,337 @@
+//! Anything that can happen, in any order: also what no cluster and no cloud would do.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
+use pontoon_core::model::{
+    Family, Finding, Intent, Ledger, Node, OperationId, Pod, Pool, Remembered, Resolution, Sighting,
+};
+use pontoon_core::world::AccountSetup;
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::super::fixture::*;
+
+#[derive(Clone, Debug)]
+pub enum Event {
+    Node(Node),
+    NodeGone(usize),
+    Pod(Pod),
+    PodGone(usize),
+    Pool(Box<Pool>),
+    PoolGone(usize),
+    /// An action that is under way ends; which one, when it says that it was sent, how.
+    End(usize, Duration, Box<Answer>),
+    Pass(Duration),
+    TakeOver(Duration),
+    Plan,
+}
+
+/// An answer to whatever was asked.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    failure: Option<Failure>,
+    /// An answer to something else.
+    odd: Option<Done>,
+    listed: Vec<(IpAddr, Sighting)>,
+    read: Option<Sighting>,
+    state: OperationState,
+    operation: Option<OperationId>,
+    made: IpAddr,
+    version: u64,
+}
+
+impl Answer {
+    /// Everything works.
+    pub fn good() -> Self {
+        Self {
+            failure: None,
+            odd: None,
+            listed: vec![],
+            read: None,
+            state: OperationState::Done,
+            operation: None,
+            made: ip(200),
+            version: 1,
+        }
+    }
+
+    /// What it says to an action.
+    pub fn to(self, action: &Action) -> Result<Done, Failure> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        Ok(match (self.odd, action) {
+            (Some(odd), _) => odd,
+            (None, Action::List { .. }) => Done::Listed(self.listed),
+            (None, Action::ReadAddress { .. }) => Done::Read(self.read),
+            (None, Action::ReadOperation { .. }) => Done::Operation(self.state),
+            (None, Action::Assign { .. } | Action::Unassign { .. }) => {
+                self.operation.map_or(Done::Effective, Done::Accepted)
+            }
+            (None, Action::Create { .. }) => {
+                Done::Created { ip: self.made, pending: self.operation }
+            }
+            (None, Action::WriteLedger { version, .. }) => {
+                Done::LedgerWritten { version: version + self.version }
+            }
+            (None, Action::Mark { .. }) => Done::Marked { version: 100 + self.version },
+        })
+    }
+}
+
+/// The accounts of every world: two that work, and one that does not.
+pub fn accounts() -> [(&'static str, Result<AccountSetup, Finding>); 3] {
+    let setup = |cloud: &str, per_machine, project: Option<&str>| AccountSetup {
+        cloud: cloud.into(),
+        per_machine,
+        project: project.map(Into::into),
+        region_required: true,
+    };
+    let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
+    [
+        (ACCOUNT, Ok(setup(CLOUD, 1, None))),
+        ("second", Ok(setup("other", 2, Some("project")))),
+        ("broken", Err(finding)),
+    ]
+}
+
+pub fn event() -> impl Strategy<Value = Event> {
+    let end = (any::<usize>(), wait(), answer());
+    prop_oneof![
+        6 => node_object().prop_map(Event::Node),
+        1 => (0..6_usize).prop_map(Event::NodeGone),
+        3 => pod_object().prop_map(Event::Pod),
+        1 => (0..4_usize).prop_map(Event::PodGone),
+        5 => pool_object().prop_map(|pool| Event::Pool(Box::new(pool))),
+        1 => (0..4_usize).prop_map(Event::PoolGone),
+        20 => end.prop_map(|(which, ago, answer)| Event::End(which, ago, Box::new(answer))),
+        4 => wait().prop_map(Event::Pass),
+        1 => wait().prop_map(Event::TakeOver),
+        14 => Just(Event::Plan),
+    ]
+}
+
+/// A cluster with some nodes and pools that the cloud has shown, and then anything.
+pub fn events() -> impl Strategy<Value = Vec<Event>> {
+    let edge = |n| Event::Node(node(&name(n)).labelled("role", "edge"));
+    let nodes = vec((0..6_usize).prop_map(edge), 0..6);
+    let pools = vec(plain_pool().prop_map(|pool| Event::Pool(Box::new(pool))), 0..4);
+    let listed = btree_map(address(), sighting(), 0..7)
+        .prop_map(|listed| Answer { listed: listed.into_iter().collect(), ..Answer::good() });
+    let listed = listed.prop_map(|answer| Event::End(0, Duration::ZERO, Box::new(answer)));
+    (nodes, pools, listed, vec(event(), 0..80)).prop_map(|(nodes, pools, listed, events)| {
+        nodes.into_iter().chain(pools).chain([Event::Plan, listed]).chain(events).collect()
+    })
+}
+
+fn wait() -> impl Strategy<Value = Duration> {
+    select(vec![0, 1, 500, 1_000, 2_000, 6_000, 11_000, 61_000, 130_000, 400_000])
+        .prop_map(Duration::from_millis)
+}
+
+fn time() -> impl Strategy<Value = pontoon_core::Time> {
+    prop_oneof![4 => (-100..100_i64).prop_map(at), 1 => Just(at(1_000_000))]
+}
+
+pub fn address() -> impl Strategy<Value = IpAddr> {
+    prop_oneof![5 => (1..6_u8).prop_map(ip), 2 => (1..3_u16).prop_map(ip6)]
+}
+
+fn machine_id() -> impl Strategy<Value = String> {
+    (0..6_usize).prop_map(|n| machine(&name(n)))
+}
+
+/// The name of the `n`th node.
+pub fn name(n: usize) -> String {
+    format!("n{n}")
+}
+
+pub fn node_object() -> impl Strategy<Value = Node> {
+    let mark = option::weighted(0.3, vec(address(), 1..3));
+    let shape = (0..6_usize, 0..6_u8, 0..8_u8, any::<bool>(), 0..12_u8, 0..9_u64);
+    (shape, option::weighted(0.1, machine_id()), mark).prop_map(
+        |((n, uid, ready, labelled, taint, version), moved, mark)| {
+            let mut node = node(&name(n));
+            node.version = version;
+            if uid == 0 {
+                node.uid = "uid-other".into();
+            }
+            node.ready = ready > 1;
+            node.deleting = ready == 7;
+            if labelled {
+                node = node.labelled("role", "edge");
+            }
+            node = match taint {
+                0 => node.tainted("k", "v", "NoSchedule"),
+                1 => node.tainted("k", "", "NoExecute"),
+                2 => node.of_cloud("other"),
+                3 => node.of_unknown_cloud(),
+                _ => node,
+            };
+            if let Some(machine) = moved {
+                node = node.on_machine(&machine);
+            }
+            for ip in mark.into_iter().flatten() {
+                let before = node.marks.get(Family::of(ip)).map(|mark| format!("{mark},"));
+                node = node.marked(&format!("{}{ip}", before.unwrap_or_default()));
+            }
+            node
+        },
+    )
+}
+
+pub fn pod_object() -> impl Strategy<Value = Pod> {
+    (0..4_usize, 0..6_usize, any::<bool>(), any::<bool>()).prop_map(|(id, on, ingress, web)| {
+        let pod = pod(&format!("pod-{id}"), &name(on));
+        let pod = if ingress { pod.in_namespace("ingress") } else { pod };
+        if web { pod.with_labels(&[("app", "web")]) } else { pod }
+    })
+}
+
+fn intent() -> impl Strategy<Value = Intent> {
+    let parts = (0..4_u8, option::of(machine_id()), vec(address(), 0..2));
+    parts.prop_map(|(id, target, strangers)| Intent {
+        id: format!("intent-{id}").as_str().into(),
+        family: Family::V4,
+        region: REGION.into(),
+        target: target.map(|target| target.as_str().into()),
+        strangers,
+    })
+}
+
+fn ledger() -> impl Strategy<Value = Ledger> {
+    (vec(address(), 0..2), vec(intent(), 0..3)).prop_map(|(created, intents)| {
+        let mut ledger = Ledger { created, intents };
+        ledger.intents.dedup_by(|one, other| one.id == other.id);
+        ledger
+    })
+}
+
+fn memory() -> impl Strategy<Value = Remembered> {
+    (any::<bool>(), option::of(time()), option::of(time())).prop_map(
+        |(held, ineligible_since, assigned_at)| Remembered { held, ineligible_since, assigned_at },
+    )
+}
+
+/// A pool that can be understood, in the account that works.
+pub fn plain_pool() -> impl Strategy<Value = Pool> {
+    let listed = vec(address(), 0..4);
+    let shape = (0..4_u8, 0..3_i64, option::weighted(0.4, 0..6_usize), 0..12_u8);
+    (shape, listed).prop_map(|((n, age, wanted, conditions), listed)| {
+        let pool = pool(&format!("p{n}")).created_at(at(-1000 * age));
+        let pool = match conditions {
+            0 | 1 => pool.on("role=edge"),
+            2 => pool.with_pods(Some("ingress"), ""),
+            3 => pool.with_pods(None, "app=web"),
+            4 => pool.tolerating(Some("k"), None, None),
+            _ => pool,
+        };
+        pool.ask(|request| {
+            for ip in listed {
+                if !request.listed.contains(&ip) {
+                    request.listed.push(ip);
+                }
+            }
+            request.wanted = wanted;
+        })
+    })
+}
+
+fn pool_object() -> impl Strategy<Value = Pool> {
+    let status = (btree_map(address(), memory(), 0..3), option::of(time()));
+    let word = option::weighted(
+        0.2,
+        prop_oneof![Just(Resolution::Nothing), address().prop_map(Resolution::Adopt)],
+    );
+    let shape = (0..18_u8, 0..6_u8, 0..9_u64, 0..4_u8);
+    (plain_pool(), ledger(), status, word, shape).prop_map(
+        |(pool, ledger, (remembered, last_assignment), resolution, shape)| {
+            let (account, uid, version, cools) = shape;
+            let mut pool = Pool { ledger, remembered, last_assignment, resolution, ..pool };
+            pool.version = version;
+            if uid == 0 {
+                pool.uid = "uid-other".into();
+            }
+            let pool = if cools == 0 { pool.cooling_off(20) } else { pool };
+            match account {
+                0 => pool.invalid(),
+                1 => pool.in_account("broken"),
+                2 => pool.in_account("nowhere"),
+                3 => pool.without_region(),
+                4..=6 => pool.in_account("second"),
+                _ => pool,
+            }
+        },
+    )
+}
+
+pub fn sighting() -> impl Strategy<Value = Sighting> {
+    let holder = option::weighted(0.6, machine_id());
+    (holder, any::<bool>(), 0..6_u8).prop_map(|(holder, project, busy)| Sighting {
+        holder: holder.map(|id| id.as_str().into()),
+        region: Some(REGION.into()),
+        project: project.then(|| "project".into()),
+        busy: busy == 0,
+    })
+}
+
+fn answer() -> impl Strategy<Value = Answer> {
+    let state = select(vec![
+        OperationState::Running,
+        OperationState::Done,
+        OperationState::Failed,
+        OperationState::Unheard,
+    ]);
+    let operation =
+        option::weighted(0.4, (0..3_u8).prop_map(|n| format!("op-{n}").as_str().into()));
+    let odd = option::weighted(0.05, odd());
+    let seen = (btree_map(address(), sighting(), 0..7), option::of(sighting()));
+    let other = (state, operation, address(), 0..3_u64);
+    (option::weighted(0.25, failure()), odd, seen, other).prop_map(
+        |(failure, odd, (listed, read), (state, operation, made, version))| Answer {
+            failure,
+            odd,
+            listed: listed.into_iter().collect(),
+            read,
+            state,
+            operation,
+            made,
+            version,
+        },
+    )
+}
+
+fn odd() -> impl Strategy<Value = Done> {
+    select(vec![
+        Done::Listed(vec![]),
+        Done::Read(None),
+        Done::Operation(OperationState::Done),
+        Done::Effective,
+        Done::Accepted("odd".into()),
+        Done::Created { ip: ip(3), pending: Some("odd".into()) },
+        Done::CreatedLoose { ip: ip(4) },
+        Done::LedgerWritten { version: 7 },
+        Done::Marked { version: 7 },
+    ])
+}
+
+fn failure() -> impl Strategy<Value = Failure> {
+    let kind = select(vec![
+        FailureKind::NotSent,
+        FailureKind::Throttled { wait: Duration::from_secs(3) },
+        FailureKind::NoAnswer,
+        FailureKind::Unavailable,
+        FailureKind::Refused,
+        FailureKind::NotFound,
+        FailureKind::Busy,
+        FailureKind::Quota,
+        FailureKind::Rejected,
+        FailureKind::Conflict,
+    ]);
+    (kind, option::weighted(0.3, sighting()))
+        .prop_map(|(kind, seen)| Failure { seen, ..Failure::plain(kind, "failed") })
+}

@@ -1,0 +1,352 @@
+//! A cluster, a cloud and the planner between them, driven until nothing is left to do.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use pontoon_core::Time;
+use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
+use pontoon_core::model::{Family, Node, NodeName, Pod, PodId, Pool, PoolKey};
+use pontoon_core::plan::{Plan, Planner, plan_all};
+use pontoon_core::verdict::{AddressVerdict, Reason, State, Verdict};
+use pontoon_core::world::{AccountSetup, Settings, Source, World};
+
+use super::cloud::{Cloud, Fault};
+use super::fixture::{ACCOUNT, CLOUD, at, key, machine, node};
+
+pub struct Scene {
+    pub now: Time,
+    pub world: World,
+    pub planner: Planner,
+    pub cloud: Cloud,
+    /// Every action that was begun, in order.
+    pub history: Vec<Action>,
+    /// When to plan again.
+    pub wake: Option<Time>,
+    /// Whether it is in order to put an address where there is no room: only if a process
+    /// ended in the middle of a move, or the cloud took minutes over one.
+    pub tolerant: bool,
+    /// Answers of these actions are kept back until they are asked for.
+    pub held_back: Vec<(Action, Time)>,
+    setups: BTreeMap<&'static str, AccountSetup>,
+    nodes: BTreeMap<NodeName, Node>,
+    pods: BTreeMap<PodId, Pod>,
+    pools: BTreeMap<PoolKey, Pool>,
+    verdicts: BTreeMap<PoolKey, Verdict>,
+    version: u64,
+}
+
+/// What a call takes.
+const LATENCY: Duration = Duration::from_millis(1);
+
+pub fn setup() -> AccountSetup {
+    AccountSetup { cloud: CLOUD.into(), per_machine: 1, project: None, region_required: true }
+}
+
+/// An empty cluster, whose nodes carry one address each.
+pub fn scene() -> Scene {
+    scene_at(setup())
+}
+
+/// An empty cluster at such a cloud.
+pub fn scene_at(setup: AccountSetup) -> Scene {
+    let mut cloud = Cloud::new(setup.per_machine);
+    cloud.project = setup.project.as_ref().map(|_| "project");
+    let mut scene = Scene {
+        now: at(0),
+        world: World::new(Settings::default()),
+        planner: Planner::default(),
+        cloud,
+        history: vec![],
+        wake: None,
+        tolerant: false,
+        held_back: vec![],
+        setups: [(ACCOUNT, setup)].into(),
+        nodes: [].into(),
+        pods: [].into(),
+        pools: [].into(),
+        verdicts: [].into(),
+        version: 100,
+    };
+    scene.boot(at(0));
+    scene
+}
+
+impl Scene {
+    // ---- what there is ----
+
+    pub fn account(mut self, name: &'static str, setup: AccountSetup) -> Self {
+        self.setups.insert(name, setup.clone());
+        self.world.set_account(name.into(), Ok(setup));
+        self
+    }
+
+    pub fn nodes<const N: usize>(self, names: [&str; N]) -> Self {
+        names.into_iter().fold(self, |scene, name| scene.node(node(name)))
+    }
+
+    pub fn node(mut self, node: Node) -> Self {
+        self.set_node(node);
+        self
+    }
+
+    pub fn pod(mut self, pod: Pod) -> Self {
+        self.set_pod(pod);
+        self
+    }
+
+    pub fn pool(mut self, pool: Pool) -> Self {
+        self.set_pool(pool);
+        self
+    }
+
+    /// An address at the cloud, on a node's machine or on none.
+    pub fn address(mut self, ip: IpAddr, node: Option<&str>) -> Self {
+        self.cloud.place(ip, node.map(machine).as_deref());
+        self
+    }
+
+    /// A scene in which everything has been done.
+    pub fn settled(mut self) -> Self {
+        self.settle();
+        self
+    }
+
+    // ---- what happens ----
+
+    pub fn set_node(&mut self, mut node: Node) {
+        self.version += 1;
+        node.version = self.version;
+        self.nodes.insert(node.name.clone(), node.clone());
+        self.world.set_node(node);
+    }
+
+    pub fn change_node(&mut self, name: &str, change: impl FnOnce(Node) -> Node) {
+        let node = self.nodes[&name.into()].clone();
+        self.set_node(change(node));
+    }
+
+    pub fn remove_node(&mut self, name: &str) {
+        self.nodes.remove(&name.into());
+        self.world.remove_node(&name.into());
+    }
+
+    pub fn set_pod(&mut self, pod: Pod) {
+        self.world.set_pod(&pod);
+        self.pods.insert(pod.id.clone(), pod);
+    }
+
+    pub fn remove_pod(&mut self, id: &str) {
+        self.pods.remove(&id.into());
+        self.world.remove_pod(&id.into());
+    }
+
+    pub fn set_pool(&mut self, mut pool: Pool) {
+        self.version += 1;
+        pool.version = self.version;
+        self.pools.insert(pool.key.clone(), pool.clone());
+        self.world.set_pool(pool);
+    }
+
+    pub fn change_pool(&mut self, name: &str, change: impl FnOnce(Pool) -> Pool) {
+        let pool = self.stored(name).clone();
+        self.set_pool(change(pool));
+    }
+
+    pub fn remove_pool(&mut self, name: &str) {
+        self.pools.remove(&key(name));
+        self.world.remove_pool(&key(name));
+    }
+
+    /// The watches deliver whatever they have not delivered yet.
+    pub fn watch(&mut self) {
+        self.nodes.values().for_each(|node| self.world.set_node(node.clone()));
+        self.pools.values().for_each(|pool| self.world.set_pool(pool.clone()));
+    }
+
+    /// The next such action goes wrong like this.
+    pub fn fault(&mut self, concerns: fn(&Action) -> bool, fault: Fault) {
+        self.cloud.faults.push_back((concerns, fault));
+    }
+
+    pub fn pass(&mut self, time: Duration) {
+        self.now = self.now + time;
+    }
+
+    /// The process ends and another one begins, which may act after `wait`.
+    pub fn restart(&mut self, wait: Duration) {
+        self.boot(self.now + wait);
+    }
+
+    fn boot(&mut self, open_from: Time) {
+        self.world = World::new(Settings::default());
+        self.planner = Planner::default();
+        self.held_back.clear();
+        for (name, setup) in &self.setups {
+            self.world.set_account((*name).into(), Ok(setup.clone()));
+        }
+        self.nodes.values().for_each(|node| self.world.set_node(node.clone()));
+        self.pods.values().for_each(|pod| self.world.set_pod(pod));
+        self.pools.values().for_each(|pool| self.world.set_pool(pool.clone()));
+        for source in [Source::Nodes, Source::Pods, Source::Pools] {
+            self.world.source_read(source);
+        }
+        self.world.take_over(open_from);
+    }
+
+    // ---- what is done about it ----
+
+    /// The next plan; checks that planning everything would have come to the same.
+    pub fn plan(&mut self) -> Plan {
+        let full = plan_all(&self.world, self.now);
+        let plan = self.planner.next(&mut self.world, self.now);
+        assert_eq!(plan.actions, full.actions, "planning a part differs from planning all");
+        for (key, verdict) in &plan.verdicts {
+            if let Some(pool) = self.pools.get_mut(key) {
+                let memory = |one: &AddressVerdict| (one.ip, one.memory);
+                pool.remembered = verdict.addresses.iter().map(memory).collect();
+                pool.last_assignment = verdict.last_assignment;
+            }
+            self.verdicts.insert(key.clone(), verdict.clone());
+        }
+        self.wake = plan.wake;
+        plan
+    }
+
+    /// The actions of the next plan, which are not begun.
+    pub fn planned(&mut self) -> Vec<Action> {
+        self.plan().actions
+    }
+
+    /// Plans and begins; the answers stay out until [`answer`](Self::answer).
+    pub fn begin(&mut self) -> Vec<Action> {
+        let actions = self.planned();
+        for action in &actions {
+            self.world.begin(action);
+        }
+        self.history.extend(actions.iter().cloned());
+        self.held_back.extend(actions.iter().map(|action| (action.clone(), self.now)));
+        actions
+    }
+
+    /// Lets the world do every action that was begun, and tells the planner.
+    pub fn answer(&mut self) {
+        while !self.held_back.is_empty() {
+            self.answer_one(0);
+        }
+        assert!(self.tolerant || self.cloud.refused == 0, "put where there is no room");
+    }
+
+    /// Lets the world do one action that was begun, and tells the planner.
+    pub fn answer_one(&mut self, index: usize) {
+        let (action, sent_at) = self.held_back.remove(index);
+        let result = self.carry_out(&action);
+        self.now = self.now.max(sent_at + LATENCY);
+        self.finish(action, sent_at, result);
+    }
+
+    pub fn finish(&mut self, action: Action, sent_at: Time, result: Result<Done, Failure>) {
+        self.world.finish(Outcome { action, sent_at, result, jitter: 0 }, self.now);
+    }
+
+    /// Plans and acts until there is nothing left to do now.
+    pub fn settle(&mut self) -> Vec<Action> {
+        let from = self.history.len();
+        for _ in 0..100 {
+            let actions = self.begin();
+            self.answer();
+            if actions.is_empty() {
+                return self.history[from..].to_vec();
+            }
+        }
+        panic!("never quiet: {:#?}", &self.history[self.history.len() - 6..]);
+    }
+
+    /// Goes on for a while, waking up when the planner asks for it.
+    pub fn run(&mut self, time: Duration) -> Vec<Action> {
+        let (from, end) = (self.history.len(), self.now + time);
+        self.settle();
+        while let Some(wake) = self.wake.filter(|wake| *wake <= end) {
+            assert!(wake > self.now, "woken in the past");
+            self.now = wake;
+            self.settle();
+        }
+        self.now = self.now.max(end);
+        self.settle();
+        self.history[from..].to_vec()
+    }
+
+    /// The cloud, or the API server, does what an action says, or fails at it.
+    pub fn carry_out(&mut self, action: &Action) -> Result<Done, Failure> {
+        if !action.changes_cluster() {
+            return self.cloud.carry_out(action);
+        }
+        match self.cloud.fault_for(action) {
+            None => self.write(action),
+            Some(Fault::Answer(kind)) => Err(Failure::plain(kind, "scripted")),
+            Some(Fault::Lost) => {
+                drop(self.write(action));
+                Err(Failure::plain(FailureKind::NoAnswer, "timed out"))
+            }
+            Some(_) => Err(Failure::plain(FailureKind::NoAnswer, "timed out")),
+        }
+    }
+
+    fn write(&mut self, action: &Action) -> Result<Done, Failure> {
+        let refuse = |kind| Err(Failure::plain(kind, "the API server refuses"));
+        let version = self.version + 1;
+        match action {
+            Action::WriteLedger { pool, version: replaced, ledger, .. } => {
+                let Some(pool) = self.pools.get_mut(pool) else {
+                    return refuse(FailureKind::NotFound);
+                };
+                if pool.version != *replaced {
+                    return refuse(FailureKind::Conflict);
+                }
+                pool.version = version;
+                pool.ledger = ledger.clone();
+                pool.resolution = None;
+                self.version = version;
+                Ok(Done::LedgerWritten { version })
+            }
+            Action::Mark { node, uid, family, mark } => {
+                let Some(node) = self.nodes.get_mut(node).filter(|node| node.uid == *uid) else {
+                    return refuse(FailureKind::NotFound);
+                };
+                node.version = version;
+                node.marks.set(*family, mark.clone());
+                self.version = version;
+                Ok(Done::Marked { version })
+            }
+            _ => refuse(FailureKind::NotSent),
+        }
+    }
+
+    // ---- what came of it ----
+
+    /// The pool as the API server has it.
+    pub fn stored(&self, name: &str) -> &Pool {
+        &self.pools[&key(name)]
+    }
+
+    pub fn verdict(&self, name: &str) -> &Verdict {
+        &self.verdicts[&key(name)]
+    }
+
+    pub fn reason(&self, name: &str) -> &Reason {
+        &self.verdict(name).reason
+    }
+
+    pub fn states(&self, name: &str) -> Vec<State> {
+        self.verdict(name).addresses.iter().map(|one| one.state).collect()
+    }
+
+    /// The node that an address is on, at the cloud.
+    pub fn home(&self, ip: IpAddr) -> Option<&str> {
+        self.cloud.holder(ip).map(|machine| machine.trim_start_matches("m-"))
+    }
+
+    pub fn mark(&self, node: &str) -> Option<&str> {
+        self.nodes[&node.into()].marks.get(Family::V4).map(|mark| &**mark)
+    }
+}

@@ -1,0 +1,149 @@
+//! Several pools, one set of nodes.
+
+use pontoon_core::verdict::{Obstacle, Reason};
+use pontoon_core::world::AccountSetup;
+
+use super::fixture::*;
+use super::scene::{scene, setup};
+
+#[test]
+fn two_pools_never_take_one_node() {
+    let mut scene = scene()
+        .nodes(["a", "b", "c"])
+        .pool(pool("p").ips([1]))
+        .pool(pool("q").ips([2]))
+        .address(ip(1), None)
+        .address(ip(2), None);
+    assert_eq!(moves(&scene.settle()), [(ip(1), "a"), (ip(2), "b")]);
+}
+
+#[test]
+fn the_older_pool_chooses_first() {
+    let mut scene = scene()
+        .nodes(["a"])
+        .pool(pool("p").ips([1]).created_at(at(-10)))
+        .pool(pool("q").ips([2]).created_at(at(-20)))
+        .address(ip(1), None)
+        .address(ip(2), None);
+    assert_eq!(moves(&scene.settle()), [(ip(2), "a")]);
+    let blocks = ("a".into(), Obstacle::HoldsOf(ip(2), key("q")));
+    assert_eq!(scene.reason("p"), &Reason::NoFreeNode(vec![blocks]));
+}
+
+#[test]
+fn a_pool_with_a_choice_leaves_the_node_to_the_one_without() {
+    let edge = |name: &str| node(name).labelled("role", "edge");
+    let mut scene = scene()
+        .node(edge("a"))
+        .nodes(["b"])
+        .pool(pool("any").ips([1]).created_at(at(-20)))
+        .pool(pool("edge").ips([2]).on("role=edge").created_at(at(-10)))
+        .address(ip(1), None)
+        .address(ip(2), None);
+    assert_eq!(moves(&scene.settle()), [(ip(1), "b"), (ip(2), "a")]);
+}
+
+#[test]
+fn a_chain_of_choices_is_followed_to_its_end() {
+    let both = |name: &str, x: &str, y: &str| node(name).labelled(x, "").labelled(y, "");
+    let mut scene = scene()
+        .node(both("a", "p", "q"))
+        .node(both("b", "q", "r"))
+        .node(node("c").labelled("r", ""))
+        .pool(pool("r").ips([3]).on("r").created_at(at(-30)))
+        .pool(pool("q").ips([2]).on("q").created_at(at(-20)))
+        .pool(pool("p").ips([1]).on("p").created_at(at(-10)));
+    for n in 1..=3 {
+        scene.cloud.place(ip(n), None);
+    }
+    assert_eq!(moves(&scene.settle()), [(ip(3), "c"), (ip(2), "b"), (ip(1), "a")]);
+}
+
+#[test]
+fn a_well_placed_address_never_moves_to_make_room() {
+    let edge = |name: &str| node(name).labelled("role", "edge");
+    let mut scene = scene()
+        .node(edge("a"))
+        .nodes(["b"])
+        .pool(pool("any").ips([1]))
+        .address(ip(1), Some("a"))
+        .address(ip(2), None)
+        .settled();
+    scene.set_pool(pool("edge").ips([2]).on("role=edge"));
+    assert_eq!(moves(&scene.settle()), []);
+    let blocks = ("a".into(), Obstacle::HoldsOf(ip(1), key("any")));
+    assert_eq!(scene.reason("edge"), &Reason::NoFreeNode(vec![blocks]));
+}
+
+#[test]
+fn an_address_that_waits_for_a_node_gets_the_one_that_another_pool_leaves() {
+    let mut scene = scene()
+        .nodes(["a"])
+        .pool(pool("p").ips([1]))
+        .pool(pool("q").ips([2]))
+        .address(ip(1), Some("a"))
+        .address(ip(2), None)
+        .settled();
+    scene.remove_pool("p");
+    assert_eq!(moves(&scene.settle()), [], "a pool that is deleted leaves its address where it is");
+    scene.cloud.place(ip(1), None);
+    assert_eq!(moves(&scene.run(seconds(61))), [(ip(2), "a")]);
+}
+
+#[test]
+fn machines_of_two_clouds_may_have_the_same_number() {
+    let other = AccountSetup { cloud: "other".into(), ..setup() };
+    let mut scene = scene()
+        .account("second", other)
+        .node(node("a").on_machine("1"))
+        .node(node("b").on_machine("1").of_cloud("other"))
+        .pool(pool("p").ips([1]))
+        .pool(pool("q").ips([2]).in_account("second"));
+    scene.cloud.place(ip(1), None);
+    scene.cloud.place(ip(2), None);
+    scene.begin();
+    scene.answer();
+    assert_eq!(moves(&scene.planned()), [(ip(1), "a"), (ip(2), "b")]);
+}
+
+#[test]
+fn two_accounts_at_one_cloud_do_not_share_a_node() {
+    let mut scene = scene()
+        .account("second", setup())
+        .nodes(["a", "b"])
+        .pool(pool("p").ips([1]))
+        .pool(pool("q").ips([2]).in_account("second"));
+    scene.cloud.place(ip(1), None);
+    scene.cloud.place(ip(2), None);
+    assert_eq!(moves(&scene.settle()), [(ip(1), "a"), (ip(2), "b")]);
+}
+
+#[test]
+fn many_pools_on_one_label_each_get_a_node() {
+    let mut scene = scene();
+    for n in 1..=60 {
+        scene.set_node(node(&format!("n{n:02}")));
+        scene.cloud.place(ip(n), None);
+        scene.set_pool(pool(&format!("p{n:02}")).ips([n]));
+    }
+    assert_eq!(moves(&scene.settle()).len(), 60);
+    scene.set_node(node("n99"));
+    scene.change_node("n07", NodeFixture::not_ready);
+    assert_eq!(moves(&scene.settle()), [(ip(7), "n99")]);
+}
+
+#[test]
+fn numbers_that_a_node_event_changes_reach_every_pool_of_many() {
+    let mut scene = scene();
+    for n in 1..=60 {
+        scene.set_node(node(&format!("n{n:02}")));
+        scene.cloud.place(ip(n), None);
+        scene.set_pool(pool(&format!("p{n:02}")).ips([n]));
+    }
+    scene.settle();
+    scene.set_node(node("n99"));
+    scene.run(seconds(5));
+    for n in 1..=60 {
+        assert_eq!(scene.verdict(&format!("p{n:02}")).eligible, 61, "p{n:02}");
+    }
+}

@@ -1,0 +1,57 @@
+//! One request, read.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Uri, header};
+
+/// A request as the rest of the crate sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Call {
+    pub(crate) fn path(&self) -> &str {
+        self.uri.path()
+    }
+
+    pub(crate) fn query(&self) -> &str {
+        self.uri.query().unwrap_or_default()
+    }
+
+    /// Path and query.
+    pub(crate) fn target(&self) -> String {
+        self.uri.path_and_query().map(ToString::to_string).unwrap_or_default()
+    }
+
+    fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(crate) fn accept(&self) -> Option<&str> {
+        self.header(header::ACCEPT)
+    }
+
+    pub(crate) fn content_type(&self) -> Option<&str> {
+        self.header(header::CONTENT_TYPE)
+    }
+
+    pub(crate) fn user_agent(&self) -> &str {
+        self.header(header::USER_AGENT).unwrap_or_default()
+    }
+
+    /// Whether it means to change something.
+    pub(crate) fn mutates(&self) -> bool {
+        !matches!(self.method, Method::GET | Method::HEAD | Method::OPTIONS)
+    }
+
+    /// Whether it is a watch.
+    pub(crate) fn watches(&self) -> bool {
+        let yes = |(key, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
+            key == "watch" && value != "0" && !value.eq_ignore_ascii_case("false")
+        };
+        self.method == Method::GET && form_urlencoded::parse(self.query().as_bytes()).any(yes)
+    }
+}

@@ -1,0 +1,138 @@
+//! What follows from writes: kinds that come and go with their definitions, objects that go with their namespaces.
+//!
+//! A real cluster has controllers for this, which work a little later; here it is done before the answer.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::clock::seconds;
+use crate::crd;
+use crate::object::{deleting, held, meta};
+use crate::registry::Kind;
+use crate::state::State;
+use crate::store::Place;
+use crate::strategy::{self, Special};
+use crate::verbs::marked as marked_object;
+
+const FIRST_NAMESPACES: [&str; 4] = ["kube-system", "kube-public", "kube-node-lease", "default"];
+
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+fn namespaces() -> Place {
+    (String::new(), "namespaces".to_owned())
+}
+
+fn definitions() -> Place {
+    ("apiextensions.k8s.io".to_owned(), "customresourcedefinitions".to_owned())
+}
+
+/// Creates what every cluster has.
+pub(crate) fn begin(state: &mut State, now: Timestamp) {
+    let Some(kind) = state.registry.get("", "v1", "namespaces").cloned() else {
+        return;
+    };
+    for name in FIRST_NAMESPACES {
+        let (uid, at) = (state.ids.uid(), seconds(now));
+        let mut object = json!({"metadata": {"name": name, "uid": uid, "creationTimestamp": at}});
+        strategy::on_create(&kind, &mut object, now);
+        state.store.put(&kind.storage, name, object);
+    }
+}
+
+/// Serves the kinds of a definition that was written.
+pub(crate) fn after_write(state: &mut State, kind: &Kind, stored: &Arc<Value>, now: Timestamp) {
+    if Special::of(kind) != Special::Definition || deleting(stored) {
+        return;
+    }
+    // It was checked before it was stored.
+    if state.registry.install(stored).is_err() {
+        return;
+    }
+    state.store.open(&crd::storage(stored));
+    let mut established = (**stored).clone();
+    crd::establish(&mut established, &seconds(now));
+    if established != **stored {
+        state.store.put(&kind.storage, meta(stored, "name"), established);
+    }
+}
+
+/// A namespace or a definition whose deletion begins.
+pub(crate) fn marked(kind: &Kind, found: &Value, at: &str) -> Value {
+    let mut object = found.clone();
+    object["metadata"]["deletionTimestamp"] = json!(at);
+    if Special::of(kind) == Special::Namespace {
+        object["status"]["phase"] = json!("Terminating");
+        return object;
+    }
+    match object["metadata"]["finalizers"].as_array_mut() {
+        Some(names) => names.push(json!(CLEANUP)),
+        None => object["metadata"]["finalizers"] = json!([CLEANUP]),
+    }
+    crd::terminate(&mut object, at);
+    object
+}
+
+/// Deletes what belongs to a namespace or a definition; what finalizers hold stays, marked.
+pub(crate) fn empty(state: &mut State, kind: &Kind, key: &str, now: Timestamp) {
+    if Special::of(kind) == Special::Namespace {
+        let prefix = format!("{key}/");
+        let places: Vec<Place> = places(state, |kind| kind.namespaced);
+        for place in places {
+            clear(state, &place, &prefix, now);
+        }
+    } else if let Some(definition) = state.store.get(&kind.storage, key).cloned() {
+        clear(state, &crd::storage(&definition), "", now);
+    }
+}
+
+fn places(state: &State, wanted: impl Fn(&Kind) -> bool) -> Vec<Place> {
+    let kinds = state.registry.kinds().filter(|kind| wanted(kind));
+    let mut places: Vec<Place> = kinds.map(|kind| kind.storage.clone()).collect();
+    places.sort();
+    places.dedup();
+    places
+}
+
+fn clear(state: &mut State, place: &Place, prefix: &str, now: Timestamp) {
+    let objects = state.store.objects(place).into_owned();
+    for (key, object) in objects.range(prefix.to_owned()..) {
+        if !key.starts_with(prefix) {
+            break;
+        }
+        if !held(object) {
+            state.store.delete(place, key);
+        } else if !deleting(object) {
+            state.store.put(place, key, marked_object(object, 0, now));
+        }
+    }
+}
+
+/// Removes the namespaces and definitions that are going and empty.
+pub(crate) fn settle(state: &mut State) {
+    for (name, object) in state.store.objects(&definitions()).into_owned() {
+        let (going, place) = (deleting(&object), crd::storage(&object));
+        if going && only_cleanup(&object) && state.store.objects(&place).is_empty() {
+            state.registry.remove(&object);
+            state.store.delete(&definitions(), &name);
+            state.store.close(&place);
+        }
+    }
+    for (name, object) in state.store.objects(&namespaces()).into_owned() {
+        let prefix = format!("{name}/");
+        let places = places(state, |kind| kind.namespaced);
+        let lives = |place: &Place| {
+            let objects = state.store.objects(place);
+            objects.range(prefix.clone()..).next().is_some_and(|(key, _)| key.starts_with(&prefix))
+        };
+        if deleting(&object) && !held(&object) && !places.iter().any(lives) {
+            state.store.delete(&namespaces(), &name);
+        }
+    }
+}
+
+fn only_cleanup(definition: &Value) -> bool {
+    let names = definition["metadata"]["finalizers"].as_array();
+    names.is_none_or(|names| names.iter().all(|name| name == CLEANUP))
+}

@@ -1,0 +1,82 @@
+//! Objects between their stored and their served form.
+//!
+//! Stored objects have neither `apiVersion` nor `kind`, and events are stored in the core form.
+
+use serde_json::{Value, json};
+
+use crate::events;
+use crate::registry::Kind;
+
+/// A stored object as a kind's version shows it.
+pub(crate) fn load(kind: &Kind, stored: &Value) -> Value {
+    let mut object = unstamped(kind, stored);
+    object["apiVersion"] = json!(kind.api_version());
+    object["kind"] = json!(kind.kind);
+    object
+}
+
+fn unstamped(kind: &Kind, stored: &Value) -> Value {
+    if kind.group == "events.k8s.io" { events::from_core(stored) } else { stored.clone() }
+}
+
+/// A stored object as an item of a list: those of built-in kinds are not stamped.
+pub(crate) fn load_item(kind: &Kind, stored: &Value) -> Value {
+    if kind.built_in() { unstamped(kind, stored) } else { load(kind, stored) }
+}
+
+/// What is stored of an object.
+pub(crate) fn save(kind: &Kind, object: Value) -> Value {
+    let mut object = if kind.group == "events.k8s.io" { events::to_core(&object) } else { object };
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
+    object
+}
+
+/// Only the metadata of an object.
+pub(crate) fn partial(object: &Value) -> Value {
+    json!({
+        "apiVersion": "meta.k8s.io/v1",
+        "kind": "PartialObjectMetadata",
+        "metadata": object["metadata"],
+    })
+}
+
+/// The metadata of a Table of one object.
+pub(crate) fn table_meta(stored: &Value) -> Value {
+    json!({"resourceVersion": stored["metadata"]["resourceVersion"]})
+}
+
+/// A text in an object's metadata; empty where it is missing.
+pub(crate) fn meta<'a>(object: &'a Value, field: &str) -> &'a str {
+    object["metadata"][field].as_str().unwrap_or_default()
+}
+
+/// Whether deletion has begun.
+pub(crate) fn deleting(object: &Value) -> bool {
+    !meta(object, "deletionTimestamp").is_empty()
+}
+
+/// Whether finalizers hold it.
+pub(crate) fn held(object: &Value) -> bool {
+    object["metadata"]["finalizers"].as_array().is_some_and(|names| !names.is_empty())
+}
+
+/// Removes a field of the metadata.
+pub(crate) fn forget(object: &mut Value, field: &str) {
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove(field);
+    }
+}
+
+/// Sets a field to what another object has there, also if that is nothing.
+pub(crate) fn copy(to: &mut Value, from: &Value, field: &str) {
+    let Some(fields) = to.as_object_mut() else {
+        return;
+    };
+    match from.get(field) {
+        Some(value) => fields.insert(field.to_owned(), value.clone()),
+        None => fields.remove(field),
+    };
+}

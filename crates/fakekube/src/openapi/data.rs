@@ -1,0 +1,96 @@
+//! What the real server said, as `examples/dump_openapi.rs` wrote it down.
+
+use std::io::Read as _;
+use std::sync::LazyLock;
+
+use flate2::read::GzDecoder;
+use serde_json::{Map, Value};
+
+use crate::registry::Kind;
+
+const COMPRESSED: &[u8] = include_bytes!("data/openapi.json.gz");
+
+static DOCUMENTS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+    let mut text = String::new();
+    // The file comes with the program, and a test reads it: it is neither cut nor malformed.
+    let _ = GzDecoder::new(COMPRESSED).read_to_string(&mut text);
+    serde_json::from_str(&text).unwrap_or_default()
+});
+
+/// The document of a built-in group and version (`api/v1`), or a template (`Namespaced`).
+pub(super) fn document(name: &str) -> Option<&'static Value> {
+    DOCUMENTS.get(name)
+}
+
+/// Changes whenever the data does.
+pub(super) fn bytes() -> &'static [u8] {
+    COMPRESSED
+}
+
+/// How the server names the document of a group and version.
+pub(super) fn name(group: &str, version: &str) -> String {
+    match group {
+        "" => format!("api/{version}"),
+        group => format!("apis/{group}/{version}"),
+    }
+}
+
+/// The schema of a built-in kind and the schemas around it.
+pub(super) fn schema(kind: &Kind) -> Option<Schema> {
+    find(&kind.group, &kind.version, &kind.kind)
+}
+
+/// As [`schema`], for a kind of the core group.
+pub(super) fn core_schema(kind: &str) -> Option<Schema> {
+    find("", "v1", kind)
+}
+
+fn find(group: &str, version: &str, kind: &str) -> Option<Schema> {
+    let document = document(&name(group, version))?;
+    let all = &document["components"]["schemas"];
+    let wanted = [group, version, kind].map(Value::from);
+    let is_it = |schema: &&Value| {
+        let kinds = schema["x-kubernetes-group-version-kind"].as_array();
+        kinds.is_some_and(|kinds| {
+            kinds.len() == 1
+                && ["group", "version", "kind"].map(|key| &kinds[0][key]) == wanted.each_ref()
+        })
+    };
+    let node = all.as_object()?.values().find(is_it)?;
+    Some(Schema { node, all })
+}
+
+/// A schema of a built-in kind, or a part of one.
+#[derive(Clone, Copy)]
+pub(super) struct Schema {
+    /// As written; may be a reference.
+    pub(super) node: &'static Value,
+    all: &'static Value,
+}
+
+impl Schema {
+    /// What a reference refers to; itself otherwise.
+    pub(super) fn resolved(self) -> Self {
+        let own = &self.node["$ref"];
+        let reference = if own.is_string() { own } else { &self.node["allOf"][0]["$ref"] };
+        let name = reference.as_str().and_then(|text| text.strip_prefix("#/components/schemas/"));
+        let found = name.and_then(|name| self.all.get(name));
+        found.map_or(self, |node| Self { node, ..self })
+    }
+
+    /// The schema of a field, or of the values of a map.
+    pub(super) fn field(self, name: &str) -> Option<Self> {
+        let schema = self.resolved();
+        let listed = schema.node["properties"].get(name);
+        let node = listed.or_else(|| {
+            schema.node.get("additionalProperties").filter(|values| values.is_object())
+        })?;
+        Some(Self { node, ..self })
+    }
+
+    /// The schema of the items of a list.
+    pub(super) fn items(self) -> Option<Self> {
+        let schema = self.resolved();
+        Some(Self { node: schema.node.get("items")?, ..self })
+    }
+}

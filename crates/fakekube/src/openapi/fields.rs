@@ -1,0 +1,52 @@
+//! Which fields the objects of a built-in kind have.
+
+use serde_json::Value;
+
+use super::data::{self, Schema};
+use crate::registry::Kind;
+
+/// Removes what a built-in kind does not know from an object, as decoding into the server's own
+/// types does, and returns the paths of that, sorted, such as `spec.containers[0].x`. An object of
+/// a kind without data is left alone.
+pub fn prune(kind: &Kind, object: &mut Value) -> Vec<String> {
+    let mut unknown = Vec::new();
+    if let Some(schema) = data::schema(kind) {
+        value(object, schema, "", &mut unknown);
+    }
+    unknown.sort();
+    unknown
+}
+
+fn value(object: &mut Value, schema: Schema, path: &str, unknown: &mut Vec<String>) {
+    match object {
+        Value::Object(fields) => {
+            let node = schema.resolved().node;
+            let open =
+                node.get("properties").is_none() && node.get("additionalProperties").is_none();
+            if open {
+                return;
+            }
+            fields.retain(|name, below| {
+                let path = match path {
+                    "" => name.clone(),
+                    path => format!("{path}.{name}"),
+                };
+                match schema.field(name) {
+                    Some(schema) => value(below, schema, &path, unknown),
+                    None => {
+                        unknown.push(path);
+                        return false;
+                    }
+                }
+                true
+            });
+        }
+        Value::Array(items) => {
+            let Some(schema) = schema.items() else { return };
+            for (index, item) in items.iter_mut().enumerate() {
+                value(item, schema, &format!("{path}[{index}]"), unknown);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

@@ -1,0 +1,190 @@
+//! Which kinds the server serves: the built-in ones and those of the installed CustomResourceDefinitions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::builtin;
+use crate::crd;
+use crate::schema::Structural;
+
+/// A column of a kind's Table, as `additionalPrinterColumns` describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The heading.
+    pub name: String,
+    /// `string`, `integer`, `date`, ...
+    pub r#type: String,
+    /// As in OpenAPI; may be empty.
+    pub format: String,
+    /// May be empty.
+    pub description: String,
+    /// 0 is always shown, greater ones only with `-o wide`.
+    pub priority: i64,
+    /// Where the value is, in an object of a custom kind.
+    pub json_path: String,
+}
+
+/// One kind in one version, as it is served.
+#[derive(Clone, Debug)]
+pub struct Kind {
+    /// Empty for the core group.
+    pub group: String,
+    /// `v1`, `v1alpha1`, ...
+    pub version: String,
+    /// `Node`.
+    pub kind: String,
+    /// `NodeList`.
+    pub list_kind: String,
+    /// `nodes`: the path segment.
+    pub plural: String,
+    /// `node`.
+    pub singular: String,
+    /// `no`.
+    pub short_names: Vec<String>,
+    /// `all`.
+    pub categories: Vec<String>,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+    /// Whether `/status` is served and the main resource leaves `status` alone.
+    pub status_subresource: bool,
+    /// The printer columns of a custom kind; empty for a built-in one, whose columns `table` knows.
+    pub columns: Vec<Column>,
+    /// The schema of a custom kind; none for a built-in one.
+    pub structural: Option<Arc<Structural>>,
+    /// `spec.versions[i].schema.openAPIV3Schema` of a custom kind as it was written, for OpenAPI documents.
+    pub schema: Option<Arc<Value>>,
+    /// What the main resource allows, sorted: `create`, `delete`, `deletecollection`, `get`, ...
+    pub verbs: Vec<String>,
+    /// `spec.versions[i].selectableFields[].jsonPath` without the leading dot.
+    pub selectable: Vec<String>,
+    /// Where its objects are kept: group and plural. Versions of one kind, and the two Event kinds, share one place.
+    pub storage: (String, String),
+}
+
+impl Kind {
+    /// `v1` or `apps/v1`: what `apiVersion` says.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// `nodes` or `floatingippools.flipop.digitalocean.com`: how messages name the resource.
+    #[must_use]
+    pub fn qualified(&self) -> String {
+        if self.group.is_empty() {
+            self.plural.clone()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
+    }
+
+    /// `Node` or `FloatingIPPool.flipop.digitalocean.com`: how messages name the kind.
+    #[must_use]
+    pub fn qualified_kind(&self) -> String {
+        if self.group.is_empty() {
+            self.kind.clone()
+        } else {
+            format!("{}.{}", self.kind, self.group)
+        }
+    }
+
+    /// Whether it comes with the server rather than from a CustomResourceDefinition.
+    #[must_use]
+    pub fn built_in(&self) -> bool {
+        self.schema.is_none()
+    }
+}
+
+/// Group, version, plural.
+type Place = (String, String, String);
+
+/// Everything that is served. Iteration is in the order of group, version and plural.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    kinds: BTreeMap<Place, Arc<Kind>>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Registry {
+    /// The built-in kinds only.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut registry = Self { kinds: BTreeMap::new() };
+        for kind in builtin::kinds() {
+            registry.add(kind);
+        }
+        registry
+    }
+
+    fn add(&mut self, kind: Kind) {
+        let place = (kind.group.clone(), kind.version.clone(), kind.plural.clone());
+        self.kinds.insert(place, Arc::new(kind));
+    }
+
+    /// Serves the kinds of a CustomResourceDefinition object (one for each served version), in place of what was
+    /// served for it before.
+    ///
+    /// # Errors
+    ///
+    /// When a schema is not structural; the message says why, and nothing is changed.
+    pub fn install(&mut self, definition: &Value) -> Result<(), String> {
+        let kinds = crd::kinds(definition)?;
+        self.remove(definition);
+        for kind in kinds {
+            self.add(kind);
+        }
+        Ok(())
+    }
+
+    /// Stops serving the kinds of a CustomResourceDefinition object.
+    pub fn remove(&mut self, definition: &Value) {
+        let (group, plural) = crd::storage(definition);
+        self.kinds
+            .retain(|_, kind| kind.built_in() || kind.group != group || kind.plural != plural);
+    }
+
+    /// The kind at a path `/apis/{group}/{version}/{plural}`.
+    #[must_use]
+    pub fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Kind>> {
+        self.kinds.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
+    }
+
+    /// All kinds of all groups and versions.
+    pub fn kinds(&self) -> impl Iterator<Item = &Arc<Kind>> {
+        self.kinds.values()
+    }
+
+    /// The kinds of one group and version, sorted by plural.
+    pub fn of(&self, group: &str, version: &str) -> impl Iterator<Item = &Arc<Kind>> {
+        self.kinds.values().filter(move |kind| kind.group == group && kind.version == version)
+    }
+
+    /// The served groups, the core group (an empty string) first, then by name.
+    #[must_use]
+    pub fn groups(&self) -> Vec<&str> {
+        let mut groups: Vec<&str> = self.kinds.values().map(|kind| kind.group.as_str()).collect();
+        groups.dedup();
+        groups
+    }
+
+    /// The versions of a group, the preferred one first: stable before beta before alpha, then the greater number.
+    #[must_use]
+    pub fn versions(&self, group: &str) -> Vec<&str> {
+        let of_group = self.kinds.values().filter(|kind| kind.group == group);
+        let mut versions: Vec<&str> = of_group.map(|kind| kind.version.as_str()).collect();
+        versions.sort_by(|a, b| crd::version_order(a, b));
+        versions.dedup();
+        versions
+    }
+}

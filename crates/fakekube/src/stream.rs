@@ -1,0 +1,194 @@
+//! The task that serves one watch.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::{Instant, sleep_until};
+
+use crate::body::Broken;
+use crate::call::Call;
+use crate::faults::RuleId;
+use crate::refusal::Refusal;
+use crate::rules::Weather;
+use crate::state::{OpenWatch, Shared};
+use crate::store::Compacted;
+use crate::verbs::watch::{Watching, line};
+
+/// How often a watch that wants bookmarks gets one.
+const BOOKMARKS: Duration = Duration::from_secs(60);
+
+/// How long before its end a watch gets a last one.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+type Events = mpsc::Sender<Result<Bytes, Broken>>;
+
+/// A watch at work. Ends when its time is over, its caller has gone, its connection is cut, its history is gone, or
+/// its kind is no longer served.
+pub(crate) struct Task {
+    shared: Arc<Shared>,
+    sequence: u64,
+    watching: Watching,
+    events: Events,
+    news: watch::Receiver<u64>,
+    cut: Arc<Notify>,
+    stale: Option<RuleId>,
+    end: Instant,
+    breaks: Option<Instant>,
+    bookmark: Instant,
+}
+
+/// What a watch waits for.
+enum Next {
+    News,
+    Bookmark,
+    End,
+    Break,
+}
+
+impl Task {
+    /// Registers a watch. Its history begins with this call.
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        sequence: u64,
+        call: Call,
+        weather: &Weather,
+        watching: Watching,
+        events: Events,
+    ) -> Self {
+        let now = Instant::now();
+        let cut = Arc::new(Notify::new());
+        let mut state = shared.lock();
+        let news = state.store.news();
+        state.watches.insert(sequence, OpenWatch { call, cut: Arc::clone(&cut) });
+        drop(state);
+        let end = now + watching.longest;
+        Self {
+            sequence,
+            news,
+            cut,
+            stale: weather.stale,
+            end,
+            breaks: weather.breaks_after.map(|after| now + after),
+            bookmark: next_bookmark(now, end),
+            shared,
+            watching,
+            events,
+        }
+    }
+
+    pub(crate) async fn run(mut self) {
+        if self.begin().await.is_some() {
+            while self.step().await.is_some() {}
+        }
+        self.shared.lock().watches.remove(&self.sequence);
+    }
+
+    /// Tells of the objects to begin with.
+    async fn begin(&mut self) -> Option<()> {
+        if let Some(refusal) = self.watching.refusal.take() {
+            return self.fail(&refusal).await;
+        }
+        let now = self.shared.lock().clock.now();
+        for stored in std::mem::take(&mut self.watching.initial) {
+            let event = self.watching.line("ADDED", &stored, now);
+            self.send(event).await?;
+        }
+        if self.watching.announce {
+            let event = self.watching.bookmark(self.watching.after, true, now);
+            self.send(event).await?;
+        }
+        Some(())
+    }
+
+    /// Tells what is new, then waits. None at the end.
+    async fn step(&mut self) -> Option<()> {
+        self.catch_up().await?;
+        match self.wait().await? {
+            Next::News => Some(()),
+            Next::Bookmark => {
+                self.bookmark = next_bookmark(Instant::now(), self.end);
+                let now = self.shared.lock().clock.now();
+                let event = self.watching.bookmark(self.watching.after, false, now);
+                self.send(event).await
+            }
+            Next::End => None,
+            Next::Break => {
+                let _ = self.events.send(Err(Broken)).await;
+                None
+            }
+        }
+    }
+
+    async fn catch_up(&mut self) -> Option<()> {
+        let (changes, visible, now) = {
+            let mut state = self.shared.lock();
+            self.news.mark_unchanged();
+            let visible = state.visible(self.stale, false);
+            let place = &self.watching.kind.storage;
+            let changes = state.store.changes(place, self.watching.after, visible)?;
+            (changes, visible, state.clock.now())
+        };
+        let changes = match changes {
+            Ok(changes) => changes,
+            Err(Compacted(oldest)) => {
+                return self.fail(&Refusal::too_old(self.watching.after, oldest)).await;
+            }
+        };
+        for change in changes {
+            if let Some(event) = self.watching.event(&change, now) {
+                self.send(event).await?;
+            }
+        }
+        self.watching.after = self.watching.after.max(visible);
+        Some(())
+    }
+
+    /// Waits for the next thing to do; none when the caller has gone.
+    async fn wait(&mut self) -> Option<Next> {
+        let breaks = self.breaks;
+        let broken = async move {
+            match breaks {
+                Some(at) => sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.events.closed() => None,
+            () = self.cut.notified() => Some(Next::Break),
+            () = broken => Some(Next::Break),
+            changed = self.news.changed() => changed.ok().map(|()| Next::News),
+            () = sleep_until(self.end) => Some(Next::End),
+            () = sleep_until(self.bookmark), if self.watching.bookmarks => Some(Next::Bookmark),
+        }
+    }
+
+    /// Ends with an ERROR event.
+    async fn fail(&self, refusal: &Refusal) -> Option<()> {
+        self.send(line("ERROR", &refusal.status())).await?;
+        None
+    }
+
+    async fn send(&self, event: Vec<u8>) -> Option<()> {
+        self.shared.lock().record.sent(self.sequence, &event);
+        tokio::select! {
+            biased;
+            () = self.cut.notified() => {
+                let _ = self.events.try_send(Err(Broken));
+                None
+            }
+            sent = self.events.send(Ok(Bytes::from(event))) => sent.ok(),
+        }
+    }
+}
+
+/// After a minute, or shortly before the end, whichever comes first and is still to come.
+fn next_bookmark(now: Instant, end: Instant) -> Instant {
+    let usual = now + BOOKMARKS;
+    match end.checked_sub(FAREWELL) {
+        Some(last) if last > now => usual.min(last),
+        _ => usual.max(end),
+    }
+}

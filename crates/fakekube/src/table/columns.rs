@@ -1,0 +1,194 @@
+//! The columns of the built-in kinds.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::age::age_of;
+use super::{Row, event, node, pod};
+use crate::openapi;
+use crate::registry::Kind;
+
+/// How a built-in kind is printed.
+pub(super) struct BuiltIn {
+    group: &'static str,
+    kind: &'static str,
+    pub(super) columns: &'static [BuiltInColumn],
+    pub(super) row: fn(&Value, Timestamp) -> Row,
+}
+
+/// A column of a built-in kind.
+pub(super) struct BuiltInColumn {
+    name: &'static str,
+    r#type: &'static str,
+    format: &'static str,
+    priority: i64,
+    description: Description,
+}
+
+enum Description {
+    Text(&'static str),
+    /// That of a field of the kind.
+    Field(&'static [&'static str]),
+    /// That of a field of another built-in kind: the core Event, which all events are printed as.
+    EventField(&'static [&'static str]),
+}
+
+use Description::{EventField, Field, Text};
+
+impl BuiltInColumn {
+    /// As the Table holds it.
+    pub(super) fn definition(&self, kind: &Kind) -> Value {
+        let description = match &self.description {
+            Text(text) => (*text).to_owned(),
+            Field(path) => openapi::description(kind, path).unwrap_or_default(),
+            EventField(path) => openapi::core_description("Event", path).unwrap_or_default(),
+        };
+        json!({
+            "name": self.name, "type": self.r#type, "format": self.format,
+            "description": description, "priority": self.priority,
+        })
+    }
+}
+
+const fn column(name: &'static str, description: Description) -> BuiltInColumn {
+    BuiltInColumn { name, r#type: "string", format: "", priority: 0, description }
+}
+
+const fn wide(name: &'static str, description: Description) -> BuiltInColumn {
+    BuiltInColumn { priority: 1, ..column(name, description) }
+}
+
+const NAME: BuiltInColumn = BuiltInColumn {
+    name: "Name",
+    r#type: "string",
+    format: "name",
+    priority: 0,
+    description: Field(&["metadata", "name"]),
+};
+const AGE: BuiltInColumn = BuiltInColumn {
+    name: "Age",
+    r#type: "string",
+    format: "",
+    priority: 0,
+    description: Field(&["metadata", "creationTimestamp"]),
+};
+
+/// The printer of a kind; none for a custom one.
+pub(super) fn of(kind: &Kind) -> Option<&'static BuiltIn> {
+    let built_in = kind.built_in().then_some(PRINTERS)?;
+    built_in.iter().find(|printer| printer.group == kind.group && printer.kind == kind.kind)
+}
+
+static PRINTERS: &[BuiltIn] = &[
+    BuiltIn { group: "", kind: "Node", columns: NODE, row: node::row },
+    BuiltIn { group: "", kind: "Pod", columns: POD, row: pod::row },
+    BuiltIn { group: "", kind: "Event", columns: EVENT, row: event::row },
+    BuiltIn { group: "events.k8s.io", kind: "Event", columns: EVENT, row: event::row },
+    BuiltIn {
+        group: "",
+        kind: "Namespace",
+        columns: &[NAME, column("Status", Text("The status of the namespace")), AGE],
+        row: |object, now| row(object, vec![text(&object["status"]["phase"])], now),
+    },
+    BuiltIn {
+        group: "",
+        kind: "ConfigMap",
+        columns: &[NAME, column("Data", Field(&["data"])), AGE],
+        row: |object, now| row(object, vec![count(object, &["data", "binaryData"])], now),
+    },
+    BuiltIn {
+        group: "",
+        kind: "Secret",
+        columns: &[NAME, column("Type", Field(&["type"])), column("Data", Field(&["data"])), AGE],
+        row: |object, now| row(object, vec![text(&object["type"]), count(object, &["data"])], now),
+    },
+    BuiltIn {
+        group: "",
+        kind: "ServiceAccount",
+        columns: &[NAME, AGE],
+        row: |object, now| row(object, Vec::new(), now),
+    },
+    BuiltIn {
+        group: "coordination.k8s.io",
+        kind: "Lease",
+        columns: &[NAME, column("Holder", Field(&["spec", "holderIdentity"])), AGE],
+        row: |object, now| row(object, vec![text(&object["spec"]["holderIdentity"])], now),
+    },
+    BuiltIn {
+        group: "apiextensions.k8s.io",
+        kind: "CustomResourceDefinition",
+        columns: &[
+            NAME,
+            BuiltInColumn {
+                r#type: "date",
+                ..column("Created At", Field(&["metadata", "creationTimestamp"]))
+            },
+        ],
+        row: |object, _| {
+            let meta = &object["metadata"];
+            vec![meta["name"].clone(), meta["creationTimestamp"].clone()].into()
+        },
+    },
+];
+
+static NODE: &[BuiltInColumn] = &[
+    NAME,
+    column("Status", Text("The status of the node")),
+    column("Roles", Text("The roles of the node")),
+    AGE,
+    column("Version", Field(&["status", "nodeInfo", "kubeletVersion"])),
+    wide("Internal-IP", Field(&["status", "addresses"])),
+    wide("External-IP", Field(&["status", "addresses"])),
+    wide("OS-Image", Field(&["status", "nodeInfo", "osImage"])),
+    wide("Kernel-Version", Field(&["status", "nodeInfo", "kernelVersion"])),
+    wide("Container-Runtime", Field(&["status", "nodeInfo", "containerRuntimeVersion"])),
+];
+
+static POD: &[BuiltInColumn] = &[
+    NAME,
+    column("Ready", Text("The aggregate readiness state of this pod for accepting traffic.")),
+    column("Status", Text("The aggregate status of the containers in this pod.")),
+    column(
+        "Restarts",
+        Text(
+            "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
+        ),
+    ),
+    AGE,
+    wide("IP", Field(&["status", "podIP"])),
+    wide("Node", Field(&["spec", "nodeName"])),
+    wide("Nominated Node", Field(&["status", "nominatedNodeName"])),
+    wide("Readiness Gates", Field(&["spec", "readinessGates"])),
+];
+
+static EVENT: &[BuiltInColumn] = &[
+    column("Last Seen", EventField(&["lastTimestamp"])),
+    column("Type", EventField(&["type"])),
+    column("Reason", EventField(&["reason"])),
+    column("Object", EventField(&["involvedObject"])),
+    wide("Subobject", EventField(&["involvedObject", "fieldPath"])),
+    wide("Source", EventField(&["source"])),
+    column("Message", EventField(&["message"])),
+    wide("First Seen", EventField(&["firstTimestamp"])),
+    wide("Count", EventField(&["count"])),
+    BuiltInColumn { priority: 1, ..NAME },
+];
+
+/// Name, some cells, age.
+fn row(object: &Value, cells: Vec<Value>, now: Timestamp) -> Row {
+    let mut all = vec![object["metadata"]["name"].clone()];
+    all.extend(cells);
+    all.push(age_of(object, now));
+    all.into()
+}
+
+/// A text, empty where it is missing.
+fn text(value: &Value) -> Value {
+    Value::from(value.as_str().unwrap_or_default())
+}
+
+/// How many entries some maps have together.
+fn count(object: &Value, fields: &[&str]) -> Value {
+    let entries = fields.iter().filter_map(|field| object[field].as_object());
+    Value::from(entries.map(serde_json::Map::len).sum::<usize>())
+}

@@ -1,0 +1,148 @@
+//! Patching: JSON patch, merge patch, strategic merge patch.
+
+use serde_json::{Value, json};
+
+use crate::decode::{go_error, type_of};
+use crate::object;
+use crate::patches::strategic::Unusable;
+use crate::patches::{json as json_patch, merge, strategic};
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+use crate::schema::Cause;
+use crate::validation;
+
+use super::Turn;
+
+/// What kind of patch a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Json,
+    Merge,
+    Strategic,
+}
+
+impl Turn<'_> {
+    /// PATCH of an object or its status.
+    pub(super) fn patch(mut self) -> Result<Reply, Refusal> {
+        let way = self.way()?;
+        self.params.check_write("PatchOptions")?;
+        let kind = self.kind();
+        let name = self.target.name.clone().unwrap_or_default();
+        let old = self.state.store.get(&kind.storage, &self.target.key()).cloned();
+        let Some(old) = old else {
+            return Err(Refusal::not_found(&kind, &name));
+        };
+        let mut object = object::load(&kind, &old);
+        self.apply(way, &mut object)?;
+        self.check_unknown(way, &mut object)?;
+        self.check_name(&object)?;
+        self.place(&mut object)?;
+        // A changed UID is not a precondition here, but a change that is not allowed.
+        let mut versioned = object.clone();
+        object::copy(&mut versioned["metadata"], &old["metadata"], "uid");
+        if object::meta(&versioned, "resourceVersion").is_empty() {
+            object::copy(&mut versioned["metadata"], &old["metadata"], "resourceVersion");
+        }
+        self.check_version(&versioned, &old)?;
+        let stored = self.replace(object, &old)?;
+        self.object_reply(200, &stored)
+    }
+
+    /// The way that the content type names.
+    fn way(&self) -> Result<Way, Refusal> {
+        let kind = &self.target.kind;
+        let given = self.call.content_type().and_then(|text| text.split(';').next());
+        match given.unwrap_or_default().trim() {
+            "application/json-patch+json" => Ok(Way::Json),
+            "application/merge-patch+json" => Ok(Way::Merge),
+            "application/strategic-merge-patch+json" if kind.built_in() => Ok(Way::Strategic),
+            "application/apply-patch+yaml" | "application/apply-patch+cbor" => {
+                Err(Refusal::unsupported("server-side apply"))
+            }
+            _ if kind.built_in() => {
+                let refusal = Refusal::unsupported_media("415: Unsupported Media Type");
+                Err(Refusal { details: Some(json!({})), ..refusal })
+            }
+            _ => Err(Refusal::unsupported_media(
+                "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+            )),
+        }
+    }
+
+    fn apply(&self, way: Way, object: &mut Value) -> Result<(), Refusal> {
+        let body = &self.call.body;
+        let patch: Value = serde_json::from_slice(body).map_err(|error| {
+            let why = go_error(&error, body);
+            Refusal::bad_request(match way {
+                Way::Strategic => why,
+                Way::Json | Way::Merge => format!("error decoding patch: {why}"),
+            })
+        })?;
+        let wrong_type = |wanted: &str| {
+            let what = type_of(Some(&patch));
+            let why = format!("json: cannot unmarshal {what} into Go value of type {wanted}");
+            Refusal::bad_request(format!("error decoding patch: {why}"))
+        };
+        match way {
+            Way::Json => {
+                let operations =
+                    patch.as_array().ok_or_else(|| wrong_type("[]handlers.jsonPatchOp"))?;
+                json_patch::apply(object, operations).map_err(|_| Refusal::unprocessable())?;
+            }
+            Way::Merge if !patch.is_object() => {
+                return Err(wrong_type("map[string]interface {}"));
+            }
+            Way::Merge => merge::apply(object, patch),
+            Way::Strategic if !patch.is_object() => {
+                return Err(wrong_type("map[string]interface {}"));
+            }
+            Way::Strategic => strategic::apply(&self.target.kind, object, patch)
+                .map_err(|Unusable(why)| Refusal::bad_request(why))?,
+        }
+        if !object["metadata"].is_object() {
+            object["metadata"] = json!({});
+        }
+        Ok(())
+    }
+
+    /// Unknown fields after a patch are worded in a way of their own.
+    fn check_unknown(&mut self, way: Way, object: &mut Value) -> Result<(), Refusal> {
+        let patched = object.clone();
+        let unknown = validation::prune(&self.state.registry, &self.target.kind, object);
+        if unknown.is_empty() || self.params.field_validation == "Ignore" {
+            return Ok(());
+        }
+        if self.params.field_validation == "Strict" {
+            let shown = match way {
+                Way::Strategic => {
+                    let patch = serde_json::from_slice(&self.call.body).unwrap_or(Value::Null);
+                    go_map(&patch)
+                }
+                Way::Json | Way::Merge => patched.to_string(),
+            };
+            let why = validation::strict_error(&unknown);
+            let cause = Cause::invalid("patch", &json!(shown), why);
+            return Err(Refusal::invalid_as("", "", "", &[cause]));
+        }
+        self.state.warnings.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
+        Ok(())
+    }
+}
+
+/// A value as Go's `%v` prints it.
+fn go_map(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let parts: Vec<String> =
+                fields.iter().map(|(name, value)| format!("{name}:{}", go_map(value))).collect();
+            format!("map[{}]", parts.join(" "))
+        }
+        Value::Array(items) => {
+            let parts: Vec<String> = items.iter().map(go_map).collect();
+            format!("[{}]", parts.join(" "))
+        }
+        Value::String(text) => text.clone(),
+        Value::Null => "<nil>".to_owned(),
+        plain => plain.to_string(),
+    }
+}

@@ -1,0 +1,126 @@
+//! CustomResourceDefinitions themselves.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::both;
+use crate::custom::{definition, install};
+use crate::server::{Answer, Server};
+
+const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// Asks until the answer is as wished, and only then compares.
+async fn until(s: &Server, path: &str, wished: impl Fn(&Answer) -> bool) -> Answer {
+    for _ in 0..200 {
+        let compared = s.compare(false);
+        let answer = s.get(path).await;
+        s.compare(compared);
+        if wished(&answer) {
+            return s.get(path).await;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{}: {path} never came to be as wished", s.name);
+}
+
+#[tokio::test]
+async fn a_definition_is_established() {
+    both("crd-new", async |s| {
+        let created = s.post(PATH, &definition("crd-new.example")).await;
+        assert_eq!(created.body["spec"]["names"]["listKind"], "GadgetList");
+        let path = format!("{PATH}/gadgets.crd-new.example");
+        let established = |answer: &Answer| {
+            let conditions = answer.body["status"]["conditions"].as_array();
+            conditions.is_some_and(|conditions| conditions.len() == 2)
+        };
+        let answer = until(s, &path, established).await;
+        assert_eq!(answer.body["status"]["storedVersions"], json!(["v1"]));
+        assert_eq!(s.post(PATH, &definition("crd-new.example")).await.status, 409);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_definition_must_be_sound() {
+    both("crd-bad", async |s| {
+        let mut misnamed = definition("crd-bad.example");
+        misnamed["metadata"]["name"] = json!("wrong");
+        assert_eq!(s.post(PATH, &misnamed).await.status, 422);
+        let mut schemaless = definition("crd-bad.example");
+        schemaless["spec"]["versions"][0]["schema"] = Value::Null;
+        assert_eq!(s.post(PATH, &schemaless).await.status, 422);
+        let mut unstored = definition("crd-bad.example");
+        unstored["spec"]["versions"][0]["storage"] = json!(false);
+        // The real server shows a value of its own types.
+        s.compare(false);
+        let answer = s.post(PATH, &unstored).await;
+        assert_eq!(answer.status, 422);
+        let message = answer.body["message"].as_str().unwrap();
+        assert!(message.contains("must have exactly one version marked as storage version"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_definition_goes_with_its_objects() {
+    both("crd-gone", async |s| {
+        let group = install(s, true).await;
+        let object = json!({"apiVersion": group, "kind": "Gadget", "metadata": {"name": "a"}});
+        assert_eq!(s.post(&s.group(&group, "gadgets"), &object).await.status, 201);
+        let path = format!("{PATH}/gadgets.crd-gone.example");
+        s.compare(false);
+        let going = s.delete(&path).await;
+        s.compare(true);
+        assert!(going.body["metadata"]["deletionTimestamp"].is_string());
+        until(s, &path, |answer| answer.status == 404).await;
+        until(s, &s.group(&group, "gadgets"), |answer| answer.status == 404).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_definition_can_be_changed() {
+    both("crd-change", async |s| {
+        let group = install(s, true).await;
+        let path = format!("{PATH}/gadgets.crd-change.example");
+        let labels = json!({"metadata": {"labels": {"a": "b"}}});
+        s.compare(false);
+        assert_eq!(s.merge(&path, &labels).await.body["metadata"]["generation"], 1);
+        let add = json!([{"op": "add",
+            "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/new",
+            "value": {"type": "string", "default": "here"}}]);
+        let changed = s.patch(&path, "application/json-patch+json", &add).await;
+        assert_eq!(changed.body["metadata"]["generation"], 2);
+        for attempt in 0..200 {
+            let object = json!({"apiVersion": group, "kind": "Gadget",
+                "metadata": {"name": format!("a{attempt}")}, "spec": {"size": 1}});
+            let created = s.post(&s.group(&group, "gadgets"), &object).await;
+            if created.body["spec"]["new"] == "here" {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("{}: the new field never came", s.name);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn discovery_knows_the_kind() {
+    both("crd-found", async |s| {
+        let group = install(s, true).await;
+        let path = format!("/apis/{group}");
+        let known = |answer: &Answer| answer.status == 200;
+        // Here are no hashes of storage versions.
+        s.compare(false);
+        let answer = until(s, &path, known).await;
+        let resources = answer.body["resources"].as_array().unwrap().clone();
+        assert_eq!(resources[0]["shortNames"], json!(["gd"]));
+        assert_eq!(resources[1]["name"], "gadgets/status");
+        s.compare(true);
+        let answer = until(s, "/apis/crd-found.example", known).await;
+        assert_eq!(answer.body["preferredVersion"]["version"], "v1");
+    })
+    .await;
+}

@@ -1,0 +1,78 @@
+//! The same requests to fakekube and to a real kube-apiserver must get the same answers: that keeps the fake honest.
+//!
+//! Each scenario is a list of requests, written once. It runs on a fresh fakekube and on the shared real server, and
+//! all answers (code, warnings, whole body) must be equal once UIDs, times and resource versions are masked.
+//! Where there is no Go the real half is skipped with a line on stderr; with `CI=true` that is a failure.
+//!
+//! Clippy lets test functions unwrap, but not the functions that they share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod mask;
+mod server;
+
+mod create;
+mod custom;
+mod definitions;
+mod delete;
+mod events;
+mod leases;
+mod list;
+mod namespaces;
+mod negotiation;
+mod nodes;
+mod patch;
+mod pods;
+mod routes;
+mod selectors;
+mod update;
+mod watch;
+
+use control_plane::ControlPlane;
+use fakekube::FakeKube;
+use serde_json::{Value, json};
+
+use server::Server;
+
+/// Runs a scenario on both servers and compares what they answered. The name becomes that of the namespace.
+async fn both(name: &str, scenario: impl AsyncFn(&Server)) {
+    let fake = FakeKube::new(7);
+    let fake = Server::new("fakekube", name, kube::Client::new(fake.service(), "default"));
+    fake.begin().await;
+    scenario(&fake).await;
+    let Some(plane) = ControlPlane::shared().await.unwrap() else {
+        return;
+    };
+    let real = Server::new("kube-apiserver", name, client_of(plane).await);
+    real.begin().await;
+    scenario(&real).await;
+    compare(&fake.transcript(), &real.transcript());
+}
+
+/// A client that does not try again: an answer is an answer.
+async fn client_of(plane: &ControlPlane) -> kube::Client {
+    let file = kube::config::Kubeconfig::read_from(plane.kubeconfig()).unwrap();
+    let options = kube::config::KubeConfigOptions::default();
+    let mut config = kube::Config::from_custom_kubeconfig(file, &options).await.unwrap();
+    config.default_retry = false;
+    kube::Client::try_from(config).unwrap()
+}
+
+fn compare(fake: &[String], real: &[String]) {
+    let differences: Vec<String> = fake
+        .iter()
+        .zip(real)
+        .filter(|(fake, real)| fake != real)
+        .map(|(fake, real)| format!("fakekube answers\n{fake}\nkube-apiserver answers\n{real}\n"))
+        .collect();
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+    assert_eq!(fake.len(), real.len());
+}
+
+fn config_map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": "v"}})
+}
+
+fn with_meta(mut object: Value, field: &str, value: impl Into<Value>) -> Value {
+    object["metadata"][field] = value.into();
+    object
+}

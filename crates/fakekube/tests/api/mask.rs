@@ -1,0 +1,67 @@
+//! Hides what two servers cannot have in common: UIDs, times, resource versions, generated names.
+
+use std::collections::BTreeMap;
+
+use regex::{Captures, Regex};
+use serde_json::{Map, Value, json};
+
+/// Objects' resource versions are numbered in the order in which they are first seen, so that one that stays, or
+/// comes again, can be told from a new one.
+pub(crate) struct Mask {
+    versions: BTreeMap<String, usize>,
+    uid: Regex,
+    time: Regex,
+    number: Regex,
+}
+
+impl Default for Mask {
+    fn default() -> Self {
+        let regex = |text: &str| Regex::new(text).unwrap();
+        Self {
+            versions: BTreeMap::new(),
+            uid: regex("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"),
+            time: regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"),
+            number: regex(r"(\(|current: |resourceVersion=)\d+"),
+        }
+    }
+}
+
+impl Mask {
+    pub(crate) fn text(&self, text: &str) -> String {
+        let text = self.uid.replace_all(text, "UID");
+        let text = self.time.replace_all(&text, "TIME");
+        let text = self.number.replace_all(&text, |found: &Captures<'_>| format!("{}N", &found[1]));
+        text.into_owned()
+    }
+
+    pub(crate) fn value(&mut self, value: &Value) -> Value {
+        match value {
+            Value::Object(fields) => self.object(fields),
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::String(text) => json!(self.text(text)),
+            plain => plain.clone(),
+        }
+    }
+
+    fn object(&mut self, fields: &Map<String, Value>) -> Value {
+        let generated = fields.get("generateName").and_then(Value::as_str).unwrap_or_default();
+        let of_object = fields.contains_key("uid");
+        let masked = fields.iter().filter(|(name, _)| *name != "managedFields").map(|entry| {
+            let (name, value) = entry;
+            let masked = match (name.as_str(), value) {
+                ("resourceVersion", Value::String(version)) if of_object => {
+                    let next = self.versions.len();
+                    json!(format!("V{}", self.versions.entry(version.clone()).or_insert(next)))
+                }
+                ("resourceVersion", Value::String(_)) => json!("V"),
+                ("continue", Value::String(token)) if !token.is_empty() => json!("TOKEN"),
+                ("name", Value::String(name)) if !generated.is_empty() => {
+                    json!(format!("{generated}+{}", name.len() - generated.len()))
+                }
+                (_, value) => self.value(value),
+            };
+            (name.clone(), masked)
+        });
+        Value::Object(masked.collect())
+    }
+}

@@ -1,0 +1,189 @@
+//! One kubectl on two servers.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use control_plane::ControlPlane;
+use fakekube::{FakeKube, Server};
+use jiff::Timestamp;
+use tempfile::TempDir;
+
+use crate::mask::masked;
+
+/// Our definitions.
+pub const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds.yaml");
+
+/// How long both servers may take to come to the same.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Both servers, and a namespace of the test's own on each.
+pub struct Both {
+    plane: &'static ControlPlane,
+    fake: FakeKube,
+    _server: Server,
+    folder: TempDir,
+    namespace: String,
+}
+
+/// What a command printed, with everything masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Both {
+    /// Starts fakekube, and uses the one real server. None where there is no real server; the
+    /// test should end.
+    pub async fn start(namespace: &str) -> Option<Self> {
+        let plane = ControlPlane::shared().await.unwrap()?;
+        let fake = FakeKube::starting_at(7, Timestamp::now());
+        let server = fake.serve(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        server.write_kubeconfig(folder.path().join("kubeconfig")).unwrap();
+        let both = Self { plane, fake, _server: server, folder, namespace: namespace.to_owned() };
+        both.good_with(&["create", "-f", "-"], &named("v1", "Namespace", namespace));
+        Some(both)
+    }
+
+    /// Puts our definitions in place on both.
+    pub fn with_definitions(self) -> Self {
+        // Two that create the same at once would be in each other's way.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        for kubectl in [self.real(), self.faked()] {
+            let printed = run(kubectl, &["apply", "--server-side=false", "-f", DEFINITIONS], "");
+            assert_eq!(printed.code, Some(0), "{printed:?}");
+        }
+        drop(turn);
+        let established = ["wait", "--for=condition=Established", "-f", DEFINITIONS];
+        for kubectl in [self.real(), self.faked()] {
+            assert_eq!(run(kubectl, &established, "").code, Some(0));
+        }
+        self.until_same(&["explain", "fippool.spec.ips"]);
+        self
+    }
+
+    /// kubectl on the real server.
+    pub fn real(&self) -> Command {
+        let mut kubectl = self.plane.kubectl();
+        kubectl.env("KUBECACHEDIR", self.folder.path().join("real-cache"));
+        self.prepared(kubectl)
+    }
+
+    /// kubectl on fakekube.
+    pub fn faked(&self) -> Command {
+        let mut kubectl = self.plane.kubectl();
+        kubectl
+            .env("KUBECONFIG", self.folder.path().join("kubeconfig"))
+            .env("KUBECACHEDIR", self.folder.path().join("cache"));
+        self.prepared(kubectl)
+    }
+
+    fn prepared(&self, mut kubectl: Command) -> Command {
+        kubectl.args(["--namespace", &self.namespace]);
+        // Nothing may hang a test: stock kubectl waits for ever.
+        kubectl.args(["--request-timeout", "30s"]);
+        kubectl
+    }
+
+    /// A file that a command can name.
+    pub fn file(&self, name: &str, content: &str) -> String {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// Runs a command on both and returns what they print, which must be the same.
+    #[track_caller]
+    pub fn same(&self, args: &[&str]) -> Printed {
+        self.same_with(args, "")
+    }
+
+    /// As [`same`](Self::same), with a manifest on standard input.
+    #[track_caller]
+    pub fn same_with(&self, args: &[&str], stdin: &str) -> Printed {
+        let (real, fake) = self.run_on_both(args, stdin);
+        self.compare(args, &real, &fake);
+        fake
+    }
+
+    /// As [`same`](Self::same), and it must succeed.
+    #[track_caller]
+    pub fn good(&self, args: &[&str]) -> String {
+        self.good_with(args, "")
+    }
+
+    /// As [`same_with`](Self::same_with), and it must succeed.
+    #[track_caller]
+    pub fn good_with(&self, args: &[&str], stdin: &str) -> String {
+        let printed = self.same_with(args, stdin);
+        assert_eq!(printed.code, Some(0), "kubectl {args:?}: {printed:?}");
+        printed.out
+    }
+
+    /// Runs a command on both until it prints the same: what the real server does a moment later
+    /// counts too.
+    #[track_caller]
+    pub fn until_same(&self, args: &[&str]) {
+        let start = Instant::now();
+        loop {
+            let (real, fake) = self.run_on_both(args, "");
+            if real == fake {
+                return;
+            }
+            if start.elapsed() > PATIENCE {
+                self.compare(args, &real, &fake);
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    fn run_on_both(&self, args: &[&str], stdin: &str) -> (Printed, Printed) {
+        thread::scope(|scope| {
+            let real = scope.spawn(|| run(self.real(), args, stdin));
+            let fake = run(self.faked(), args, stdin);
+            (real.join().unwrap(), fake)
+        })
+    }
+
+    #[track_caller]
+    fn compare(&self, args: &[&str], real: &Printed, fake: &Printed) {
+        assert!(
+            real == fake,
+            "kubectl {}\n--- real\n{}--- fakekube\n{}--- not known to fakekube: {:?}\n",
+            args.join(" "),
+            real.text(),
+            fake.text(),
+            self.fake.unknown_requests(),
+        );
+    }
+}
+
+/// A manifest with nothing but a name.
+pub fn named(version: &str, kind: &str, name: &str) -> String {
+    format!("apiVersion: {version}\nkind: {kind}\nmetadata: {{name: {name}}}\n---\n")
+}
+
+impl Printed {
+    fn text(&self) -> String {
+        format!("{}{}(exit code {:?})\n", self.out, self.err, self.code)
+    }
+}
+
+/// Runs a command to its end.
+pub fn run(mut kubectl: Command, args: &[&str], stdin: &str) -> Printed {
+    kubectl.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = kubectl.spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let _ = pipe.write_all(stdin.as_bytes());
+    drop(pipe);
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| masked(&String::from_utf8(bytes).unwrap());
+    Printed { code: status.code(), out: text(stdout), err: text(stderr) }
+}

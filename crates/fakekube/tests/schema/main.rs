@@ -1,0 +1,151 @@
+//! The pure parts of fakekube against the real API server: the same objects and definitions, the
+//! same answers. What the server says in random order is compared as a set.
+
+// A test may panic; clippy knows it of `#[test]` functions, not of those that they call.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
+
+mod creates;
+mod documents;
+mod mutations;
+mod tables;
+mod updates;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use control_plane::ControlPlane;
+use fakekube::registry::{Kind, Registry};
+use http::{Method, Request};
+use http_body_util::BodyExt as _;
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+/// How long the API server may take for anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A client of the shared plane; nothing where there is no plane.
+async fn real() -> Option<Client> {
+    Some(ControlPlane::shared().await.unwrap()?.client().unwrap())
+}
+
+/// Asks the server, and returns the status and the answer.
+async fn ask(client: &Client, method: Method, path: &str, body: &Value) -> (u16, Value) {
+    let kind =
+        if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+    ask_as(client, method, path, body, &[("content-type", kind)]).await
+}
+
+async fn ask_as(
+    client: &Client,
+    method: Method,
+    path: &str,
+    body: &Value,
+    headers: &[(&str, &str)],
+) -> (u16, Value) {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+    let response = client.send(request.body(Body::from(body)).unwrap()).await.unwrap();
+    let status = response.status().as_u16();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+}
+
+/// Where the objects of a kind are.
+fn path_of(kind: &Kind) -> String {
+    let base = match kind.group.as_str() {
+        "" => format!("/api/{}", kind.version),
+        group => format!("/apis/{group}/{}", kind.version),
+    };
+    match kind.namespaced {
+        true => format!("{base}/namespaces/default/{}", kind.plural),
+        false => format!("{base}/{}", kind.plural),
+    }
+}
+
+/// Puts a definition in place, or over what is there, and waits until it is served.
+async fn install(client: &Client, definition: &Value) {
+    let base = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let name = definition["metadata"]["name"].as_str().unwrap();
+    let (status, answer) = ask(client, Method::POST, base, definition).await;
+    if status == 409 {
+        let (status, answer) =
+            ask(client, Method::PATCH, &format!("{base}/{name}"), definition).await;
+        assert!(status < 300, "{name}: {answer}");
+    } else {
+        assert!(status < 300, "{name}: {answer}");
+    }
+    let mut registry = Registry::new();
+    registry.install(definition).unwrap();
+    for kind in registry.kinds().filter(|kind| !kind.built_in()) {
+        let path = path_of(kind);
+        timeout(PATIENCE, async {
+            while ask(client, Method::GET, &path, &Value::Null).await.0 != 200 {
+                sleep(Duration::from_millis(50)).await;
+            }
+        })
+        .await
+        .unwrap();
+    }
+}
+
+/// Our own definitions.
+fn ours() -> Vec<Value> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds.yaml");
+    documents_of(&std::fs::read_to_string(path).unwrap())
+}
+
+/// The definitions of a file of the team's reference data, in another group so that all fit on
+/// one server. Without the data the test is skipped, loudly, except where `CI=true` forbids it.
+fn shared(file: &str, prefix: &str) -> Option<Vec<Value>> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/crds").join(file);
+    if !path.exists() {
+        let missing = format!("SKIPPED: {} is not there", path.display());
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
+        // Not `eprintln!`: the test harness captures that, and a passing test would hide it.
+        let _ =
+            std::io::Write::write_all(&mut std::io::stderr(), format!("{missing}\n").as_bytes());
+        return None;
+    }
+    let mut definitions = documents_of(&std::fs::read_to_string(path).unwrap());
+    for definition in &mut definitions {
+        move_to_group(definition, prefix);
+    }
+    Some(definitions)
+}
+
+fn move_to_group(definition: &mut Value, prefix: &str) {
+    let group = definition["spec"]["group"].as_str().unwrap();
+    // Some groups need an approval that only the project itself can give.
+    let group = format!("{prefix}{}", group.replace(".k8s.io", ".io").replace("x-k8s.io", "x.io"));
+    let plural = definition["spec"]["names"]["plural"].as_str().unwrap();
+    definition["metadata"] = json!({"name": format!("{plural}.{group}")});
+    definition["spec"]["group"] = json!(group);
+    if let Some(spec) = definition["spec"].as_object_mut() {
+        spec.remove("conversion");
+    }
+    // One version: without conversion the others would be the same with another name.
+    if let Some(versions) = definition["spec"]["versions"].as_array_mut() {
+        versions.retain(|version| version["storage"] == json!(true));
+    }
+    if let Some(fields) = definition.as_object_mut() {
+        fields.remove("status");
+    }
+}
+
+fn documents_of(text: &str) -> Vec<Value> {
+    let documents = text.split("\n---").filter(|document| document.contains("kind:"));
+    documents.map(|document| serde_saphyr::from_str(document).unwrap()).collect()
+}
+
+/// The one kind of a definition.
+fn kind_of(definition: &Value) -> Kind {
+    let mut registry = Registry::new();
+    registry.install(definition).unwrap();
+    let kind = registry.kinds().find(|kind| !kind.built_in()).unwrap();
+    Kind::clone(kind)
+}

@@ -1,0 +1,129 @@
+//! What a person can do to the sandbox: typed as words, or as single keys.
+
+use std::time::Duration;
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// A node stops being ready, and its pods with it.
+    Kill(Option<String>),
+    /// A node is cordoned.
+    Cordon(Option<String>),
+    /// A node is well again.
+    Heal(Option<String>),
+    /// One more node joins.
+    Add,
+    /// The cloud answers every call with 503, or stops doing so.
+    Fail,
+    /// The cloud answers every call with 429 for a while.
+    Throttle(Duration),
+    /// Show nodes and pools.
+    Status,
+    /// Wait until every pool is ready.
+    Wait,
+    /// Show the commands.
+    Help,
+    /// End.
+    Quit,
+}
+
+/// The commands, for people.
+pub const HELP: &str = "\
+kill [node]      a node stops being ready (without a name: one that holds an address)
+cordon [node]    a node is cordoned
+heal [node]      it is well again (without a name: all are)
+add              one more node joins
+fail             the cloud answers 503, or stops doing so
+throttle [30s]   the cloud answers 429 for a while
+status           nodes, addresses, pools
+wait             until every pool is ready
+quit             end";
+
+/// The keys, on one line.
+pub const KEYS: &str = "[k]ill a node  [c]ordon one  [h]eal all  [a]dd one  [f]ail the cloud  \
+                        [t]hrottle it  [s]tatus  [q]uit";
+
+/// How long a throttled cloud stays so, if nothing else is said.
+const THROTTLE: Duration = Duration::from_secs(30);
+
+impl Command {
+    /// Reads a line; `None` for an empty one or a comment.
+    ///
+    /// # Errors
+    /// In words, for a line that is no command.
+    pub fn parse(line: &str) -> Result<Option<Self>, String> {
+        let line = line.split('#').next().unwrap_or_default();
+        let mut words = line.split_whitespace();
+        let Some(verb) = words.next() else { return Ok(None) };
+        let argument = words.next().map(str::to_owned);
+        if words.next().is_some() {
+            return Err(format!("\"{}\": one word too many\n{HELP}", line.trim()));
+        }
+        let plain = |command: Self| match &argument {
+            None => Ok(command),
+            Some(extra) => Err(format!("\"{verb}\" takes no \"{extra}\"")),
+        };
+        let command = match verb {
+            "kill" => Self::Kill(argument),
+            "cordon" => Self::Cordon(argument),
+            "heal" => Self::Heal(argument),
+            "throttle" => Self::Throttle(match argument {
+                Some(text) => crate::args::duration(&text)?,
+                None => THROTTLE,
+            }),
+            "add" => plain(Self::Add)?,
+            "fail" => plain(Self::Fail)?,
+            "status" => plain(Self::Status)?,
+            "wait" => plain(Self::Wait)?,
+            "help" => plain(Self::Help)?,
+            "quit" | "exit" => plain(Self::Quit)?,
+            other => return Err(format!("\"{other}\" is not a command; there are\n{HELP}")),
+        };
+        Ok(Some(command))
+    }
+
+    /// Reads a key.
+    pub fn of_key(key: u8) -> Option<Self> {
+        Some(match key.to_ascii_lowercase() {
+            b'k' => Self::Kill(None),
+            b'c' => Self::Cordon(None),
+            b'h' => Self::Heal(None),
+            b'a' => Self::Add,
+            b'f' => Self::Fail,
+            b't' => Self::Throttle(THROTTLE),
+            b's' => Self::Status,
+            b'?' => Self::Help,
+            // Ctrl-C and Ctrl-D, which a terminal without line editing passes on as they are.
+            b'q' | 3 | 4 => Self::Quit,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_with_their_comments_left_out() {
+        let parse = |line: &str| Command::parse(line).unwrap();
+        assert_eq!(parse("kill node-1  # the first"), Some(Command::Kill(Some("node-1".into()))));
+        assert_eq!(parse("  "), None);
+        assert_eq!(parse("throttle 5s"), Some(Command::Throttle(Duration::from_secs(5))));
+        assert_eq!(parse("heal"), Some(Command::Heal(None)));
+    }
+
+    #[test]
+    fn a_line_that_is_no_command_says_which_there_are() {
+        assert!(Command::parse("explode").unwrap_err().contains("cordon [node]"));
+        assert!(Command::parse("add two").unwrap_err().contains("takes no"));
+        assert!(Command::parse("kill a b").unwrap_err().contains("too many"));
+    }
+
+    #[test]
+    fn every_key_of_the_legend_does_something() {
+        for (at, _) in KEYS.match_indices('[') {
+            assert!(Command::of_key(KEYS.as_bytes()[at + 1]).is_some());
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The sandbox as a stranger meets it: the binary, a script, stock kubectl.
+
+// What cannot go on ends the test: helpers of tests are tests too.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use control_plane::Assets;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Nothing here takes this long unless it is broken.
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn sandbox(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pontoon"));
+    command.arg("sandbox").args(args);
+    command
+}
+
+fn file(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn scripted(script: &str, args: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let script = file(folder.path(), "script", script);
+    sandbox(args).arg("--script").arg(script).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A sandbox that runs, with its lines as they come.
+struct Running {
+    process: Child,
+    commands: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Running {
+    fn start(args: &[&str]) -> Self {
+        let mut command = sandbox(args);
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let commands = process.stdin.take().unwrap();
+        let out = BufReader::new(process.stdout.take().unwrap());
+        let (to, lines) = channel();
+        std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                if to.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { process, commands, lines }
+    }
+
+    /// Waits for a line that contains `words`.
+    fn hear(&self, words: &str) -> String {
+        let mut heard = Vec::new();
+        loop {
+            match self.lines.recv_timeout(LIMIT) {
+                Ok(line) if line.contains(words) => return line,
+                Ok(line) => heard.push(line),
+                Err(_) => panic!("never heard {words:?}, only {heard:#?}"),
+            }
+        }
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        self.hear("export KUBECONFIG=").split_once('=').unwrap().1.into()
+    }
+
+    fn say(&mut self, command: &str) {
+        writeln!(self.commands, "{command}").unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Already ended is as good.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// Stock kubectl on a kubeconfig; `None`, loudly, where there is none.
+fn kubectl(kubeconfig: &Path, args: &[&str]) -> Option<String> {
+    let assets = match control_plane::assets() {
+        Assets::Found(assets) => assets,
+        Assets::Missing(why) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "no kubectl: {why}");
+            eprintln!("SKIPPED: the sandbox with stock kubectl: {why}");
+            return None;
+        }
+    };
+    let output = Command::new(assets.join("kubectl"))
+        .env("KUBECONFIG", kubeconfig)
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "kubectl {args:?}: {}", text(&output.stderr));
+    Some(text(&output.stdout))
+}
+
+#[test]
+fn a_script_kills_a_node_and_the_address_moves() {
+    let output = scripted("wait\nkill node-1  # the first\nwait\nstatus\n", &[]);
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{told}{}", text(&output.stderr));
+    assert!(told.contains("198.51.100.1 moved node-1 → node-3 in "), "{told}");
+    assert!(told.contains("2 addresses on 2 of 2 eligible nodes"), "{told}");
+}
+
+#[test]
+fn trouble_at_the_cloud_moves_nothing_until_it_is_over() {
+    let script =
+        "wait\nfail\nkill node-2\nstatus\nfail\nwait\nthrottle 1s\nheal\nwait\nadd\nstatus\n";
+    let output = scripted(script, &[]);
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{told}{}", text(&output.stderr));
+    assert!(told.contains("the cloud answers 503 to everything"), "{told}");
+    assert!(told.contains("198.51.100.2 moved node-2 → node-3"), "{told}");
+    assert!(told.contains("node-4 joins"), "{told}");
+}
+
+#[test]
+fn stock_kubectl_watches_an_address_move() {
+    let mut running = Running::start(&[]);
+    let kubeconfig = running.kubeconfig();
+    let pool = "floatingippool/ingress";
+    let wait = ["wait", "--for=condition=Ready", pool, "-n", "ingress", "--timeout=30s"];
+    let Some(told) = kubectl(&kubeconfig, &wait) else { return };
+    assert!(told.contains("condition met"), "{told}");
+
+    running.say("kill node-1");
+    running.hear("moved node-1 → node-3");
+    let mark = "jsonpath={.metadata.annotations.flipop\\.digitalocean\\.com/ipv4-reserved-ip}";
+    let until = format!("--for={mark}=198.51.100.1");
+    kubectl(&kubeconfig, &["wait", &until, "node/node-3", "--timeout=30s"]);
+    let table = kubectl(&kubeconfig, &["get", "fippool", "-A"]).unwrap();
+    assert!(table.contains("NAMESPACE   NAME      READY   ASSIGNED"), "{table}");
+    let events = kubectl(&kubeconfig, &["events", "-n", "ingress"]).unwrap();
+    assert!(events.contains("moved node-1 → node-3"), "{events}");
+    let nodes = kubectl(&kubeconfig, &["get", "nodes"]).unwrap();
+    assert!(nodes.contains("NotReady"), "{nodes}");
+}
+
+#[test]
+fn the_predecessors_manifest_runs_and_the_addresses_that_it_lists_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = file(
+        folder.path(),
+        "pool.yaml",
+        "
+apiVersion: flipop.digitalocean.com/v1alpha1
+kind: FloatingIPPool
+metadata:
+  name: ingress-pool
+spec:
+  provider: digitalocean
+  region: nyc3
+  desiredIPs: 3
+  assignmentCoolOffSeconds: 1
+  ips: [192.168.1.1, 192.168.2.1]
+  dnsRecordSet: {recordName: hello, zone: example.com, ttl: 30, provider: digitalocean}
+  match:
+    podNamespace: ingress
+    podLabel: app=nginx,component=controller
+    nodeLabel: doks.digitalocean.com/node-pool=work
+    tolerations:
+      - {key: node.kubernetes.io/unschedulable, effect: NoSchedule}
+",
+    );
+    let output = scripted("wait\nstatus\n", &["-f", manifest.to_str().unwrap()]);
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{told}{}", text(&output.stderr));
+    assert!(told.contains("192.168.1.1 assigned to node-1"), "{told}");
+    assert!(told.contains("192.168.2.1 assigned to node-2"), "{told}");
+    assert!(told.contains("3 addresses on 3 of 3 eligible nodes"), "{told}");
+}
+
+#[test]
+fn ctrl_c_ends_it_and_leaves_nothing_behind() {
+    let mut running = Running::start(&[]);
+    let kubeconfig = running.kubeconfig();
+    assert!(kubeconfig.exists());
+    let pid = Pid::from_raw(running.process.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    assert!(running.process.wait().unwrap().success());
+    assert!(!kubeconfig.exists());
+}
+
+#[test]
+fn what_cannot_be_used_is_said_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = file(folder.path(), "bad.yaml", "a: [1\n");
+    let bad = bad.to_str().unwrap();
+    let kindless = file(folder.path(), "kindless.yaml", "apiVersion: v1\n");
+    let unknown = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n";
+    let unknown = file(folder.path(), "unknown.yaml", unknown);
+    let refused = "apiVersion: flipop.digitalocean.com/v1alpha1\nkind: FloatingIPPool\n\
+                   metadata: {name: a}\nspec: {provider: digitalocaen, ips: [192.0.2.1]}\n";
+    let refused = file(folder.path(), "refused.yaml", refused);
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let cases = [
+        (scripted("", &["--port", &port]), "choose another --port"),
+        (scripted("", &["-f", "/nowhere/a.yaml"]), "cannot read /nowhere/a.yaml"),
+        (scripted("", &["-f", bad]), "is not YAML"),
+        (scripted("", &["-f", kindless.to_str().unwrap()]), "an object has no kind"),
+        (scripted("", &["-f", unknown.to_str().unwrap()]), "does not know the kind Thing"),
+        (scripted("", &["-f", refused.to_str().unwrap()]), "is not a known provider"),
+        (scripted("wait\nexplode\n", &[]), "line 2: \"explode\" is not a command"),
+        (scripted("kill node-9\n", &[]), "there is no node \"node-9\""),
+    ];
+    for (output, words) in cases {
+        let problem = text(&output.stderr);
+        assert!(!output.status.success(), "{words}");
+        assert!(problem.contains(words), "wanted {words:?} in {problem}");
+    }
+}
