@@ -35,6 +35,11 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Whether the cloud has been heard on every address.
+    pub fn is_heard(&self) -> bool {
+        !self.addresses.iter().any(|one| one.state == State::Unknown)
+    }
+
     /// How many addresses are where they should be.
     pub fn active(&self) -> usize {
         self.addresses.iter().filter(|one| one.state == State::Active).count()
@@ -263,6 +268,7 @@ impl fmt::Display for Verdict {
                     self.eligible
                 );
             }
+            _ if !self.is_heard() => {}
             _ => write!(f, "{active} of {wanted} in place; ")?,
         }
         self.reason.explain(f)

@@ -106,12 +106,7 @@ impl Refusal {
         Self::new(409, "Conflict", message).with(about(&kind.group, &kind.kind, name))
     }
 
-    /// An object that breaks rules; the server names the kind.
-    pub(crate) fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
-        Self::invalid_as(&kind.group, &kind.kind, name, causes)
-    }
-
-    /// The same with any group and kind, such as those of request options.
+    /// An object, or options of a request, that breaks rules.
     pub(crate) fn invalid_as(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
         let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
         let message = invalid_message(&qualified, name, causes);

@@ -33,9 +33,7 @@ pub(crate) struct Selector {
 
 impl Selector {
     pub(crate) fn parse(kind: &Kind, labels: &str, fields: &str) -> Result<Self, Refusal> {
-        let labels = Tokens::new(labels)
-            .requirements()
-            .map_err(|what| Refusal::bad_request(format!("unable to parse requirement: {what}")))?;
+        let labels = Tokens::new(labels).requirements().map_err(Refusal::bad_request)?;
         Ok(Self { labels, fields: parse_fields(kind, fields)? })
     }
 

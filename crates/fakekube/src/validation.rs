@@ -143,22 +143,9 @@ pub(crate) fn check(turn: &Turn<'_>, object: &Value, old: Option<&Value>) -> Res
     if causes.is_empty() {
         return Ok(());
     }
-    let causes = if old.is_some() { repeated(causes) } else { causes };
-    Err(Refusal::invalid(&kind, meta(object, "name"), &causes))
-}
-
-/// The server checks twice what an update does to metadata, and says so twice.
-fn repeated(causes: Vec<Cause>) -> Vec<Cause> {
-    let twice = |cause: &Cause| {
-        cause.detail == "field is immutable" || cause.detail.starts_with("no new finalizers")
-    };
-    let of_metadata = causes.iter().filter(|cause| cause.field.starts_with("metadata."));
-    let mut all: Vec<Cause> = of_metadata
-        .filter(|cause| twice(cause) || cause.field.starts_with("metadata.taints"))
-        .cloned()
-        .collect();
-    all.extend(causes);
-    all
+    // The server has one kind of Event only.
+    let group = if Special::of(&kind) == Special::NewEvent { "" } else { &kind.group };
+    Err(Refusal::invalid_as(group, &kind.kind, meta(object, "name"), &causes))
 }
 
 /// What needs more than the object's schema.

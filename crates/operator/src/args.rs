@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::leadership::Timing;
 use crate::sandbox::Load;
 
 /// Keeps floating IPs on the right nodes.
@@ -107,6 +108,18 @@ pub struct RunArgs {
     )]
     pub leader_elect: bool,
 
+    /// How long a leader that is silent keeps the others out.
+    #[arg(long, default_value = "15s", value_parser = duration, value_name = "TIME")]
+    pub leader_elect_lease_duration: Duration,
+
+    /// How long a leader tries to renew before it steps down.
+    #[arg(long, default_value = "10s", value_parser = duration, value_name = "TIME")]
+    pub leader_elect_renew_deadline: Duration,
+
+    /// How often it renews.
+    #[arg(long, default_value = "2s", value_parser = duration, value_name = "TIME")]
+    pub leader_elect_retry_period: Duration,
+
     /// Hard deadline of each call to a cloud.
     #[arg(long, default_value = "5s", value_parser = duration, value_name = "TIME")]
     pub provider_timeout: Duration,
@@ -119,6 +132,38 @@ pub struct RunArgs {
     #[arg(long, default_value = "5m", value_parser = duration, value_name = "TIME")]
     pub retry_max: Duration,
 }
+
+impl RunArgs {
+    /// The election's periods.
+    pub fn timing(&self) -> Timing {
+        Timing {
+            lease: self.leader_elect_lease_duration,
+            renew_deadline: self.leader_elect_renew_deadline,
+            retry_period: self.leader_elect_retry_period,
+            ..Timing::default()
+        }
+    }
+
+    /// Refuses times that would make it spin, or never try again.
+    ///
+    /// # Errors
+    /// In words that name the flag.
+    pub fn validate(&self) -> Result<(), String> {
+        if self.provider_timeout < SHORTEST {
+            return Err(format!("--provider-timeout must be at least {SHORTEST:?}"));
+        }
+        if self.retry_initial < SHORTEST {
+            return Err(format!("--retry-initial must be at least {SHORTEST:?}"));
+        }
+        if self.retry_max < self.retry_initial {
+            return Err("--retry-max must not be less than --retry-initial".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// No deadline and no wait may be shorter.
+const SHORTEST: Duration = Duration::from_millis(100);
 
 /// A span as `5s`, `500ms`, `2m` or `1h`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -154,6 +199,16 @@ mod tests {
         assert_eq!(run_args(&["--metrics-bind-address=:9"]).metrics_bind_addr, ":9");
         assert!(run_args(&["--leader-elect"]).leader_elect);
         assert!(!run_args(&["--leader-elect=false"]).leader_elect);
+    }
+
+    #[test]
+    fn times_that_make_no_sense_are_refused_by_the_name_of_their_flag() {
+        let refused = |args: &[&str]| run_args(args).validate().unwrap_err();
+        assert!(refused(&["--retry-initial=0s"]).contains("--retry-initial"));
+        assert!(refused(&["--provider-timeout=0s"]).contains("--provider-timeout"));
+        assert!(refused(&["--retry-initial=10m", "--retry-max=1s"]).contains("--retry-max"));
+        assert_eq!(run_args(&[]).validate(), Ok(()));
+        assert_eq!(run_args(&[]).timing(), Timing::default());
     }
 
     #[test]

@@ -62,7 +62,8 @@ fn unusable(vendor: &Vendor, error: &ConfigError) -> Finding {
         ConfigError::Unusable { .. } => "CredentialsUnusable",
     };
     let message = format!(
-        "{error} in the operator's environment: without it the provider \"{}\" cannot be used",
+        "{error}; the provider \"{}\" cannot be used until that is put right in the operator's \
+         environment",
         vendor.name
     );
     Finding { reason, message: message.into() }

@@ -44,7 +44,8 @@ fn print(text: &str) -> Result<(), String> {
 }
 
 fn start(args: RunArgs) -> Result<(), String> {
-    let timing = Timing::default();
+    let timing = args.timing();
+    args.validate()?;
     timing.validate(args.provider_timeout).map_err(|error| error.to_string())?;
     log(args.debug);
     // Already installed is as good.
@@ -132,10 +133,12 @@ fn stop_on_signal() -> Result<tokio::sync::watch::Receiver<bool>, String> {
     let (to, stop) = tokio::sync::watch::channel(false);
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
+    let mut hang_up = signal(SignalKind::hangup()).map_err(|error| error.to_string())?;
     tokio::spawn(async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
+            _ = hang_up.recv() => {}
         }
         to.send_replace(true);
         // Keep the channel open: a replica whose channel closes would see no signal.
@@ -146,7 +149,9 @@ fn stop_on_signal() -> Result<tokio::sync::watch::Receiver<bool>, String> {
 
 /// Lines for people on a terminal, JSON for machines.
 fn log(debug: bool) {
-    let level = if debug { "pontoon=debug,info" } else { "info" };
+    // What the libraries complain of, we say ourselves, in our own words.
+    let level =
+        if debug { "info,pontoon=debug" } else { "info,kube_runtime=error,kube_client=error" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if std::io::stderr().is_terminal() {

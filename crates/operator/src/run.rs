@@ -10,6 +10,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use pontoon_core::Time;
+use pontoon_core::action::Action;
 use pontoon_core::plan::Planner;
 use pontoon_core::world::{Settings, Source, World};
 use pontoon_providers::Transport;
@@ -240,6 +241,11 @@ impl Replica {
         self.statuses.take(&plan);
         self.wake = plan.wake;
         for action in plan.actions {
+            // Its version is about to change: planned again when that is over.
+            if matches!(&action, Action::WriteLedger { pool, .. } if self.statuses.is_writing(pool))
+            {
+                continue;
+            }
             self.narrator.begins(&self.world, &action, now);
             self.world.begin(&action);
             self.executor.start(action);

@@ -20,6 +20,10 @@ use crate::action::Action;
 use crate::model::{Family, Intent, Ledger, Request};
 use crate::world::{Account, IntentProgress, World};
 
+/// How many reservations of a pool are open at a time: a pool that wants hundreds gets them,
+/// but not at the cost of everybody else's rate limit.
+const AT_ONCE: usize = 10;
+
 /// How a pool's reservations stand.
 #[derive(Default)]
 pub(super) struct Creation {
@@ -191,7 +195,7 @@ fn intents(
     placement: &Placement,
     now: Time,
 ) -> Vec<Intent> {
-    let missing = missing(view);
+    let missing = missing(view).min(AT_ONCE.saturating_sub(unmade(view)));
     if missing == 0 || placement.cooling(view.key).is_some() {
         return Vec::new();
     }

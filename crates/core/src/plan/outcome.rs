@@ -8,6 +8,7 @@
 //! | anything else                                |                        | not ours     |
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use super::Draft;
 use super::reading::next_look;
@@ -15,6 +16,9 @@ use super::standing::PoolView;
 use crate::Time;
 use crate::model::{Family, Intent, Ledger, Resolution, Sighting, Text};
 use crate::world::{Account, IntentProgress, Knowledge, World};
+
+/// How long a cloud may take to put a new address on its machine.
+const ACTION: Duration = Duration::from_secs(30);
 
 /// What came of an intent.
 pub(super) enum Resolved {
@@ -63,7 +67,13 @@ pub(super) fn resolve(
         Knowledge::Unknown | Knowledge::Missing | Knowledge::Gone => None,
     });
     let new: Vec<_> = known.filter(|(ip, _)| is_new(ip)).collect();
-    judge(account, intent, &new, view.entry.pool.resolution)
+    match judge(account, intent, &new, view.entry.pool.resolution) {
+        // What was to be made on a machine gets there when the cloud's action is done.
+        Resolved::Unclear(_) if intent.target.is_some() && draft.now < until + ACTION => {
+            Resolved::After(next_look(account))
+        }
+        resolved => resolved,
+    }
 }
 
 fn judge(

@@ -260,6 +260,12 @@ impl Placement {
             }
         }
         for name in world.foreign(class, family).take(NAMES) {
+            // What is on a machine that a reservation is for may well be what it made.
+            let machine = world.node(name).and_then(|node| node.machine.clone());
+            let seat = machine.map(|machine| (machine.cloud, machine.id, family));
+            if seat.is_some_and(|seat| self.reserved.contains_key(&seat)) {
+                continue;
+            }
             if let Some(ip) = occupants(world, name, family).find(|ip| !world.is_claimed(*ip)) {
                 obstacles.note(name, Obstacle::HoldsOther(ip));
             }

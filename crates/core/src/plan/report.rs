@@ -8,7 +8,7 @@ use super::standing::{Place, PoolView, Standing};
 use crate::Time;
 use crate::action::{Failure, FailureKind};
 use crate::model::{Family, Finding, Text};
-use crate::verdict::{AddressVerdict, Note, Outlook, Reason, State, Verdict};
+use crate::verdict::{AddressVerdict, Note, Obstacle, Outlook, Reason, State, Verdict};
 use crate::world::{Account, Operation, World};
 
 /// Makes a pool's verdict.
@@ -157,13 +157,26 @@ fn reason(
     if let Some(until) = placement.cooling(view.key) {
         return Reason::CoolingOff(until);
     }
-    if verdict.addresses.iter().any(|one| one.state == State::Unknown) {
+    if !heard || verdict.addresses.iter().any(|one| one.state == State::Unknown) {
         return Reason::Reading;
+    }
+    if let Some(reason) = failing_node(verdict) {
+        return reason;
     }
     match verdict.eligible {
         0 => Reason::NoMatchingNode,
         _ => Reason::NoFreeNode(blockers(world, view)),
     }
+}
+
+/// A node that is free, and on which the last attempt failed, while an address waits for one.
+fn failing_node(verdict: &Verdict) -> Option<Reason> {
+    let waits = |one: &&AddressVerdict| matches!(one.state, State::Unassigned | State::NoMatch);
+    let ip = verdict.addresses.iter().find(waits)?.ip;
+    verdict.unusable.iter().find_map(|(_, obstacle)| match obstacle {
+        Obstacle::Failed(message, next) => Some(Reason::AssignFailed(ip, message.clone(), *next)),
+        Obstacle::HoldsOther(_) | Obstacle::HoldsOf(..) => None,
+    })
 }
 
 /// The object, or its account, cannot be used at all.

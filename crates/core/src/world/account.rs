@@ -324,17 +324,15 @@ impl Account {
     pub(super) fn suffer(
         &mut self,
         failure: &Failure,
-        is_read: bool,
+        urgent: bool,
         now: Time,
         jitter: u16,
         settings: &Settings,
     ) {
         match failure.kind {
-            // Reads are held back first, to leave room for failover.
-            FailureKind::Throttled { wait } if is_read => {
-                self.listing.not_before = self.listing.not_before.max(now + wait);
-                self.trouble = Some(failure.clone());
-            }
+            // What is not urgent is held back first, to leave room for failover: it waits by
+            // itself, and the account stays open.
+            FailureKind::Throttled { .. } if !urgent => self.trouble = Some(failure.clone()),
             FailureKind::Throttled { wait } => {
                 self.close_until(now + wait);
                 self.trouble = Some(failure.clone());

@@ -109,7 +109,9 @@ impl World {
             *account = Account::new(account.setup.clone());
         }
         for entry in self.pools.values_mut() {
-            *entry = PoolEntry::new(entry.pool.clone(), entry.class);
+            let mut fresh = PoolEntry::new(entry.pool.clone(), entry.class);
+            fresh.recall(entry);
+            *entry = fresh;
         }
         self.claims = Claims::default();
         let keys: Vec<_> = self.pools.keys().cloned().collect();

@@ -47,6 +47,10 @@ impl World {
                     account.listing.failures = account.listing.failures.saturating_add(1);
                 }
                 let wait = self.settings.back_off(account.listing.failures, outcome.jitter);
+                let wait = match failure.kind {
+                    FailureKind::Throttled { wait: asked } => wait.max(asked),
+                    _ => wait,
+                };
                 account.listing.not_before = account.listing.not_before.max(now + wait);
                 account.want_listing(now + wait);
                 self.touch_account(id);

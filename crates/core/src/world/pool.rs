@@ -99,6 +99,16 @@ impl PoolEntry {
         entry
     }
 
+    /// What an earlier term did counts, also if it could not be written down any more.
+    pub(super) fn recall(&mut self, earlier: &Self) {
+        self.last_assignment = self.last_assignment.max(earlier.last_assignment);
+        for (ip, memory) in &earlier.remembered {
+            if let Some(known) = self.remembered.get_mut(ip) {
+                known.assigned_at = known.assigned_at.max(memory.assigned_at);
+            }
+        }
+    }
+
     /// The same object again, not older.
     pub(super) fn observe(&mut self, pool: Pool) {
         // A new wish is worth a new attempt.

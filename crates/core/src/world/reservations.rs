@@ -75,7 +75,14 @@ impl World {
             }
             match outcome.result {
                 Ok(_) => entry.creation = Work::default(),
-                Err(failure) => entry.creation.failed(failure, now, outcome.jitter, &settings),
+                Err(failure) => {
+                    let asked = match failure.kind {
+                        FailureKind::Throttled { wait } => now + wait,
+                        _ => now,
+                    };
+                    entry.creation.failed(failure, now, outcome.jitter, &settings);
+                    entry.creation.not_before = entry.creation.not_before.max(asked);
+                }
             }
         });
         self.reclaim(pool);

@@ -52,9 +52,9 @@ impl World {
     pub fn finish(&mut self, outcome: Outcome, now: Time) {
         if let (Some(account), Err(failure)) = (account_of(&outcome.action), &outcome.result) {
             let (settings, jitter) = (self.settings, outcome.jitter);
-            let is_read = !outcome.action.changes_cloud();
+            let urgent = matches!(outcome.action, Action::Assign { .. } | Action::Unassign { .. });
             self.with_account(account, |account| {
-                account.suffer(failure, is_read, now, jitter, &settings);
+                account.suffer(failure, urgent, now, jitter, &settings);
             });
         }
         match outcome.action.clone() {

@@ -131,7 +131,7 @@ fn definition(new: &Value, causes: &mut Vec<Cause>) {
     let of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (group, plural) = (of(&spec["group"]), of(&names["plural"]));
     let name = format!("{plural}.{group}");
-    if new["metadata"]["name"] != Value::from(name.as_str()) {
+    if new["metadata"]["name"] != name.as_str() {
         let detail = "must be spec.names.plural+\".\"+spec.group";
         causes.push(Cause::invalid("metadata.name", &new["metadata"]["name"], detail));
     }

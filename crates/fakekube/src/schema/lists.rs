@@ -20,7 +20,7 @@ pub(super) fn check(schema: &Node, value: &Value, path: &str, causes: &mut Vec<C
         Value::Array(items) => {
             match schema.list_type {
                 ListType::Atomic => {}
-                ListType::Set => report(items.iter().cloned().collect(), path, causes),
+                ListType::Set => report(items.to_vec(), path, causes),
                 ListType::Map => keys(schema, items, path, causes),
             }
             if let Some(node) = schema.items.as_deref() {

@@ -302,13 +302,22 @@ fn format(schema: &Node, text: &str, path: &str) -> Outcome {
 }
 
 fn choices(schema: &Node, value: &Value, path: &str) -> Outcome {
-    if schema.choices.is_empty() || schema.choices.contains(value) {
+    if schema.choices.is_empty() || schema.choices.iter().any(|choice| is_choice(value, choice)) {
         return Outcome::default();
     }
     let listed: Vec<_> = schema.choices.iter().map(Value::to_string).collect();
     let message = format!("{path} in body should be one of [{}]", listed.join(" "));
     let what = What::Choice { value: value.clone(), choices: schema.choices.clone() };
     Outcome::failed(failure(path, message, what))
+}
+
+/// Whether a value is a choice. The server converts a number to the choice's type first, and so
+/// cuts off its fraction.
+fn is_choice(value: &Value, choice: &Value) -> bool {
+    match (value.as_f64(), choice.as_i64()) {
+        (Some(number), Some(_)) if value.is_f64() => choice.as_f64() == Some(number.trunc()),
+        _ => value == choice || (value.is_number() && value.as_f64() == choice.as_f64()),
+    }
 }
 
 fn count_of_fields(schema: &Node, fields: &Map<String, Value>, path: &str) -> Outcome {

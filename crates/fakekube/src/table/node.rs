@@ -34,8 +34,8 @@ pub(super) fn row(node: &Value, now: Timestamp) -> Row {
 }
 
 fn status(node: &Value) -> String {
-    let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
-    let ready = conditions.filter(|condition| condition["type"] == "Ready").last();
+    let mut conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+    let ready = conditions.rfind(|condition| condition["type"] == "Ready");
     let mut status = match ready {
         Some(ready) if ready["status"] == "True" => "Ready".to_owned(),
         Some(_) => "NotReady".to_owned(),

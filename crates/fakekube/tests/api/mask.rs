@@ -54,6 +54,12 @@ impl Mask {
                     json!(format!("V{}", self.versions.entry(version.clone()).or_insert(next)))
                 }
                 ("resourceVersion", Value::String(_)) => json!("V"),
+                // On updates the server says some things two or four times.
+                ("causes", Value::Array(causes)) => {
+                    let mut once: Vec<Value> = causes.clone();
+                    once.dedup();
+                    self.value(&Value::Array(once))
+                }
                 ("continue", Value::String(token)) if !token.is_empty() => json!("TOKEN"),
                 ("name", Value::String(name)) if !generated.is_empty() => {
                     json!(format!("{generated}+{}", name.len() - generated.len()))

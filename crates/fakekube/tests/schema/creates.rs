@@ -64,7 +64,8 @@ pub fn answered(status: u16, answer: &Value) -> Answer {
             Answer::Unknown(unknown)
         }
         _ => {
-            let causes = answer["details"]["causes"].as_array().expect(&answer.to_string());
+            let causes =
+                answer["details"]["causes"].as_array().unwrap_or_else(|| panic!("{answer}"));
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let finding = |cause: &Value| {
                 (text(&cause["field"]), text(&cause["reason"]), text(&cause["message"]))

@@ -27,5 +27,7 @@ pub use names::{
     IPV4_ANNOTATION, IPV6_ANNOTATION, PREFIX, RESOLVE_CREATE_ANNOTATION, VERSION,
 };
 pub use node_dns_record_set::{NodeDNSRecordSet, NodeDNSRecordSetSpec, NodeDNSRecordSetStatus};
-pub use pool::{FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpState, IpStatus};
+pub use pool::{
+    FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpState, IpStatus, MOST_ADDRESSES,
+};
 pub use selection::{Match, Toleration};

@@ -17,6 +17,9 @@ use super::selection::Match;
 use super::wire::{Wire, is_default};
 use super::{decode, rules};
 
+/// More addresses than this no pool has: nobody means it, and each is a call to the cloud.
+pub const MOST_ADDRESSES: usize = 1000;
+
 /// A pool of floating (reserved) addresses and the nodes that they belong on.
 ///
 /// Its fields are those of the stored object; a missing `spec` is an empty one.
@@ -132,7 +135,7 @@ pub struct FloatingIPPoolSpec {
     /// that: the rest is reserved in `region`. Fewer: the surplus, from the end of the list,
     /// is not used.
     #[serde(rename = "desiredIPs", skip_serializing_if = "is_default")]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = MOST_ADDRESSES))]
     pub desired_ips: i64,
 
     /// Seconds that must pass between two assignments of this pool; fractions are allowed. 0

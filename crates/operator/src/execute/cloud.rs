@@ -50,11 +50,14 @@ async fn create(provider: &dyn AddressProvider, intent: &Intent) -> providers::R
         machine: intent.target.as_ref().map(|target| providers::MachineId(target.to_string())),
     };
     let created = provider.create(&request).await?;
-    let pending = match created.placement {
-        Some(providers::Accepted::Pending(id)) => Some(id.0.as_str().into()),
-        Some(providers::Accepted::Done) | None => None,
-    };
-    Ok(Done::Created { ip: created.ip, pending })
+    let ip = created.ip;
+    Ok(match created.placement {
+        Some(providers::Accepted::Pending(id)) => {
+            Done::Created { ip, pending: Some(id.0.as_str().into()) }
+        }
+        Some(providers::Accepted::Done) => Done::Created { ip, pending: None },
+        None => Done::CreatedLoose { ip },
+    })
 }
 
 fn accepted(accepted: providers::Accepted) -> Done {

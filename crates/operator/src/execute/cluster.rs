@@ -91,5 +91,9 @@ fn failure(error: kube::Error) -> Failure {
         },
         _ => FailureKind::NoAnswer,
     };
-    Failure::plain(kind, error.to_string())
+    let message = match error {
+        kube::Error::Api(status) => status.message,
+        other => other.to_string(),
+    };
+    Failure::plain(kind, message)
 }

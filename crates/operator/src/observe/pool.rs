@@ -16,7 +16,7 @@ use super::schema::Schema;
 use super::{Observation, Watch, ledger, version};
 use crate::api::{
     ADDRESSES_ANNOTATION, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpStatus,
-    RESOLVE_CREATE_ANNOTATION,
+    MOST_ADDRESSES, RESOLVE_CREATE_ANNOTATION,
 };
 
 /// The kind, as core names it.
@@ -37,6 +37,8 @@ pub struct ObservedPool {
     pub dns: Option<String>,
     /// The stored definition cannot hold what we report.
     pub schema: Schema,
+    /// The object could be decoded; if not, its status is not known either.
+    pub decoded: bool,
 }
 
 /// Watches FloatingIPPools.
@@ -118,6 +120,7 @@ fn bare(
         provider: String::new(),
         dns: None,
         schema,
+        decoded: false,
     })
 }
 
@@ -149,6 +152,7 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
         zone => format!("{}.{zone}", record.record_name),
     });
     observed.status = status;
+    observed.decoded = true;
     Some(observed)
 }
 
@@ -190,6 +194,10 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
     }
     let listed = addresses(&spec.ips)?;
     let wanted = usize::try_from(spec.desired_ips).ok().filter(|wanted| *wanted > 0);
+    if let Some(wanted) = wanted.filter(|wanted| *wanted > MOST_ADDRESSES) {
+        let problem = format!("spec.desiredIPs is {wanted}; a pool has at most {MOST_ADDRESSES}");
+        return Err(finding("TooManyAddresses", problem));
+    }
     if listed.is_empty() && wanted.is_none() {
         let problem = "spec.ips is empty and spec.desiredIPs is 0: there is nothing to assign";
         return Err(finding("NoAddresses", problem));

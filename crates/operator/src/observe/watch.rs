@@ -54,12 +54,15 @@ pub async fn watch<W: Watch>(
             Err(error) => {
                 let pause = pause(failures, env.random());
                 failures += 1;
-                tracing::warn!(kind, %error, ?pause, "watch broken");
+                tracing::warn!(kind, error = causes(&error), ?pause, "watch broken");
                 tokio::time::sleep(pause).await;
                 continue;
             }
         };
-        failures = 0;
+        // A list that begins is no success yet: it may fail half way, again and again.
+        if !matches!(event, Event::Init | Event::InitApply(_)) {
+            failures = 0;
+        }
         let observation = match event {
             Event::Init => {
                 watch.restart();
@@ -75,6 +78,20 @@ pub async fn watch<W: Watch>(
             return;
         }
     }
+}
+
+/// An error with everything that caused it: the last part says most.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
+    }
+    text
 }
 
 /// Doubling from a quarter of a second, with jitter. The first one is short: a server that

@@ -1,10 +1,14 @@
 //! Kubernetes events, named and timed by our own clock.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PostParams;
 use kube::{Api, Client};
+use pontoon_core::Time;
 use pontoon_core::model::{Node, PoolKey};
 use tokio::task::JoinSet;
 
@@ -22,6 +26,11 @@ const AT_ONCE: usize = 64;
 /// Longest note that the API server takes.
 const LONGEST_NOTE: usize = 1024;
 
+/// So many events about one object at once, then one each [`REFILL`]: an object that flaps
+/// must not drown the others.
+const BURST: f64 = 25.0;
+const REFILL: Duration = Duration::from_secs(10);
+
 /// How much an event matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
@@ -37,19 +46,27 @@ pub struct Events {
     env: Env,
     instance: String,
     under_way: JoinSet<()>,
+    allowances: BTreeMap<String, Allowance>,
+}
+
+/// How many more events an object may have.
+struct Allowance {
+    left: f64,
+    at: Time,
 }
 
 impl Events {
     /// Events of the replica that is called `instance`.
     pub fn new(client: Client, env: Env, instance: String) -> Self {
-        Self { client, env, instance, under_way: JoinSet::new() }
+        let (under_way, allowances) = (JoinSet::new(), BTreeMap::new());
+        Self { client, env, instance, under_way, allowances }
     }
 
     /// Tells something about an object. Fire and forget: an event that cannot be written is
     /// logged, and nothing waits for it.
     pub fn tell(&mut self, about: ObjectReference, weight: Weight, reason: &str, note: &str) {
         while self.under_way.try_join_next().is_some() {}
-        if self.under_way.len() >= AT_ONCE {
+        if self.under_way.len() >= AT_ONCE || !self.allows(&about) {
             tracing::debug!(reason, note, "too many events at once; not sent");
             return;
         }
@@ -82,6 +99,27 @@ impl Events {
                 tracing::debug!(%error, reason = event.reason, "event not written");
             }
         });
+    }
+}
+
+impl Events {
+    fn allows(&mut self, about: &ObjectReference) -> bool {
+        let now = self.env.now();
+        let refilled = |one: &Allowance| {
+            let more = now.since(one.at).as_secs_f64() / REFILL.as_secs_f64();
+            (one.left + more).min(BURST)
+        };
+        // Whoever has all of it again need not be remembered.
+        self.allowances.retain(|_, one| refilled(one) < BURST);
+        let (kind, uid) = (about.kind.as_deref(), about.uid.as_deref());
+        let key = format!("{kind:?} {uid:?} {:?}", about.name);
+        let allowance = self.allowances.entry(key).or_insert(Allowance { left: BURST, at: now });
+        *allowance = Allowance { left: refilled(allowance), at: now };
+        let allowed = allowance.left >= 1.0;
+        if allowed {
+            allowance.left -= 1.0;
+        }
+        allowed
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Done, FailureKind};
+use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
 use pontoon_core::model::{AccountId, Machine, NodeName, PoolKey};
 use pontoon_core::plan::Plan;
 use pontoon_core::verdict::{Outlook, Reason, State, Verdict};
@@ -89,7 +89,10 @@ impl Narrator {
             if told.verdict.as_ref() == Some(verdict) {
                 continue;
             }
-            self.metrics.pool(told.labels(key), verdict);
+            // What is not known is not shown: a gauge cannot say so.
+            if verdict.is_heard() {
+                self.metrics.pool(told.labels(key), verdict);
+            }
             told.verdict = Some(verdict.clone());
             let word = verdict.reason.word();
             if told.reason != Some(word) && is_news(&verdict.reason) {
@@ -111,7 +114,10 @@ impl Narrator {
 
     /// A new address: told once, and again when it is on its node.
     fn created(&mut self, pool: &PoolKey, finished: &Finished) {
-        let Ok(Done::Created { ip, .. }) = finished.outcome.result else { return };
+        let Ok(Done::Created { ip, .. } | Done::CreatedLoose { ip }) = finished.outcome.result
+        else {
+            return;
+        };
         let Some(told) = self.pools.get(pool) else { return };
         let note = format!("{ip} reserved for this pool in {} ms", millis(finished.took));
         self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Created", &note);
@@ -125,11 +131,15 @@ impl Narrator {
         if let Action::Create { pool, .. } = &finished.outcome.action {
             return self.created(pool, finished);
         }
+        if let Action::ReadOperation { ip, .. } = &finished.outcome.action {
+            return self.given_up(world, *ip, finished);
+        }
         let Action::Assign { pool, ip, node, .. } = &finished.outcome.action else { return };
         let Some(told) = self.pools.get(pool) else { return };
         match &finished.outcome.result {
             Ok(_) => self.metrics.assigned(told.labels(pool), &ip.to_string(), true),
-            Err(failure) if failure.kind == FailureKind::NotSent => {}
+            // Nothing happened; what the account waits for, the pool says.
+            Err(Failure { kind: FailureKind::NotSent | FailureKind::Throttled { .. }, .. }) => {}
             Err(failure) => {
                 self.metrics.assigned(told.labels(pool), &ip.to_string(), false);
                 let note = format!("assigning {ip} to {node} failed: {}", failure.message);
@@ -139,6 +149,20 @@ impl Narrator {
         }
         if matches!(finished.outcome.result, Ok(Done::Effective)) {
             self.arrived(world, pool, *ip, node);
+        }
+    }
+
+    /// The cloud accepted a call and then did not carry it out.
+    fn given_up(&mut self, world: &World, ip: IpAddr, finished: &Finished) {
+        if !matches!(finished.outcome.result, Ok(Done::Operation(OperationState::Failed))) {
+            return;
+        }
+        for pool in world.claimants(ip) {
+            let Some(told) = self.pools.get(pool) else { continue };
+            self.metrics.assigned(told.labels(pool), &ip.to_string(), false);
+            let note = format!("assigning {ip} failed: the cloud accepted it and then gave it up");
+            tracing::warn!(%pool, %ip, "the cloud accepted an assignment and then gave it up");
+            self.events.tell(about_pool(pool, &told.uid), Weight::Warning, "AssignFailed", &note);
         }
     }
 

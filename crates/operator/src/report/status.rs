@@ -1,10 +1,12 @@
 //! The status of a pool, as a function of its verdict and of the status that it has.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Time as KubeTime};
 use pontoon_core::Time;
 use pontoon_core::model::MachineId;
-use pontoon_core::verdict::{AddressVerdict, Outlook, State, Verdict};
+use pontoon_core::verdict::{AddressVerdict, Outlook, Reason, State, Verdict};
 use pontoon_providers::VENDORS;
 
 use crate::api::{
@@ -28,26 +30,35 @@ pub fn pool(observed: &ObservedPool, verdict: &Verdict, now: Time) -> FloatingIP
         return FloatingIPPoolStatus { error: verdict.to_string(), ..before.clone() };
     }
     let stuck = verdict.reason.outlook() == Outlook::Stuck;
-    let ip = |one: &AddressVerdict| (one.ip.to_string(), address(observed, one));
+    let ips: BTreeMap<_, _> = match &verdict.reason {
+        // An object that cannot be planned keeps what was last known of its addresses.
+        Reason::Invalid(_) | Reason::NoAccount(_) => before.ips.clone(),
+        _ => verdict.addresses.iter().filter_map(|one| address(observed, one)).collect(),
+    };
+    let active = ips.values().filter(|one| one.state == IpState::Active.as_str()).count();
+    let mut assignable: Vec<_> = verdict.available.iter().map(ToString::to_string).collect();
+    assignable.sort();
     FloatingIPPoolStatus {
         conditions: conditions(observed, verdict, now),
         observed_generation: observed.generation,
-        assigned: format!("{}/{}", verdict.active(), verdict.wanted),
-        ips: match &verdict.reason {
-            // An object that cannot be planned keeps what was last known of its addresses.
-            pontoon_core::verdict::Reason::Invalid(_)
-            | pontoon_core::verdict::Reason::NoAccount(_) => before.ips.clone(),
-            _ => verdict.addresses.iter().map(ip).collect(),
-        },
+        assigned: format!("{active}/{}", verdict.wanted),
         created_ips: verdict.created.iter().map(ToString::to_string).collect(),
         last_assignment_time: verdict.last_assignment.and_then(micro_time),
-        assignable_nodes: verdict.available.iter().map(ToString::to_string).collect(),
+        // Who could take an address is not known while it is not known who has one.
+        assignable_nodes: if verdict.is_heard() {
+            assignable
+        } else {
+            before.assignable_nodes.clone()
+        },
         node_errors: verdict.unusable.iter().map(|(node, why)| format!("{node}: {why}")).collect(),
         error: if stuck { verdict.to_string() } else { String::new() },
+        ips,
     }
 }
 
-fn address(observed: &ObservedPool, one: &AddressVerdict) -> IpStatus {
+/// One address, with what is said of it. Unknown is not absent: what was said before stands.
+fn address(observed: &ObservedPool, one: &AddressVerdict) -> Option<(String, IpStatus)> {
+    let ip = one.ip.to_string();
     let state = match one.state {
         State::Active => IpState::Active,
         State::InProgress => IpState::InProgress,
@@ -55,20 +66,21 @@ fn address(observed: &ObservedPool, one: &AddressVerdict) -> IpStatus {
         State::NoMatch => IpState::NoMatch,
         State::Unassigned => IpState::Unassigned,
         State::Disabled => IpState::Disabled,
-        // Unknown is not absent: what was said before stands.
         State::Unknown => {
-            return observed.status.ips.get(&one.ip.to_string()).cloned().unwrap_or_default();
+            let said = observed.status.ips.get(&ip).cloned();
+            return said.map(|said| (ip, said));
         }
     };
     let machine = one.machine.as_ref();
-    IpStatus {
+    let status = IpStatus {
         state: state.to_string(),
         node_name: one.node.as_ref().map(ToString::to_string).unwrap_or_default(),
         provider_id: machine.map(|id| provider_id(&observed.provider, id)).unwrap_or_default(),
         error: one.note.as_ref().map(ToString::to_string).unwrap_or_default(),
         last_assignment_time: one.memory.assigned_at.and_then(micro_time),
         ineligible_since: one.memory.ineligible_since.and_then(micro_time),
-    }
+    };
+    Some((ip, status))
 }
 
 /// A machine as `spec.providerID` names it.
@@ -83,11 +95,16 @@ fn conditions(observed: &ObservedPool, verdict: &Verdict, now: Time) -> Vec<Cond
     let (reason, message) = (verdict.reason.word(), verdict.to_string());
     let set =
         Conditions { before: &observed.status.conditions, generation: observed.generation, now };
-    let mut conditions = set.three(outlook, reason, &message);
+    let ready = match outlook {
+        Outlook::Well => "True",
+        Outlook::Working if !verdict.is_heard() => "Unknown",
+        Outlook::Working | Outlook::Waiting | Outlook::Stuck => "False",
+    };
+    let mut conditions = set.three(ready, outlook, reason, &message);
     if let Some(record) = &observed.dns {
         let message =
             format!("this version does not manage DNS records yet; {record} is left as it is");
-        conditions.push(set.condition(CONDITION_DNS, false, NO_DNS, &message));
+        conditions.push(set.condition(CONDITION_DNS, "False", NO_DNS, &message));
     }
     conditions
 }
@@ -101,7 +118,7 @@ pub fn record_set(
     let set = Conditions { before: &before.conditions, generation, now };
     let message = "this version does not manage DNS records yet; the record is left as it is";
     NodeDNSRecordSetStatus {
-        conditions: set.three(Outlook::Stuck, NO_DNS, message),
+        conditions: set.three("False", Outlook::Stuck, NO_DNS, message),
         observed_generation: generation,
         ..before.clone()
     }
@@ -115,17 +132,18 @@ struct Conditions<'a> {
 
 impl Conditions<'_> {
     /// `Ready`, `Reconciling`, `Stalled`, as `kubectl wait`, Flux and Argo CD read them.
-    fn three(&self, outlook: Outlook, reason: &str, message: &str) -> Vec<Condition> {
+    fn three(&self, ready: &str, outlook: Outlook, reason: &str, message: &str) -> Vec<Condition> {
+        let when = |holds: bool| if holds { "True" } else { "False" };
+        let (working, stuck) = (outlook == Outlook::Working, outlook == Outlook::Stuck);
         vec![
-            self.condition(CONDITION_READY, outlook == Outlook::Well, reason, message),
-            self.condition(CONDITION_RECONCILING, outlook == Outlook::Working, reason, message),
-            self.condition(CONDITION_STALLED, outlook == Outlook::Stuck, reason, message),
+            self.condition(CONDITION_READY, ready, reason, message),
+            self.condition(CONDITION_RECONCILING, when(working), reason, message),
+            self.condition(CONDITION_STALLED, when(stuck), reason, message),
         ]
     }
 
     /// A condition whose transition time changes only with its status.
-    fn condition(&self, type_: &str, holds: bool, reason: &str, message: &str) -> Condition {
-        let status = if holds { "True" } else { "False" };
+    fn condition(&self, type_: &str, status: &str, reason: &str, message: &str) -> Condition {
         let same = self.before.iter().find(|one| one.type_ == type_ && one.status == status);
         let now = KubeTime(timestamp(self.now).unwrap_or_default());
         Condition {

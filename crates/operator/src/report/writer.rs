@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use kube::api::{ApiResource, DynamicObject, ObjectMeta, PostParams, TypeMeta};
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use pontoon_core::Time;
 use pontoon_core::model::PoolKey;
 use pontoon_core::plan::Plan;
 use pontoon_core::verdict::{Reason, Verdict};
 use pontoon_core::world::World;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::status;
@@ -56,6 +56,14 @@ pub struct Written {
     result: Result<Stored, String>,
 }
 
+/// How a status is written.
+enum Write {
+    /// As the whole status.
+    Whole(Value),
+    /// Over what is there and cannot be read: nothing of it may be lost.
+    Over(Value),
+}
+
 #[derive(Debug)]
 struct Stored {
     version: u64,
@@ -70,12 +78,16 @@ impl StatusWriter {
     }
 
     /// A pool was seen.
-    pub fn see_pool(&mut self, observed: ObservedPool) {
+    pub fn see_pool(&mut self, mut observed: ObservedPool) {
         let key = observed.pool.key.clone();
         let verdict = match self.objects.get_mut(&key).map(|one| &mut one.subject) {
             Some(Subject::Pool(before, verdict)) if before.pool.uid == observed.pool.uid => {
                 if before.pool.version > observed.pool.version {
                     return;
+                }
+                if !observed.decoded {
+                    // What we wrote is all that is known of its status.
+                    observed.status = before.status.clone();
                 }
                 verdict.take()
             }
@@ -139,6 +151,11 @@ impl StatusWriter {
         }
     }
 
+    /// Whether a write to this object is under way: its version is about to change.
+    pub fn is_writing(&self, key: &PoolKey) -> bool {
+        self.objects.get(key).is_some_and(|tracked| tracked.in_flight)
+    }
+
     /// Starts every write that is due. Returns when to look again.
     pub fn flush(&mut self, world: &World, now: Time) -> Option<Time> {
         let mut wake: Option<Time> = None;
@@ -199,13 +216,14 @@ impl StatusWriter {
 
 impl Subject {
     /// The status that the object should have, if it has another one.
-    fn correction(&self, now: Time) -> Option<(String, u64, Value)> {
+    fn correction(&self, now: Time) -> Option<(String, u64, Write)> {
         match self {
             Self::Pool(observed, Some(verdict)) if verdict.reason != Reason::Reading => {
                 let status = status::pool(observed, verdict, now);
                 let value = serde_json::to_value(&status).ok()?;
                 let (uid, version) = (observed.pool.uid.to_string(), observed.pool.version);
-                (status != observed.status).then_some((uid, version, value))
+                let write = if observed.decoded { Write::Whole(value) } else { Write::Over(value) };
+                (status != observed.status).then_some((uid, version, write))
             }
             Self::Pool(..) => None,
             // Conditions would be pruned, and written again for ever.
@@ -214,7 +232,7 @@ impl Subject {
                 let status = status::record_set(&observed.status, observed.generation, now);
                 let value = serde_json::to_value(&status).ok()?;
                 let (uid, version) = (observed.uid.clone(), observed.version);
-                (status != observed.status).then_some((uid, version, value))
+                (status != observed.status).then_some((uid, version, Write::Whole(value)))
             }
         }
     }
@@ -239,31 +257,38 @@ impl Subject {
     }
 }
 
-/// The whole status, with the version that it replaces.
-async fn put(client: Client, key: PoolKey, uid: String, at: u64, status: Value) -> Written {
-    let plural = format!("{}s", key.kind.to_lowercase());
+/// Writes a status, with the version that it replaces: a stale view is refused.
+async fn put(client: Client, key: PoolKey, uid: String, at: u64, write: Write) -> Written {
     let resource = ApiResource {
         group: GROUP.into(),
         version: VERSION.into(),
         api_version: format!("{GROUP}/{VERSION}"),
         kind: key.kind.into(),
-        plural,
-    };
-    let object = DynamicObject {
-        types: Some(TypeMeta { api_version: resource.api_version.clone(), kind: key.kind.into() }),
-        metadata: ObjectMeta {
-            name: Some(key.name.to_string()),
-            namespace: Some(key.namespace.to_string()),
-            uid: Some(uid.clone()),
-            resource_version: Some(at.to_string()),
-            ..ObjectMeta::default()
-        },
-        data: serde_json::json!({ "status": status }),
+        plural: format!("{}s", key.kind.to_lowercase()),
     };
     let api: Api<DynamicObject> = Api::namespaced_with(client, &key.namespace, &resource);
-    let params = PostParams::default();
-    let write = api.replace_status(&key.name, &params, &object);
-    let result = match tokio::time::timeout(DEADLINE, write).await {
+    let metadata = json!({
+        "name": *key.name, "namespace": *key.namespace, "uid": uid,
+        "resourceVersion": at.to_string(),
+    });
+    let (api_version, kind) = (&resource.api_version, key.kind);
+    let sent = async {
+        match write {
+            Write::Whole(status) => {
+                let object = json!({
+                    "apiVersion": api_version, "kind": kind, "metadata": metadata, "status": status,
+                });
+                let object = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
+                api.replace_status(&key.name, &PostParams::default(), &object).await
+            }
+            Write::Over(status) => {
+                let patch = json!({"metadata": metadata, "status": status});
+                let params = PatchParams::default();
+                api.patch_status(&key.name, &params, &Patch::Merge(patch)).await
+            }
+        }
+    };
+    let result = match tokio::time::timeout(DEADLINE, sent).await {
         Ok(Ok(mut stored)) => Ok(Stored {
             version: version(stored.metadata.resource_version.as_deref()),
             status: stored.data["status"].take(),

@@ -25,6 +25,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::replay::Recording;
 use crate::replica::Replica;
 
 /// Nothing here takes this long unless it is broken.
@@ -34,15 +35,16 @@ const LIMIT: Duration = Duration::from_secs(90);
 pub const NAMESPACE: &str = "flipop";
 
 /// Which API server a scenario runs on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub enum On {
-    /// A real kube-apiserver.
-    RealServer,
+    /// A real kube-apiserver, whose traffic is put into the recording when the arena closes.
+    RealServer(Recording),
     /// The in-memory one.
     FakeKube,
 }
 
-/// Makes tests of scenarios: each on the in-memory API server and on the real one.
+/// Makes tests of scenarios: each on the in-memory API server and on the real one. What the
+/// real one was asked is then asked of the in-memory one too, and the answers are compared.
 macro_rules! on_both {
     ($($scenario:ident),* $(,)?) => {
         mod on_fakekube {
@@ -54,7 +56,9 @@ macro_rules! on_both {
         mod on_kube_apiserver {
             $(#[tokio::test]
             async fn $scenario() {
-                super::$scenario(crate::arena::On::RealServer).await;
+                let recording = crate::replay::Recording::default();
+                super::$scenario(crate::arena::On::RealServer(recording.clone())).await;
+                recording.replay().await;
             })*
         }
     };
@@ -69,7 +73,10 @@ pub struct Arena {
 }
 
 enum ApiServer {
-    Real(Box<ControlPlane>),
+    Real {
+        plane: Box<ControlPlane>,
+        recording: Recording,
+    },
     Fake {
         kube: FakeKube,
         /// Serves for as long as it lives.
@@ -89,10 +96,10 @@ impl Arena {
     pub async fn open_without_definitions(on: On) -> Option<Self> {
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
         let (server, client) = match on {
-            On::RealServer => {
-                let plane = ControlPlane::start().await.unwrap()?;
+            On::RealServer(recording) => {
+                let plane = Box::new(ControlPlane::start_recording().await.unwrap()?);
                 let client = plane.client().unwrap();
-                (ApiServer::Real(Box::new(plane)), client)
+                (ApiServer::Real { plane, recording }, client)
             }
             On::FakeKube => {
                 let kube = FakeKube::starting_at(1, jiff::Timestamp::now());
@@ -114,7 +121,7 @@ impl Arena {
     /// The real control plane, for what only it can do.
     pub fn plane(&self) -> &ControlPlane {
         match &self.server {
-            ApiServer::Real(plane) => plane,
+            ApiServer::Real { plane, .. } => plane,
             ApiServer::Fake { .. } => panic!("this scenario needs the real API server"),
         }
     }
@@ -122,14 +129,14 @@ impl Arena {
     /// A folder that goes with the arena.
     pub fn folder(&self) -> &Path {
         match &self.server {
-            ApiServer::Real(plane) => plane.folder(),
+            ApiServer::Real { plane, .. } => plane.folder(),
             ApiServer::Fake { folder, .. } => folder.path(),
         }
     }
 
     pub fn kubeconfig(&self) -> PathBuf {
         match &self.server {
-            ApiServer::Real(plane) => plane.kubeconfig().to_owned(),
+            ApiServer::Real { plane, .. } => plane.kubeconfig().to_owned(),
             ApiServer::Fake { folder, .. } => folder.path().join("kubeconfig"),
         }
     }
@@ -144,7 +151,7 @@ impl Arena {
 
     fn kubectl_command(&self) -> Option<Command> {
         match &self.server {
-            ApiServer::Real(plane) => Some(plane.kubectl()),
+            ApiServer::Real { plane, .. } => Some(plane.kubectl()),
             ApiServer::Fake { folder, .. } => match control_plane::assets() {
                 Assets::Found(assets) => {
                     let mut kubectl = Command::new(assets.join("kubectl"));
@@ -352,11 +359,15 @@ where
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        if let ApiServer::Fake { kube, .. } = &self.server
-            && !std::thread::panicking()
-        {
-            let unknown = kube.unknown_requests();
-            assert!(unknown.is_empty(), "the in-memory API server was asked for more: {unknown:?}");
+        if std::thread::panicking() {
+            return;
+        }
+        match &self.server {
+            ApiServer::Real { plane, recording } => recording.keep(plane.audit_log().unwrap()),
+            ApiServer::Fake { kube, .. } => {
+                let asked = kube.unknown_requests();
+                assert!(asked.is_empty(), "the in-memory API server was asked for more: {asked:?}");
+            }
         }
     }
 }

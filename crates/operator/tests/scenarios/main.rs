@@ -10,6 +10,7 @@ mod creation;
 mod faults;
 mod permissions;
 mod placement;
+mod replay;
 mod replica;
 mod takeover;
 mod upgrade;

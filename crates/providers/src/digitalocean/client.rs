@@ -117,7 +117,8 @@ impl Client {
 
     async fn reserve(&self, family: Family, request: Value) -> Result<Reserved> {
         let path = collection(family);
-        let answer = self.send(Method::POST, path, Some(request), Priority::Failover).await?;
+        // An address more can wait; one that serves nobody cannot.
+        let answer = self.send(Method::POST, path, Some(request), Priority::Housekeeping).await?;
         let mut single = single(&answer)?;
         let actions = single.links.take().and_then(|links| links.actions).unwrap_or_default();
         let object = single.into_object()?;

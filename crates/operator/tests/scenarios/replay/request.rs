@@ -1,0 +1,67 @@
+//! A request as it was sent, from what the log says about it.
+
+use control_plane::AuditEntry;
+use http::Request;
+use kube::client::Body;
+use serde_json::Value;
+
+use super::names::Names;
+
+pub(super) fn of(entry: &AuditEntry, names: &Names) -> Request<Body> {
+    let body = match &entry.request_object {
+        Value::Null => Vec::new(),
+        object => names.translated(object).to_string().into_bytes(),
+    };
+    Request::builder()
+        .method(method(&entry.verb))
+        .uri(names.text(&entry.request_uri))
+        .header("accept", accept(&entry.response_object))
+        .header("content-type", content_type(entry))
+        .body(Body::from(body))
+        .unwrap()
+}
+
+fn method(verb: &str) -> &str {
+    match verb {
+        "get" | "list" => "GET",
+        "create" | "post" => "POST",
+        "update" | "put" => "PUT",
+        "patch" => "PATCH",
+        "delete" | "deletecollection" => "DELETE",
+        other => panic!("what is the method of {other}?"),
+    }
+}
+
+/// The log has no headers, but the answer shows what was asked for. A refusal does not; it
+/// is a `Status` whatever was asked for.
+fn accept(answer: &Value) -> &'static str {
+    match answer["kind"].as_str() {
+        Some("PartialObjectMetadata") => {
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+        }
+        Some("PartialObjectMetadataList") => {
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+        }
+        Some("Table") => "application/json;as=Table;g=meta.k8s.io;v=v1",
+        _ => "application/json",
+    }
+}
+
+/// The log has no content types. What our clients send as patches:
+/// - an array can only be a JSON patch;
+/// - the arena writes the status of nodes and pods with strategic merge patches, and is the
+///   only one to patch it;
+/// - kubectl uses strategic merge patches for built-in kinds;
+/// - all else, the operator's patches among it, are merge patches.
+///
+/// Server-side apply could not be told apart; no scenario uses it.
+fn content_type(entry: &AuditEntry) -> &'static str {
+    let by_kubelet = entry.api_group.is_empty() && entry.subresource == "status";
+    let by_kubectl = entry.user_agent.starts_with("kubectl/") && !entry.api_group.contains('.');
+    match &entry.request_object {
+        _ if entry.verb != "patch" => "application/json",
+        Value::Array(_) => "application/json-patch+json",
+        _ if by_kubelet || by_kubectl => "application/strategic-merge-patch+json",
+        _ => "application/merge-patch+json",
+    }
+}
