@@ -85,6 +85,7 @@ impl Entry {
             schema: None,
             verbs: verbs.map(|verb| (*verb).to_owned()).collect(),
             selectable: Vec::new(),
+            scale: false,
             storage: (storage_group.to_owned(), self.plural.to_owned()),
         }
     }

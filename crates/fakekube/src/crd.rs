@@ -48,6 +48,7 @@ fn kind(definition: &Value, version: &Value) -> Result<Kind, String> {
         selectable: selectable
             .map(|field| text(&field["jsonPath"]).trim_start_matches('.').to_owned())
             .collect(),
+        scale: version["subresources"]["scale"].is_object(),
         storage: storage(definition),
         kind,
     })
@@ -96,6 +97,13 @@ fn text(value: &Value) -> String {
 
 fn texts(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().map(text).collect()
+}
+
+/// Whether objects would have to be converted by a webhook.
+pub(crate) fn needs_webhook(definition: &Value) -> bool {
+    let versions = definition["spec"]["versions"].as_array().into_iter().flatten();
+    let served = versions.filter(|version| version["served"] == json!(true)).count();
+    definition["spec"]["conversion"]["strategy"] == json!("Webhook") && served > 1
 }
 
 /// Fills in the defaults of a definition.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::openapi::types;
 use crate::refusal::Refusal;
 use crate::registry::Kind;
 
@@ -21,7 +22,20 @@ pub(crate) fn object(kind: &Kind, body: &[u8]) -> Result<Value, Refusal> {
         };
         return Err(unhandled(kind, kind, &format!("json: cannot unmarshal {what} into {into}")));
     }
-    Ok(with_metadata(object))
+    let object = with_metadata(object);
+    match mismatch(kind, &object) {
+        Some(why) => Err(unhandled(kind, kind, &why)),
+        None => Ok(object),
+    }
+}
+
+/// What Go's decoder would say about a value of the wrong type.
+pub(crate) fn mismatch(kind: &Kind, object: &Value) -> Option<String> {
+    if kind.built_in() {
+        types::mismatch(kind, object)
+    } else {
+        types::metadata_mismatch(&object["metadata"])
+    }
 }
 
 /// The object with a `metadata` that is an object.

@@ -120,16 +120,25 @@ pub(crate) fn settle(state: &mut State) {
         }
     }
     for (name, object) in state.store.objects(&namespaces()).into_owned() {
+        if !deleting(&object) || held(&object) {
+            continue;
+        }
         let prefix = format!("{name}/");
         let places = places(state, |kind| kind.namespaced);
         let lives = |place: &Place| {
             let objects = state.store.objects(place);
             objects.range(prefix.clone()..).next().is_some_and(|(key, _)| key.starts_with(&prefix))
         };
-        if deleting(&object) && !held(&object) && !places.iter().any(lives) {
+        if !places.iter().any(lives) {
             state.store.delete(&namespaces(), &name);
         }
     }
+}
+
+/// Whether the definition of a custom kind is being deleted.
+pub(crate) fn definition_goes(state: &State, kind: &Kind) -> bool {
+    let name = format!("{}.{}", kind.plural, kind.group);
+    state.store.get(&definitions(), &name).is_some_and(|definition| deleting(definition))
 }
 
 fn only_cleanup(definition: &Value) -> bool {

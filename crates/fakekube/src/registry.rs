@@ -59,6 +59,8 @@ pub struct Kind {
     pub verbs: Vec<String>,
     /// `spec.versions[i].selectableFields[].jsonPath` without the leading dot.
     pub selectable: Vec<String>,
+    /// Whether the definition of a custom kind declares `/scale`, which is not served.
+    pub scale: bool,
     /// Where its objects are kept: group and plural. Versions of one kind, and the two Event kinds, share one place.
     pub storage: (String, String),
 }

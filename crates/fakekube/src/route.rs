@@ -168,6 +168,9 @@ fn check_sub(kind: &Kind, name: Option<&str>, sub: Option<&str>) -> Result<(), R
     if kind.built_in() {
         return Err(Refusal::no_such_resource());
     }
+    if sub == "scale" && kind.scale {
+        return Err(Refusal::unsupported("the scale subresource"));
+    }
     Err(Refusal::not_found(kind, name.unwrap_or_default()))
 }
 

@@ -9,7 +9,7 @@ use crate::registry::{Kind, Registry};
 use crate::schema::{Cause, Structural, builtin_validate};
 use crate::strategy::Special;
 use crate::verbs::Turn;
-use crate::{decode, events};
+use crate::{crd, decode, events};
 
 /// Takes out what the kind does not know, and says so as the request wants it.
 pub(crate) fn unknown_fields(turn: &mut Turn<'_>, object: &mut Value) -> Result<(), Refusal> {
@@ -129,6 +129,9 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
 /// Refuses an object that breaks the kind's rules; with an old object, as an update of it.
 pub(crate) fn check(turn: &Turn<'_>, object: &Value, old: Option<&Value>) -> Result<(), Refusal> {
     let kind = turn.kind();
+    if Special::of(&kind) == Special::Definition && crd::needs_webhook(object) {
+        return Err(Refusal::unsupported("conversion webhooks"));
+    }
     let causes = match (&kind.structural, old) {
         (Some(structural), Some(old)) if turn.status_only() => {
             structural.validate_status(object, old)

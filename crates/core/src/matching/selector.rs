@@ -62,6 +62,15 @@ impl Selector {
         Ok(Self { requirements })
     }
 
+    /// A label that whatever it accepts must have, with the values that will do, if there is
+    /// such a label: what does not have it need not be asked.
+    pub(crate) fn anchor(&self) -> Option<(&Text, &BTreeSet<Text>)> {
+        self.requirements.iter().find_map(|one| match &one.test {
+            Test::In(values) => Some((&one.key, values)),
+            _ => None,
+        })
+    }
+
     /// Whether these labels satisfy every requirement.
     pub fn accepts(&self, labels: &BTreeMap<Text, Text>) -> bool {
         self.requirements.iter().all(|one| one.test.accepts(labels.get(&one.key)))

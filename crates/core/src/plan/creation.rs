@@ -37,10 +37,11 @@ pub(super) struct Creation {
     pub region_missing: bool,
 }
 
-/// How many addresses a pool lacks, beyond those that are being reserved.
+/// How many addresses are to be reserved for a pool now, beyond those that are being.
 pub(super) fn missing(view: &PoolView<'_>) -> usize {
-    let has = view.addresses.len() + unmade(view);
-    view.wanted.saturating_sub(has)
+    let open = unmade(view);
+    let lacks = view.wanted.saturating_sub(view.addresses.len() + open);
+    lacks.min(AT_ONCE.saturating_sub(open))
 }
 
 /// Reservations that are no address of the pool yet.
@@ -195,7 +196,7 @@ fn intents(
     placement: &Placement,
     now: Time,
 ) -> Vec<Intent> {
-    let missing = missing(view).min(AT_ONCE.saturating_sub(unmade(view)));
+    let missing = missing(view);
     if missing == 0 || placement.cooling(view.key).is_some() {
         return Vec::new();
     }

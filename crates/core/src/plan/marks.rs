@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use super::Draft;
 use super::standing::{Place, PoolView, owner};
 use crate::action::Action;
-use crate::model::{Family, Node, NodeName, Text};
+use crate::model::{Family, Node, NodeName, Sighting, Text};
 use crate::world::{Account, Knowledge, PoolEntry, World};
 
 /// Plans the marks of every node that has, or is said to have, an address of the pool.
@@ -31,35 +31,50 @@ pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
         let Some(node) = world.node(name) else {
             continue;
         };
-        let Some(mark) = correction(world, node, family) else {
-            continue;
-        };
-        open = true;
-        if world.mark_writable(name, family, draft.now) {
-            let (node, uid) = (name.clone(), node.uid.clone());
-            draft.act(Action::Mark { node, uid, family, mark });
+        match correction(world, node, family) {
+            Correction::None => {}
+            Correction::InDoubt => open = true,
+            Correction::Write(mark) => {
+                open = true;
+                if world.mark_writable(name, family, draft.now) {
+                    let (node, uid) = (name.clone(), node.uid.clone());
+                    draft.act(Action::Mark { node, uid, family, mark });
+                }
+            }
         }
     }
     open
 }
 
-/// The mark that a node should have, if that is not the one that it has.
-fn correction(world: &World, node: &Node, family: Family) -> Option<Option<Text>> {
+/// What is to be done about a node's mark.
+enum Correction {
+    /// Nothing.
+    None,
+    /// Nothing until it is known where an address is.
+    InDoubt,
+    /// It should be this.
+    Write(Option<Text>),
+}
+
+/// What is to be done about a node's mark of a family.
+fn correction(world: &World, node: &Node, family: Family) -> Correction {
     let current = node.marks.get(family);
     let said = current.map(|mark| addresses(mark)).unwrap_or_default();
     let serves = served(world, node, family);
     let wanted: Option<Text> = (!serves.is_empty())
         .then(|| serves.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
     if wanted.as_ref() == current {
-        return None;
+        return Correction::None;
     }
     let ours = |ip: &IpAddr| world.is_claimed(*ip);
     let in_doubt = |ip: &IpAddr| ours(ip) && !serves.contains(ip) && is_in_doubt(world, node, *ip);
     if said.iter().any(in_doubt) {
-        return None;
+        Correction::InDoubt
+    } else if wanted.is_none() && !said.iter().any(ours) {
+        Correction::None
+    } else {
+        Correction::Write(wanted)
     }
-    let nothing_to_say = wanted.is_none() && !said.iter().any(ours);
-    (!nothing_to_say).then_some(wanted)
 }
 
 fn addresses(mark: &str) -> Vec<IpAddr> {
@@ -84,7 +99,7 @@ fn is_served(world: &World, node: &Node, ip: IpAddr) -> bool {
     };
     let confirmed = address.operation.is_none()
         && matches!(&address.knowledge, Knowledge::Known { sighting, .. }
-            if sighting.holder.as_ref() == node.machine.as_ref().map(|machine| &machine.id));
+            if !sighting.busy && is_on(sighting, node));
     confirmed && entry.uses(ip) && is_eligible(world, node, entry)
 }
 
@@ -101,10 +116,15 @@ fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
         Some(address) => match (&address.knowledge, &address.operation) {
             (Knowledge::Unknown | Knowledge::Missing, _) => true,
             (_, Some(operation)) => operation.to() == node.machine.as_ref().map(|m| &m.id),
-            (Knowledge::Gone | Knowledge::Known { .. }, None) => false,
+            (Knowledge::Known { sighting, .. }, None) => sighting.busy && is_on(sighting, node),
+            (Knowledge::Gone, None) => false,
         },
     };
     unknown && is_eligible(world, node, entry)
+}
+
+fn is_on(sighting: &Sighting, node: &Node) -> bool {
+    sighting.holder.as_ref() == node.machine.as_ref().map(|machine| &machine.id)
 }
 
 fn is_eligible(world: &World, node: &Node, entry: &PoolEntry) -> bool {

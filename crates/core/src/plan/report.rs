@@ -151,7 +151,7 @@ fn reason(
     if draft.assigns(view.key) || verdict.addresses.iter().any(assigning) {
         return Reason::Assigning;
     }
-    if creation.open > 0 {
+    if creation.open > 0 || creation.writes {
         return Reason::Creating;
     }
     if let Some(until) = placement.cooling(view.key) {

@@ -40,7 +40,7 @@ pub(super) fn take_off(
         };
         let needed = view.may_take(world, machine, family, Some(one.ip))
             && !world.has_room(cloud, machine, family, None);
-        if short == 0 || !needed {
+        if short == 0 || !needed || !view.entry.is_recorded(one.ip) {
             continue;
         }
         short -= 1;

@@ -88,9 +88,13 @@ fn view<'w>(world: &'w World, entry: &'w PoolEntry, now: Time) -> PoolView<'w> {
 }
 
 impl<'w> PoolView<'w> {
-    /// Addresses that the pool uses and that may be put on another node now.
+    /// Addresses that the pool uses and that may be put on another node now. One that was
+    /// just reserved must be written down first: until then its place is what it is
+    /// recognised by.
     pub fn movable(&self) -> impl Iterator<Item = &Standing<'w>> {
-        let movable = |one: &&Standing<'w>| matches!(one.place, Place::Free | Place::Stranded(..));
+        let movable = |one: &&Standing<'w>| {
+            matches!(one.place, Place::Free | Place::Stranded(..)) && self.entry.is_recorded(one.ip)
+        };
         self.addresses.iter().filter(movable)
     }
 

@@ -42,6 +42,9 @@ struct Kind {
 pub struct Candidates {
     classes: BTreeMap<ClassId, Class>,
     class_ids: BTreeMap<(AccountId, Arc<Match>), ClassId>,
+    /// Classes that ask for a label, by what they ask for; those that do not.
+    anchored: BTreeMap<(Text, Text), BTreeSet<ClassId>>,
+    unanchored: BTreeSet<ClassId>,
     kinds: BTreeMap<KindId, Kind>,
     kind_ids: BTreeMap<(Text, Labels), KindId>,
     pods: BTreeMap<PodId, (NodeName, KindId)>,
@@ -124,8 +127,11 @@ impl Candidates {
         };
         class.pools.remove(pool);
         if class.pools.is_empty() {
-            self.class_ids.remove(&(class.account.clone(), class.matching.clone()));
-            self.classes.remove(&id);
+            let matching = class.matching.clone();
+            self.anchor(id, &matching, false);
+            if let Some(class) = self.classes.remove(&id) {
+                self.class_ids.remove(&(class.account, matching));
+            }
             for kind in self.kinds.values_mut() {
                 kind.classes.retain(|one| *one != id);
             }
@@ -133,9 +139,15 @@ impl Candidates {
     }
 
     /// A node appeared or changed. Returns the classes whose eligible set changed.
-    pub(super) fn node_set(&mut self, node: &Node) -> Vec<ClassId> {
-        let changed = |(id, class): (&ClassId, &mut Class)| class.rejudge(node).then_some(*id);
-        self.classes.iter_mut().filter_map(changed).collect()
+    pub(super) fn node_set(&mut self, node: &Node, before: Option<&Node>) -> BTreeSet<ClassId> {
+        let mut concerned = self.unanchored.clone();
+        for (key, value) in [Some(node), before].into_iter().flatten().flat_map(|one| &*one.labels)
+        {
+            concerned
+                .extend(self.anchored.get(&(key.clone(), value.clone())).into_iter().flatten());
+        }
+        concerned.retain(|id| self.classes.get_mut(id).is_some_and(|class| class.rejudge(node)));
+        concerned
     }
 
     /// A node is gone. Returns the classes whose eligible set changed.
@@ -216,9 +228,34 @@ impl Candidates {
         for node in nodes.values() {
             class.rejudge(node);
         }
+        self.anchor(id, &matching, true);
         self.class_ids.insert((account, matching), id);
         self.classes.insert(id, class);
         id
+    }
+
+    /// Files a class under the label that it asks for, or takes it out.
+    fn anchor(&mut self, id: ClassId, matching: &Match, belongs: bool) {
+        let Some((key, values)) = matching.nodes.anchor() else {
+            if belongs {
+                self.unanchored.insert(id);
+            } else {
+                self.unanchored.remove(&id);
+            }
+            return;
+        };
+        for value in values {
+            let anchor = (key.clone(), value.clone());
+            let classes = self.anchored.entry(anchor.clone()).or_default();
+            if belongs {
+                classes.insert(id);
+            } else {
+                classes.remove(&id);
+            }
+            if classes.is_empty() {
+                self.anchored.remove(&anchor);
+            }
+        }
     }
 
     fn kind_of(&mut self, pod: &Pod) -> KindId {

@@ -15,23 +15,26 @@ impl World {
     /// A node appeared or changed. A node that differs in nothing that planning reads
     /// touches no pool.
     pub fn set_node(&mut self, node: Node) {
-        if let Some(before) = self.nodes.get_mut(&node.name) {
-            if before.uid == node.uid && node.version < before.version {
+        let mut before = None;
+        if let Some(known) = self.nodes.get_mut(&node.name) {
+            if known.uid == node.uid && node.version < known.version {
                 return;
             }
-            before.version = node.version;
-            if *before == node {
+            known.version = node.version;
+            if *known == node {
                 return;
             }
-            let before = before.clone();
-            self.unlink(&before);
+            before = Some(known.clone());
+        }
+        if let Some(before) = &before {
+            self.unlink(before);
         }
         let (name, machine) = (node.name.clone(), node.machine.clone());
         for ip in marked_addresses(&node) {
             self.marked.entry(ip).or_default().insert(name.clone());
             self.touch_address(ip);
         }
-        let changed = self.candidates.node_set(&node);
+        let changed = self.candidates.node_set(&node, before.as_ref());
         self.nodes.insert(name.clone(), node);
         if let Some(machine) = machine {
             self.machines.entry(machine.clone()).or_default().insert(name);

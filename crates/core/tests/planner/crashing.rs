@@ -147,3 +147,23 @@ fn an_intent_found_at_start_in_every_state_of_the_cloud_ends_with_one_address() 
         }
     }
 }
+
+#[test]
+fn a_new_address_is_not_moved_before_it_is_written_down() {
+    let make = || scene_at(AccountSetup { project: Some("project".into()), ..setup() });
+    let on_a_node = || make().nodes(["a"]).pool(pool("p").wants(1));
+    let by_region = || make().pool(pool("p").wants(1));
+    for mut scene in [on_a_node(), by_region()] {
+        super::creating::until_begun(&mut scene, is_create);
+        if scene.world.node(&"a".into()).is_some() {
+            scene.change_node("a", NodeFixture::not_ready);
+        }
+        scene.set_node(node("b"));
+        scene.answer();
+        let planned = scene.planned();
+        assert_eq!((count(&planned, is_ledger), moves(&planned)), (1, vec![]));
+        assert_eq!(scene.reason("p"), &Reason::Creating);
+        assert_eq!(moves(&scene.settle()).len(), 1);
+        assert_exact(&scene, 1, "");
+    }
+}

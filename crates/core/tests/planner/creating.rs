@@ -383,3 +383,17 @@ fn addresses_that_were_reserved_are_disabled_before_listed_ones() {
     assert_eq!(count(&scene.settle(), is_create), 0, "it is still there");
     assert_eq!(scene.states("p"), [State::Active, State::Active]);
 }
+
+#[test]
+fn many_addresses_are_reserved_ten_at_a_time() {
+    let mut scene = scene().pool(pool("p").wants(25));
+    let intents = |actions: &[Action]| {
+        let most = actions.iter().filter_map(|action| match action {
+            Action::WriteLedger { ledger, .. } => Some(ledger.intents.len()),
+            _ => None,
+        });
+        most.max()
+    };
+    assert_eq!(intents(&scene.settle()), Some(10));
+    assert_eq!((scene.cloud.made, ledger(&scene)), (25, (25, vec![])));
+}

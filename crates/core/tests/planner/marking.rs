@@ -158,3 +158,14 @@ fn the_mark_of_an_account_that_cannot_be_used_is_left_alone() {
     scene.set_pool(pool("q").ips([7]).in_account("broken"));
     assert_eq!(marks(&scene.settle()), []);
 }
+
+#[test]
+fn an_address_that_the_cloud_is_working_on_keeps_its_mark_and_gets_no_new_one() {
+    let mut scene = at_rest();
+    scene.cloud.addresses.get_mut(&ip(1)).unwrap().busy = true;
+    assert_eq!(marks(&scene.run(seconds(61))), []);
+    scene.cloud.place(ip(1), Some("m-b"));
+    assert_eq!(marks(&scene.run(seconds(3))), [("a", None)]);
+    scene.cloud.addresses.get_mut(&ip(1)).unwrap().busy = false;
+    assert_eq!(marks(&scene.run(seconds(3))), [("b", Some("192.0.2.1"))]);
+}

@@ -7,6 +7,7 @@
 mod custom;
 mod data;
 mod fields;
+pub(crate) mod types;
 
 use std::fmt::Write as _;
 

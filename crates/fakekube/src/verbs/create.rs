@@ -21,6 +21,9 @@ impl Turn<'_> {
         accept::readable(self.call.content_type())?;
         self.params.check_write("CreateOptions")?;
         let kind = self.kind();
+        if !kind.built_in() && lifecycle::definition_goes(self.state, &kind) {
+            return Err(Refusal::definition_goes());
+        }
         let mut object = decode::object(&kind, &self.call.body)?;
         validation::unknown_fields(&mut self, &mut object)?;
         self.place(&mut object)?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::decode::{go_error, type_of};
+use crate::decode::{self, go_error, type_of};
 use crate::object;
 use crate::patches::strategic::Unusable;
 use crate::patches::{json as json_patch, merge, strategic};
@@ -99,10 +99,16 @@ impl Turn<'_> {
             Way::Strategic => strategic::apply(&self.target.kind, object, patch)
                 .map_err(|Unusable(why)| Refusal::bad_request(why))?,
         }
+        if !object.is_object() {
+            return Err(Refusal::unprocessable());
+        }
         if !object["metadata"].is_object() {
             object["metadata"] = json!({});
         }
-        Ok(())
+        match decode::mismatch(&self.target.kind, object) {
+            Some(why) => Err(self.unfit(way, object, why)),
+            None => Ok(()),
+        }
     }
 
     /// Unknown fields after a patch are worded in a way of their own.
@@ -113,19 +119,22 @@ impl Turn<'_> {
             return Ok(());
         }
         if self.params.field_validation == "Strict" {
-            let shown = match way {
-                Way::Strategic => {
-                    let patch = serde_json::from_slice(&self.call.body).unwrap_or(Value::Null);
-                    go_map(&patch)
-                }
-                Way::Json | Way::Merge => patched.to_string(),
-            };
-            let why = validation::strict_error(&unknown);
-            let cause = Cause::invalid("patch", &json!(shown), why);
-            return Err(Refusal::invalid_as("", "", "", &[cause]));
+            return Err(self.unfit(way, &patched, validation::strict_error(&unknown)));
         }
-        self.state.warnings.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
+        let lines = unknown.iter().map(|path| format!("unknown field {path:?}"));
+        self.state.warnings.extend(lines);
         Ok(())
+    }
+
+    /// A patch after which the object cannot be read.
+    fn unfit(&self, way: Way, patched: &Value, why: String) -> Refusal {
+        let shown = match way {
+            Way::Strategic => {
+                go_map(&serde_json::from_slice(&self.call.body).unwrap_or(Value::Null))
+            }
+            Way::Json | Way::Merge => patched.to_string(),
+        };
+        Refusal::invalid_as("", "", "", &[Cause::invalid("patch", &json!(shown), why)])
     }
 }
 

@@ -124,3 +124,54 @@ async fn discovery_knows_the_kind() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn nothing_new_comes_while_a_definition_goes() {
+    both("crd-held", async |s| {
+        let group = install(s, true).await;
+        let gadgets = s.group(&group, "gadgets");
+        let object = |name: &str| {
+            json!({"apiVersion": group, "kind": "Gadget",
+            "metadata": {"name": name, "finalizers": ["a.example/f"]}})
+        };
+        assert_eq!(s.post(&gadgets, &object("a")).await.status, 201);
+        let path = format!("{PATH}/gadgets.crd-held.example");
+        s.compare(false);
+        assert_eq!(s.delete(&path).await.status, 200);
+        let held = s.group(&group, "gadgets/a");
+        until(s, &held, |answer| answer.body["metadata"]["deletionTimestamp"].is_string()).await;
+        s.compare(true);
+        assert_eq!(s.post(&gadgets, &object("b")).await.status, 405);
+        let free = json!({"metadata": {"finalizers": null}});
+        assert_eq!(s.merge(&held, &free).await.status, 200);
+        until(s, &path, |answer| answer.status == 404).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_versions_of_a_kind_show_the_same_objects() {
+    both("crd-versions", async |s| {
+        let mut definition = definition("crd-versions.example");
+        let mut other = definition["spec"]["versions"][0].clone();
+        other["name"] = json!("v1beta1");
+        other["storage"] = json!(false);
+        definition["spec"]["versions"].as_array_mut().unwrap().push(other);
+        s.compare(false);
+        assert_eq!(s.post(PATH, &definition).await.status, 201);
+        let (new, old) = ("crd-versions.example/v1", "crd-versions.example/v1beta1");
+        for group in [new, old] {
+            until(s, &s.group(group, "gadgets"), |answer| answer.status == 200).await;
+        }
+        s.compare(true);
+        let object = json!({"apiVersion": old, "kind": "Gadget", "metadata": {"name": "a"}, "spec": {"size": 1}});
+        assert_eq!(s.post(&s.group(old, "gadgets"), &object).await.status, 201);
+        assert_eq!(s.get(&s.group(new, "gadgets/a")).await.body["apiVersion"], new);
+        assert_eq!(s.get(&s.group(old, "gadgets")).await.names(), ["a"]);
+        until(s, "/apis/crd-versions.example", |answer| {
+            answer.body["versions"].as_array().is_some_and(|versions| versions.len() == 2)
+        })
+        .await;
+    })
+    .await;
+}

@@ -24,6 +24,7 @@ mod patch;
 mod pods;
 mod routes;
 mod selectors;
+mod types;
 mod update;
 mod watch;
 

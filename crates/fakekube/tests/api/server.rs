@@ -168,7 +168,15 @@ fn read(text: &str) -> Value {
     }
     let events: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
     match events {
-        Ok(events) if !events.is_empty() => Value::Array(events),
+        Ok(mut events) if !events.is_empty() => {
+            events.retain(|event| !is_plain_bookmark(event));
+            Value::Array(events)
+        }
         _ => Value::Null,
     }
+}
+
+/// A bookmark that comes when the server finds it time.
+fn is_plain_bookmark(event: &Value) -> bool {
+    event["type"] == "BOOKMARK" && event["object"]["metadata"].get("annotations").is_none()
 }

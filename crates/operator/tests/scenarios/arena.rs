@@ -283,9 +283,13 @@ impl Arena {
         self.namespaced::<FloatingIPPool>().get(pool).await.unwrap()
     }
 
+    /// A pool as it is stored, whatever our types think of it.
+    pub async fn raw_pool_object(&self, pool: &str) -> DynamicObject {
+        self.raw_pools().1.get(pool).await.unwrap()
+    }
+
     pub async fn status(&self, pool: &str) -> FloatingIPPoolStatus {
-        let (_, api) = self.raw_pools();
-        let mut object = api.get(pool).await.unwrap();
+        let mut object = self.raw_pool_object(pool).await;
         serde_json::from_value(object.data["status"].take()).unwrap_or_default()
     }
 

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use kube::api::DynamicObject;
 use pontoon::api;
 use serde_json::{Value, json};
 
@@ -60,6 +61,14 @@ async fn each_object_that_makes_no_sense_says_so_and_the_others_are_served(on: O
         arena.event(name, wanted).await;
         assert!(!arena.status(name).await.error.is_empty());
     }
+    // One word each, and not again every second: in the time of two more of somebody else's.
+    let version = |object: DynamicObject| object.metadata.resource_version;
+    let before = version(arena.raw_pool_object("undecodable").await);
+    for ready in [false, true] {
+        arena.set_ready("a", ready).await;
+        arena.condition("good", "Ready", if ready { "True" } else { "False" }).await;
+    }
+    assert_eq!(version(arena.raw_pool_object("undecodable").await), before);
 }
 
 async fn credentials_that_are_missing_or_refused_are_told_to_the_pools_that_need_them(on: On) {

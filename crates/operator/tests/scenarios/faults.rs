@@ -7,6 +7,7 @@ use fakecloud::{Answer, Fault, On as Calls, Rule};
 use serde_json::json;
 
 use crate::arena::{Arena, On, eventually, on_both};
+use crate::replica::Replica;
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -77,6 +78,25 @@ async fn a_minute_of_429_moves_nothing_and_drops_nothing_from_the_status(on: On)
     arena.ready("ingress").await;
 }
 
+async fn a_restart_while_the_cloud_is_down_keeps_what_was_said(on: On) {
+    let Some(arena) = nodes_and_addresses(on, 2).await else { return };
+    let alone = ["--leader-elect=false", "--retry-max=1s"];
+    let replica = Replica::start(&arena, "first", &alone);
+    arena.ready("ingress").await;
+    let before = arena.status("ingress").await;
+    replica.kill();
+    let down = Rule::new(Calls::any(), Fault::Answer(Answer::status(503)));
+    let down = arena.cloud.inject(down);
+    let _replica = Replica::start(&arena, "second", &alone);
+    let (reason, message) = arena.condition("ingress", "Ready", "Unknown").await;
+    assert_eq!(reason, "CloudUnavailable", "{message}");
+    let after = arena.status("ingress").await;
+    assert_eq!((after.assigned, after.ips), (before.assigned, before.ips));
+    assert_eq!(after.assignable_nodes, before.assignable_nodes);
+    arena.cloud.clear(down);
+    arena.ready("ingress").await;
+}
+
 async fn an_assignment_whose_answer_is_lost_is_read_and_not_repeated(on: On) {
     let Some(arena) = nodes_and_addresses(on, 1).await else { return };
     let assign = Calls::call("POST", "/v2/reserved_ips/*/actions");
@@ -105,6 +125,7 @@ async fn moves_that_take_the_cloud_a_while_are_in_progress_and_then_confirmed_by
 on_both! {
     one_503_delays_its_node_by_one_step_and_nothing_else,
     a_minute_of_429_moves_nothing_and_drops_nothing_from_the_status,
+    a_restart_while_the_cloud_is_down_keeps_what_was_said,
     an_assignment_whose_answer_is_lost_is_read_and_not_repeated,
     moves_that_take_the_cloud_a_while_are_in_progress_and_then_confirmed_by_listings,
 }

@@ -1,43 +1,32 @@
 //! Where two answers differ.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use control_plane::AuditEntry;
 use serde_json::{Value, json};
 
 use super::names::Versions;
 
-/// So much of a request's body is shown.
+/// So many characters of a value are shown.
 const SHOWN: usize = 1000;
 
-#[derive(Debug)]
+/// A place where two answers differ; `None` where there is nothing.
 pub(super) struct Difference {
-    request: String,
     path: String,
-    /// `None` where there is nothing.
     real: Option<Value>,
     fake: Option<Value>,
 }
 
-impl Difference {
-    pub(super) fn in_answer_to(self, entry: &AuditEntry) -> Self {
-        let AuditEntry { verb, request_uri, request_object, .. } = entry;
-        let body =
-            if request_object.is_null() { String::new() } else { request_object.to_string() };
-        let request = format!("{verb} {request_uri} {body}");
-        Self { request, ..self }
-    }
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let show =
-            |value: &Option<Value>| value.as_ref().map_or("nothing".into(), Value::to_string);
-        let Self { request, path, real, fake } = self;
-        let (real, fake) = (show(real), show(fake));
-        write!(f, "{request}\n  at {path}\n    real: {real}\n    fake: {fake}")
-    }
+/// The differences in the answers to a request, for a reader.
+pub(super) fn told(entry: &AuditEntry, differences: &[Difference]) -> String {
+    let show = |value: &Value| value.to_string().chars().take(SHOWN).collect::<String>();
+    let side = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), show);
+    let lines = differences.iter().map(|Difference { path, real, fake }| {
+        format!("\n  {path}\n    real: {}\n    fake: {}", side(real), side(fake))
+    });
+    let AuditEntry { verb, request_uri, request_object, .. } = entry;
+    let request = format!("{verb} {request_uri}\n  body: {}", show(request_object));
+    request + &lines.collect::<String>()
 }
 
 /// All places where two values differ.
@@ -52,22 +41,18 @@ pub(super) fn between(real: &Value, fake: &Value, path: &str) -> Vec<Difference>
             let places = (0..a.len().max(b.len())).map(|index| (a.get(index), b.get(index), index));
             places.flat_map(|(a, b, index)| at(a, b, format!("{path}[{index}]"))).collect()
         }
-        _ => at(Some(real), Some(fake), path.to_owned()),
+        _ if real == fake => Vec::new(),
+        _ => {
+            let (real, fake) = (Some(real.clone()), Some(fake.clone()));
+            vec![Difference { path: path.to_owned(), real, fake }]
+        }
     }
 }
 
 fn at(real: Option<&Value>, fake: Option<&Value>, path: String) -> Vec<Difference> {
     match (real, fake) {
-        (Some(a @ (Value::Object(_) | Value::Array(_))), Some(b))
-            if a.is_object() == b.is_object() && a.is_array() == b.is_array() =>
-        {
-            between(a, b, &path)
-        }
-        (a, b) if a == b => Vec::new(),
-        (a, b) => {
-            let (real, fake) = (a.cloned(), b.cloned());
-            vec![Difference { request: String::new(), path, real, fake }]
-        }
+        (Some(real), Some(fake)) => between(real, fake, &path),
+        _ => vec![Difference { path, real: real.cloned(), fake: fake.cloned() }],
     }
 }
 

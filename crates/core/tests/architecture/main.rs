@@ -1,0 +1,121 @@
+//! What may depend on what, under which licences, and that no source file is left out.
+//!
+//! A crate boundary is a dependency ban: here the bans are kept. Only normal edges count,
+//! because those are what ships; tests may use what they like.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod graph;
+mod licences;
+mod orphans;
+
+use graph::Graph;
+
+/// Everything that talks to Kubernetes.
+const KUBERNETES: &[&str] = &["kube", "kube-*", "k8s-openapi"];
+
+/// Everything that would make a plan depend on more than its world and its time.
+const IMPURE: &[&str] = &[
+    "tokio",
+    "tokio-*",
+    "mio",
+    "async-*",
+    "futures",
+    "futures-*",
+    "hyper",
+    "hyper-*",
+    "http",
+    "http-*",
+    "tower",
+    "tower-*",
+    "axum",
+    "axum-*",
+    "reqwest",
+    "rustls",
+    "rustls-*",
+    "ring",
+    "tracing",
+    "tracing-*",
+    "log",
+    "rand",
+    "rand_*",
+    "fastrand",
+    "getrandom",
+    "uuid",
+    "chrono",
+    "jiff",
+    "jiff-*",
+    "time",
+    "rustix",
+    "libc",
+    "prometheus",
+];
+
+/// Packages of this workspace that are only for tests.
+const TEST_SUPPORT: &[&str] = &["control-plane", "fakecloud"];
+
+/// Crypto that needs a C toolchain, or a second one beside ring.
+const OTHER_CRYPTO: &[&str] = &["openssl", "openssl-*", "native-tls", "aws-lc-*"];
+
+#[test]
+fn core_reaches_nothing_that_does_or_waits_or_asks_the_time() {
+    let graph = Graph::read();
+    graph.assert_never_reaches("pontoon-core", KUBERNETES);
+    graph.assert_never_reaches("pontoon-core", IMPURE);
+    graph.assert_never_reaches("pontoon-core", &graph.members());
+}
+
+#[test]
+fn providers_know_neither_kubernetes_nor_any_other_crate_of_ours() {
+    let graph = Graph::read();
+    graph.assert_never_reaches("pontoon-providers", KUBERNETES);
+    graph.assert_never_reaches("pontoon-providers", &graph.members());
+}
+
+#[test]
+fn the_fakes_know_nothing_of_ours() {
+    let graph = Graph::read();
+    graph.assert_never_reaches("fakecloud", KUBERNETES);
+    graph.assert_never_reaches("fakecloud", &graph.members());
+    if graph.members().contains(&"fakekube") {
+        graph.assert_never_reaches("fakekube", &graph.members());
+    }
+}
+
+#[test]
+fn nothing_that_ships_carries_test_support_or_other_crypto() {
+    let graph = Graph::read();
+    graph.assert_never_reaches("pontoon", TEST_SUPPORT);
+    graph.assert_never_reaches("pontoon", OTHER_CRYPTO);
+}
+
+#[test]
+fn the_operator_does_not_ship_tokios_test_clock() {
+    let features = graph::features("pontoon", "tokio");
+    assert!(!features.is_empty(), "the operator does not use tokio any more?");
+    assert!(!features.contains("test-util"), "tokio is built with {features:?}");
+}
+
+#[test]
+fn every_licence_is_one_that_we_may_ship() {
+    let graph = Graph::read();
+    let refused = graph.third_party().filter(|(_, _, licence)| !licences::is_allowed(licence));
+    let told = |(name, version, licence): (String, String, String)| {
+        format!("{name} {version}: {licence:?}; {}", graph.why(&name))
+    };
+    let refused: Vec<_> = refused.map(told).collect();
+    assert!(refused.is_empty(), "not on the list:\n{}", refused.join("\n"));
+}
+
+#[test]
+fn the_licences_are_those_that_cargo_deny_is_told() {
+    let text = std::fs::read_to_string(graph::workspace().join("deny.toml")).expect("deny.toml");
+    for licence in licences::ALLOWED {
+        assert!(text.contains(&format!("\"{licence}\"")), "deny.toml does not allow {licence}");
+    }
+}
+
+#[test]
+fn every_source_file_is_part_of_its_crate() {
+    let orphans = orphans::find(&graph::workspace().join("crates"));
+    assert!(orphans.is_empty(), "no `mod` declares {orphans:#?}");
+}
