@@ -65,12 +65,6 @@ impl Refusal {
         Self::new(405, "MethodNotAllowed", message).with(json!({}))
     }
 
-    /// Nothing new may come of a kind that goes.
-    pub(crate) fn definition_goes() -> Self {
-        let message = "create not allowed while custom resource definition is terminating";
-        Self::new(405, "MethodNotAllowed", message)
-    }
-
     /// A verb that custom objects do not have.
     pub(crate) fn not_supported_on(kind: &Kind, verb: &str) -> Self {
         let what = kind.qualified();

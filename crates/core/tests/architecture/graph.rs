@@ -26,6 +26,13 @@ pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two folders up").to_owned()
 }
 
+/// The platform that we build for: what others would need is neither fetched nor shipped.
+fn platform() -> String {
+    let version = cargo(&["-vV"]);
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.expect("cargo names its host").to_owned()
+}
+
 fn cargo(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
         .args(arguments)
@@ -62,8 +69,9 @@ fn is_normal(dependency: &Value) -> bool {
 
 impl Graph {
     pub fn read() -> Self {
-        let text_of = cargo(&["metadata", "--format-version", "1"]);
-        let metadata: Value = serde_json::from_str(&text_of).expect("JSON");
+        let platform = platform();
+        let arguments = ["metadata", "--format-version", "1", "--filter-platform", &platform];
+        let metadata: Value = serde_json::from_str(&cargo(&arguments)).expect("JSON");
         let mut packages: BTreeMap<String, Package> = list(&metadata, "packages")
             .map(|package| {
                 let read = Package {

@@ -66,7 +66,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = vec![];
     for path in entries(folder) {
         if path.is_dir() {

@@ -21,9 +21,6 @@ impl Turn<'_> {
         accept::readable(self.call.content_type())?;
         self.params.check_write("CreateOptions")?;
         let kind = self.kind();
-        if !kind.built_in() && lifecycle::definition_goes(self.state, &kind) {
-            return Err(Refusal::definition_goes());
-        }
         let mut object = decode::object(&kind, &self.call.body)?;
         validation::unknown_fields(&mut self, &mut object)?;
         self.place(&mut object)?;
@@ -58,6 +55,10 @@ impl Turn<'_> {
             meta(&object, "name").is_empty() && !meta(&object, "generateName").is_empty();
         self.name(&mut object);
         self.check_namespace(&object)?;
+        if !kind.built_in() && lifecycle::definition_goes(self.state, &kind) {
+            let why = "create not allowed while custom resource definition is terminating";
+            return Err(Refusal::forbidden(&kind, meta(&object, "name"), why));
+        }
         self.stamp(&mut object);
         strategy::on_create(&kind, &mut object, self.now);
         validation::default(&kind, &mut object);

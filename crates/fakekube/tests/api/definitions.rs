@@ -31,8 +31,8 @@ async fn a_definition_is_established() {
         assert_eq!(created.body["spec"]["names"]["listKind"], "GadgetList");
         let path = format!("{PATH}/gadgets.crd-new.example");
         let established = |answer: &Answer| {
-            let conditions = answer.body["status"]["conditions"].as_array();
-            conditions.is_some_and(|conditions| conditions.len() == 2)
+            answer.body["status"]["conditions"][1]["reason"] == "InitialNamesAccepted"
+                && answer.body["status"]["conditions"][1]["status"] == "True"
         };
         let answer = until(s, &path, established).await;
         assert_eq!(answer.body["status"]["storedVersions"], json!(["v1"]));
@@ -141,7 +141,7 @@ async fn nothing_new_comes_while_a_definition_goes() {
         let held = s.group(&group, "gadgets/a");
         until(s, &held, |answer| answer.body["metadata"]["deletionTimestamp"].is_string()).await;
         s.compare(true);
-        assert_eq!(s.post(&gadgets, &object("b")).await.status, 405);
+        assert_eq!(s.post(&gadgets, &object("b")).await.status, 403);
         let free = json!({"metadata": {"finalizers": null}});
         assert_eq!(s.merge(&held, &free).await.status, 200);
         until(s, &path, |answer| answer.status == 404).await;

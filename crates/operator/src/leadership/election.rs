@@ -188,7 +188,8 @@ impl Election {
     /// Whether this is not the very object that we saw before.
     fn is_change(&self, lease: &Lease) -> bool {
         let version = |lease: &Lease| lease.metadata.resource_version.clone();
-        self.seen.as_ref().is_none_or(|before| version(before) != version(lease))
+        let same = |before: &Lease| before.spec == lease.spec && version(before) == version(lease);
+        !self.seen.as_ref().is_some_and(same)
     }
 
     /// Whether the holder has written since. A label or an annotation is no sign of life.

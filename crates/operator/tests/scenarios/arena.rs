@@ -5,9 +5,10 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use control_plane::{Assets, ControlPlane};
+use control_plane::{Assets, AuditEntry, ControlPlane};
 use fakecloud::FakeCloud;
 use fakekube::FakeKube;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
@@ -25,7 +26,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::replay::Recording;
 use crate::replica::Replica;
 
 /// Nothing here takes this long unless it is broken.
@@ -37,10 +37,28 @@ pub const NAMESPACE: &str = "flipop";
 /// Which API server a scenario runs on.
 #[derive(Debug)]
 pub enum On {
-    /// A real kube-apiserver, whose traffic is put into the recording when the arena closes.
-    RealServer(Recording),
+    /// A real kube-apiserver.
+    RealServer,
+    /// The same; what it was asked, with all bodies, is in the recording once the arena has
+    /// closed.
+    Recorded(Recording),
     /// The in-memory one.
     FakeKube,
+}
+
+/// What the real API server was asked.
+#[derive(Clone, Debug, Default)]
+pub struct Recording(Arc<Mutex<Vec<AuditEntry>>>);
+
+impl Recording {
+    fn keep(&self, log: Vec<AuditEntry>) {
+        *self.0.lock().unwrap() = log;
+    }
+
+    /// Nothing where there was no control plane.
+    pub fn taken(self) -> Vec<AuditEntry> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
 }
 
 /// Makes tests of scenarios: each on the in-memory API server and on the real one. What the
@@ -56,9 +74,9 @@ macro_rules! on_both {
         mod on_kube_apiserver {
             $(#[tokio::test]
             async fn $scenario() {
-                let recording = crate::replay::Recording::default();
-                super::$scenario(crate::arena::On::RealServer(recording.clone())).await;
-                recording.replay().await;
+                let recording = crate::arena::Recording::default();
+                super::$scenario(crate::arena::On::Recorded(recording.clone())).await;
+                crate::replay::replay(recording).await;
             })*
         }
     };
@@ -75,7 +93,7 @@ pub struct Arena {
 enum ApiServer {
     Real {
         plane: Box<ControlPlane>,
-        recording: Recording,
+        recording: Option<Recording>,
     },
     Fake {
         kube: FakeKube,
@@ -96,10 +114,10 @@ impl Arena {
     pub async fn open_without_definitions(on: On) -> Option<Self> {
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
         let (server, client) = match on {
-            On::RealServer(recording) => {
-                let plane = Box::new(ControlPlane::start_recording().await.unwrap()?);
-                let client = plane.client().unwrap();
-                (ApiServer::Real { plane, recording }, client)
+            On::RealServer => Self::real(ControlPlane::start().await.unwrap()?, None),
+            On::Recorded(recording) => {
+                let plane = ControlPlane::start_recording().await.unwrap()?;
+                Self::real(plane, Some(recording))
             }
             On::FakeKube => {
                 let kube = FakeKube::starting_at(1, jiff::Timestamp::now());
@@ -116,6 +134,11 @@ impl Arena {
         let namespace = json!({"metadata": {"name": NAMESPACE}});
         arena.create(&Api::<Namespace>::all(arena.client.clone()), namespace).await;
         Some(arena)
+    }
+
+    fn real(plane: ControlPlane, recording: Option<Recording>) -> (ApiServer, Client) {
+        let client = plane.client().unwrap();
+        (ApiServer::Real { plane: Box::new(plane), recording }, client)
     }
 
     /// The real control plane, for what only it can do.
@@ -367,7 +390,10 @@ impl Drop for Arena {
             return;
         }
         match &self.server {
-            ApiServer::Real { plane, recording } => recording.keep(plane.audit_log().unwrap()),
+            ApiServer::Real { plane, recording: Some(recording) } => {
+                recording.keep(plane.audit_log().unwrap());
+            }
+            ApiServer::Real { recording: None, .. } => {}
             ApiServer::Fake { kube, .. } => {
                 let asked = kube.unknown_requests();
                 assert!(asked.is_empty(), "the in-memory API server was asked for more: {asked:?}");

@@ -5,14 +5,11 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::arena::{Arena, On};
-use crate::replay::Recording;
 use crate::replica::Replica;
 
 #[tokio::test]
 async fn the_shipped_role_is_enough_for_everything_that_the_operator_does() {
-    // Not replayed: the roles and the token are what fakekube does not have.
-    let server = On::RealServer(Recording::default());
-    let Some(arena) = Arena::open(server).await else { return };
+    let Some(arena) = Arena::open(On::RealServer).await else { return };
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/rbac.yaml");
     let applied = arena.plane().kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
     assert!(applied.status.success(), "{applied:?}");

@@ -14,45 +14,31 @@ mod names;
 mod order;
 mod request;
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use control_plane::AuditEntry;
 use fakekube::FakeKube;
 use kube::Client;
 use serde_json::Value;
 
+use crate::arena::Recording;
 use names::Names;
 use order::{Answer, Step};
 
 /// So many are shown: the first wrong write makes others wrong.
 const SHOWN: usize = 12;
 
-/// What the real API server was asked, once the arena has closed.
-#[derive(Clone, Debug, Default)]
-pub struct Recording(Arc<Mutex<Vec<AuditEntry>>>);
-
-impl Recording {
-    pub fn keep(&self, log: Vec<AuditEntry>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = log;
+/// Asks fakekube what was recorded and fails if it answers otherwise. Nothing is recorded
+/// where there is no control plane.
+pub async fn replay(recording: Recording) {
+    let log = recording.taken();
+    if log.is_empty() {
+        return;
     }
-
-    /// Asks fakekube the same and fails if it answers otherwise. Nothing is recorded, and
-    /// nothing asked, where there is no control plane.
-    pub async fn replay(self) {
-        let log = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let Some(first) = log.first() else { return };
-        let kube = FakeKube::starting_at(1, first.received);
-        let mut replay = Replay::new(&kube);
-        for step in order::steps(log) {
-            replay.take(&step).await;
-        }
-        let Replay { compared, raced, differences, .. } = replay;
-        eprintln!("replayed on fakekube: {compared} answers compared, {raced} raced with a write");
-        let count = differences.len();
-        let shown = differences[..count.min(SHOWN)].join("\n");
-        assert!(count == 0, "fakekube answers {count} requests otherwise:\n{shown}");
-        assert!(compared > 0, "nothing was compared");
-    }
+    let Replay { compared, raced, differences, .. } = Replay::of(log).await;
+    eprintln!("replayed on fakekube: {compared} answers compared, {raced} raced with a write");
+    let count = differences.len();
+    let shown = differences[..count.min(SHOWN)].join("\n");
+    assert!(count == 0, "fakekube answers {count} requests otherwise:\n{shown}");
+    assert!(compared > 0, "nothing was compared");
 }
 
 struct Replay {
@@ -64,10 +50,16 @@ struct Replay {
 }
 
 impl Replay {
-    fn new(kube: &FakeKube) -> Self {
-        let client = Client::new(kube.service(), "default");
+    /// All of a log, on a fakekube of its own.
+    async fn of(log: Vec<AuditEntry>) -> Self {
+        let began = log.first().map_or(fakekube::DEFAULT_BASE, |first| first.received);
+        let client = Client::new(FakeKube::starting_at(1, began).service(), "default");
         let (names, differences) = (Names::default(), Vec::new());
-        Self { client, names, compared: 0, raced: 0, differences }
+        let mut replay = Self { client, names, compared: 0, raced: 0, differences };
+        for step in order::steps(log) {
+            replay.take(&step).await;
+        }
+        replay
     }
 
     async fn take(&mut self, step: &Step) {
@@ -101,5 +93,31 @@ impl Replay {
         if !found.is_empty() {
             self.differences.push(difference::told(entry, &found));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::{Arena, On};
+
+    #[tokio::test]
+    async fn an_answer_that_is_not_the_recorded_one_is_told_with_its_place() {
+        let recording = Recording::default();
+        let Some(arena) = Arena::open(On::Recorded(recording.clone())).await else { return };
+        arena.node("a", 1).await;
+        drop(arena);
+        let mut log = recording.taken();
+        let nodes = |entry: &&mut AuditEntry| entry.verb == "create" && entry.resource == "nodes";
+        let created = log.iter_mut().find(nodes).unwrap();
+        created.code = 418;
+        created.response_object["spec"]["providerID"] = "another".into();
+
+        let told = Replay::of(log).await.differences;
+
+        assert_eq!(told.len(), 1, "{told:#?}");
+        let places =
+            "  code\n    real: 418\n    fake: 201\n  .spec.providerID\n    real: \"another\"";
+        assert!(told[0].contains(places), "{}", told[0]);
     }
 }
