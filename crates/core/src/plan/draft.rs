@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Plan;
+use super::pairing::Group;
 use crate::Time;
 use crate::action::Action;
 use crate::model::{Family, NodeName, PoolKey};
@@ -97,9 +98,16 @@ impl Draft {
         self.adopted.contains(&ip)
     }
 
-    /// The pool is planned again whatever happens.
-    pub fn wait(&mut self, pool: &PoolKey) {
-        self.plan.waiting.insert(pool.clone());
+    /// The pool is planned again whatever happens, or when there is room in one of `groups`.
+    pub fn wait(&mut self, pool: &PoolKey, groups: Option<Vec<Group>>) {
+        match groups {
+            Some(groups) => {
+                self.plan.blocked.insert(pool.clone(), groups);
+            }
+            None => {
+                self.plan.waiting.insert(pool.clone());
+            }
+        }
     }
 
     pub fn say(&mut self, pool: &PoolKey, verdict: Verdict) {

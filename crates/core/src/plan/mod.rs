@@ -12,6 +12,7 @@
 //! Fewest moves: an address on an eligible node stays there, whatever else happens. One
 //! whose node is not eligible any more stays too until another node can take it.
 
+mod blocked;
 mod creation;
 mod draft;
 mod marks;
@@ -31,7 +32,9 @@ use crate::action::Action;
 use crate::model::{AccountId, PoolKey};
 use crate::verdict::{State, Verdict};
 use crate::world::World;
+use blocked::Blocked;
 use draft::Draft;
+use pairing::Group;
 use placement::Placement;
 use standing::PoolView;
 
@@ -44,22 +47,27 @@ pub struct Plan {
     pub verdicts: BTreeMap<PoolKey, Verdict>,
     /// Pools that wait for something, and are planned again whatever happens.
     pub waiting: BTreeSet<PoolKey>,
+    /// Pools that wait for room on a node, and are planned again when there may be some.
+    blocked: BTreeMap<PoolKey, Vec<Group>>,
     /// Plan again at this time, even if nothing happens.
     pub wake: Option<Time>,
 }
 
 /// Plans the pools that something happened to, and those that wait.
 ///
-/// Leaving out the rest changes nothing: a pool that has all it wants, and to which nothing
-/// happened, has no actions, and what it holds is in the accounts.
+/// Leaving out the rest changes nothing: a pool that has all it wants, or that lacks a node
+/// while none has room, and to which nothing happened, has no actions, and what it holds is
+/// in the accounts.
 #[derive(Clone, Debug, Default)]
 pub struct Planner {
     waiting: BTreeSet<PoolKey>,
+    blocked: Blocked,
 }
 
 /// How many pools that have nothing to do, but perhaps something new to say, a plan looks
-/// at beside those that matter.
-const ASIDE: usize = 32;
+/// at beside those that matter, and if there are none that do.
+const ASIDE: usize = 4;
+const AT_LEISURE: usize = 32;
 
 /// How soon the next of them are looked at.
 const SOON: Duration = Duration::from_millis(5);
@@ -68,12 +76,16 @@ impl Planner {
     /// The next plan.
     pub fn next(&mut self, world: &mut World, now: Time) -> Plan {
         let mut scope = world.take_dirty();
-        scope.extend(std::mem::take(&mut self.waiting));
         if world.is_read() {
-            scope.extend(world.take_stale(ASIDE));
+            let aside = if scope.is_empty() { AT_LEISURE } else { ASIDE };
+            scope.extend(world.take_stale(aside));
+            let opened = world.take_opened();
+            scope.extend(self.blocked.wake(world, &opened));
         }
+        scope.extend(std::mem::take(&mut self.waiting));
         let mut plan = plan(world, &scope, now);
         self.waiting.clone_from(&plan.waiting);
+        self.blocked.replace(&scope, &plan.blocked);
         for (key, verdict) in &plan.verdicts {
             remember(world, key, verdict);
         }
@@ -117,7 +129,8 @@ pub fn plan(world: &World, scope: &BTreeSet<PoolKey>, now: Time) -> Plan {
         let marks_open = marks::plan(world, view, &mut draft);
         let verdict = report::verdict(world, view, &placement, &creation, &draft);
         if marks_open || creation.writes || !report::is_settled(view, &verdict) {
-            draft.wait(view.key);
+            let groups = blocked::groups(world, view, &creation, &verdict, &draft);
+            draft.wait(view.key, groups.filter(|_| !marks_open));
         }
         draft.say(view.key, verdict);
     }

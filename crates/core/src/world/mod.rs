@@ -50,6 +50,8 @@ pub struct World {
     users: BTreeMap<AccountId, BTreeSet<PoolKey>>,
     vacancy: Vacancy,
     dirty: BTreeSet<PoolKey>,
+    /// Nodes that may have room that they did not have.
+    opened: BTreeSet<NodeName>,
     /// Classes whose pools have something new to say but nothing to do, and how far they
     /// have been gone through.
     stale: BTreeMap<ClassId, Option<PoolKey>>,
@@ -73,6 +75,7 @@ impl World {
             users: BTreeMap::new(),
             vacancy: Vacancy::default(),
             dirty: BTreeSet::new(),
+            opened: BTreeSet::new(),
             stale: BTreeMap::new(),
         }
     }
@@ -203,6 +206,11 @@ impl World {
     /// The pools that something happened to since the last call.
     pub fn take_dirty(&mut self) -> BTreeSet<PoolKey> {
         std::mem::take(&mut self.dirty)
+    }
+
+    /// The nodes that may have got room, or become eligible, since the last call.
+    pub(crate) fn take_opened(&mut self) -> BTreeSet<NodeName> {
+        std::mem::take(&mut self.opened)
     }
 
     /// Up to `limit` pools that have nothing to do, but perhaps something new to say.

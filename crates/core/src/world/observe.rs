@@ -37,9 +37,12 @@ impl World {
         let changed = self.candidates.node_set(&node, before.as_ref());
         self.nodes.insert(name.clone(), node);
         if let Some(machine) = machine {
-            self.machines.entry(machine.clone()).or_default().insert(name);
+            self.machines.entry(machine.clone()).or_default().insert(name.clone());
             self.reoccupy(&machine);
             self.touch_machine(&machine);
+        }
+        if !changed.is_empty() {
+            self.opened.insert(name);
         }
         self.touch_classes(changed);
     }
@@ -185,7 +188,10 @@ impl World {
             entry.addresses().iter().for_each(|ip| account.expect(*ip));
         }
         for ip in changes.flipped {
-            self.reoccupy_with(ip);
+            for machine in self.machines_of(ip) {
+                self.reoccupy(&machine);
+                self.touch_machine(&machine);
+            }
         }
         self.dirty.extend(changes.others);
     }
@@ -218,6 +224,7 @@ impl World {
             if let Some(machine) = self.nodes.get(&name).and_then(|node| node.machine.clone()) {
                 self.touch_machine(&machine);
             }
+            self.opened.insert(name);
             self.touch_classes([class]);
         }
     }

@@ -35,6 +35,9 @@ pub struct PoolEntry {
     places: BTreeMap<IpAddr, usize>,
 }
 
+/// More intents than this are not kept in mind for writes that may have come through.
+const MANY: usize = 100;
+
 /// How far an intent is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntentProgress {
@@ -138,14 +141,18 @@ impl PoolEntry {
 
     /// A write of the ledger begins. Its new intents are ours, and surely not sent.
     pub(super) fn write_begins(&mut self, ledger: &Ledger) {
-        self.ledger_work.in_flight = true;
         let known = |intent: &&Intent| self.pool.ledger.intents.contains(intent);
         let intents: Vec<_> = ledger.intents.iter().filter(|one| !known(one)).cloned().collect();
+        // Names of writes that nobody knows the end of are kept, but not for ever.
+        if self.intents.len() > MANY {
+            self.forget_intents();
+        }
         for intent in &intents {
             self.intents.entry(intent.id.clone()).or_insert(IntentProgress::Ready);
         }
         let known = |ip: &IpAddr| self.places.contains_key(ip);
         let created = ledger.created.iter().copied().filter(|ip| !known(ip)).collect();
+        self.ledger_work.in_flight = true;
         self.writing = Ledger { created, intents };
     }
 

@@ -31,16 +31,19 @@ enum Room {
 }
 
 impl Vacancy {
-    fn set(&mut self, cloud: &Text, family: Family, node: &NodeName, room: Room) {
+    /// Returns whether the node has room that it did not have.
+    fn set(&mut self, cloud: &Text, family: Family, node: &NodeName, room: Room) -> bool {
         let side = self.sides.entry((cloud.clone(), family)).or_default();
-        for (set, belongs) in
-            [(&mut side.vacant, room == Room::Vacant), (&mut side.foreign, room == Room::Foreign)]
-        {
-            if belongs {
-                set.insert(node.clone());
-            } else {
-                set.remove(node);
-            }
+        if room == Room::Foreign {
+            side.foreign.insert(node.clone());
+        } else {
+            side.foreign.remove(node);
+        }
+        if room == Room::Vacant {
+            side.vacant.insert(node.clone())
+        } else {
+            side.vacant.remove(node);
+            false
         }
     }
 
@@ -56,6 +59,15 @@ impl World {
     /// Nodes of a class that have room for an address, by name.
     pub(crate) fn vacant(&self, class: ClassId, family: Family) -> impl Iterator<Item = &NodeName> {
         self.among(class, family, |side| &side.vacant)
+    }
+
+    /// Whether a node of a class has room for an address.
+    pub(crate) fn is_vacant(&self, class: ClassId, family: Family, node: &NodeName) -> bool {
+        let Some((cloud, eligible)) = self.candidates.class(class) else {
+            return false;
+        };
+        let side = self.vacancy.sides.get(&(cloud.clone(), family));
+        side.is_some_and(|side| side.vacant.contains(node)) && eligible.contains(node)
     }
 
     /// Nodes of a class that have no room because of an address that no pool lists.
@@ -133,7 +145,9 @@ impl World {
         for family in Family::ALL {
             let room = self.room(machine, family);
             for node in nodes {
-                self.vacancy.set(&machine.cloud, family, node, room);
+                if self.vacancy.set(&machine.cloud, family, node, room) {
+                    self.opened.insert(node.clone());
+                }
             }
         }
     }
@@ -160,19 +174,16 @@ impl World {
         }
     }
 
-    /// Looks again at the machines that an address is on, or may be on.
-    pub(super) fn reoccupy_with(&mut self, ip: IpAddr) {
-        let mut machines = BTreeSet::new();
+    /// The machines that an address is on or may be on, or whose node's mark says so.
+    pub(super) fn machines_of(&self, ip: IpAddr) -> BTreeSet<Machine> {
+        let marked = self.marked(ip).filter_map(|name| self.nodes.get(name)?.machine.clone());
+        let mut machines: BTreeSet<Machine> = marked.collect();
         for account in self.accounts.values() {
-            let (Some(cloud), Some(address)) = (account.cloud(), account.address(ip)) else {
-                continue;
-            };
-            for id in address.machines().into_iter().flatten() {
-                machines.insert(Machine { cloud: cloud.clone(), id: id.clone() });
+            if let (Some(cloud), Some(address)) = (account.cloud(), account.address(ip)) {
+                let on = address.machines().into_iter().flatten();
+                machines.extend(on.map(|id| Machine { cloud: cloud.clone(), id: id.clone() }));
             }
         }
-        for machine in machines {
-            self.reoccupy(&machine);
-        }
+        machines
     }
 }

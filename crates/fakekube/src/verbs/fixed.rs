@@ -29,7 +29,9 @@ pub(crate) fn answer(state: &State, call: &Call, form: Form) -> Result<Option<Re
         ["apis"] => Reply::json(200, discovery::api_group_list(registry)),
         ["api", version] => found(discovery::resource_list(registry, "", version))
             .ok_or_else(Refusal::no_such_resource)?,
-        ["apis", group] => found(group_of(registry, group)).ok_or_else(Refusal::page_not_found)?,
+        ["apis", group] => {
+            found(discovery::api_group(registry, group)).ok_or_else(Refusal::page_not_found)?
+        }
         ["apis", group, version] => found(discovery::resource_list(registry, group, version))
             .ok_or_else(Refusal::page_not_found)?,
         ["openapi", "v2"] => return Err(Refusal::unsupported("OpenAPI v2; use /openapi/v3")),
@@ -52,16 +54,6 @@ pub(crate) fn answer(state: &State, call: &Call, form: Form) -> Result<Option<Re
 
 fn found(document: Option<Value>) -> Option<Reply> {
     document.map(|document| Reply::json(200, document))
-}
-
-/// The APIGroup of one group.
-fn group_of(registry: &crate::registry::Registry, group: &str) -> Option<Value> {
-    let list = discovery::api_group_list(registry);
-    let mut groups = list["groups"].as_array().cloned().unwrap_or_default().into_iter();
-    let mut found = groups.find(|entry| entry["name"] == json!(group))?;
-    found["kind"] = json!("APIGroup");
-    found["apiVersion"] = json!("v1");
-    Some(found)
 }
 
 /// As the real server of the control-plane folder says it, but for the platform.

@@ -6,6 +6,7 @@
 mod client;
 mod faults;
 mod lifecycle;
+mod odd;
 mod record;
 mod tcp;
 

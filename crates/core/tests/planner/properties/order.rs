@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use pontoon_core::action::{Action, Done, Outcome};
-use pontoon_core::model::{Family, Node, Pod, Pool, Sighting};
+use pontoon_core::model::{Family, Node, Pod, Pool, PoolKey, Sighting};
 use pontoon_core::plan::{Plan, plan_all};
+use pontoon_core::verdict::Verdict;
 use pontoon_core::world::{Settings, Source, World};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -63,16 +64,12 @@ fn plan_of(objects: &[Object], listed: &BTreeMap<IpAddr, Sighting>) -> Plan {
 
 /// A plan, but for the readings: a pool that was there before the listing was asked for by
 /// it, one that came later is not.
-fn changes(plan: Plan) -> Plan {
-    let actions = plan.actions.into_iter().filter(is_change).collect();
-    let plan = Plan { actions, wake: None, ..plan };
-    let quiet = plan.verdicts.into_iter().map(|(key, mut verdict)| {
-        for one in &mut verdict.addresses {
-            one.note = None;
-        }
-        (key, verdict)
-    });
-    Plan { verdicts: quiet.collect(), ..plan }
+fn changes(mut plan: Plan) -> (Vec<Action>, BTreeMap<PoolKey, Verdict>) {
+    plan.actions.retain(is_change);
+    for verdict in plan.verdicts.values_mut() {
+        verdict.addresses.iter_mut().for_each(|one| one.note = None);
+    }
+    (plan.actions, plan.verdicts)
 }
 
 proptest! {

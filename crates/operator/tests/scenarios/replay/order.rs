@@ -24,7 +24,7 @@ const CACHE_LAG: Duration = Duration::from_secs(1);
 
 /// How long after a write of a definition the real server may serve its kind as before, or
 /// not at all.
-const SETTLING: Duration = Duration::from_secs(2);
+const SETTLING: Duration = Duration::from_secs(1);
 
 /// A request and what may be said about its answer.
 pub(super) struct Step {
