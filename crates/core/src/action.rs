@@ -90,6 +90,19 @@ pub enum Action {
 }
 
 impl Action {
+    /// The account that this is a call to, if it is one.
+    pub fn account(&self) -> Option<&AccountId> {
+        match self {
+            Self::List { account, .. }
+            | Self::ReadAddress { account, .. }
+            | Self::ReadOperation { account, .. }
+            | Self::Assign { account, .. }
+            | Self::Unassign { account, .. }
+            | Self::Create { account, .. } => Some(account),
+            Self::WriteLedger { .. } | Self::Mark { .. } => None,
+        }
+    }
+
     /// Whether this changes something at the cloud.
     pub fn changes_cloud(&self) -> bool {
         matches!(self, Self::Assign { .. } | Self::Unassign { .. } | Self::Create { .. })

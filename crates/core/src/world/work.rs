@@ -50,7 +50,7 @@ impl World {
 
     /// An action has ended.
     pub fn finish(&mut self, outcome: Outcome, now: Time) {
-        if let (Some(account), Err(failure)) = (account_of(&outcome.action), &outcome.result) {
+        if let (Some(account), Err(failure)) = (outcome.action.account(), &outcome.result) {
             let (settings, jitter) = (self.settings, outcome.jitter);
             let urgent = matches!(outcome.action, Action::Assign { .. } | Action::Unassign { .. });
             self.with_account(account, |account| {
@@ -171,17 +171,5 @@ impl World {
         if let Some(machine) = machine {
             self.touch_machine(&machine);
         }
-    }
-}
-
-fn account_of(action: &Action) -> Option<&AccountId> {
-    match action {
-        Action::List { account, .. }
-        | Action::ReadAddress { account, .. }
-        | Action::ReadOperation { account, .. }
-        | Action::Assign { account, .. }
-        | Action::Unassign { account, .. }
-        | Action::Create { account, .. } => Some(account),
-        Action::WriteLedger { .. } | Action::Mark { .. } => None,
     }
 }

@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
-use pontoon_core::model::AccountId;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -80,7 +79,7 @@ impl Executor {
             self.changing += 1;
         }
         let (env, client) = (self.env.clone(), self.client.clone());
-        let provider = account(&action).and_then(|id| self.clouds.client(id).cloned());
+        let provider = action.account().and_then(|id| self.clouds.client(id).cloned());
         let may_write = !action.changes_cluster() || self.leadership.leads();
         let metrics = self.metrics.clone();
         self.running.spawn(async move {
@@ -140,16 +139,4 @@ impl Executor {
 pub fn is_unanswered(outcome: &Outcome) -> bool {
     let no_answer = |result: &Result<Done, Failure>| matches!(result, Err(failure) if failure.kind == FailureKind::NoAnswer);
     outcome.action.changes_cloud() && no_answer(&outcome.result)
-}
-
-fn account(action: &Action) -> Option<&AccountId> {
-    match action {
-        Action::List { account, .. }
-        | Action::ReadAddress { account, .. }
-        | Action::ReadOperation { account, .. }
-        | Action::Assign { account, .. }
-        | Action::Unassign { account, .. }
-        | Action::Create { account, .. } => Some(account),
-        Action::WriteLedger { .. } | Action::Mark { .. } => None,
-    }
 }
