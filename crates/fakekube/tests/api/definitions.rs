@@ -10,9 +10,10 @@ use crate::server::{Answer, Server};
 
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Asks until the answer is as wished, and only then compares.
+/// Asks until the answer is as wished, and only then compares. A real server's controllers
+/// take their time on a busy machine: up to two minutes.
 async fn until(s: &Server, path: &str, wished: impl Fn(&Answer) -> bool) -> Answer {
-    for _ in 0..200 {
+    for _ in 0..6000 {
         let compared = s.compare(false);
         let answer = s.get(path).await;
         s.compare(compared);

@@ -81,6 +81,7 @@ async fn play(args: SandboxArgs) -> Result<(), String> {
     operator.spawn(run::run(options(), surroundings(&client, &cloud, stopped)?));
     let mut telling = JoinSet::new();
     telling.spawn(story.clone().follow(client.clone()));
+    telling.spawn(story.clone().tell_unknown(kube.clone()));
     let result = Console::new(cluster, story, input).run().await;
     stop.send_replace(true);
     let ended = operator.join_next().await.unwrap_or(Ok(()));

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fakekube::FakeKube;
 use futures::TryStreamExt;
 use jiff::Timestamp;
 use k8s_openapi::api::events::v1::Event;
@@ -14,6 +15,9 @@ use kube::{Api, Client};
 use super::cluster::Load;
 use super::command::KEYS;
 use crate::report::events::CONTROLLER;
+
+/// How often the API server is asked what it did not know.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Writes lines to standard output. Clones share it.
 #[derive(Clone, Default)]
@@ -65,6 +69,18 @@ impl Story {
                 Ok(Some(_)) => {}
                 Ok(None) => return,
                 Err(_) => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+            }
+        }
+    }
+
+    /// Tells of requests that the API server in memory does not know.
+    pub async fn tell_unknown(self, kube: FakeKube) {
+        let mut told = 0;
+        loop {
+            tokio::time::sleep(LOOK).await;
+            for request in kube.unknown_requests().iter().skip(told) {
+                told += 1;
+                self.tell_now(&format!("not known to the sandbox (501): {request}"));
             }
         }
     }
