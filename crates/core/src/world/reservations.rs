@@ -105,6 +105,7 @@ impl World {
                 account.accept(ip, target, operation, now);
             }
         });
+        self.touch_address(ip);
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Scene {
     /// When to plan again.
     pub wake: Option<Time>,
     /// Whether it is in order to put an address where there is no room: only if a process
-    /// ended in the middle of a move, or the cloud took minutes over one.
+    /// ended in the middle of a move.
     pub tolerant: bool,
     /// Answers of these actions are kept back until they are asked for.
     pub held_back: Vec<(Action, Time)>,

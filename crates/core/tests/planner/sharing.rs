@@ -147,3 +147,27 @@ fn numbers_that_a_node_event_changes_reach_every_pool_of_many() {
         assert_eq!(scene.verdict(&format!("p{n:02}")).eligible, 61, "p{n:02}");
     }
 }
+
+#[test]
+fn a_pool_that_lacks_a_node_is_left_alone_until_one_has_room() {
+    let mut scene = scene()
+        .nodes(["a"])
+        .pool(pool("p").ips([1]))
+        .pool(pool("q").ips([2]).created_at(at(-2000)))
+        .address(ip(1), None)
+        .address(ip(2), Some("a"))
+        .settled();
+    assert!(matches!(scene.reason("p"), Reason::NoFreeNode(_)));
+    scene.change_node("a", |node| node.marked("192.0.2.1"));
+    scene.settle();
+    scene.change_node("a", |node| node.labelled("any", "thing"));
+    let plan = scene.plan();
+    assert_eq!(plan.verdicts.keys().collect::<Vec<_>>(), [&key("q")]);
+    assert_eq!(plan.waiting, [].into());
+    scene.cloud.place(ip(99), Some("m-b"));
+    scene.run(seconds(60));
+    scene.set_node(node("b"));
+    assert_eq!(moves(&scene.settle()), [], "a stranger is there");
+    scene.cloud.place(ip(99), None);
+    assert_eq!(moves(&scene.run(seconds(60))), [(ip(1), "b")]);
+}

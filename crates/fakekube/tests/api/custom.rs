@@ -17,7 +17,7 @@ pub(crate) async fn install(s: &Server, status: bool) -> String {
     let created = s.post(path, &definition).await;
     assert_eq!(created.status, 201, "{}", created.body);
     let list = format!("/apis/{group}/v1/gadgets");
-    for _ in 0..200 {
+    for _ in 0..3000 {
         if s.get(&list).await.status == 200 {
             break;
         }

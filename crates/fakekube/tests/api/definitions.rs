@@ -93,7 +93,7 @@ async fn a_definition_can_be_changed() {
             "value": {"type": "string", "default": "here"}}]);
         let changed = s.patch(&path, "application/json-patch+json", &add).await;
         assert_eq!(changed.body["metadata"]["generation"], 2);
-        for attempt in 0..200 {
+        for attempt in 0..3000 {
             let object = json!({"apiVersion": group, "kind": "Gadget",
                 "metadata": {"name": format!("a{attempt}")}, "spec": {"size": 1}});
             let created = s.post(&s.group(&group, "gadgets"), &object).await;

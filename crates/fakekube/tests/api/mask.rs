@@ -46,6 +46,8 @@ impl Mask {
     fn object(&mut self, fields: &Map<String, Value>) -> Value {
         let generated = fields.get("generateName").and_then(Value::as_str).unwrap_or_default();
         let of_object = fields.contains_key("uid");
+        let causes = fields.get("details").and_then(|details| details["causes"].as_array());
+        let several = causes.is_some_and(|causes| causes.iter().any(|one| *one != causes[0]));
         let masked = fields.iter().filter(|(name, _)| *name != "managedFields").map(|entry| {
             let (name, value) = entry;
             let masked = match (name.as_str(), value) {
@@ -54,11 +56,18 @@ impl Mask {
                     json!(format!("V{}", self.versions.entry(version.clone()).or_insert(next)))
                 }
                 ("resourceVersion", Value::String(_)) => json!("V"),
-                // On updates the server says some things two or four times.
+                // On updates the server says some things two or four times, and several
+                // findings come in the random order of its maps.
                 ("causes", Value::Array(causes)) => {
                     let mut once: Vec<Value> = causes.clone();
+                    once.sort_by_key(ToString::to_string);
                     once.dedup();
                     self.value(&Value::Array(once))
+                }
+                // The causes say the same in order.
+                ("message", Value::String(text)) if several => {
+                    let (what, _) = text.split_once(" is invalid: ").unwrap_or((text, ""));
+                    json!(self.text(&format!("{what} is invalid: SEVERAL")))
                 }
                 ("continue", Value::String(token)) if !token.is_empty() => json!("TOKEN"),
                 ("name", Value::String(name)) if !generated.is_empty() => {

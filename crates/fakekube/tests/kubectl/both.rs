@@ -18,7 +18,7 @@ use crate::mask::masked;
 pub const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds.yaml");
 
 /// How long both servers may take to come to the same.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Both servers, and a namespace of the test's own on each.
 pub struct Both {

@@ -1,10 +1,12 @@
 //! Waiting and watching.
 
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::both::{Both, named, run};
+use crate::both::{Both, PATIENCE, named, run};
 use crate::mask::masked;
 
 const POOL: &str = "\
@@ -86,22 +88,75 @@ async fn watching_prints_changes_as_they_come() {
         &["get", "cm", "-w", "-o", "name"],
         &["get", "cm", "--watch-only", "--output-watch-events"],
     ] {
-        let [real, fake] = [both.real(), both.faked()].map(|mut kubectl| {
-            kubectl.args(form).stdout(Stdio::piped()).stderr(Stdio::piped());
-            kubectl.spawn().unwrap()
-        });
-        thread::sleep(Duration::from_millis(1500));
+        let watching = [both.real(), both.faked()].map(|kubectl| Watching::start(kubectl, form));
+        let seen = watching.each_ref().map(Watching::begun);
         both.good(&["label", "cm", "seen", "a=b"]);
         both.good_with(&["create", "-f", "-"], &named("v1", "ConfigMap", "new"));
         both.good(&["delete", "cm", "new"]);
         both.good(&["label", "cm", "seen", "a-"]);
-        thread::sleep(Duration::from_millis(700));
-        let [real, fake] = [real, fake].map(|mut child| {
-            child.kill().unwrap();
-            let output = child.wait_with_output().unwrap();
-            masked(&String::from_utf8(output.stdout).unwrap())
-        });
+        let [real, fake] = watching.each_ref().map(|one| one.lines(seen[0] + 4));
+        assert_eq!(seen[0], seen[1], "{form:?}");
         assert_eq!(real, fake, "{form:?}");
         assert!(real.contains("new"), "{real}");
+    }
+}
+
+/// A `kubectl get -w` that runs, with what it has printed so far.
+struct Watching {
+    process: Child,
+    out: Arc<Mutex<String>>,
+    log: Arc<Mutex<String>>,
+}
+
+impl Watching {
+    fn start(mut kubectl: Command, form: &[&str]) -> Self {
+        // At this level it says when the server has answered the watch.
+        kubectl.args(form).arg("-v=6").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = kubectl.spawn().unwrap();
+        let out = collect(process.stdout.take().unwrap());
+        let log = collect(process.stderr.take().unwrap());
+        Self { process, out, log }
+    }
+
+    /// Waits until it watches; returns how many lines it has printed.
+    fn begun(&self) -> usize {
+        wait(|| self.log.lock().unwrap().contains("watch=true"));
+        self.out.lock().unwrap().lines().count()
+    }
+
+    /// Waits until it has printed so many lines.
+    fn lines(&self, count: usize) -> String {
+        wait(|| self.out.lock().unwrap().lines().count() >= count);
+        masked(&self.out.lock().unwrap())
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        // Already ended is as good.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+fn collect(from: impl Read + Send + 'static) -> Arc<Mutex<String>> {
+    let text = Arc::new(Mutex::new(String::new()));
+    let to = Arc::clone(&text);
+    thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            let mut text = to.lock().unwrap();
+            text.push_str(&line);
+            text.push('\n');
+        }
+    });
+    text
+}
+
+#[track_caller]
+fn wait(until: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !until() {
+        assert!(started.elapsed() < PATIENCE, "it never came to that");
+        thread::sleep(Duration::from_millis(20));
     }
 }
