@@ -86,6 +86,10 @@ impl World {
             }
         });
         self.reclaim(pool);
+        // Who has it now may be news to others who list it, too.
+        if let IntentProgress::Made(ip) = progress {
+            self.touch_address(ip);
+        }
     }
 
     /// An address was made, on a machine or on its way there.

@@ -86,7 +86,12 @@ impl World {
         if let Some(entry) = self.pools.get_mut(key)
             && entry.remembered.get(&ip) != Some(&memory)
         {
+            let flips = entry.memory(ip).held != memory.held;
             entry.remembered.insert(ip, memory);
+            // Who has it decides whose it is: that is news to others who list it.
+            if flips && self.claims.of(ip).nth(1).is_some() {
+                self.touch_address(ip);
+            }
         }
     }
 
