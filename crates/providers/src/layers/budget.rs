@@ -61,7 +61,7 @@ pub struct RateRules {
 /// |---|---|---|
 /// | nothing yet, or more than the reserve is left | goes | goes |
 /// | no more than the reserve is left | goes | one request after each reset, at most one per 10 s |
-/// | four fifths of the burst limit were sent | goes | one request per 2 s, so that moves are still confirmed |
+/// | four fifths of the burst limit were sent | goes | five at once and then one per 2 s, so that moves are still confirmed |
 /// | 429 | waits | waits |
 ///
 /// The reserve is a tenth of the limit, at least 10 requests, at most half of the limit.
@@ -130,8 +130,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// While housekeeping is held back, one request goes this often to learn how things stand.
 const PROBE: Duration = Duration::from_secs(10);
 
-/// Beyond its share of the burst limit, housekeeping goes this often.
+/// Beyond its share of the burst limit, housekeeping goes this often,
 const TRICKLE: Duration = Duration::from_secs(2);
+
+/// after so many at once.
+const HANDFUL: u32 = 5;
 
 fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
@@ -187,8 +190,9 @@ struct State {
     sent: VecDeque<Instant>,
     /// Admitted and not ended.
     underway: u64,
-    /// When housekeeping last went.
-    kept_house: Option<Instant>,
+    /// Up to when the trickle of housekeeping is used up: each request takes [`TRICKLE`] of
+    /// it, and it may run [`HANDFUL`] requests ahead.
+    trickled_until: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -218,7 +222,6 @@ impl State {
         if priority == Priority::Housekeeping {
             self.burst_allows(burst, now)?;
             self.reserve_allows(now)?;
-            self.kept_house = Some(now);
         }
         if let Some(left) = &mut self.left {
             left.remaining = left.remaining.saturating_sub(1);
@@ -230,14 +233,18 @@ impl State {
         Ok(())
     }
 
-    fn burst_allows(&self, burst: Option<Burst>, now: Instant) -> Result<(), Duration> {
-        let Some(burst) = burst else { return Ok(()) };
-        let share = (burst.requests * 4 / 5).max(1);
-        let next = self.kept_house.map(|last| last + TRICKLE).filter(|next| *next > now);
-        match next {
-            Some(next) if self.sent.len() >= share => Err(next - now),
-            _ => Ok(()),
+    fn burst_allows(&mut self, burst: Option<Burst>, now: Instant) -> Result<(), Duration> {
+        let share = burst.map_or(usize::MAX, |burst| (burst.requests * 4 / 5).max(1));
+        if self.sent.len() < share {
+            return Ok(());
         }
+        let used = self.trickled_until.map_or(now, |until| until.max(now)) + TRICKLE;
+        let ahead = used.saturating_duration_since(now);
+        if ahead > TRICKLE * HANDFUL {
+            return Err(ahead - TRICKLE * HANDFUL);
+        }
+        self.trickled_until = Some(used);
+        Ok(())
     }
 
     fn reserve_allows(&mut self, now: Instant) -> Result<(), Duration> {
@@ -448,7 +455,7 @@ mod tests {
         let vendor = Vendor::default();
         let burst = Burst { requests: 10, per: Duration::from_secs(60) };
         let transport = vendor.under(Some(burst));
-        for _ in 0..8 {
+        for _ in 0..8 + 5 {
             send(&transport, Housekeeping).await.unwrap();
         }
         assert_eq!(wait_of(&transport, Housekeeping).await, 2);
