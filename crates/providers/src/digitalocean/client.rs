@@ -64,8 +64,8 @@ impl Client {
             Family::V6 => listing.reserved_ipv6s,
         };
         let mut addresses = Vec::new();
-        for ip in found.ok_or_else(|| unreadable("a listing without its list"))? {
-            addresses.push(self.address(ip, priority).await?);
+        for object in found.ok_or_else(|| unreadable("a listing without its list"))? {
+            addresses.push(self.address(object.of(family)?, priority).await?);
         }
         let next = listing.links.and_then(|links| links.pages).and_then(|pages| pages.next);
         Ok(Page { addresses, more: next.is_some_and(|next| !next.is_empty()) })
@@ -121,7 +121,7 @@ impl Client {
         let answer = self.send(Method::POST, path, Some(request), Priority::Housekeeping).await?;
         let mut single = single(&answer)?;
         let actions = single.links.take().and_then(|links| links.actions).unwrap_or_default();
-        let object = single.into_object()?;
+        let object = single.into_object()?.of(family)?;
         Ok(Reserved {
             ip: object.ip,
             holder: object.droplet.flatten().map(Droplet::machine),
@@ -140,7 +140,8 @@ impl Client {
             IpAddr::V6(_) => format!("/v2/actions/{id}"),
         };
         let answer = self.send(Method::GET, &path, None, Priority::Housekeeping).await?;
-        Ok(parse::<Acted>(&answer)?.action)
+        let action = parse::<Acted>(&answer)?.action;
+        if action.id == id { Ok(action) } else { Err(unreadable("it is about another action")) }
     }
 
     /// The address that `object` describes.
@@ -169,6 +170,10 @@ impl Client {
         match self.send(Method::GET, "/v2/droplets?per_page=1", None, priority).await {
             Ok(_) => Ok(()),
             Err(error) if error.kind == ErrorKind::Forbidden => Err(blind()),
+            // It is not the address that was not found.
+            Err(error) if error.kind == ErrorKind::NotFound => {
+                Err(unreadable("it does not say whether this token sees droplets"))
+            }
             Err(error) => Err(error),
         }
     }
@@ -233,6 +238,10 @@ fn blind() -> Error {
 }
 
 fn parse<T: DeserializeOwned>(answer: &Response<Bytes>) -> Result<T> {
+    // serde would take the fields of an object from an array, too, by their order.
+    if answer.body().trim_ascii_start().first() != Some(&b'{') {
+        return Err(unreadable("not an object"));
+    }
     // serde_json's own words quote the answer, whatever it holds: only the place is told.
     serde_json::from_slice(answer.body()).map_err(|error| {
         let (line, column) = (error.line(), error.column());
@@ -301,6 +310,14 @@ struct Object {
     region_slug: Option<String>,
     locked: Option<bool>,
     project_id: Option<String>,
+}
+
+impl Object {
+    /// The object, if its address is of `family`.
+    fn of(self, family: Family) -> Result<Self> {
+        let fits = self.ip.is_ipv4() == (family == Family::V4);
+        if fits { Ok(self) } else { Err(unreadable("an address of another family")) }
+    }
 }
 
 #[derive(Deserialize)]

@@ -33,7 +33,7 @@ struct Body {
 /// The error that an answer without success stands for.
 pub(super) fn refusal(answer: &Response<Bytes>, token: &Token) -> Error {
     let body: Body = serde_json::from_slice(answer.body()).unwrap_or_default();
-    let message = match body.message.as_deref().map(|text| shown(&token.strike_from(text))) {
+    let message = match body.message.as_deref().map(|text| shown(text, token)) {
         Some(message) if !message.is_empty() => message,
         _ => format!("DigitalOcean answered {}", answer.status()),
     };
@@ -70,9 +70,11 @@ fn kind(answer: &Response<Bytes>, id: Option<&str>, message: &str) -> ErrorKind 
     }
 }
 
-/// The vendor's words, fit for a status line: one line, not endless.
-fn shown(text: &str) -> String {
+/// The vendor's words, fit for a status line: one line, not endless, without the token.
+fn shown(text: &str, token: &Token) -> String {
     let plain: String = text.chars().filter(|c| !c.is_control()).collect();
+    // Neither before control characters may have hidden it, nor when half of it is cut off.
+    let plain = token.strike_from(&plain);
     let plain = plain.trim();
     if plain.chars().count() <= LONGEST_MESSAGE {
         return plain.to_owned();
