@@ -3,9 +3,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use pontoon::env::Pace;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 use crate::schedule::Phase;
 
@@ -42,7 +44,14 @@ struct Inner {
     dies_at: Option<(u64, Phase)>,
     /// The call with which it stops.
     pauses_at: Option<u64>,
+    /// How often its tasks ran in a stretch of time, and when that began.
+    runs: (u64, Option<Instant>),
+    spins: bool,
 }
+
+/// More often than this nobody with something to do runs within [`STRETCH`].
+const RUNS: u64 = 50_000;
+const STRETCH: Duration = Duration::from_millis(200);
 
 /// One call of a process to the outside.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +79,11 @@ impl Process {
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it ran and ran while no time passed.
+    pub fn spins(&self) -> bool {
+        self.lock().spins
     }
 
     /// Whether the two are the same process.
@@ -162,7 +176,25 @@ impl Pace for Process {
             inner.wakers.push(context.waker().clone());
             return Poll::Pending;
         }
+        if inner.spins() {
+            drop(inner);
+            self.die();
+            return Poll::Pending;
+        }
         Poll::Ready(())
+    }
+}
+
+impl Inner {
+    /// Whether it runs and runs while no time passes.
+    fn spins(&mut self) -> bool {
+        let now = Instant::now();
+        match self.runs {
+            (count, Some(since)) if now < since + STRETCH => self.runs = (count + 1, Some(since)),
+            _ => self.runs = (1, Some(now)),
+        }
+        self.spins = self.runs.0 > RUNS;
+        self.spins
     }
 }
 

@@ -47,6 +47,9 @@ pub(super) fn take_off(
             continue;
         }
         short -= 1;
+        if draft.plans(|action| moves(action, one.ip)) {
+            continue;
+        }
         match account.setbacks.get(machine).filter(|setback| draft.now < setback.not_before) {
             Some(setback) => draft.wake_at(setback.not_before),
             None => {
@@ -97,11 +100,31 @@ fn displace(
                     if !leaves && may_change(world, &request.account, draft.now) {
                         short -= 1;
                         draft.make_room(view.key);
-                        let (account, pool) = (request.account.clone(), key.clone());
-                        draft.act(Action::Unassign { account, pool, ip });
+                        unassign(world, name, entry, request, ip, draft);
                     }
                 }
             }
+        }
+    }
+}
+
+/// Takes an address off a node, unless that has just failed.
+fn unassign(
+    world: &World,
+    name: &NodeName,
+    entry: &PoolEntry,
+    request: &Request,
+    ip: IpAddr,
+    draft: &mut Draft,
+) {
+    let machine = world.node(name).and_then(|node| node.machine.as_ref());
+    let account = world.account(&request.account);
+    let setback = machine.zip(account).and_then(|(machine, one)| one.setbacks.get(&machine.id));
+    match setback.filter(|setback| draft.now < setback.not_before) {
+        Some(setback) => draft.wake_at(setback.not_before),
+        None => {
+            let (account, pool) = (request.account.clone(), entry.pool.key.clone());
+            draft.act(Action::Unassign { account, pool, ip });
         }
     }
 }

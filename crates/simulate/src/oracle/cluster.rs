@@ -81,6 +81,22 @@ impl Pool {
         all.copied().collect()
     }
 
+    /// Every address that it names, in the order in which they are used.
+    fn in_order(&self) -> Vec<IpAddr> {
+        let mut all = Vec::new();
+        for ip in self.listed.iter().chain(&self.created).chain(&self.mirrored) {
+            if !all.contains(ip) {
+                all.push(*ip);
+            }
+        }
+        all
+    }
+
+    /// Whether an address is one of those that it uses, and not one too many.
+    pub fn uses(&self, ip: IpAddr) -> bool {
+        self.in_order().into_iter().take(self.wants()).any(|one| one == ip)
+    }
+
     /// How many addresses it wants.
     pub fn wants(&self) -> usize {
         self.wanted.unwrap_or_else(|| self.claims().len())

@@ -78,7 +78,7 @@ impl Oracle {
         let Some(holder) = self.cloud.holder(ip).filter(|holder| Some(*holder) != target) else {
             return;
         };
-        let surplus = claimants.iter().any(|pool| pool.claims().len() > pool.wants());
+        let surplus = claimants.iter().any(|pool| !pool.uses(ip));
         let well = claimants.iter().all(|pool| pool.surely_uses(holder, api));
         if well && !surplus && !self.cloud.touched_since(ip, cloud) {
             let text = format!("{}: {ip} is well on {holder}", sent.agent);

@@ -166,6 +166,10 @@ impl<'a> Player<'a> {
             tokio::select! {
                 biased;
                 Some(dead) = self.stage.deaths.recv() => {
+                    if dead.spins() {
+                        let text = format!("{} spins", dead.name);
+                        self.stage.shared.oracle().violated("L5", text);
+                    }
                     let life = self.stage.replicas[dead.replica].life.as_ref();
                     if life.is_some_and(|life| life.process.is(&dead)) {
                         self.stage.kill(dead.replica);
