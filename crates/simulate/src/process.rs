@@ -134,6 +134,11 @@ impl Process {
         inner.dies_at = Some((inner.calls + calls, phase));
     }
 
+    /// Nothing happens to it at a later call any more.
+    pub fn spare(&self) {
+        self.lock().dies_at = None;
+    }
+
     /// It makes a call.
     pub fn call(&self) -> Call {
         let mut inner = self.lock();

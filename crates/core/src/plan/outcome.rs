@@ -2,7 +2,8 @@
 //!
 //! | the address is                               | and it is              | so it is     |
 //! |----------------------------------------------|------------------------|--------------|
-//! | on the intent's machine                      | nobody's, and was not there before | ours |
+//! | on the intent's machine, and no other is new | nobody's, and was not there before | ours |
+//! | on the intent's machine, or on none, and nothing explains both | same | perhaps ours |
 //! | on no machine, in our project                | same                   | ours         |
 //! | on no machine, where a project cannot tell   | same                   | perhaps ours |
 //! | anything else                                |                        | not ours     |
@@ -67,7 +68,8 @@ pub(super) fn resolve(
         Knowledge::Unknown | Knowledge::Missing | Knowledge::Gone => None,
     });
     let new: Vec<_> = known.filter(|(ip, _)| is_new(ip)).collect();
-    match judge(account, intent, &new, view.entry.pool.resolution) {
+    let others = others_open(world, view, intent);
+    match judge(account, intent, &new, others, view.entry.pool.resolution) {
         // What was to be made on a machine gets there when the cloud's action is done.
         Resolved::Unclear(_) if intent.target.is_some() && draft.now < until + ACTION => {
             Resolved::After(next_look(account))
@@ -80,10 +82,15 @@ fn judge(
     account: &Account,
     intent: &Intent,
     new: &[(IpAddr, &Sighting)],
+    others: usize,
     resolution: Option<Resolution>,
 ) -> Resolved {
     let at_target = |seen: &Sighting| seen.holder.is_some() && seen.holder == intent.target;
-    if let Some((ip, _)) = new.iter().find(|(_, seen)| at_target(seen)) {
+    let loose: Vec<_> = new.iter().filter(|(_, seen)| may_be(account, intent, seen)).collect();
+    let on_target = new.iter().find(|(_, seen)| at_target(seen));
+    // Somebody else may have put an address of theirs there, and kept ours from arriving:
+    // ours is then among those on no machine, of which no other reservation knows.
+    if let Some((ip, _)) = on_target.filter(|_| loose.len() <= others) {
         return Resolved::Address(*ip);
     }
     match resolution {
@@ -93,19 +100,34 @@ fn judge(
         Some(Resolution::Nothing) => return Resolved::Refuted,
         Some(Resolution::Adopt(_)) | None => {}
     }
-    let loose: Vec<_> = new.iter().filter(|(_, seen)| may_be(account, intent, seen)).collect();
     let in_project =
         |seen: &Sighting| project(account).is_some() && seen.project.as_ref() == project(account);
     if loose.is_empty() {
         Resolved::Nothing
-    } else if let Some((ip, _)) = loose.iter().find(|(_, seen)| in_project(seen)) {
+    } else if let Some((ip, _)) =
+        loose.iter().find(|(_, seen)| in_project(seen) && on_target.is_none())
+    {
         Resolved::Address(*ip)
     } else if loose.iter().any(|(_, seen)| seen.busy) {
         // The cloud is still putting one of them somewhere: that may be our target.
         Resolved::After(next_look(account))
     } else {
-        Resolved::Unclear(loose.into_iter().map(|(ip, _)| *ip).collect())
+        Resolved::Unclear(on_target.into_iter().chain(loose).map(|(ip, _)| *ip).collect())
     }
+}
+
+/// Other reservations whose outcome is not known either: each may have made an address that
+/// is on no machine.
+fn others_open(world: &World, view: &PoolView<'_>, intent: &Intent) -> usize {
+    let open = world.pools().flat_map(|(key, entry)| {
+        let this = move |one: &&Intent| key == view.key && one.id == intent.id;
+        let unsettled = |one: &&Intent| {
+            let progress = entry.progress(&one.id, world.open_from());
+            matches!(progress, IntentProgress::Sent | IntentProgress::Doubtful { .. })
+        };
+        entry.pool.ledger.intents.iter().filter(move |one| !this(one)).filter(unsettled)
+    });
+    open.count()
 }
 
 /// Whether an address on no machine may be what an intent made. One that was to be made on
