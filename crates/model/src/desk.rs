@@ -192,12 +192,16 @@ impl<'a> Desk<'a> {
         if !self.open || self.protocol.scale.wanted <= self.claimed().len() + counted {
             return new;
         }
-        let free: Set = (0..INTENTS).filter(|one| intents[*one].is_none()).collect();
-        let usable = match self.protocol.mark {
-            Mark::Tag => free,
-            Mark::TargetMachine => free.minus(free.minus(self.vacant())),
+        // On machines, names are those of the nodes; else there are enough for what is wanted.
+        let names = match self.protocol.mark {
+            Mark::TargetMachine => self.vacant(),
+            Mark::Tag if self.has(Protection::IntentsCount) => {
+                Set::below(self.protocol.scale.wanted)
+            }
+            Mark::Tag => Set::below(INTENTS),
         };
-        usable.iter().for_each(|one| new[one] = Some(self.strangers(intents)));
+        let free = names.iter().filter(|one| intents[*one].is_none());
+        free.for_each(|one| new[one] = Some(self.strangers(intents)));
         new
     }
 

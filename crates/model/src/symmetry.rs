@@ -32,7 +32,10 @@ impl Protocol {
         let intents: [u64; INTENTS] = std::array::from_fn(|one| intent_digest(&state, one));
         let nodes: [u64; NODES] = std::array::from_fn(|one| node_digest(&state, one));
         let names = match self.mark {
-            Mark::Tag => Names { nodes: self.order(nodes), intents: order(intents, INTENTS) },
+            Mark::Tag => {
+                let wanted = self.scale.wanted;
+                Names { nodes: self.order(nodes), intents: order(intents, wanted) }
+            }
             Mark::TargetMachine => {
                 let both = std::array::from_fn(|one| nodes[one] ^ intents[one].rotate_left(7));
                 let both = self.order(both);
@@ -264,7 +267,8 @@ mod tests {
 
     #[test]
     fn what_follows_from_a_state_does_not_depend_on_names_where_a_tag_is_the_mark() {
-        let all = |nodes| ORDERS.map(|intents| Names { nodes, intents });
+        // Of three names of intents, two are used.
+        let all = |nodes| [[0, 1, 2], [1, 0, 2]].map(|intents| Names { nodes, intents });
         let protocol = Protocol::of_creation(2, 3, Mark::Tag);
         assert_names_do_not_matter(&protocol, &ORDERS.map(all).concat());
     }

@@ -18,7 +18,7 @@ use super::{Draft, may_change, reading};
 use crate::Time;
 use crate::action::Action;
 use crate::model::{Family, Intent, Ledger, Request};
-use crate::world::{Account, IntentProgress, World};
+use crate::world::{Account, Address, IntentProgress, Knowledge, World};
 
 /// How many reservations of a pool are open at a time: a pool that wants hundreds gets them,
 /// but not at the cost of everybody else's rate limit.
@@ -80,7 +80,7 @@ pub(super) fn plan(
         creation.region_missing = needs_region(account);
     }
     if !creation.region_missing && may_change(world, &request.account, draft.now) {
-        next.intents.extend(intents(world, view, request, account, placement, draft.now));
+        next.intents.extend(intents(view, request, account, placement, draft.now));
     }
     creation.open = next.intents.len();
     creation.writes = write(view, next, draft) || view.entry.is_writing_ledger();
@@ -189,7 +189,6 @@ fn send(world: &World, view: &PoolView<'_>, request: &Request, intent: &Intent, 
 /// New intents: on the nodes that were found for them; by region alone only if there is no
 /// node to be had.
 fn intents(
-    world: &World,
     view: &PoolView<'_>,
     request: &Request,
     account: &Account,
@@ -207,8 +206,9 @@ fn intents(
     let by_region = if paced { 0 } else { missing.saturating_sub(nodes.len()) };
     let targets = nodes.iter().take(missing).map(|(_, machine)| Some(machine.clone()));
     let targets = targets.chain(std::iter::repeat_n(None, by_region));
-    let strangers: Vec<IpAddr> =
-        account.addresses().map(|(ip, _)| ip).filter(|ip| !world.is_claimed(*ip)).collect();
+    // Whatever comes of it is none that is there now, whoever lists it now or later.
+    let is_there = |(_, address): &(IpAddr, &Address)| address.knowledge != Knowledge::Gone;
+    let strangers: Vec<IpAddr> = account.addresses().filter(is_there).map(|(ip, _)| ip).collect();
     let names = (0..).map(|index: usize| format!("{:x}-{index}", now.as_micros()));
     let unused = names.filter(|name| !view.entry.knows_intent(name));
     let intent = |(target, name): (_, String)| Intent {

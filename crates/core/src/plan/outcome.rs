@@ -69,7 +69,7 @@ pub(super) fn resolve(
     });
     let new: Vec<_> = known.filter(|(ip, _)| is_new(ip)).collect();
     let others = others_open(world, view, intent);
-    match judge(account, intent, &new, others, view.entry.pool.resolution) {
+    match judge(account, intent, &new, &others, view.entry.pool.resolution) {
         // What was to be made on a machine gets there when the cloud's action is done.
         Resolved::Unclear(_) if intent.target.is_some() && draft.now < until + ACTION => {
             Resolved::After(next_look(account))
@@ -82,7 +82,7 @@ fn judge(
     account: &Account,
     intent: &Intent,
     new: &[(IpAddr, &Sighting)],
-    others: usize,
+    others: &[&Intent],
     resolution: Option<Resolution>,
 ) -> Resolved {
     let at_target = |seen: &Sighting| seen.holder.is_some() && seen.holder == intent.target;
@@ -90,7 +90,9 @@ fn judge(
     let on_target = new.iter().find(|(_, seen)| at_target(seen));
     // Somebody else may have put an address of theirs there, and kept ours from arriving:
     // ours is then among those on no machine, of which no other reservation knows.
-    if let Some((ip, _)) = on_target.filter(|_| loose.len() <= others) {
+    let knows = |ip: &IpAddr| others.iter().any(|other| !other.strangers.contains(ip));
+    let explained = loose.len() <= others.len() && loose.iter().all(|(ip, _)| knows(ip));
+    if let Some((ip, _)) = on_target.filter(|_| explained) {
         return Resolved::Address(*ip);
     }
     match resolution {
@@ -118,7 +120,7 @@ fn judge(
 
 /// Other reservations whose outcome is not known either: each may have made an address that
 /// is on no machine.
-fn others_open(world: &World, view: &PoolView<'_>, intent: &Intent) -> usize {
+fn others_open<'w>(world: &'w World, view: &PoolView<'w>, intent: &Intent) -> Vec<&'w Intent> {
     let open = world.pools().flat_map(|(key, entry)| {
         let this = move |one: &&Intent| key == view.key && one.id == intent.id;
         let unsettled = |one: &&Intent| {
@@ -127,7 +129,7 @@ fn others_open(world: &World, view: &PoolView<'_>, intent: &Intent) -> usize {
         };
         entry.pool.ledger.intents.iter().filter(move |one| !this(one)).filter(unsettled)
     });
-    open.count()
+    open.collect()
 }
 
 /// Whether an address on no machine may be what an intent made. One that was to be made on

@@ -142,6 +142,15 @@ impl Cluster {
         self.pools.values().flat_map(Pool::claims)
     }
 
+    /// Whether an address that was reserved, on this machine or on none, is somebody's, or
+    /// can be found again by what somebody wrote down.
+    pub fn may_be_found(&self, ip: IpAddr, target: Option<Machine>) -> bool {
+        let fits = |intent: &Intent| intent.target == target && !intent.strangers.contains(&ip);
+        self.pools
+            .values()
+            .any(|pool| pool.claims().contains(&ip) || pool.intents.values().any(fits))
+    }
+
     /// The pools that claim an address.
     pub fn claimants(&self, ip: IpAddr) -> impl Iterator<Item = &Pool> {
         self.pools.values().filter(move |pool| pool.claims().contains(&ip))

@@ -145,7 +145,9 @@ impl Oracle {
         let Some(pool) = self.cluster.pools.get(write.key) else { return };
         let (uid, claims) = (Some(pool.uid.clone()), pool.claims());
         for (ip, address) in &mut self.cloud.addresses {
-            if address.origin == Origin::Ours(None) && claims.contains(ip) {
+            // Of equal addresses that several pools reserved, each may have any.
+            let ours = address.origin != Origin::Others && address.target.is_none();
+            if ours && claims.contains(ip) {
                 address.origin = Origin::Ours(uid.clone());
             }
             if address.origin == Origin::Ours(uid.clone()) {
@@ -170,11 +172,10 @@ impl Oracle {
                 let text = format!("{} reserved for {} lacking", all.join(", "), pool.most_lacking);
                 found = Some(("S1", text));
             }
-            let forgotten = ours().map(|(ip, _)| ip).find(|ip| {
-                let may_be = |intent: &cluster::Intent| !intent.strangers.contains(ip);
-                !claims.contains(ip) && !pool.intents.values().any(may_be)
+            let forgotten = ours().find(|(ip, address)| {
+                !claims.contains(ip) && !self.cluster.may_be_found(**ip, address.target)
             });
-            if let Some(ip) = forgotten {
+            if let Some((ip, _)) = forgotten {
                 found = Some(("S2", format!("{ip} is written down nowhere")));
             }
         }
