@@ -44,7 +44,11 @@ impl Call {
                 .collect(),
             query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
             origin: origin(&parts.uri, &parts.headers),
-            faults: parts.extensions.get::<Carried>().map(|carried| carried.0.clone()).unwrap_or_default(),
+            faults: parts
+                .extensions
+                .get::<Carried>()
+                .map(|carried| carried.0.clone())
+                .unwrap_or_default(),
             method: parts.method,
             headers: parts.headers,
             path,

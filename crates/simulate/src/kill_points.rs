@@ -26,11 +26,11 @@ pub enum Scenario {
 }
 
 /// When a scenario begins: everybody has found everything in place by then.
-const BEGINS: Millis = 30_000;
+const BEGINS: Millis = 8_000;
 
 /// When whatever a scenario changes for a while is over: everybody has come to terms with it
 /// by then, crashes included.
-const OVER: Millis = 240_000;
+const OVER: Millis = 60_000;
 
 impl Scenario {
     /// All of them.
@@ -77,8 +77,8 @@ impl Scenario {
                 project: false,
                 clocks: [Clock::default(); 2],
             },
+            ends: if events.is_empty() { BEGINS } else { OVER },
             events,
-            ends: OVER,
         }
     }
 
@@ -96,7 +96,10 @@ impl Scenario {
     /// In words, if it cannot be played or breaks a promise.
     pub fn play(self, kills: Vec<Kill>) -> Result<Played, String> {
         let what = format!("{self:?} {kills:?}");
-        let played = play(&self.schedule(), &Manner { ends: true, kills, ..Manner::default() })?;
+        let played = play(
+            &self.schedule(),
+            &Manner { ends: true, hurries: true, kills, ..Manner::default() },
+        )?;
         match &played.violation {
             Some(violation) => Err(format!("{what}: {violation:?}")),
             None => Ok(played),

@@ -1,12 +1,13 @@
 //! The process of one replica, as its surroundings treat it: stopped, cut off, killed at a
 //! chosen moment of a chosen call.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use pontoon::env::Pace;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
 use crate::schedule::Phase;
@@ -28,7 +29,7 @@ pub struct Process {
     /// What it is called: `a1`, `b3`.
     pub name: String,
     inner: Arc<Mutex<Inner>>,
-    links: Arc<[watch::Sender<bool>; 2]>,
+    links: [Way; 2],
     deaths: mpsc::UnboundedSender<Process>,
 }
 
@@ -72,7 +73,7 @@ impl Process {
             replica,
             name: format!("{letter}{incarnation}"),
             inner: Arc::default(),
-            links: Arc::new([watch::Sender::new(true), watch::Sender::new(true)]),
+            links: [Way::new(), Way::new()],
             deaths,
         }
     }
@@ -157,12 +158,12 @@ impl Process {
 
     /// Cuts or mends its way to somewhere.
     pub fn link(&self, seam: Seam, open: bool) {
-        self.links[seam as usize].send_replace(open);
+        self.links[seam as usize].set(open);
     }
 
     /// Its way to somewhere.
     pub fn way(&self, seam: Seam) -> Way {
-        Way(self.links[seam as usize].subscribe())
+        self.links[seam as usize].clone()
     }
 }
 
@@ -203,20 +204,34 @@ impl Inner {
     }
 }
 
-/// A way from a process to somewhere.
+/// A way from a process to somewhere. Those who wait for it go on in the order in which they
+/// came, in every run.
 #[derive(Clone, Debug)]
-pub struct Way(watch::Receiver<bool>);
+pub struct Way(Arc<(AtomicBool, Notify)>);
 
 impl Way {
+    fn new() -> Self {
+        Self(Arc::new((AtomicBool::new(true), Notify::new())))
+    }
+
+    fn set(&self, open: bool) {
+        self.0.0.store(open, Ordering::SeqCst);
+        self.0.1.notify_waiters();
+    }
+
     /// Whether anything passes now.
     pub fn is_open(&self) -> bool {
-        *self.0.borrow()
+        self.0.0.load(Ordering::SeqCst)
     }
 
     /// Waits until something passes.
-    pub async fn open(mut self) {
-        if self.0.wait_for(|open| *open).await.is_err() {
-            std::future::pending().await
+    pub async fn open(self) {
+        loop {
+            let changed = self.0.1.notified();
+            if self.is_open() {
+                return;
+            }
+            changed.await;
         }
     }
 }

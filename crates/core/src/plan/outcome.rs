@@ -15,7 +15,7 @@ use super::Draft;
 use super::reading::next_look;
 use super::standing::PoolView;
 use crate::Time;
-use crate::model::{Family, Intent, Ledger, Resolution, Sighting, Text};
+use crate::model::{Family, Intent, Ledger, PoolKey, Resolution, Sighting, Text};
 use crate::world::{Account, IntentProgress, Knowledge, World};
 
 /// How long a cloud may take to put a new address on its machine.
@@ -68,7 +68,7 @@ pub(super) fn resolve(
         Knowledge::Unknown | Knowledge::Missing | Knowledge::Gone => None,
     });
     let new: Vec<_> = known.filter(|(ip, _)| is_new(ip)).collect();
-    let others = others_open(world, view, intent);
+    let others = open_intents(world, Some((view.key, &intent.id)));
     match judge(account, intent, &new, &others, view.entry.pool.resolution) {
         // What was to be made on a machine gets there when the cloud's action is done.
         Resolved::Unclear(_) if intent.target.is_some() && draft.now < until + ACTION => {
@@ -82,7 +82,7 @@ fn judge(
     account: &Account,
     intent: &Intent,
     new: &[(IpAddr, &Sighting)],
-    others: &[&Intent],
+    others: &[(&Intent, IntentProgress)],
     resolution: Option<Resolution>,
 ) -> Resolved {
     let at_target = |seen: &Sighting| seen.holder.is_some() && seen.holder == intent.target;
@@ -90,7 +90,10 @@ fn judge(
     let on_target = new.iter().find(|(_, seen)| at_target(seen));
     // Somebody else may have put an address of theirs there, and kept ours from arriving:
     // ours is then among those on no machine, of which no other reservation knows.
-    let knows = |ip: &IpAddr| others.iter().any(|other| !other.strangers.contains(ip));
+    let knows = |ip: &IpAddr| {
+        let after = |other: &Intent| !other.strangers.contains(ip) && !other.unsettled.contains(ip);
+        others.iter().any(|(other, _)| after(other))
+    };
     let explained = loose.len() <= others.len() && loose.iter().all(|(ip, _)| knows(ip));
     if let Some((ip, _)) = on_target.filter(|_| explained) {
         return Resolved::Address(*ip);
@@ -109,6 +112,13 @@ fn judge(
     } else if let Some((ip, _)) =
         loose.iter().find(|(_, seen)| in_project(seen) && on_target.is_none())
     {
+        // One that is on its way may have made it, and its answer is about to say so.
+        let sent = |(other, progress): &(&Intent, IntentProgress)| {
+            other.target.is_none() && *progress == IntentProgress::Sent
+        };
+        if others.iter().any(sent) {
+            return Resolved::After(next_look(account));
+        }
         Resolved::Address(*ip)
     } else if loose.iter().any(|(_, seen)| seen.busy) {
         // The cloud is still putting one of them somewhere: that may be our target.
@@ -118,18 +128,21 @@ fn judge(
     }
 }
 
-/// Other reservations whose outcome is not known either: each may have made an address that
-/// is on no machine.
-fn others_open<'w>(world: &'w World, view: &PoolView<'w>, intent: &Intent) -> Vec<&'w Intent> {
-    let open = world.pools().flat_map(|(key, entry)| {
-        let this = move |one: &&Intent| key == view.key && one.id == intent.id;
-        let unsettled = |one: &&Intent| {
-            let progress = entry.progress(&one.id, world.open_from());
-            matches!(progress, IntentProgress::Sent | IntentProgress::Doubtful { .. })
-        };
-        entry.pool.ledger.intents.iter().filter(move |one| !this(one)).filter(unsettled)
-    });
-    open.collect()
+/// Reservations of all pools whose outcome is not known, `except` aside, and how far each is.
+pub(super) fn open_intents<'w>(
+    world: &'w World,
+    except: Option<(&PoolKey, &Text)>,
+) -> Vec<(&'w Intent, IntentProgress)> {
+    let mut open = Vec::new();
+    for (key, entry) in world.pools() {
+        for intent in entry.open_intents().filter(|one| except != Some((key, &one.id))) {
+            let progress = entry.progress(&intent.id, world.open_from());
+            if matches!(progress, IntentProgress::Sent | IntentProgress::Doubtful { .. }) {
+                open.push((intent, progress));
+            }
+        }
+    }
+    open
 }
 
 /// Whether an address on no machine may be what an intent made. One that was to be made on

@@ -18,6 +18,8 @@ pub(super) struct Cluster {
     pub nodes: BTreeMap<String, Node>,
     pods: BTreeMap<String, Pod>,
     pub pools: BTreeMap<String, Pool>,
+    /// Whether a pool was ever deleted.
+    pub lost_a_pool: bool,
     /// Who the Lease names.
     pub leader: String,
 }
@@ -128,7 +130,10 @@ impl Cluster {
             ("pods", Some(pod)) => drop(self.pods.insert(key, read_pod(pod))),
             ("pods", None) => drop(self.pods.remove(&key)),
             ("floatingippools", Some(pool)) => self.read_pool(key, pool, now),
-            ("floatingippools", None) => drop(self.pools.remove(&key)),
+            ("floatingippools", None) => {
+                self.lost_a_pool = true;
+                self.pools.remove(&key);
+            }
             ("leases", Some(lease)) => {
                 self.leader = text(&lease["spec"]["holderIdentity"]).to_owned();
             }
@@ -140,6 +145,11 @@ impl Cluster {
     /// Every address that a pool names as its own.
     pub fn claims(&self) -> impl Iterator<Item = IpAddr> {
         self.pools.values().flat_map(Pool::claims)
+    }
+
+    /// Whether the pool with this UID is still there.
+    pub fn has(&self, uid: &str) -> bool {
+        self.pools.values().any(|pool| pool.uid == uid)
     }
 
     /// Whether an address that was reserved, on this machine or on none, is somebody's, or

@@ -179,6 +179,7 @@ pub fn intent() -> impl Strategy<Value = Intent> {
         region,
         target,
         strangers,
+        unsettled: vec![],
     })
 }
 
