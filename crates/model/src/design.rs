@@ -50,18 +50,21 @@ pub enum Protection {
     /// `leave`.
     HandoverAfterSettling,
     /// Who lost its lease by the deadline and renews it after all waits for its *own* earlier
-    /// calls, because the world forgets them between two terms (`World::take_over`).
+    /// calls, because the world forgets them between two terms (`World::take_over`):
+    /// `leadership/election.rs` `lose`.
     SettleAfterOwnLapse,
-    /// Only intents that were written in this term are sent. One that is found is written
-    /// anew first, so that the server says whether it is still there.
+    /// Only intents that were written in this term are sent. One that is found and made
+    /// nothing is replaced by another, so that the server says whether it was still there:
+    /// `plan/creation.rs` `keep`, `world/pool.rs` `wrote_intent`.
     OwnIntentsOnly,
     /// An intent names the addresses that it surely did not make: `plan/creation.rs`
     /// `intents`, `plan/outcome.rs` `resolve`.
     StrangersNamed,
-    /// What another open intent may have made is not named as a stranger.
+    /// What another open intent may have made is not named as a stranger:
+    /// `plan/creation.rs` `intents`.
     ResultsAreNoStrangers,
     /// Where a mark does not tell two intents apart, nothing is adopted while a reservation
-    /// is on its way: what is listed may be its.
+    /// is on its way: what is listed may be its. `plan/outcome.rs` `judge`.
     AdoptionWaitsForAnswers,
     /// No address is moved before the ledger names it, because its place is its mark:
     /// `plan/standing.rs` `movable`.

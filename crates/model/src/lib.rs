@@ -65,12 +65,11 @@
 //! - Safety only: nothing is shown to happen in the end. `tests/check/reached.rs` shows that
 //!   what matters can happen.
 //!
-//! # Where the code falls short
+//! # What it found
 //!
-//! Four protections are here because the check found that they are needed, and are not in the
-//! code at the time of writing: [`Protection::SettleAfterOwnLapse`],
-//! [`Protection::OwnIntentsOnly`], and, where a project is the mark,
-//! [`Protection::ResultsAreNoStrangers`] and [`Protection::AdoptionWaitsForAnswers`].
+//! Four protections are in the code because the check found that they are needed:
+//! [`Protection::SettleAfterOwnLapse`], [`Protection::OwnIntentsOnly`], and, where a project is
+//! the mark, [`Protection::ResultsAreNoStrangers`] and [`Protection::AdoptionWaitsForAnswers`].
 
 mod actions;
 mod calls;

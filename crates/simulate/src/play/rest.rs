@@ -13,6 +13,9 @@ const LOOK: Millis = 5_000;
 /// How long somebody may still be at work once everything is as it should be.
 const GRACE: Millis = 70_000;
 
+/// How long one who was killed at the last moment needs to be where the other was.
+const CATCH_UP: Millis = 60_000;
+
 /// How long rest is watched.
 const REST: Millis = 70_000;
 
@@ -51,8 +54,12 @@ impl Player<'_> {
             let unsettled = self.stage.shared.oracle().unsettled();
             if unsettled.is_empty() {
                 self.settled.get_or_insert_with(|| self.stage.calls());
-            } else {
+            } else if !self.hurries {
                 self.settled = None;
+            }
+            // Whoever was killed a moment ago still has to catch up.
+            if self.hurries && at < self.schedule.ends + CATCH_UP {
+                continue;
             }
             if self.broken() || unsettled.is_empty() && (self.hurries || self.rests(at).await) {
                 return;
