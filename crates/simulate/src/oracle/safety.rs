@@ -116,18 +116,11 @@ impl Oracle {
         };
         let ever = |pool: &&Pool| pool.all_intents.values().any(|intent| intent.target == target);
         let pools = || self.cluster.pools.values();
+        // Where nobody waits for one, the pool that did is gone.
+        let Some(pool) = pools().find(open).or_else(|| pools().find(ever)) else { return };
         // Who reserves in a region cannot be told from outside: the pool that writes the
         // address down is the one.
-        // Where nobody waits for one, the pool that did is gone.
-        let one = if target.is_none() {
-            if pools().find(open).or_else(|| pools().find(ever)).is_none() {
-                return;
-            }
-            None
-        } else {
-            let Some(pool) = pools().find(open).or_else(|| pools().find(ever)) else { return };
-            Some(pool)
-        };
+        let one = Some(pool).filter(|_| target.is_some());
         let uid = one.map(|pool| pool.uid.clone());
         let stripped = one.is_some_and(|pool| !open(&pool));
         if let Some(address) = self.cloud.addresses.get_mut(&ip) {
