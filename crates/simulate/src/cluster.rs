@@ -212,11 +212,16 @@ impl Cluster {
         else {
             return;
         };
-        let Ok(Some(now)) = self.pool_api().get_opt(&pool_name(index)).await else { return };
-        object.metadata.resource_version = now.resource_version();
-        object.status = now.status;
-        let params = PostParams::default();
-        done(self.pool_api().replace(&pool_name(index), &params, &object).await);
+        // Whoever writes in between makes the tool try again.
+        for _ in 0..10 {
+            let Ok(Some(now)) = self.pool_api().get_opt(&pool_name(index)).await else { return };
+            object.metadata.resource_version = now.resource_version();
+            object.status = now.status;
+            let params = PostParams::default();
+            if self.pool_api().replace(&pool_name(index), &params, &object).await.is_ok() {
+                return;
+            }
+        }
     }
 
     /// Changes a pool.

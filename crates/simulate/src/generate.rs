@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use crate::faults::{ApiFault, CloudFault};
 use crate::schedule::{
-    Clock, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
+    Called, Clock, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
     ProcessEvent, Schedule, Setting, What,
 };
 use crate::wire::{ApiAction, CloudAction};
@@ -40,7 +40,7 @@ fn setting(dice: &mut Rng) -> Setting {
         pools: (0..pools).map(|_| pool(dice)).collect(),
         latency: pick(dice, &[0, 20, 100, 400]).unwrap_or(0),
         action_time: pick(dice, &[0, 0, 2_000, 6_000, 15_000]).unwrap_or(0),
-        crowded: dice.u8(0..40) == 0,
+        crowded: dice.u8(0..16) == 0,
         project: dice.bool(),
         clocks: [clock(dice), clock(dice)],
     }
@@ -62,7 +62,12 @@ fn pool(dice: &mut Rng) -> PoolSetting {
 }
 
 fn event(dice: &mut Rng, ends: Millis, calm: bool) -> Event {
-    let at = if dice.u8(0..8) == 0 { dice.u64(0..2_000) } else { dice.u64(0..ends) };
+    // What happens only at the start must be met there.
+    let at = match dice.u8(0..16) {
+        0 | 1 => 0,
+        2 => dice.u64(0..2_000),
+        _ => dice.u64(0..ends),
+    };
     let lasts = match dice.u8(0..4) {
         0 => dice.u64(100..3_000),
         1 | 2 => dice.u64(3_000..25_000),
@@ -156,16 +161,23 @@ fn api_fault(dice: &mut Rng, replica: u8) -> What {
     What::Api { fault, on, replica, percent: percent(dice), dice: dice.u64(..) }
 }
 
+fn called(dice: &mut Rng) -> Called {
+    let cloud = CloudAction::ALL.into_iter().map(Called::Cloud);
+    let all: Vec<_> = cloud.chain(ApiAction::all().map(Called::Api)).collect();
+    pick(dice, &all).unwrap_or(Called::Cloud(CloudAction::Assign))
+}
+
 fn process_event(dice: &mut Rng) -> ProcessEvent {
     let calls = dice.u8(1..=40);
+    let phase = pick(dice, &Phase::ALL).unwrap_or(Phase::AfterEffect);
     match dice.u8(0..16) {
-        0..2 => ProcessEvent::Killed,
-        2..8 => {
-            ProcessEvent::KilledAt(calls, pick(dice, &Phase::ALL).unwrap_or(Phase::AfterEffect))
-        }
-        8 => ProcessEvent::Stopped,
-        9..11 => ProcessEvent::Paused,
-        11..13 => ProcessEvent::PausedAt(calls),
+        0 => ProcessEvent::Killed,
+        1 => ProcessEvent::KilledAt(calls, phase),
+        2..7 => ProcessEvent::KilledOn(called(dice), phase),
+        7 => ProcessEvent::Stopped,
+        8 => ProcessEvent::Paused,
+        9..11 => ProcessEvent::PausedAtRun(dice.u16(1..400)),
+        11..13 => ProcessEvent::PausedOn(called(dice)),
         13 => ProcessEvent::CutOffApi,
         14 => ProcessEvent::CutOffCloud,
         _ => ProcessEvent::CutOff,

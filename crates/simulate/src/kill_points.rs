@@ -13,6 +13,8 @@ use crate::schedule::{
 pub enum Scenario {
     /// Two addresses are reserved for a pool.
     Create,
+    /// One address is reserved for a pool.
+    CreateOne,
     /// A node fails, and its address moves.
     Move,
     /// Two pools change nodes with each other.
@@ -27,7 +29,7 @@ pub enum Scenario {
 const BEGINS: Millis = 45_000;
 
 /// When a scenario without events is over.
-const SOON: Millis = 8_000;
+const SOON: Millis = 3_000;
 
 /// When whatever a scenario changes for a while is over: everybody has come to terms with it
 /// by then, crashes included.
@@ -35,7 +37,8 @@ const OVER: Millis = 110_000;
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Create, Self::Move, Self::Swap, Self::Delete, Self::Takeover];
+    pub const ALL: [Self; 6] =
+        [Self::Create, Self::CreateOne, Self::Move, Self::Swap, Self::Delete, Self::Takeover];
 
     /// The process that crashes.
     pub fn victim(self) -> &'static str {
@@ -48,6 +51,7 @@ impl Scenario {
             |listed, wanted, app| PoolSetting { listed, wanted, app, cool_off: 0, covets: false };
         let (nodes, pools, events) = match self {
             Self::Create => (2, vec![pool(0, Some(2), None)], vec![]),
+            Self::CreateOne => (1, vec![pool(0, Some(1), None)], vec![]),
             Self::Move => {
                 (2, vec![pool(1, None, None)], vec![lasting(What::Node(0, NodeEvent::NotReady))])
             }

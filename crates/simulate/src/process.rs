@@ -43,8 +43,13 @@ struct Inner {
     calls: u64,
     /// The call at which it dies, and when in it.
     dies_at: Option<(u64, Phase)>,
-    /// The call with which it stops.
-    pauses_at: Option<u64>,
+    /// The kind of call at which it dies, and when in it.
+    dies_on: Option<(&'static str, Phase)>,
+    /// The kind of call with which it stops.
+    pauses_on: Option<&'static str>,
+    /// How often its tasks ran, and when it stops.
+    ran: u64,
+    pauses_at_run: Option<u64>,
     /// How often its tasks ran in a stretch of time, and when that began.
     runs: (u64, Option<Instant>),
     spins: bool,
@@ -97,16 +102,21 @@ impl Process {
         self.lock().paused = true;
     }
 
-    /// Stops it once it has sent the so many-th call from now on.
-    pub fn pause_at(&self, calls: u64) {
+    /// Stops it once it has sent its next call of a kind.
+    pub fn pause_on(&self, action: &'static str) {
+        self.lock().pauses_on = Some(action);
+    }
+
+    /// Stops it when its tasks have run so often from now on.
+    pub fn pause_at_run(&self, runs: u64) {
         let mut inner = self.lock();
-        inner.pauses_at = Some(inner.calls + calls);
+        inner.pauses_at_run = Some(inner.ran + runs);
     }
 
     /// Lets it go on.
     pub fn resume(&self) {
         let mut inner = self.lock();
-        (inner.paused, inner.pauses_at) = (false, None);
+        (inner.paused, inner.pauses_on, inner.pauses_at_run) = (false, None, None);
         let wakers = std::mem::take(&mut inner.wakers);
         drop(inner);
         wakers.into_iter().for_each(Waker::wake);
@@ -135,18 +145,26 @@ impl Process {
         inner.dies_at = Some((inner.calls + calls, phase));
     }
 
-    /// Nothing happens to it at a later call any more.
-    pub fn spare(&self) {
-        self.lock().dies_at = None;
+    /// It dies at its next call of a kind.
+    pub fn die_on(&self, action: &'static str, phase: Phase) {
+        self.lock().dies_on = Some((action, phase));
     }
 
-    /// It makes a call.
-    pub fn call(&self) -> Call {
+    /// Nothing happens to it at a later call any more.
+    pub fn spare(&self) {
+        let mut inner = self.lock();
+        (inner.dies_at, inner.dies_on) = (None, None);
+    }
+
+    /// It makes a call of a kind.
+    pub fn call(&self, action: &'static str) -> Call {
         let mut inner = self.lock();
         inner.calls += 1;
         let number = inner.calls;
-        let dies = inner.dies_at.filter(|(at, _)| *at == number).map(|(_, phase)| phase);
-        let pauses = inner.pauses_at == Some(number);
+        let now = inner.dies_at.filter(|(at, _)| *at == number).map(|(_, phase)| phase);
+        let on = inner.dies_on.filter(|(on, _)| *on == action).map(|(_, phase)| phase);
+        let dies = now.or(on);
+        let pauses = inner.pauses_on == Some(action);
         inner.paused |= pauses;
         Call { number, dies, pauses }
     }
@@ -178,6 +196,8 @@ impl Pace for Process {
         if inner.dead {
             return Poll::Pending;
         }
+        inner.ran += 1;
+        inner.paused |= inner.pauses_at_run == Some(inner.ran);
         if inner.paused {
             inner.wakers.push(context.waker().clone());
             return Poll::Pending;

@@ -219,18 +219,42 @@ pub enum ProcessEvent {
     Killed,
     /// It is killed at the so many-th call to the outside from now on.
     KilledAt(u8, Phase),
+    /// It is killed at its next call of this kind.
+    KilledOn(Called, Phase),
     /// It is told to stop, and started again when that is over.
     Stopped,
     /// It does not run while that lasts.
     Paused,
-    /// It does not run from when it has sent the so many-th call until that is over.
-    PausedAt(u8),
+    /// It does not run from when it has sent its next call of this kind until that is over.
+    PausedOn(Called),
+    /// It does not run from when a task of its has run so often until that is over.
+    PausedAtRun(u16),
     /// Nothing passes between it and the API server while that lasts.
     CutOffApi,
     /// Nothing passes between it and the cloud while that lasts.
     CutOffCloud,
     /// Nothing passes between it and the world while that lasts.
     CutOff,
+}
+
+/// A call to the outside, by what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Called {
+    /// To the cloud.
+    Cloud(CloudAction),
+    /// To the API server.
+    Api(ApiAction),
+}
+
+impl Called {
+    /// In words, for a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cloud(action) => action.name(),
+            Self::Api(action) => action.name(),
+        }
+    }
 }
 
 /// A moment of a call to the outside.

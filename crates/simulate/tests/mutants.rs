@@ -45,3 +45,8 @@ fn an_operator_that_gives_up_on_a_node_is_found() {
 fn an_operator_that_believes_old_listings_is_found() {
     is_found(Mutant::BelievesOldListings, &["S4", "L1", "L3"]);
 }
+
+#[test]
+fn an_operator_that_does_not_ask_the_lease_is_found() {
+    is_found(Mutant::Unfenced, &["S10"]);
+}

@@ -16,7 +16,7 @@ use crate::coverage::Coverage;
 use crate::end;
 use crate::mutants::Mutant;
 use crate::oracle::Violation;
-use crate::schedule::{Millis, Phase, Schedule};
+use crate::schedule::{Millis, Phase, Schedule, What};
 use crate::stage::Stage;
 
 /// What came of a run.
@@ -98,6 +98,7 @@ struct Player<'a> {
     settled: Option<BTreeMap<String, u64>>,
     /// How often somebody had to say what came of a reservation.
     resolved: u32,
+    last_death: Option<Millis>,
 }
 
 impl<'a> Player<'a> {
@@ -112,6 +113,7 @@ impl<'a> Player<'a> {
             frozen: vec![],
             settled: None,
             resolved: 0,
+            last_death: None,
         }
     }
 
@@ -165,6 +167,9 @@ impl<'a> Player<'a> {
     /// Lets time pass; whoever dies or is due meanwhile is seen to.
     async fn wait_until(&mut self, at: Millis) {
         let until = self.stage.shared.instant(at);
+        if Instant::now() >= until && self.starts.is_empty() {
+            return;
+        }
         loop {
             let next = self.starts.iter().map(|(at, _)| *at).min();
             tokio::select! {
@@ -176,6 +181,7 @@ impl<'a> Player<'a> {
                     }
                     let life = self.stage.replicas[dead.replica].life.as_ref();
                     if life.is_some_and(|life| life.process.is(&dead)) {
+                        self.last_death = Some(self.stage.shared.now());
                         self.stage.kill(dead.replica);
                         self.start_in(dead.replica, 3_000);
                     }
@@ -213,6 +219,9 @@ fn timeline(schedule: &Schedule) -> Vec<(Millis, usize, bool)> {
         edges.push((event.at, index, true));
         edges.push(((event.at + event.lasts).min(schedule.ends), index, false));
     }
-    edges.sort_by_key(|(at, index, begins)| (*at, !begins, *index));
+    // At the very start, what befalls processes and requests comes before anybody runs.
+    let waits =
+        |index: usize| matches!(schedule.events[index].what, What::Node(..) | What::Pool(..));
+    edges.sort_by_key(|(at, index, begins)| (*at, !begins, waits(*index), *index));
     edges
 }

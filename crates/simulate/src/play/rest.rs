@@ -14,7 +14,7 @@ const LOOK: Millis = 5_000;
 const GRACE: Millis = 70_000;
 
 /// How long one who was killed at the last moment needs to be where the other was.
-const CATCH_UP: Millis = 60_000;
+const CATCH_UP: Millis = 30_000;
 
 /// How long rest is watched.
 const REST: Millis = 70_000;
@@ -27,6 +27,10 @@ impl Player<'_> {
     pub(super) async fn heal(&mut self) {
         self.stage.shared.tell(|| "-- everything is well from now on".to_owned());
         for replica in [0, 1] {
+            if let Some(life) = &self.stage.replicas[replica].life {
+                life.process.spare();
+                life.process.resume();
+            }
             self.stage.ended(replica).await;
         }
         self.start_all();
@@ -52,13 +56,14 @@ impl Player<'_> {
                 self.cluster.resolve(&pool, made).await;
             }
             let unsettled = self.stage.shared.oracle().unsettled();
-            if unsettled.is_empty() {
+            // Whoever was killed a moment ago still has to catch up.
+            let dead = self.last_death.filter(|death| at < death + CATCH_UP);
+            if unsettled.is_empty() && dead.is_none() {
                 self.settled.get_or_insert_with(|| self.stage.calls());
             } else if !self.hurries {
                 self.settled = None;
             }
-            // Whoever was killed a moment ago still has to catch up.
-            if self.hurries && at < self.schedule.ends + CATCH_UP {
+            if self.hurries && dead.is_some() {
                 continue;
             }
             if self.broken() || unsettled.is_empty() && (self.hurries || self.rests(at).await) {

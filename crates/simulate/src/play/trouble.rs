@@ -18,7 +18,10 @@ impl Player<'_> {
                 oracle.api_trouble(true);
                 oracle.api_trouble(false);
             }
-            What::Process(_, ProcessEvent::Killed | ProcessEvent::KilledAt(..)) => {}
+            What::Process(
+                _,
+                ProcessEvent::Killed | ProcessEvent::KilledAt(..) | ProcessEvent::KilledOn(..),
+            ) => {}
             What::Process(..) => {
                 oracle.api_trouble(begins);
                 oracle.cloud_trouble(begins);
@@ -112,6 +115,7 @@ impl Player<'_> {
             ProcessEvent::KilledAt(calls, phase) => {
                 life.process.die_at(u64::from(calls), phase);
             }
+            ProcessEvent::KilledOn(called, phase) => life.process.die_on(called.name(), phase),
             ProcessEvent::Stopped => {
                 life.stop.send_replace(true);
                 self.start_in(replica_index, lasts.max(30_000));
@@ -120,8 +124,12 @@ impl Player<'_> {
                 life.process.pause();
                 self.stage.shared.weather().paused(index, replica);
             }
-            ProcessEvent::PausedAt(calls) => {
-                life.process.pause_at(u64::from(calls));
+            ProcessEvent::PausedOn(called) => {
+                life.process.pause_on(called.name());
+                self.stage.shared.weather().paused(index, replica);
+            }
+            ProcessEvent::PausedAtRun(runs) => {
+                life.process.pause_at_run(u64::from(runs));
                 self.stage.shared.weather().paused(index, replica);
             }
             ProcessEvent::CutOffApi => life.process.link(Seam::Api, false),
@@ -136,7 +144,7 @@ impl Player<'_> {
     fn go_on(&mut self, replica: usize, what: ProcessEvent) {
         let Some(life) = &self.stage.replicas[replica].life else { return };
         match what {
-            ProcessEvent::Paused | ProcessEvent::PausedAt(_)
+            ProcessEvent::Paused | ProcessEvent::PausedOn(_) | ProcessEvent::PausedAtRun(_)
                 if !self.stage.shared.weather().is_paused(replica) =>
             {
                 life.process.resume();

@@ -47,7 +47,7 @@ impl ApiWire {
         let Self { process, shared, .. } = &self;
         let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default());
         let action = ApiAction::of(&parts.method, path, query);
-        let call = process.call();
+        let call = process.call(action.name());
         let way = process.way(Seam::Api);
         if !way.is_open() {
             shared.coverage().count("cut off", action.name());

@@ -48,7 +48,7 @@ impl CloudWire {
         let Self { process, shared, .. } = &self;
         let body = serde_json::from_slice(request.body()).unwrap_or_default();
         let action = CloudAction::of(request.method(), request.uri().path(), &body);
-        let call = process.call();
+        let call = process.call(action.name());
         let way = process.way(Seam::Cloud);
         if !way.is_open() {
             shared.coverage().count("cut off", action.name());
