@@ -4,7 +4,8 @@
 //! |----------------------------------------------|------------------------|--------------|
 //! | on the intent's machine, and no other is new | nobody's, and was not there before | ours |
 //! | on the intent's machine, or on none, and nothing explains both | same | perhaps ours |
-//! | on no machine, in our project                | same                   | ours         |
+//! | on no machine, in our project, and no reservation by region explains it | same | ours |
+//! | on some machine, in our project              | same                   | perhaps ours |
 //! | on no machine, where a project cannot tell   | same                   | perhaps ours |
 //! | anything else                                |                        | not ours     |
 
@@ -105,13 +106,7 @@ fn judge(
         Some(Resolution::Nothing) => return Resolved::Refuted,
         Some(Resolution::Adopt(_)) | None => {}
     }
-    let in_project =
-        |seen: &Sighting| project(account).is_some() && seen.project.as_ref() == project(account);
-    if loose.is_empty() {
-        Resolved::Nothing
-    } else if let Some((ip, _)) =
-        loose.iter().find(|(_, seen)| in_project(seen) && on_target.is_none())
-    {
+    if let Some(ip) = by_project(account, intent, &loose, others).filter(|_| on_target.is_none()) {
         // One that is on its way may have made it, and its answer is about to say so.
         let sent = |(other, progress): &(&Intent, IntentProgress)| {
             other.target.is_none() && *progress == IntentProgress::Sent
@@ -119,13 +114,49 @@ fn judge(
         if others.iter().any(sent) {
             return Resolved::After(next_look(account));
         }
-        Resolved::Address(*ip)
-    } else if loose.iter().any(|(_, seen)| seen.busy) {
-        // The cloud is still putting one of them somewhere: that may be our target.
-        Resolved::After(next_look(account))
-    } else {
-        Resolved::Unclear(on_target.into_iter().chain(loose).map(|(ip, _)| *ip).collect())
+        return Resolved::Address(ip);
     }
+    if loose.is_empty() {
+        let strayed = strayed(account, intent, new, others);
+        return if strayed.is_empty() { Resolved::Nothing } else { Resolved::Unclear(strayed) };
+    }
+    if loose.iter().any(|(_, seen)| seen.busy) {
+        // The cloud is still putting one of them somewhere: that may be our target.
+        return Resolved::After(next_look(account));
+    }
+    Resolved::Unclear(on_target.into_iter().chain(loose).map(|(ip, _)| *ip).collect())
+}
+
+/// The address in our project that this intent made. A reservation by region is always made
+/// there, one on a machine only where the project is the account's default: so those by
+/// region are served first.
+fn by_project(
+    account: &Account,
+    intent: &Intent,
+    loose: &[&(IpAddr, &Sighting)],
+    others: &[(&Intent, IntentProgress)],
+) -> Option<IpAddr> {
+    let mut ours = loose.iter().filter(|(_, seen)| in_project(account, seen)).map(|(ip, _)| *ip);
+    if intent.target.is_none() {
+        return ours.next();
+    }
+    let by_region = others.iter().filter(|(other, _)| other.target.is_none()).count();
+    ours.nth(by_region)
+}
+
+/// Addresses in our project that somebody may have moved before they were written down.
+fn strayed(
+    account: &Account,
+    intent: &Intent,
+    new: &[(IpAddr, &Sighting)],
+    others: &[(&Intent, IntentProgress)],
+) -> Vec<IpAddr> {
+    let explained = |seen: &Sighting| others.iter().any(|(other, _)| other.target == seen.holder);
+    let strayed = new.iter().filter(|(_, seen)| {
+        let elsewhere = seen.holder.is_some() && intent.target.is_none();
+        elsewhere && in_project(account, seen) && !explained(seen)
+    });
+    strayed.map(|(ip, _)| *ip).collect()
 }
 
 /// Reservations of all pools whose outcome is not known, `except` aside, and how far each is.
@@ -155,6 +186,10 @@ fn may_be(account: &Account, intent: &Intent, seen: &Sighting) -> bool {
     let here = seen.region.as_ref().is_none_or(|region| *region == intent.region);
     let ours = project(account).is_none_or(|ours| seen.project.as_ref() == Some(ours));
     !by_region || (here && ours)
+}
+
+fn in_project(account: &Account, seen: &Sighting) -> bool {
+    project(account).is_some() && seen.project.as_ref() == project(account)
 }
 
 fn project(account: &Account) -> Option<&Text> {

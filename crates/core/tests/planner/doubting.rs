@@ -119,6 +119,35 @@ fn two_pools_in_doubt_do_not_adopt_one_address() {
 }
 
 #[test]
+fn what_a_reservation_by_region_made_is_not_taken_for_one_on_a_machine() {
+    let mut scene = scene_at(AccountSetup { project: Some("project".into()), ..setup() })
+        .nodes(["a"])
+        .pool(pool("p").wants(2));
+    scene.fault(is_create, Fault::Lost);
+    scene.fault(is_create, Fault::Lost);
+    scene.run(seconds(5));
+    // The machine is gone before its address was written down: it is on none now.
+    scene.cloud.place(made(1), None);
+    scene.remove_node("a");
+    scene.run(seconds(120));
+    assert_eq!(scene.cloud.made, 2);
+    assert_eq!(scene.stored("p").ledger.created.len(), 1);
+    assert_eq!(scene.reason("p"), &Reason::CreateOutcomeUnknown(vec![made(1)]));
+}
+
+#[test]
+fn an_address_in_our_project_that_somebody_moved_before_it_was_written_down_is_asked_about() {
+    let mut scene = scene_at(AccountSetup { project: Some("project".into()), ..setup() })
+        .pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Lost);
+    scene.run(seconds(5));
+    scene.cloud.place(made(1), Some("machine-of-others"));
+    scene.run(seconds(120));
+    assert_eq!(scene.cloud.made, 1);
+    assert_eq!(scene.reason("p"), &Reason::CreateOutcomeUnknown(vec![made(1)]));
+}
+
+#[test]
 fn an_address_that_is_being_adopted_is_not_adopted_again() {
     let mut scene = scene_at(AccountSetup { project: Some("project".into()), ..setup() })
         .pool(pool("p").wants(1))

@@ -124,6 +124,9 @@ impl Oracle {
         let now = self.now();
         let ended = self.cloud.ended(what);
         let new = self.cloud.look(state, self.by_hand, now);
+        if self.by_hand {
+            self.note_moved_by_hand(state, now);
+        }
         if let (Some(sent), false) = (ended, self.by_hand) {
             for ip in new {
                 self.reserved(&sent, ip);

@@ -126,8 +126,11 @@ impl Oracle {
         let mut wrong = Vec::new();
         for (name, node) in &self.cluster.nodes {
             let Some(machine) = node.machine else { continue };
+            // Of several pools that name an address, the one that had it first decides.
             let serves = |ip: &IpAddr| {
-                self.cluster.claimants(*ip).any(|pool| pool.may_use(machine) && pool.uses(*ip))
+                let mut claimants = self.cluster.claimants(*ip).peekable();
+                claimants.peek().is_some()
+                    && claimants.all(|pool| pool.may_use(machine) && pool.uses(*ip))
             };
             let held = self.cloud.held_by(machine).find(serves).map(|ip| ip.to_string());
             let marked = node.mark.clone();

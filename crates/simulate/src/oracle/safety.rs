@@ -1,8 +1,10 @@
 //! What must hold at every instant.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use bytes::Bytes;
+use fakecloud::State;
 use fakekube::Write;
 use pontoon::api::{
     ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION, RESOLVE_CREATE_ANNOTATION,
@@ -12,7 +14,8 @@ use serde_json::Value;
 use super::cloud::{Address, Origin, Sent};
 use super::cluster::{Machine, Pool};
 use super::{Oracle, cluster};
-use crate::stage::TOKEN;
+use crate::schedule::Millis;
+use crate::stage::{PROJECT, TOKEN};
 use crate::wire::{ApiAction, CloudAction};
 
 impl Oracle {
@@ -157,6 +160,17 @@ impl Oracle {
                 let known = claims.contains(ip);
                 address.words_lost = !known && (address.words_lost || stripped);
             }
+        }
+    }
+
+    /// Somebody who moves a new address before it is written down takes from it what it is
+    /// known by, unless that is our project (decision 2).
+    pub(super) fn note_moved_by_hand(&mut self, state: &State, now: Millis) {
+        let claimed: BTreeSet<IpAddr> = self.cluster.claims().collect();
+        for (ip, address) in &mut self.cloud.addresses {
+            let moved = address.touched == Some(now) && !claimed.contains(ip);
+            let project = state.address(*ip).and_then(|one| one.project.as_deref());
+            address.words_lost |= moved && (address.target.is_some() || project != Some(PROJECT));
         }
     }
 
