@@ -76,7 +76,8 @@ fn process_faults() -> impl Iterator<Item = &'static str> {
 }
 
 /// Pairs that cannot occur, and why.
-const EXCLUDED: &[(Pair, &str)] = &[];
+const EXCLUDED: &[(Pair, &str)] =
+    &[(("cut off", "make the lease"), "the Lease is read before it is made, and that fails then")];
 
 impl fmt::Display for Coverage {
     /// A table: one line for each fault, with the actions that it met and how often.

@@ -7,6 +7,7 @@ use crate::schedule::{
     Called, Clock, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
     ProcessEvent, Schedule, Setting, What,
 };
+use crate::theme::theme;
 use crate::wire::{ApiAction, CloudAction};
 
 /// The schedule of a seed. The same seed gives the same schedule, as long as this file and
@@ -21,7 +22,11 @@ pub fn generate(seed: u64) -> Schedule {
     let calm = dice.u8(0..16) == 0;
     let mut events: Vec<Event> = (0..events).map(|_| event(&mut dice, ends, calm)).collect();
     events.sort_by_key(|event| event.at);
-    Schedule { seed, setting, events, ends }
+    let mut schedule = Schedule { seed, setting, events, ends };
+    if seed % 2 == 1 {
+        theme(&mut schedule, seed / 2, &mut dice);
+    }
+    schedule
 }
 
 fn pick<T: Clone>(dice: &mut Rng, from: &[T]) -> Option<T> {

@@ -19,6 +19,7 @@ pub mod process;
 pub mod schedule;
 pub mod shrink;
 pub mod stage;
+mod theme;
 pub mod weather;
 pub mod wire;
 

@@ -51,7 +51,7 @@ fn both() -> u8 {
 }
 
 /// One pool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PoolSetting {
     /// Addresses that exist and are listed.
     pub listed: u8,

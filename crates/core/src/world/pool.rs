@@ -243,10 +243,12 @@ impl PoolEntry {
         self.places.get(&ip).is_some_and(|place| wanted.is_none_or(|wanted| *place < wanted))
     }
 
-    /// Whether the object itself names an address: its own, and not only made for it.
+    /// Whether the object itself names an address: its own, and not only made for it or
+    /// being written down.
     pub(crate) fn is_recorded(&self, ip: IpAddr) -> bool {
         let made = |progress: &IntentProgress| *progress == IntentProgress::Made(ip);
-        !self.intents.values().any(made) || self.pool.ledger.created.contains(&ip)
+        let only_made = self.intents.values().any(made) && !self.pool.ledger.created.contains(&ip);
+        self.has(ip) && !only_made
     }
 
     /// Whether an address is one of the pool's.

@@ -207,3 +207,22 @@ fn a_refused_reservation_made_none_whatever_is_on_its_target() {
     assert_eq!(scene.stored("p").ledger.created, [made(1)], "66 is a stranger's");
     assert_eq!(scene.home(made(1)), Some("b"));
 }
+
+#[test]
+fn an_address_that_is_being_written_down_is_not_taken_off_its_node() {
+    let mut scene = scene()
+        .nodes(["a"])
+        .pool(pool("p").wants(1))
+        .pool(pool("q").ips([9]))
+        .address(ip(9), None);
+    scene.fault(is_create, Fault::Lost);
+    scene.run(seconds(5));
+    for _ in 0..200 {
+        scene.pass(seconds(1));
+        let begun = scene.begin();
+        let meanwhile = scene.planned();
+        assert!(!begun.iter().chain(&meanwhile).any(is_unassign), "{begun:?} {meanwhile:?}");
+        scene.answer();
+    }
+    assert_eq!(scene.home(made(1)), Some("a"));
+}

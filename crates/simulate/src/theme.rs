@@ -1,0 +1,179 @@
+//! Schedules that are about one fault and one action.
+//!
+//! Chance alone hardly ever lets a rare fault meet a rare call. Every other seed is about one
+//! pair: it provokes the action, and has the fault lie in wait for it.
+
+use fastrand::Rng;
+
+use crate::faults::{ApiFault, CloudFault};
+use crate::schedule::{
+    Called, CloudState, Event, HandEvent, Millis, Phase, PoolEvent, PoolSetting, ProcessEvent,
+    Schedule, Setting, What,
+};
+use crate::wire::{ApiAction, CloudAction};
+
+/// A fault and the action that it is to meet.
+struct Theme {
+    called: Called,
+    trouble: Trouble,
+}
+
+#[derive(Clone, Copy)]
+enum Trouble {
+    /// Befalls the call.
+    Cloud(CloudFault),
+    /// Befalls the call.
+    Api(ApiFault),
+    /// Is so when the call is made.
+    State(CloudState),
+    /// Is so when the call is made.
+    CutOff,
+    /// Happens to the process in the call.
+    Killed(Phase),
+    /// Happens to the process in the call.
+    Paused,
+}
+
+/// When what provokes the action happens.
+const PROVOKED: Millis = 20_000;
+
+/// How long the trouble lasts, from the start.
+const TROUBLE: Millis = 75_000;
+
+/// From when on a state is so, and how long calls are held up that it is to meet. Both end
+/// a while later.
+fn meeting(called: Called) -> (Millis, Millis) {
+    match called {
+        // Only the second listing shows that an address is gone.
+        Called::Cloud(CloudAction::ReadAddress) => (64_000, 66_000),
+        _ => (25_000, 30_000),
+    }
+}
+
+/// Makes a schedule be about the so many-th pair.
+pub fn theme(schedule: &mut Schedule, number: u64, dice: &mut Rng) {
+    let themes = themes();
+    let index = usize::try_from(number % themes.len() as u64).unwrap_or(0);
+    let theme = &themes[index];
+    set_up(theme.called, &mut schedule.setting, dice);
+    schedule.ends = schedule.ends.max(TROUBLE + 60_000);
+    // What else happens, happens later.
+    schedule.events.retain(|event| event.at > TROUBLE);
+    schedule.events.extend(provocation(theme.called, dice));
+    schedule.events.extend(trouble(theme, dice));
+    schedule.events.sort_by_key(|event| event.at);
+}
+
+fn themes() -> Vec<Theme> {
+    let mut themes = Vec::new();
+    for action in CloudAction::ALL {
+        let faults = CloudFault::ALL.into_iter().filter(|fault| fault.befalls(action));
+        let states = [
+            CloudState::Lagging(1_500),
+            CloudState::Throttled,
+            CloudState::TokenExpired,
+            CloudState::Full,
+            CloudState::Blind,
+        ];
+        let states = states.into_iter().filter(|state| state.concerns(action));
+        let troubles = faults.map(Trouble::Cloud).chain(states.map(Trouble::State));
+        themes.extend(with_each(Called::Cloud(action), troubles));
+    }
+    for action in ApiAction::all() {
+        let faults = ApiFault::ALL.into_iter().filter(|fault| fault.befalls(action));
+        themes.extend(with_each(Called::Api(action), faults.map(Trouble::Api)));
+    }
+    themes
+}
+
+fn with_each(
+    called: Called,
+    troubles: impl Iterator<Item = Trouble>,
+) -> impl Iterator<Item = Theme> {
+    let process = Phase::ALL.into_iter().map(Trouble::Killed);
+    let process = process.chain([Trouble::Paused, Trouble::CutOff]);
+    troubles.chain(process).map(move |trouble| Theme { called, trouble })
+}
+
+/// A cluster in which the action is called for.
+fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
+    let pool = |listed, wanted| PoolSetting { listed, wanted, ..PoolSetting::default() };
+    match called {
+        Called::Cloud(CloudAction::Unassign) => {
+            setting.nodes = 3;
+            setting.pools = vec![pool(3, None), pool(3, None)];
+        }
+        Called::Cloud(CloudAction::CreateIn) => {
+            setting.nodes = 2;
+            setting.pools[0] = pool(0, Some(4));
+        }
+        Called::Cloud(CloudAction::CreateOn) | Called::Api(ApiAction::WriteLedger) => {
+            setting.nodes = dice.u8(3..=5);
+            setting.pools[0] = pool(0, Some(3));
+        }
+        Called::Cloud(_) => {
+            setting.action_time = setting.action_time.max(2_000);
+            setting.pools[0] = pool(dice.u8(1..=3), None);
+        }
+        Called::Api(_) => {}
+    }
+}
+
+/// What makes the action happen, where it does not by itself.
+fn provocation(called: Called, dice: &mut Rng) -> Vec<Event> {
+    let from = |at, lasts, what| Event { at, lasts, what };
+    match called {
+        Called::Cloud(CloudAction::Unassign) => {
+            vec![from(PROVOKED, TROUBLE, What::Pool(0, PoolEvent::Wants(1)))]
+        }
+        Called::Cloud(CloudAction::ReadAddress) => {
+            let gap = on_cloud(CloudFault::PageGap, CloudAction::List, dice);
+            let deleted = What::Hand(HandEvent::Deletes(dice.u8(..)));
+            vec![from(0, TROUBLE, gap), from(PROVOKED, 0, deleted)]
+        }
+        _ => vec![],
+    }
+}
+
+fn trouble(theme: &Theme, dice: &mut Rng) -> Vec<Event> {
+    let always = |what| Event { at: 0, lasts: TROUBLE, what };
+    let process = |what| [0, 1].map(|replica| always(What::Process(replica, what))).to_vec();
+    match (theme.trouble, theme.called) {
+        (Trouble::Cloud(fault), Called::Cloud(action)) => {
+            vec![always(on_cloud(fault, action, dice))]
+        }
+        (Trouble::Api(fault), Called::Api(action)) => vec![always(on_api(fault, action, dice))],
+        (Trouble::Killed(phase), called) => process(ProcessEvent::KilledOn(called, phase)),
+        (Trouble::Paused, called) => process(ProcessEvent::PausedOn(called)),
+        (Trouble::State(state), called) => held_up(called, vec![What::CloudIs(state)], dice),
+        (Trouble::CutOff, called) => {
+            let cut = match called {
+                Called::Cloud(_) => ProcessEvent::CutOffCloud,
+                Called::Api(_) => ProcessEvent::CutOffApi,
+            };
+            held_up(called, [0, 1].map(|replica| What::Process(replica, cut)).to_vec(), dice)
+        }
+        (Trouble::Cloud(_) | Trouble::Api(_), _) => vec![],
+    }
+}
+
+/// Calls are refused until, and a while after, something is so: it meets one that is tried
+/// again.
+fn held_up(called: Called, then: Vec<What>, dice: &mut Rng) -> Vec<Event> {
+    let refused = match called {
+        Called::Cloud(action) => on_cloud(CloudFault::Unavailable, action, dice),
+        Called::Api(action) => on_api(ApiFault::Unavailable, action, dice),
+    };
+    let (from, until) = meeting(called);
+    let refused = Event { at: 0, lasts: until, what: refused };
+    let then = then.into_iter().map(|what| Event { at: from, lasts: 40_000, what });
+    std::iter::once(refused).chain(then).collect()
+}
+
+fn on_cloud(fault: CloudFault, action: CloudAction, dice: &mut Rng) -> What {
+    What::Cloud { fault, on: Some(action), percent: 100, dice: dice.u64(..) }
+}
+
+fn on_api(fault: ApiFault, action: ApiAction, dice: &mut Rng) -> What {
+    What::Api { fault, on: Some(action), replica: None, percent: 100, dice: dice.u64(..) }
+}
