@@ -78,18 +78,25 @@ fn unavailable() -> Response<Bytes> {
     answer(StatusCode::SERVICE_UNAVAILABLE, r#"{"id":"unavailable","message":"try again"}"#)
 }
 
+fn refused() -> Response<Bytes> {
+    let body = r#"{"id":"unprocessable_entity","message":"not now"}"#;
+    answer(StatusCode::UNPROCESSABLE_ENTITY, body)
+}
+
 fn action(request: &Request<Bytes>) -> (CloudAction, Value) {
     let body = serde_json::from_slice(request.body()).unwrap_or_default();
     (CloudAction::of(request.method(), request.uri().path(), &body), body)
 }
 
-/// No answer becomes "503, nothing happened".
+/// A reservation without an answer becomes one that was refused.
 fn silence_is_no(wire: Transport) -> Transport {
     Transport::new(service_fn(move |request: Request<Bytes>| {
         let wire = wire.clone();
         async move {
+            let reserves =
+                matches!(action(&request).0, CloudAction::CreateOn | CloudAction::CreateIn);
             match wire.oneshot(request).await {
-                Err(TransportError::NoAnswer(_)) => Ok(unavailable()),
+                Err(TransportError::NoAnswer(_)) if reserves => Ok(refused()),
                 other => other,
             }
         }
