@@ -2,15 +2,34 @@
 #![allow(clippy::print_stdout)] // the figures are the point
 #![allow(clippy::unwrap_used, clippy::panic)] // a test that cannot go on fails
 
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use simulate::kill_points::Scenario;
 use simulate::{Kill, Played};
 
-/// Ends alike, or where nobody can know and says so.
-fn check(scenario: Scenario, clean: &Played, kills: Vec<Kill>) -> bool {
+/// Whether somebody had to be asked. Ends alike, or where nobody can know and says so.
+fn check(scenario: Scenario, clean: &Played, kills: Vec<Kill>) -> Result<bool, String> {
     let what = format!("{scenario:?} {kills:?}");
-    let played = scenario.play(kills).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(played.end, clean.end, "{what}");
-    played.resolved > 0
+    let deaths = kills.len();
+    let played = scenario.play(kills)?;
+    if played.deaths != deaths {
+        return Err(format!("{what}: {} died", played.deaths));
+    }
+    if played.end != clean.end {
+        return Err(format!("{what}: {:#} instead of {:#}", played.end, clean.end));
+    }
+    Ok(played.resolved > 0)
+}
+
+/// How many of these crashes had somebody be asked.
+fn check_all(
+    scenario: Scenario,
+    clean: &Played,
+    all: impl Iterator<Item = Vec<Kill>>,
+) -> Result<usize, String> {
+    let asked: Result<Vec<bool>, String> = all.map(|kills| check(scenario, clean, kills)).collect();
+    Ok(asked?.into_iter().filter(|asked| *asked).count())
 }
 
 fn every_point(scenario: Scenario) {
@@ -18,9 +37,9 @@ fn every_point(scenario: Scenario) {
     let clean = scenario.clean().unwrap();
     let calls = clean.calls[scenario.victim()];
     let points = Scenario::points(scenario.victim(), calls);
-    let unknown =
-        points.iter().filter(|point| check(scenario, &clean, vec![(*point).clone()])).count();
-    println!("{scenario:?}: {calls} calls, {} kill points, {unknown} asked the user", points.len());
+    let kills = points.iter().map(|point| vec![point.clone()]);
+    let asked = check_all(scenario, &clean, kills).unwrap_or_else(|error| panic!("{error}"));
+    println!("{scenario:?}: {calls} calls, {} kill points, {asked} asked the user", points.len());
     assert_eq!(points.len() as u64, 3 * calls);
     assert!(calls > 10, "a scenario with calls: {calls}");
 }
@@ -50,19 +69,43 @@ fn a_crash_of_the_successor_during_a_takeover_costs_nothing() {
     every_point(Scenario::Takeover);
 }
 
+/// Every pair of crashes of which the first is this one. Returns how many there are, and how
+/// many asked the user.
+fn every_second_point(
+    scenario: Scenario,
+    clean: &Played,
+    first: &Kill,
+) -> Result<(usize, usize), String> {
+    let once = scenario.play(vec![first.clone()])?;
+    let calls = once.calls.get("a2").ok_or_else(|| format!("{first:?}: nobody died"))?;
+    let points = Scenario::points("a2", *calls);
+    let kills = points.iter().map(|second| vec![first.clone(), second.clone()]);
+    Ok((points.len(), check_all(scenario, clean, kills)?))
+}
+
 #[test]
 fn two_crashes_while_an_address_is_reserved_cost_nothing() {
     simulate::panics::keep();
     let scenario = Scenario::CreateOne;
     let clean = scenario.clean().unwrap();
-    let (mut pairs, mut unknown) = (0, 0);
-    for first in Scenario::points(scenario.victim(), clean.calls[scenario.victim()]) {
-        let once = scenario.play(vec![first.clone()]).unwrap_or_else(|error| panic!("{error}"));
-        for second in Scenario::points("a2", once.calls["a2"]) {
-            unknown += u32::from(check(scenario, &clean, vec![first.clone(), second]));
-            pairs += 1;
+    let firsts = Scenario::points(scenario.victim(), clean.calls[scenario.victim()]);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut sum = (0, 0);
+        while let Some(first) = firsts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (pairs, asked) = every_second_point(scenario, &clean, first)?;
+            sum = (sum.0 + pairs, sum.1 + asked);
         }
-    }
-    println!("{pairs} pairs of kill points, {unknown} asked the user");
+        Ok::<_, String>(sum)
+    };
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let (pairs, asked) = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let sums = threads.into_iter().map(|thread| {
+            thread.join().unwrap().unwrap_or_else(|error: String| panic!("{error}"))
+        });
+        sums.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
+    });
+    println!("{pairs} pairs of kill points, {asked} asked the user");
     assert!(pairs > 1_000, "pairs of crashes: {pairs}");
 }

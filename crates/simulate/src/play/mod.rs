@@ -34,6 +34,8 @@ pub struct Played {
     pub calls: BTreeMap<String, u64>,
     /// How often somebody had to say what came of a reservation.
     pub resolved: u32,
+    /// How many died in a call.
+    pub deaths: usize,
     /// What there is at the end, but for times, UIDs and versions.
     pub end: Value,
 }
@@ -99,6 +101,7 @@ struct Player<'a> {
     /// How often somebody had to say what came of a reservation.
     resolved: u32,
     last_death: Option<Millis>,
+    deaths: usize,
 }
 
 impl<'a> Player<'a> {
@@ -114,6 +117,7 @@ impl<'a> Player<'a> {
             settled: None,
             resolved: 0,
             last_death: None,
+            deaths: 0,
         }
     }
 
@@ -159,6 +163,7 @@ impl<'a> Player<'a> {
             story: shared.story(),
             took: shared.now(),
             resolved: self.resolved,
+            deaths: self.deaths,
             calls: self.settled.clone().unwrap_or_default(),
             end: if self.wants_end { end::of(&self.stage) } else { Value::Null },
         }
@@ -181,6 +186,7 @@ impl<'a> Player<'a> {
                     }
                     let life = self.stage.replicas[dead.replica].life.as_ref();
                     if life.is_some_and(|life| life.process.is(&dead)) {
+                        self.deaths += 1;
                         self.last_death = Some(self.stage.shared.now());
                         self.stage.kill(dead.replica);
                         self.start_in(dead.replica, 3_000);

@@ -16,11 +16,20 @@ const GRACE: Millis = 70_000;
 /// How long one who was killed at the last moment needs to be where the other was.
 const CATCH_UP: Millis = 30_000;
 
+/// How soon everything is told.
+const TELLS: Millis = 4_000;
+
 /// How long rest is watched.
 const REST: Millis = 70_000;
 
 /// The most listings in that time: two a minute, and one for a timer that is just due.
 const LISTINGS_AT_REST: u64 = 3;
+
+/// For how long everything has been settled.
+fn settled_for(since: &mut Option<Millis>, at: Millis, settled: bool) -> Millis {
+    *since = since.filter(|_| settled).or(settled.then_some(at));
+    since.map_or(0, |since| at - since)
+}
 
 impl Player<'_> {
     /// Nothing goes wrong any more.
@@ -28,7 +37,10 @@ impl Player<'_> {
         self.stage.shared.tell(|| "-- everything is well from now on".to_owned());
         for replica in [0, 1] {
             if let Some(life) = &self.stage.replicas[replica].life {
-                life.process.spare();
+                // Kill points come whenever their call does.
+                if !self.hurries {
+                    life.process.spare();
+                }
                 life.process.resume();
             }
             self.stage.ended(replica).await;
@@ -46,8 +58,9 @@ impl Player<'_> {
     pub(super) async fn settle(&mut self) {
         let limit = self.schedule.ends + SETTLES;
         let mut at = self.schedule.ends;
+        let mut since = None;
         loop {
-            at += LOOK;
+            at += if self.hurries { 1_000 } else { LOOK };
             self.wait_until(at).await;
             let unknown = self.stage.shared.oracle().unknown_creations();
             for (pool, made) in unknown {
@@ -63,7 +76,13 @@ impl Player<'_> {
             } else if !self.hurries {
                 self.settled = None;
             }
-            if self.hurries && dead.is_some() {
+            // What is told may lag behind by a moment.
+            let told = settled_for(&mut since, at, unsettled.is_empty() && dead.is_none());
+            if self.hurries && told < TELLS {
+                if at >= limit {
+                    let text = unsettled.join("; ");
+                    return self.stage.shared.oracle().violated("L1", text);
+                }
                 continue;
             }
             if self.broken() || unsettled.is_empty() && (self.hurries || self.rests(at).await) {
