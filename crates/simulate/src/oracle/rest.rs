@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::Oracle;
 use super::cloud::Origin;
-use super::cluster::Pool;
+use super::cluster::{Machine, Pool};
 use crate::wire::{ApiAction, CloudAction};
 
 /// What replicas did, for telling rest from work.
@@ -72,6 +72,14 @@ impl Oracle {
         self.cluster.pools.iter().filter(|(_, pool)| waits(pool)).map(word).collect()
     }
 
+    /// Whether an address serves nobody on a machine, and its own pool has no use for it
+    /// there: it can be asked to make room. Strangers cannot.
+    fn is_useless_on(&self, machine: Machine, ip: IpAddr) -> bool {
+        let mut claimants = self.cluster.claimants(ip).peekable();
+        claimants.peek().is_some()
+            && claimants.all(|pool| !(pool.uses(ip) && pool.may_use(machine)))
+    }
+
     /// L1, L2: no address is idle while a node could have it.
     fn unserved(&self, pool: &Pool) -> Vec<String> {
         let mut used = pool.claims();
@@ -82,8 +90,9 @@ impl Oracle {
         let free: Vec<_> = pool
             .fits
             .iter()
-            .filter(|(machine, fit)| fit.eligible && self.cloud.held_by(**machine).next().is_none())
+            .filter(|(_, fit)| fit.eligible)
             .map(|(machine, _)| *machine)
+            .filter(|machine| self.cloud.held_by(*machine).all(|ip| self.is_useless_on(*machine, ip)))
             .collect();
         let idle: Vec<_> = idle.collect();
         if idle.is_empty() || free.is_empty() {
