@@ -78,6 +78,8 @@ pub enum State {
     Unassigned,
     /// More than the pool wants.
     Disabled,
+    /// Not named by the pool any more, and not yet let go of.
+    Leaving,
     /// The cloud has not been heard yet: what was said before stands.
     Unknown,
 }
@@ -97,6 +99,10 @@ pub enum Note {
     Uncertain(Time),
     /// Its node is not eligible.
     Unfit(Unfit),
+    /// The pool names it no more: it is being taken off its node.
+    Removed,
+    /// The pool names it no more and keeps it: it wants more than it names.
+    Kept,
     /// Its machine is no node of this cluster.
     NoNode,
     /// The last attempt failed; the next one starts then.
@@ -114,6 +120,10 @@ impl fmt::Display for Note {
                 write!(f, "a call had no answer; left alone until {until}, then read again")
             }
             Self::Unfit(unfit) => write!(f, "its node does not match: {unfit}"),
+            Self::Removed => f.write_str("not in spec.ips any more; being taken off its node"),
+            Self::Kept => f.write_str(
+                "not in spec.ips any more, and kept: desiredIPs asks for more than are listed",
+            ),
             Self::NoNode => f.write_str("it is on a machine that is no node of this cluster"),
             Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
         }

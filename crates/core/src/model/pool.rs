@@ -64,6 +64,9 @@ pub struct Finding {
 pub struct Ledger {
     /// Reserved for this pool, in order.
     pub created: Vec<IpAddr>,
+    /// Once listed by the user, and kept when the list left them out, because more are wanted
+    /// than it names. Not ours to give back.
+    pub kept: Vec<IpAddr>,
     /// Reservations that were about to be sent, or were.
     pub intents: Vec<Intent>,
 }
@@ -98,10 +101,14 @@ pub enum Resolution {
 }
 
 /// What a status remembers of an address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
+    /// It is, or was, the pool's own: one that is not listed any more is let go of in order.
+    pub had: bool,
     /// The pool has it: it is, or was last seen, on one of its nodes.
     pub held: bool,
+    /// The machine that it was last seen on, with no call of ours about it under way.
+    pub machine: Option<MachineId>,
     /// Its node stopped being eligible then.
     pub ineligible_since: Option<Time>,
     /// It was last assigned then.

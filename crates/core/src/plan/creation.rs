@@ -40,12 +40,12 @@ pub(super) struct Creation {
 /// How many addresses are to be reserved for a pool now, beyond those that are being.
 pub(super) fn missing(view: &PoolView<'_>) -> usize {
     let open = unmade(view);
-    let lacks = view.wanted.saturating_sub(view.addresses.len() + open);
+    let lacks = view.wanted.saturating_sub(view.addresses.len() + view.keeping.len() + open);
     lacks.min(AT_ONCE.saturating_sub(open))
 }
 
 /// Reservations that are no address of the pool yet.
-fn unmade(view: &PoolView<'_>) -> usize {
+pub(super) fn unmade(view: &PoolView<'_>) -> usize {
     let made = |intent: &&Intent| {
         let progress = view.entry.progress(&intent.id, Time::default());
         matches!(progress, IntentProgress::Made(_))
@@ -65,7 +65,11 @@ pub(super) fn plan(
     let (Some(request), Some(account)) = (view.request, view.account) else {
         return creation;
     };
-    let mut next = Ledger { created: view.entry.pool.ledger.created.clone(), intents: vec![] };
+    let Ledger { created, kept, .. } = &view.entry.pool.ledger;
+    let mut next = Ledger { created: created.clone(), kept: kept.clone(), intents: vec![] };
+    // What the user lists again is the list's, not ours to keep.
+    next.kept.retain(|ip| !request.listed.contains(ip));
+    next.kept.extend(&view.keeping);
     let still_good = |intent: &Intent| {
         let target = intent.target.as_ref();
         view.entry.wrote_intent(&intent.id)
@@ -150,7 +154,8 @@ fn keep<'w>(
 ) -> Vec<&'w Intent> {
     let found = next.created.iter().filter(|ip| !view.entry.has(**ip)).count();
     let open = left.iter().filter(|(_, unsent)| !unsent).count();
-    let mut room = view.wanted.saturating_sub(view.addresses.len() + found + open);
+    let had = view.addresses.len() + view.keeping.len();
+    let mut room = view.wanted.saturating_sub(had + found + open);
     let mut kept = Vec::new();
     for (intent, unsent) in left {
         if unsent {

@@ -107,7 +107,8 @@ fn is_on_its_way(world: &World, entry: &PoolEntry, ip: IpAddr, draft: &Draft) ->
         || (entry.uses(ip) && (draft.has_room_made(key) || nodes.any(leaves)))
 }
 
-fn unassign(
+/// Takes an address off its machine, if it may be done now.
+pub(super) fn unassign(
     world: &World,
     machine: &Machine,
     entry: &PoolEntry,

@@ -136,6 +136,11 @@ impl Draft {
         }
     }
 
+    /// The pool has nothing to do with an address any more.
+    pub fn let_go(&mut self, pool: &PoolKey, ip: IpAddr) {
+        self.plan.let_go.push((pool.clone(), ip));
+    }
+
     pub fn say(&mut self, pool: &PoolKey, verdict: Verdict) {
         self.plan.verdicts.insert(pool.clone(), verdict);
     }

@@ -58,6 +58,7 @@ pub(super) fn resolve(
     let is_new = |ip: &IpAddr| {
         world.claimants(*ip).all(|claimant| claimant == view.key)
             && !view.entry.has(*ip)
+            && !view.entry.is_leaving(*ip)
             && !intent.strangers.contains(ip)
             && !next.created.contains(ip)
             && !draft.has_adopted(*ip)

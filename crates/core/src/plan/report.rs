@@ -1,10 +1,10 @@
 //! What there is to say of a pool.
 
-use super::Draft;
 use super::creation::Creation;
 use super::placement::{Placement, intended};
 use super::room::blockers;
 use super::standing::{Place, PoolView, Standing};
+use super::{Draft, leaving};
 use crate::Time;
 use crate::action::{Failure, FailureKind};
 use crate::model::{Family, Finding, Text};
@@ -20,7 +20,8 @@ pub(super) fn verdict(
     draft: &Draft,
 ) -> Verdict {
     let say = |one: &Standing<'_>| address(world, view, one);
-    let addresses: Vec<_> = view.addresses.iter().map(say).collect();
+    let mut addresses: Vec<_> = view.addresses.iter().map(say).collect();
+    addresses.extend(view.leaving.iter().filter_map(|one| leaving::verdict(world, view, one)));
     let free = placement.free(view, Family::V4);
     // A time ahead of us is a clock's mistake: it counts as now.
     let last_assignment = view.entry.last_assignment.map(|at| at.min(draft.now));
@@ -55,7 +56,7 @@ fn address(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> AddressVer
         node: None,
         machine: None,
         note: None,
-        memory: one.memory,
+        memory: one.memory.clone(),
     };
     match &one.place {
         Place::Conflict(owner) => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use super::leaving::keeping;
 use crate::Time;
 use crate::matching::Unfit;
 use crate::model::{
@@ -22,6 +23,10 @@ pub(super) struct PoolView<'w> {
     /// How many addresses it wants.
     pub wanted: usize,
     pub addresses: Vec<Standing<'w>>,
+    /// Addresses that it had and names no more.
+    pub leaving: Vec<Standing<'w>>,
+    /// Those of them that it keeps, because more are wanted than it names.
+    pub keeping: Vec<IpAddr>,
 }
 
 /// One address of a pool.
@@ -55,6 +60,23 @@ pub(super) enum Place<'w> {
     Free,
 }
 
+impl<'w> Place<'w> {
+    /// The machine that it is surely on, or that it is surely on none.
+    fn holder(&self) -> Option<Option<&'w MachineId>> {
+        match self {
+            Self::Disabled(holder) => Some(*holder),
+            Self::Home(_, machine) | Self::Stranded(machine, _) => Some(Some(machine)),
+            Self::Free => Some(None),
+            Self::Conflict(_)
+            | Self::Unknown
+            | Self::Missing
+            | Self::Gone
+            | Self::Busy(_)
+            | Self::Moving(_) => None,
+        }
+    }
+}
+
 /// Looks at every pool in scope. Older pools come first: they choose first.
 pub(super) fn survey<'w>(
     world: &'w World,
@@ -78,11 +100,22 @@ fn view<'w>(world: &'w World, entry: &'w PoolEntry, now: Time) -> PoolView<'w> {
     let request = request.filter(|_| account.is_some_and(|account| account.setup.is_ok()));
     let addresses = entry.addresses();
     let wanted = request.and_then(|request| request.wanted).unwrap_or(addresses.len());
-    let mut view =
-        PoolView { key, entry, request, account, class: entry.class, wanted, addresses: vec![] };
+    let mut view = PoolView {
+        key,
+        entry,
+        request,
+        account,
+        class: entry.class,
+        wanted,
+        addresses: vec![],
+        leaving: vec![],
+        keeping: vec![],
+    };
     if request.is_some() {
         let stand = |(index, ip): (usize, &IpAddr)| view.stand(world, *ip, index < wanted, now);
         view.addresses = addresses.iter().enumerate().map(stand).collect();
+        view.leaving = entry.leaving().map(|ip| view.leave(world, ip)).collect();
+        view.keeping = keeping(world, &view);
     }
     view
 }
@@ -135,6 +168,10 @@ impl<'w> PoolView<'w> {
     fn stand(&self, world: &'w World, ip: IpAddr, used: bool, now: Time) -> Standing<'w> {
         let place = self.place(world, ip, used);
         let mut memory = self.entry.memory(ip);
+        if let Some(holder) = place.holder() {
+            memory.had = true;
+            memory.machine = holder.cloned();
+        }
         match &place {
             Place::Conflict(_) | Place::Gone => memory = Remembered::default(),
             Place::Home(..) => {
@@ -142,7 +179,11 @@ impl<'w> PoolView<'w> {
                 memory.ineligible_since = None;
             }
             // Until it has arrived, it is without a node for as long as before.
-            Place::Moving(_) => memory.held = true,
+            Place::Moving(_) => {
+                memory.had = true;
+                memory.held = true;
+                memory.machine = None;
+            }
             Place::Stranded(..) => {
                 memory.held = true;
                 // A time ahead of us is a clock's mistake: it counts as now.
@@ -153,6 +194,12 @@ impl<'w> PoolView<'w> {
             Place::Unknown | Place::Missing | Place::Busy(_) => {}
         }
         Standing { ip, place, memory }
+    }
+
+    /// How an address stands that the pool names no more. What is remembered of it stays as
+    /// it was: where it was then tells whether somebody else has it now.
+    fn leave(&self, world: &'w World, ip: IpAddr) -> Standing<'w> {
+        Standing { ip, place: self.place(world, ip, false), memory: self.entry.memory(ip) }
     }
 
     fn place(&self, world: &'w World, ip: IpAddr, used: bool) -> Place<'w> {
@@ -213,7 +260,7 @@ impl<'w> PoolView<'w> {
 }
 
 /// The pool that an address belongs to: the one that has it, else the older, else the one
-/// with the smaller UID.
+/// with the smaller UID. One that names it no more has it only if nobody else names it.
 pub(super) fn owner(world: &World, ip: IpAddr) -> Option<&PoolKey> {
     let mut claimants = world.claimants(ip);
     let (first, second) = (claimants.next()?, claimants.next());
@@ -223,7 +270,7 @@ pub(super) fn owner(world: &World, ip: IpAddr) -> Option<&PoolKey> {
     let rank = |key: &PoolKey| {
         let entry = world.pool(key)?;
         let held = entry.memory(ip).held;
-        Some((!held, entry.pool.created_at, entry.pool.uid.clone()))
+        Some((entry.is_leaving(ip), !held, entry.pool.created_at, entry.pool.uid.clone()))
     };
     world.claimants(ip).min_by_key(|key| rank(key))
 }

@@ -153,7 +153,7 @@ impl PoolEntry {
         let known = |ip: &IpAddr| self.places.contains_key(ip);
         let created = ledger.created.iter().copied().filter(|ip| !known(ip)).collect();
         self.ledger_work.in_flight = true;
-        self.writing = Ledger { created, intents };
+        self.writing = Ledger { created, intents, kept: Vec::new() };
     }
 
     /// The ledger was written.
@@ -218,17 +218,39 @@ impl PoolEntry {
         });
         self.addresses.clear();
         self.places.clear();
-        let all = listed.unwrap_or_default().iter().chain(&self.pool.ledger.created).chain(made);
+        let Ledger { created, kept, .. } = &self.pool.ledger;
+        let all = listed.unwrap_or_default().iter().chain(created).chain(kept).chain(made);
         for ip in all {
             if let std::collections::btree_map::Entry::Vacant(place) = self.places.entry(*ip) {
                 place.insert(self.addresses.len());
                 self.addresses.push(*ip);
             }
         }
-        // What was let go is not had any more. An object that cannot be understood has not
-        // let go of anything.
+        // What was never had is forgotten, the rest once it is let go of in order. An object
+        // that cannot be understood has not let go of anything.
         if self.pool.request.is_ok() {
-            self.remembered.retain(|ip, _| self.places.contains_key(ip));
+            self.remembered.retain(|ip, memory| memory.had || self.places.contains_key(ip));
+        }
+    }
+
+    /// Addresses that the pool had and names no more.
+    pub fn leaving(&self) -> impl Iterator<Item = IpAddr> {
+        self.remembered.keys().copied().filter(|ip| self.is_leaving(*ip))
+    }
+
+    /// Whether an address is one that the pool had and names no more. What an open
+    /// reservation may have made is not: the object is about to name it.
+    pub(crate) fn is_leaving(&self, ip: IpAddr) -> bool {
+        let had = self.remembered.get(&ip).is_some_and(|memory| memory.had);
+        had && self.pool.request.is_ok()
+            && !self.has(ip)
+            && self.pool.ledger.intents.iter().all(|intent| intent.strangers.contains(&ip))
+    }
+
+    /// The pool has nothing to do with an address any more.
+    pub(super) fn let_go(&mut self, ip: IpAddr) {
+        if self.is_leaving(ip) {
+            self.remembered.remove(&ip);
         }
     }
 
@@ -243,8 +265,12 @@ impl PoolEntry {
         self.places.get(&ip).is_some_and(|place| wanted.is_none_or(|wanted| *place < wanted))
     }
 
-    /// Whether the object itself names an address: its own, and not only made for it.
+    /// Whether the object itself names an address: its own, and not only made for it, or by
+    /// its status, if it is leaving.
     pub(crate) fn is_recorded(&self, ip: IpAddr) -> bool {
+        if self.is_leaving(ip) {
+            return self.pool.remembered.get(&ip).is_some_and(|memory| memory.had);
+        }
         let made = |progress: &IntentProgress| *progress == IntentProgress::Made(ip);
         !self.intents.values().any(made) || self.pool.ledger.created.contains(&ip)
     }
@@ -305,12 +331,13 @@ impl PoolEntry {
 
     /// What is remembered of an address.
     pub fn memory(&self, ip: IpAddr) -> Remembered {
-        self.remembered.get(&ip).copied().unwrap_or_default()
+        self.remembered.get(&ip).cloned().unwrap_or_default()
     }
 
     /// An assignment of `ip` began just now.
     pub(super) fn assigned(&mut self, ip: IpAddr, now: Time) {
         let memory = self.remembered.entry(ip).or_default();
+        memory.had = true;
         memory.held = true;
         memory.assigned_at = Some(now);
         self.last_assignment = Some(now);

@@ -99,6 +99,12 @@ impl World {
         }
     }
 
+    /// A plan found a pool to have nothing to do with an address any more.
+    pub(crate) fn let_go(&mut self, key: &PoolKey, ip: IpAddr) {
+        self.with_pool(key, |entry| entry.let_go(ip));
+        self.reclaim(key);
+    }
+
     /// A plan found the last assignment to lie ahead: it counts as then.
     pub(crate) fn remember_assignment(&mut self, key: &PoolKey, at: Option<Time>) {
         if let Some(entry) = self.pools.get_mut(key) {

@@ -250,12 +250,15 @@ impl PoolFixture for Pool {
     }
 
     fn holding(mut self, ip: IpAddr) -> Self {
-        self.remembered.insert(ip, Remembered { held: true, ..Remembered::default() });
+        let memory = Remembered { had: true, held: true, ..Remembered::default() };
+        self.remembered.insert(ip, memory);
         self
     }
 
     fn without_node_since(mut self, ip: IpAddr, since: Time) -> Self {
-        let memory = Remembered { held: true, ineligible_since: Some(since), assigned_at: None };
+        let ineligible_since = Some(since);
+        let memory =
+            Remembered { had: true, held: true, ineligible_since, ..Remembered::default() };
         self.remembered.insert(ip, memory);
         self
     }

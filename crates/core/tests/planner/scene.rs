@@ -203,7 +203,7 @@ impl Scene {
         assert_eq!(plan.actions, full.actions, "planning a part differs from planning all");
         for (key, verdict) in &plan.verdicts {
             if let Some(pool) = self.pools.get_mut(key) {
-                let memory = |one: &AddressVerdict| (one.ip, one.memory);
+                let memory = |one: &AddressVerdict| (one.ip, one.memory.clone());
                 pool.remembered = verdict.addresses.iter().map(memory).collect();
                 pool.last_assignment = verdict.last_assignment;
             }

@@ -210,7 +210,8 @@ pub struct FloatingIPPoolStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct IpStatus {
     /// `active` (on a matching node), `in-progress`, `error`, `no-match` (attached, but its
-    /// node does not match now), `unassigned`, or `disabled` (beyond `desiredIPs`).
+    /// node does not match now), `unassigned`, or `disabled` (beyond `desiredIPs`, or not
+    /// listed any more and on its way off its node).
     #[serde(skip_serializing_if = "String::is_empty")]
     pub state: String,
 

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::core::DeserializeGuard;
 use pontoon_core::Time;
 use pontoon_core::matching::{Match, PodMatch, Selector, Toleration};
-use pontoon_core::model::{Finding, Ledger, Pool, PoolKey, Remembered, Request, Text};
+use pontoon_core::model::{Finding, Ledger, MachineId, Pool, PoolKey, Remembered, Request, Text};
 use pontoon_providers::VENDORS;
 
 use super::schema::Schema;
@@ -167,14 +167,25 @@ fn with_mirror(mut ledger: Ledger, status: &FloatingIPPoolStatus) -> Ledger {
 }
 
 fn remembered(status: &FloatingIPPoolStatus) -> BTreeMap<IpAddr, Remembered> {
+    // What a predecessor's status says was never ours to let go of.
+    let ours = !status.conditions.is_empty();
     let memory = |status: &IpStatus| Remembered {
+        had: ours && !matches!(status.state.as_str(), "" | "error"),
         held: matches!(status.state.as_str(), "active" | "in-progress" | "no-match")
             || !status.node_name.is_empty(),
+        machine: seen_on(status),
         ineligible_since: status.ineligible_since.as_ref().map(time),
         assigned_at: status.last_assignment_time.as_ref().map(time),
     };
     let entry = |(ip, status): (&String, &IpStatus)| Some((ip.parse().ok()?, memory(status)));
     status.ips.iter().filter_map(entry).collect()
+}
+
+/// The machine that a status says an address is on. One that is on its way may be elsewhere.
+fn seen_on(status: &IpStatus) -> Option<MachineId> {
+    let there = matches!(status.state.as_str(), "active" | "no-match" | "disabled");
+    let (_, id) = pontoon_providers::machine_of(&status.provider_id).filter(|_| there)?;
+    Some(id.0.as_str().into())
 }
 
 fn time(time: &MicroTime) -> Time {

@@ -236,7 +236,7 @@ fn state(state: State) -> Option<IpState> {
         State::Error => Some(IpState::Error),
         State::NoMatch => Some(IpState::NoMatch),
         State::Unassigned => Some(IpState::Unassigned),
-        State::Disabled => Some(IpState::Disabled),
+        State::Disabled | State::Leaving => Some(IpState::Disabled),
         State::Unknown => None,
     }
 }

@@ -134,6 +134,9 @@ impl Narrator {
         if let Action::ReadOperation { ip, .. } = &finished.outcome.action {
             return self.given_up(world, *ip, finished);
         }
+        if let Action::Unassign { account, pool, ip } = &finished.outcome.action {
+            return self.taken_off(world, account, (pool, *ip), finished);
+        }
         let Action::Assign { pool, ip, node, .. } = &finished.outcome.action else { return };
         let Some(told) = self.pools.get(pool) else { return };
         match &finished.outcome.result {
@@ -164,6 +167,25 @@ impl Narrator {
             tracing::warn!(%pool, %ip, "the cloud accepted an assignment and then gave it up");
             self.events.tell(about_pool(pool, &told.uid), Weight::Warning, "AssignFailed", &note);
         }
+    }
+
+    /// An address was taken off its machine; told while it is still known which that was.
+    fn taken_off(
+        &mut self,
+        world: &World,
+        account: &AccountId,
+        (pool, ip): (&PoolKey, IpAddr),
+        finished: &Finished,
+    ) {
+        let (Ok(_), Some(told)) = (&finished.outcome.result, self.pools.get(pool)) else { return };
+        let from = holder(world, account, ip).unwrap_or_else(|| "its machine".to_owned());
+        let why = match world.pool(pool).is_some_and(|entry| entry.leaving().any(|one| one == ip)) {
+            true => "it is not in spec.ips any more",
+            false => "it serves nobody there and another needs the node",
+        };
+        let note = format!("{ip} taken off {from}: {why}");
+        tracing::info!(%pool, %ip, from, "taken off: {why}");
+        self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Unassigned", &note);
     }
 
     /// Addresses that a listing showed where they were sent.

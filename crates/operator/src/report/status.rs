@@ -65,7 +65,7 @@ fn address(observed: &ObservedPool, one: &AddressVerdict) -> Option<(String, IpS
         State::Error => IpState::Error,
         State::NoMatch => IpState::NoMatch,
         State::Unassigned => IpState::Unassigned,
-        State::Disabled => IpState::Disabled,
+        State::Disabled | State::Leaving => IpState::Disabled,
         State::Unknown => {
             let said = observed.status.ips.get(&ip).cloned();
             return said.map(|said| (ip, said));

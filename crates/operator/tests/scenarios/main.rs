@@ -8,6 +8,8 @@ mod arena;
 mod bad_input;
 mod creation;
 mod faults;
+mod hands;
+mod leaving;
 mod permissions;
 mod placement;
 mod replay;

@@ -184,14 +184,21 @@ pub fn intent() -> impl Strategy<Value = Intent> {
 }
 
 pub fn ledger() -> BoxedStrategy<Ledger> {
-    (vec(address(), 0..3), vec(intent(), 0..4))
-        .prop_map(|(created, intents)| Ledger { created, intents })
+    (vec(address(), 0..3), vec(address(), 0..2), vec(intent(), 0..4))
+        .prop_map(|(created, kept, intents)| Ledger { created, kept, intents })
         .boxed()
 }
 
 pub fn memory() -> impl Strategy<Value = Remembered> {
-    (any::<bool>(), option::of(time()), option::of(time())).prop_map(
-        |(held, ineligible_since, assigned_at)| Remembered { held, ineligible_since, assigned_at },
+    let machine = option::of(machine());
+    (any::<bool>(), any::<bool>(), machine, option::of(time()), option::of(time())).prop_map(
+        |(had, held, machine, ineligible_since, assigned_at)| Remembered {
+            had,
+            held,
+            machine,
+            ineligible_since,
+            assigned_at,
+        },
     )
 }
 

@@ -205,16 +205,24 @@ fn intent() -> impl Strategy<Value = Intent> {
 }
 
 fn ledger() -> impl Strategy<Value = Ledger> {
-    (vec(address(), 0..2), vec(intent(), 0..3)).prop_map(|(created, intents)| {
-        let mut ledger = Ledger { created, intents };
+    let addresses = (vec(address(), 0..2), option::weighted(0.2, address()));
+    (addresses, vec(intent(), 0..3)).prop_map(|((created, kept), intents)| {
+        let mut ledger = Ledger { created, kept: kept.into_iter().collect(), intents };
         ledger.intents.dedup_by(|one, other| one.id == other.id);
         ledger
     })
 }
 
 fn memory() -> impl Strategy<Value = Remembered> {
-    (any::<bool>(), option::of(time()), option::of(time())).prop_map(
-        |(held, ineligible_since, assigned_at)| Remembered { held, ineligible_since, assigned_at },
+    let machine = option::of(machine_id().prop_map(|id| id.as_str().into()));
+    (any::<bool>(), any::<bool>(), machine, option::of(time()), option::of(time())).prop_map(
+        |(had, held, machine, ineligible_since, assigned_at)| Remembered {
+            had,
+            held,
+            machine,
+            ineligible_since,
+            assigned_at,
+        },
     )
 }
 

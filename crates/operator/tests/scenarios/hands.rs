@@ -1,0 +1,48 @@
+//! What people do to pools and to the cloud.
+
+use std::net::IpAddr;
+
+use kube::api::{Patch, PatchParams};
+use pontoon::api::FloatingIPPool;
+use serde_json::{Value, json};
+
+use crate::arena::{Arena, eventually};
+
+impl Arena {
+    /// Somebody edits a pool's spec.
+    pub async fn edit(&self, pool: &str, spec: Value) {
+        let patch = Patch::Merge(json!({"spec": spec}));
+        let pools = self.namespaced::<FloatingIPPool>();
+        pools.patch(pool, &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    /// The droplet that has an address, at the cloud.
+    pub fn droplet_of(&self, ip: &str) -> Option<u64> {
+        self.cloud.holder(ip.parse::<IpAddr>().unwrap())
+    }
+
+    /// Waits until an address is on a droplet, or on none.
+    pub async fn held_by(&self, ip: &str, droplet: Option<u64>) {
+        eventually(&format!("{ip} on {droplet:?}"), || async {
+            let holder = self.droplet_of(ip);
+            if holder == droplet { Ok(()) } else { Err(holder) }
+        })
+        .await;
+    }
+
+    /// Waits until a pool's status names exactly these addresses.
+    pub async fn names(&self, pool: &str, ips: &[&str]) {
+        eventually(&format!("{pool} names {ips:?}"), || async {
+            let named: Vec<_> = self.status(pool).await.ips.into_keys().collect();
+            if named == ips { Ok(()) } else { Err(named) }
+        })
+        .await;
+    }
+
+    /// What a pool's annotation says of its addresses.
+    pub async fn ledger(&self, pool: &str) -> Value {
+        let annotations = self.stored(pool).await.metadata.annotations.unwrap_or_default();
+        let text = annotations.get(pontoon::api::ADDRESSES_ANNOTATION).cloned();
+        text.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap())
+    }
+}
