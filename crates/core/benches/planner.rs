@@ -123,6 +123,7 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
             wanted: None,
             matching: Arc::new(Match { nodes, pods, tolerations: vec![] }),
             cool_off: Duration::ZERO,
+            grace: Duration::ZERO,
         }),
         ledger: Ledger::default(),
         resolution: None,

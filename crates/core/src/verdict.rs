@@ -99,6 +99,8 @@ pub enum Note {
     Uncertain(Time),
     /// Its node is not eligible.
     Unfit(Unfit),
+    /// Its node is not eligible, and keeps it until then for recovering.
+    Grace(Unfit, Time),
     /// The pool names it no more: it is being taken off its node.
     Removed,
     /// The pool names it no more and keeps it: it wants more than it names.
@@ -120,6 +122,9 @@ impl fmt::Display for Note {
                 write!(f, "a call had no answer; left alone until {until}, then read again")
             }
             Self::Unfit(unfit) => write!(f, "its node does not match: {unfit}"),
+            Self::Grace(unfit, until) => {
+                write!(f, "its node does not match: {unfit}; it keeps the address until {until}")
+            }
             Self::Removed => f.write_str("not in spec.ips any more; being taken off its node"),
             Self::Kept => f.write_str(
                 "not in spec.ips any more, and kept: desiredIPs asks for more than are listed",
@@ -192,6 +197,8 @@ pub enum Reason {
     AssignFailed(IpAddr, Text, Time),
     /// The next assignment of this pool starts then.
     CoolingOff(Time),
+    /// The node of an address is not eligible, and keeps it until then for recovering.
+    InGrace(IpAddr, Time),
     /// No node is eligible.
     NoMatchingNode,
     /// Nodes are eligible, and none of them is free; what the first few of them hold.
@@ -231,6 +238,7 @@ impl Reason {
             Self::CloudUnavailable(_) => "CloudUnavailable",
             Self::AssignFailed(..) => "AssignFailed",
             Self::CoolingOff(_) => "CoolingOff",
+            Self::InGrace(..) => "GracePeriod",
             Self::NoMatchingNode => "NoMatchingNode",
             Self::NoFreeNode(_) => "NoFreeNode",
         }
@@ -247,7 +255,8 @@ impl Reason {
             | Self::Throttled(_)
             | Self::CloudUnavailable(_)
             | Self::AssignFailed(..)
-            | Self::CoolingOff(_) => Outlook::Working,
+            | Self::CoolingOff(_)
+            | Self::InGrace(..) => Outlook::Working,
             Self::NoMatchingNode | Self::NoFreeNode(_) => Outlook::Waiting,
             Self::Invalid(_)
             | Self::NoAccount(_)
@@ -325,6 +334,11 @@ impl Reason {
                 write!(f, "assigning {ip} failed: {message}; next attempt at {next}")
             }
             Self::CoolingOff(until) => write!(f, "cooling off, next assignment at {until}"),
+            Self::InGrace(ip, until) => write!(
+                f,
+                "the node of {ip} does not match; it may recover until {until} before the address \
+                 is moved"
+            ),
             Self::NoMatchingNode => f.write_str("no node matches"),
             Self::NoFreeNode(holding) => {
                 f.write_str("every node that matches holds an address already")?;

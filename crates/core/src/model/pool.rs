@@ -47,6 +47,8 @@ pub struct Request {
     pub matching: Arc<Match>,
     /// Least time between two assignments of this pool.
     pub cool_off: Duration,
+    /// How long a node that stopped being eligible keeps its address, for recovering.
+    pub grace: Duration,
 }
 
 /// Why an object cannot be planned: its own text is wrong, and only its owner can help.

@@ -8,8 +8,9 @@
 use std::net::IpAddr;
 
 use super::room::occupants;
-use super::standing::{PoolView, owner};
+use super::standing::{PoolView, grace_ends, owner};
 use super::{Draft, may_change};
+use crate::Time;
 use crate::action::Action;
 use crate::model::{Family, Machine, NodeName, Request};
 use crate::world::{ClassId, Knowledge, PoolEntry, World};
@@ -69,7 +70,10 @@ pub(super) fn displace(
             });
             if let Some((ip, entry, request)) = useless {
                 draft.contest(view.key);
-                if !is_on_its_way(world, entry, ip, draft) {
+                let held = held_until(world, name, entry, request, ip, draft.now);
+                if held.is_some() {
+                    draft.wake_at(held);
+                } else if !is_on_its_way(world, entry, ip, draft) {
                     short -= 1;
                     draft.make_room(view.key);
                     unassign(world, machine, entry, request, ip, draft);
@@ -77,6 +81,20 @@ pub(super) fn displace(
             }
         }
     }
+}
+
+/// Until when an address stays on a node that its pool may not use, if it does.
+fn held_until(
+    world: &World,
+    name: &NodeName,
+    entry: &PoolEntry,
+    request: &Request,
+    ip: IpAddr,
+    now: Time,
+) -> Option<Time> {
+    let unfit = world.candidates().judge(entry.class?, world.node(name)?).err()?;
+    let used = entry.uses(ip);
+    grace_ends(request.grace, &unfit, &entry.memory(ip), now).filter(|_| used)
 }
 
 /// Nodes of a class that have no room, with their machines.

@@ -138,6 +138,9 @@ pub fn plan(world: &World, scope: &BTreeSet<PoolKey>, now: Time) -> Plan {
     for (view, leaves) in views.iter().zip(leaving) {
         let creation = creation::plan(world, view, &placement, &mut draft);
         let marks_open = marks::plan(world, view, &mut draft);
+        for hold in view.addresses.iter().filter_map(|one| one.hold) {
+            draft.wake_at(hold.until());
+        }
         let verdict = report::verdict(world, view, &placement, &creation, &draft);
         if marks_open || creation.writes || leaves || !report::is_settled(view, &verdict) {
             let groups = blocked::groups(world, view, &creation, &verdict, &draft);

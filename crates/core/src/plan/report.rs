@@ -3,7 +3,7 @@
 use super::creation::Creation;
 use super::placement::{Placement, intended};
 use super::room::blockers;
-use super::standing::{Place, PoolView, Standing};
+use super::standing::{Hold, Place, PoolView, Standing};
 use super::{Draft, leaving};
 use crate::Time;
 use crate::action::{Failure, FailureKind};
@@ -92,7 +92,10 @@ fn address(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> AddressVer
         Place::Stranded(machine, note) => {
             verdict.state = State::NoMatch;
             verdict.machine = Some((*machine).clone());
-            verdict.note = Some(note.clone());
+            verdict.note = Some(match (note, one.hold) {
+                (Note::Unfit(unfit), Some(Hold::Grace(until))) => Note::Grace(unfit.clone(), until),
+                _ => note.clone(),
+            });
         }
         Place::Free => verdict.state = State::Unassigned,
     }
@@ -162,6 +165,9 @@ fn reason(
     if let Some(until) = placement.cooling(view.key) {
         return Reason::CoolingOff(until);
     }
+    if let Some(reason) = held(view) {
+        return reason;
+    }
     if !heard || verdict.addresses.iter().any(|one| one.state == State::Unknown) {
         return Reason::Reading;
     }
@@ -172,6 +178,15 @@ fn reason(
         0 => Reason::NoMatchingNode,
         _ => Reason::NoFreeNode(blockers(world, view)),
     }
+}
+
+/// An address that stays where it is for a while: the one that does so least long.
+fn held(view: &PoolView<'_>) -> Option<Reason> {
+    let held = view.addresses.iter().filter_map(|one| Some((one.hold?, one.ip)));
+    let (hold, ip) = held.min_by_key(|(hold, ip)| (hold.until(), *ip))?;
+    Some(match hold {
+        Hold::Grace(until) => Reason::InGrace(ip, until),
+    })
 }
 
 /// A node that is free, and on which the last attempt failed, while an address waits for one.

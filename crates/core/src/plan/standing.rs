@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use super::leaving::keeping;
 use crate::Time;
@@ -34,6 +35,24 @@ pub(super) struct Standing<'w> {
     pub ip: IpAddr,
     pub place: Place<'w>,
     pub memory: Remembered,
+    /// It stays where it is until then, though it serves nobody there.
+    pub hold: Option<Hold>,
+}
+
+/// What keeps an address where it serves nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Its node may recover until then.
+    Grace(Time),
+}
+
+impl Hold {
+    /// When it ends.
+    pub fn until(self) -> Time {
+        match self {
+            Self::Grace(until) => until,
+        }
+    }
 }
 
 /// Where an address is.
@@ -126,7 +145,9 @@ impl<'w> PoolView<'w> {
     /// recognised by.
     pub fn movable(&self) -> impl Iterator<Item = &Standing<'w>> {
         let movable = |one: &&Standing<'w>| {
-            matches!(one.place, Place::Free | Place::Stranded(..)) && self.entry.is_recorded(one.ip)
+            matches!(one.place, Place::Free | Place::Stranded(..))
+                && one.hold.is_none()
+                && self.entry.is_recorded(one.ip)
         };
         self.addresses.iter().filter(movable)
     }
@@ -193,13 +214,24 @@ impl<'w> PoolView<'w> {
             Place::Free | Place::Disabled(_) => memory.ineligible_since = None,
             Place::Unknown | Place::Missing | Place::Busy(_) => {}
         }
-        Standing { ip, place, memory }
+        let hold = self.hold(&place, &memory, now);
+        Standing { ip, place, memory, hold }
+    }
+
+    fn hold(&self, place: &Place<'_>, memory: &Remembered, now: Time) -> Option<Hold> {
+        match place {
+            Place::Stranded(_, Note::Unfit(unfit)) => {
+                grace_ends(self.request?.grace, unfit, memory, now).map(Hold::Grace)
+            }
+            _ => None,
+        }
     }
 
     /// How an address stands that the pool names no more. What is remembered of it stays as
     /// it was: where it was then tells whether somebody else has it now.
     fn leave(&self, world: &'w World, ip: IpAddr) -> Standing<'w> {
-        Standing { ip, place: self.place(world, ip, false), memory: self.entry.memory(ip) }
+        let (place, memory) = (self.place(world, ip, false), self.entry.memory(ip));
+        Standing { ip, place, memory, hold: None }
     }
 
     fn place(&self, world: &'w World, ip: IpAddr, used: bool) -> Place<'w> {
@@ -257,6 +289,18 @@ impl<'w> PoolView<'w> {
         let node = world.node(name).ok_or(Unfit::Deleting)?;
         world.candidates().judge(class, node)
     }
+}
+
+/// Until when a node that is not eligible keeps its address, if that lies ahead. One that is
+/// being deleted does not recover.
+pub(super) fn grace_ends(
+    grace: Duration,
+    unfit: &Unfit,
+    memory: &Remembered,
+    now: Time,
+) -> Option<Time> {
+    let since = memory.ineligible_since.filter(|since| *since <= now).unwrap_or(now);
+    Some(since + grace).filter(|ends| *ends > now && *unfit != Unfit::Deleting)
 }
 
 /// The pool that an address belongs to: the one that has it, else the older, else the one

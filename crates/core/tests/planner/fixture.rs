@@ -162,6 +162,7 @@ pub fn pool(name: &str) -> Pool {
             wanted: None,
             matching: Arc::default(),
             cool_off: Duration::ZERO,
+            grace: Duration::ZERO,
         }),
         ledger: Ledger::default(),
         resolution: None,
@@ -179,6 +180,7 @@ pub trait PoolFixture: Sized {
     fn with_pods(self, namespace: Option<&str>, selector: &str) -> Self;
     fn tolerating(self, key: Option<&str>, value: Option<&str>, effect: Option<&str>) -> Self;
     fn cooling_off(self, seconds: u64) -> Self;
+    fn with_grace(self, seconds: u64) -> Self;
     fn in_account(self, account: &str) -> Self;
     fn without_region(self) -> Self;
     fn created_at(self, time: Time) -> Self;
@@ -230,6 +232,10 @@ impl PoolFixture for Pool {
 
     fn cooling_off(self, cool_off: u64) -> Self {
         self.ask(|request| request.cool_off = seconds(cool_off))
+    }
+
+    fn with_grace(self, grace: u64) -> Self {
+        self.ask(|request| request.grace = seconds(grace))
     }
 
     fn in_account(self, account: &str) -> Self {

@@ -10,6 +10,7 @@ mod crashing;
 mod creating;
 mod doubting;
 mod failing;
+mod grace;
 mod leaving;
 mod marking;
 mod matching;

@@ -144,6 +144,13 @@ pub struct FloatingIPPoolSpec {
     #[schemars(range(min = 0))]
     pub assignment_cool_off_seconds: f64,
 
+    /// Seconds for which a node that stops matching keeps its address, so that it can recover
+    /// before the address is moved; fractions are allowed. 0 if unset: it moves at once. Counted
+    /// from the time in `status.ips`, also through a restart of the operator.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(range(min = 0))]
+    pub grace_period_seconds: f64,
+
     /// Nodes that may hold an address of this pool, one address of each family a node.
     #[serde(rename = "match", skip_serializing_if = "is_default")]
     pub matching: Match,
@@ -156,9 +163,17 @@ pub struct FloatingIPPoolSpec {
 impl FloatingIPPoolSpec {
     /// The time between two assignments, whatever number was stored.
     pub fn cool_off(&self) -> Duration {
-        let seconds = self.assignment_cool_off_seconds.max(0.0);
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+        span(self.assignment_cool_off_seconds)
     }
+
+    /// How long a node may recover, whatever number was stored.
+    pub fn grace(&self) -> Duration {
+        span(self.grace_period_seconds)
+    }
+}
+
+fn span(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
 
 /// What the operator reports about a pool.
@@ -324,7 +339,8 @@ mod tests {
             "metadata": {"name": "ingress", "namespace": "flipop"},
             "spec": {
                 "provider": "digitalocean", "region": "nyc3", "desiredIPs": 3,
-                "assignmentCoolOffSeconds": 0.5, "ips": ["192.0.2.1"],
+                "assignmentCoolOffSeconds": 0.5, "gracePeriodSeconds": 30.0,
+                "ips": ["192.0.2.1"],
                 "match": {"podNamespace": "web", "tolerations": [{"key": "a", "effect": "NoSchedule"}]},
                 "dnsRecordSet": {"zone": "example.com", "recordName": "hello", "ttl": 30},
             },

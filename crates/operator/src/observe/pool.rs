@@ -220,6 +220,7 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         wanted,
         matching: Arc::new(matching(spec)?),
         cool_off: spec.cool_off(),
+        grace: spec.grace(),
     })
 }
 

@@ -16,6 +16,12 @@ impl Arena {
         pools.patch(pool, &PatchParams::default(), &patch).await.unwrap();
     }
 
+    /// Somebody labels a node.
+    pub async fn label(&self, node: &str, key: &str, value: &str) {
+        let patch = Patch::Merge(json!({"metadata": {"labels": {key: value}}}));
+        self.nodes().patch(node, &PatchParams::default(), &patch).await.unwrap();
+    }
+
     /// The droplet that has an address, at the cloud.
     pub fn droplet_of(&self, ip: &str) -> Option<u64> {
         self.cloud.holder(ip.parse::<IpAddr>().unwrap())

@@ -10,6 +10,7 @@ mod creation;
 mod faults;
 mod hands;
 mod leaving;
+mod pacing;
 mod permissions;
 mod placement;
 mod replay;

@@ -204,14 +204,16 @@ pub fn memory() -> impl Strategy<Value = Remembered> {
 
 pub fn pool() -> BoxedStrategy<Pool> {
     let wish = (account(), option::weighted(0.9, word(&["nyc3"])), vec(address(), 0..4));
-    let request = (wish, option::of(count()), conditions(), duration()).prop_map(
-        |((account, region, listed), wanted, matching, cool_off)| Request {
+    let times = (duration(), duration());
+    let request = (wish, option::of(count()), conditions(), times).prop_map(
+        |((account, region, listed), wanted, matching, (cool_off, grace))| Request {
             account,
             region,
             listed,
             wanted,
             matching: Arc::new(matching),
             cool_off,
+            grace,
         },
     );
     let finding = Finding { reason: "InvalidSelector", message: "no selector".into() };

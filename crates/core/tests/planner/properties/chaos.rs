@@ -82,7 +82,7 @@ fn beginning() -> Scene {
     let mut scene = scene_at(setup)
         .nodes(NODES)
         .pool(pool("p").ips([1, 2]).wants(3))
-        .pool(pool("q").ips([3, 4]).ips6([1]).on("role=edge").cooling_off(3));
+        .pool(pool("q").ips([3, 4]).ips6([1]).on("role=edge").cooling_off(3).with_grace(8));
     for n in 1..=4 {
         scene.cloud.place(ip(n), None);
     }

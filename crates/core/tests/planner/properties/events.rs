@@ -256,7 +256,7 @@ fn pool_object() -> impl Strategy<Value = Pool> {
         0.2,
         prop_oneof![Just(Resolution::Nothing), address().prop_map(Resolution::Adopt)],
     );
-    let shape = (0..18_u8, 0..6_u8, 0..9_u64, 0..4_u8);
+    let shape = (0..18_u8, 0..6_u8, 0..9_u64, 0..8_u8);
     (plain_pool(), ledger(), status, word, shape).prop_map(
         |(pool, ledger, (remembered, last_assignment), resolution, shape)| {
             let (account, uid, version, cools) = shape;
@@ -265,7 +265,8 @@ fn pool_object() -> impl Strategy<Value = Pool> {
             if uid == 0 {
                 pool.uid = "uid-other".into();
             }
-            let pool = if cools == 0 { pool.cooling_off(20) } else { pool };
+            let pool = if cools % 4 == 0 { pool.cooling_off(20) } else { pool };
+            let pool = if cools > 4 { pool.with_grace(15) } else { pool };
             match account {
                 0 => pool.invalid(),
                 1 => pool.in_account("broken"),
