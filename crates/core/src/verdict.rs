@@ -101,6 +101,8 @@ pub enum Note {
     Unfit(Unfit),
     /// Its node is not eligible, and keeps it until then for recovering.
     Grace(Unfit, Time),
+    /// Somebody else moved it; it is left alone until then, and put back.
+    Drift(Time),
     /// The pool names it no more: it is being taken off its node.
     Removed,
     /// The pool names it no more and keeps it: it wants more than it names.
@@ -124,6 +126,9 @@ impl fmt::Display for Note {
             Self::Unfit(unfit) => write!(f, "its node does not match: {unfit}"),
             Self::Grace(unfit, until) => {
                 write!(f, "its node does not match: {unfit}; it keeps the address until {until}")
+            }
+            Self::Drift(until) => {
+                write!(f, "somebody else moved it; it is left alone until {until}, then put back")
             }
             Self::Removed => f.write_str("not in spec.ips any more; being taken off its node"),
             Self::Kept => f.write_str(
@@ -199,6 +204,8 @@ pub enum Reason {
     CoolingOff(Time),
     /// The node of an address is not eligible, and keeps it until then for recovering.
     InGrace(IpAddr, Time),
+    /// Somebody else took an address from its node; it is left alone until then.
+    Drift(IpAddr, Time),
     /// No node is eligible.
     NoMatchingNode,
     /// Nodes are eligible, and none of them is free; what the first few of them hold.
@@ -239,6 +246,7 @@ impl Reason {
             Self::AssignFailed(..) => "AssignFailed",
             Self::CoolingOff(_) => "CoolingOff",
             Self::InGrace(..) => "GracePeriod",
+            Self::Drift(..) => "Drift",
             Self::NoMatchingNode => "NoMatchingNode",
             Self::NoFreeNode(_) => "NoFreeNode",
         }
@@ -256,7 +264,8 @@ impl Reason {
             | Self::CloudUnavailable(_)
             | Self::AssignFailed(..)
             | Self::CoolingOff(_)
-            | Self::InGrace(..) => Outlook::Working,
+            | Self::InGrace(..)
+            | Self::Drift(..) => Outlook::Working,
             Self::NoMatchingNode | Self::NoFreeNode(_) => Outlook::Waiting,
             Self::Invalid(_)
             | Self::NoAccount(_)
@@ -339,6 +348,9 @@ impl Reason {
                 "the node of {ip} does not match; it may recover until {until} before the address \
                  is moved"
             ),
+            Self::Drift(ip, until) => {
+                write!(f, "somebody else took {ip} from its node; it is put back at {until}")
+            }
             Self::NoMatchingNode => f.write_str("no node matches"),
             Self::NoFreeNode(holding) => {
                 f.write_str("every node that matches holds an address already")?;

@@ -115,4 +115,17 @@ pub struct Remembered {
     pub ineligible_since: Option<Time>,
     /// It was last assigned then.
     pub assigned_at: Option<Time>,
+    /// Somebody else moved it.
+    pub drift: Option<Drift>,
+}
+
+/// Somebody else took an address from the node that it served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drift {
+    /// How often, with no long quiet in between.
+    pub times: u32,
+    /// When that was last found.
+    pub at: Time,
+    /// The machine that it was on, while it does not serve again.
+    pub from: Option<MachineId>,
 }

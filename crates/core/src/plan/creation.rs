@@ -13,11 +13,11 @@ use std::net::IpAddr;
 
 use super::outcome::{Resolved, open_intents, resolve};
 use super::placement::{Placement, cool_off_ends};
-use super::standing::PoolView;
+use super::standing::{Place, PoolView};
 use super::{Draft, may_change, reading};
 use crate::Time;
 use crate::action::Action;
-use crate::model::{Family, Intent, Ledger, Request};
+use crate::model::{AccountId, Family, Intent, Ledger, Request};
 use crate::world::{Account, Address, IntentProgress, Knowledge, World};
 
 /// How many reservations of a pool are open at a time: a pool that wants hundreds gets them,
@@ -67,6 +67,7 @@ pub(super) fn plan(
     };
     let Ledger { created, kept, .. } = &view.entry.pool.ledger;
     let mut next = Ledger { created: created.clone(), kept: kept.clone(), intents: vec![] };
+    forget_gone(world, view, &request.account, account, &mut next, draft);
     // What the user lists again is the list's, not ours to keep.
     next.kept.retain(|ip| !request.listed.contains(ip));
     next.kept.extend(&view.keeping);
@@ -90,6 +91,35 @@ pub(super) fn plan(
     creation.open = next.intents.len();
     creation.writes = write(view, next, draft) || view.entry.is_writing_ledger();
     creation
+}
+
+/// What was deleted at the cloud is not the pool's any more. Two reads must say so, some time
+/// apart: what a cloud does not show for a moment is not lost.
+fn forget_gone(
+    world: &World,
+    view: &PoolView<'_>,
+    id: &AccountId,
+    account: &Account,
+    next: &mut Ledger,
+    draft: &mut Draft,
+) {
+    let gone = view.addresses.iter().filter(|one| matches!(one.place, Place::Gone));
+    for ip in gone.map(|one| one.ip) {
+        if !next.created.contains(&ip) && !next.kept.contains(&ip) {
+            continue;
+        }
+        let gone = account
+            .address(ip)
+            .and_then(|address| address.surely_gone(account.listing.last, world.settings()));
+        match gone {
+            Some(Ok(())) => {
+                next.created.retain(|one| *one != ip);
+                next.kept.retain(|one| *one != ip);
+            }
+            Some(Err(when)) => reading::look_at(world, id, account, when, draft),
+            None => {}
+        }
+    }
 }
 
 fn needs_region(account: &Account) -> bool {

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use super::room::occupants;
 use super::standing::{PoolView, grace_ends, owner};
-use super::{Draft, may_change};
+use super::{Draft, drift, may_change};
 use crate::Time;
 use crate::action::Action;
 use crate::model::{Family, Machine, NodeName, Request};
@@ -93,8 +93,9 @@ fn held_until(
     now: Time,
 ) -> Option<Time> {
     let unfit = world.candidates().judge(entry.class?, world.node(name)?).err()?;
-    let used = entry.uses(ip);
-    grace_ends(request.grace, &unfit, &entry.memory(ip), now).filter(|_| used)
+    let (used, memory) = (entry.uses(ip), entry.memory(ip));
+    let grace = || grace_ends(request.grace, &unfit, &memory, now);
+    drift::held_until(&memory, now).or_else(grace).filter(|_| used)
 }
 
 /// Nodes of a class that have no room, with their machines.

@@ -3,6 +3,7 @@
 //! ```text
 //! for each account:   what must be read again                    (reading.rs)
 //! for each pool:      how does each of its addresses stand       (standing.rs)
+//!                     did somebody else move it                  (drift.rs)
 //!                     what becomes of those that it names no more (leaving.rs)
 //! all pools together: which unplaced address goes to which node  (placement.rs, room.rs,
 //!                     displacing.rs)
@@ -18,6 +19,7 @@ mod blocked;
 mod creation;
 mod displacing;
 mod draft;
+mod drift;
 mod leaving;
 mod marks;
 mod outcome;

@@ -357,7 +357,12 @@ pub(super) fn intended<'w>(
     view: &PoolView<'w>,
     one: &Standing<'_>,
 ) -> Option<(&'w NodeName, &'w MachineId)> {
-    let machine = view.account?.address(one.ip)?.intended.as_ref()?;
+    let account = view.account?;
+    let tried = account.address(one.ip)?.intended.as_ref();
+    // Where somebody else took it from, it goes back to, if that works at the first attempt.
+    let from = one.memory.drift.as_ref().and_then(|drift| drift.from.as_ref());
+    let from = from.and_then(|from| world.machine_of(view.cloud()?, from));
+    let machine = tried.or(from.filter(|from| !account.setbacks.contains_key(*from)))?;
     let node = view.node_on(world, machine)?;
     view.judge(world, node).is_ok().then_some((node, machine))
 }

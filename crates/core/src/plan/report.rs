@@ -94,10 +94,14 @@ fn address(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> AddressVer
             verdict.machine = Some((*machine).clone());
             verdict.note = Some(match (note, one.hold) {
                 (Note::Unfit(unfit), Some(Hold::Grace(until))) => Note::Grace(unfit.clone(), until),
+                (_, Some(Hold::Drift(until))) => Note::Drift(until),
                 _ => note.clone(),
             });
         }
-        Place::Free => verdict.state = State::Unassigned,
+        Place::Free => {
+            verdict.state = State::Unassigned;
+            verdict.note = one.hold.map(|hold| Note::Drift(hold.until()));
+        }
     }
     if let Some((message, next)) = failed_attempt(world, view, one) {
         verdict.state = State::Error;
@@ -186,6 +190,7 @@ fn held(view: &PoolView<'_>) -> Option<Reason> {
     let (hold, ip) = held.min_by_key(|(hold, ip)| (hold.until(), *ip))?;
     Some(match hold {
         Hold::Grace(until) => Reason::InGrace(ip, until),
+        Hold::Drift(until) => Reason::Drift(ip, until),
     })
 }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use super::drift;
 use super::leaving::keeping;
 use crate::Time;
 use crate::matching::Unfit;
 use crate::model::{
-    Family, Intent, Machine, MachineId, NodeName, PoolKey, Remembered, Request, Text,
+    Drift, Family, Intent, Machine, MachineId, NodeName, PoolKey, Remembered, Request, Text,
 };
 use crate::verdict::Note;
 use crate::world::{Account, ClassId, IntentProgress, Knowledge, Operation, PoolEntry, World};
@@ -44,13 +45,15 @@ pub(super) struct Standing<'w> {
 pub(super) enum Hold {
     /// Its node may recover until then.
     Grace(Time),
+    /// Somebody else moved it, and is not fought.
+    Drift(Time),
 }
 
 impl Hold {
     /// When it ends.
     pub fn until(self) -> Time {
         match self {
-            Self::Grace(until) => until,
+            Self::Grace(until) | Self::Drift(until) => until,
         }
     }
 }
@@ -181,15 +184,18 @@ impl<'w> PoolView<'w> {
         let Some(cloud) = self.cloud() else {
             return false;
         };
-        let node = self.node_on(world, machine);
-        node.is_some_and(|node| self.judge(world, node).is_ok())
-            && world.has_room(cloud, machine, family, except)
+        self.is_eligible(world, machine) && world.has_room(cloud, machine, family, except)
     }
 
     fn stand(&self, world: &'w World, ip: IpAddr, used: bool, now: Time) -> Standing<'w> {
         let place = self.place(world, ip, used);
         let mut memory = self.entry.memory(ip);
         if let Some(holder) = place.holder() {
+            let left = memory.machine.take().filter(|left| used && Some(left) != holder);
+            // From a node that may not have it anybody may take it.
+            if let Some(from) = left.filter(|from| self.is_eligible(world, from)) {
+                memory.drift = Some(drift::found(memory.drift.as_ref(), from, now));
+            }
             memory.had = true;
             memory.machine = holder.cloned();
         }
@@ -198,6 +204,7 @@ impl<'w> PoolView<'w> {
             Place::Home(..) => {
                 memory.held = true;
                 memory.ineligible_since = None;
+                drift::mend(&mut memory);
             }
             // Until it has arrived, it is without a node for as long as before.
             Place::Moving(_) => {
@@ -211,16 +218,31 @@ impl<'w> PoolView<'w> {
                 let since = memory.ineligible_since.filter(|since| *since <= now);
                 memory.ineligible_since = Some(since.unwrap_or(now));
             }
-            Place::Free | Place::Disabled(_) => memory.ineligible_since = None,
+            Place::Free => memory.ineligible_since = None,
+            Place::Disabled(_) => {
+                memory.ineligible_since = None;
+                drift::mend(&mut memory);
+            }
             Place::Unknown | Place::Missing | Place::Busy(_) => {}
         }
-        let hold = self.hold(&place, &memory, now);
+        let hold = self.hold(world, &place, &memory, now);
         Standing { ip, place, memory, hold }
     }
 
-    fn hold(&self, place: &Place<'_>, memory: &Remembered, now: Time) -> Option<Hold> {
-        match place {
-            Place::Stranded(_, Note::Unfit(unfit)) => {
+    fn hold(
+        &self,
+        world: &World,
+        place: &Place<'_>,
+        memory: &Remembered,
+        now: Time,
+    ) -> Option<Hold> {
+        match (place, &memory.drift) {
+            (Place::Free | Place::Stranded(..), Some(Drift { from: Some(from), .. })) => {
+                // Once its node is lost, it is a failover like any other.
+                let until = drift::held_until(memory, now);
+                until.filter(|_| self.is_eligible(world, from)).map(Hold::Drift)
+            }
+            (Place::Stranded(_, Note::Unfit(unfit)), _) => {
                 grace_ends(self.request?.grace, unfit, memory, now).map(Hold::Grace)
             }
             _ => None,
@@ -271,6 +293,11 @@ impl<'w> PoolView<'w> {
             Ok(()) => Place::Home(name, machine),
             Err(unfit) => Place::Stranded(machine, Note::Unfit(unfit)),
         }
+    }
+
+    /// Whether a machine is a node that may have an address.
+    fn is_eligible(&self, world: &World, machine: &MachineId) -> bool {
+        self.node_on(world, machine).is_some_and(|node| self.judge(world, node).is_ok())
     }
 
     /// The node that runs on a machine of this pool's cloud.

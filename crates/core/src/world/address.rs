@@ -122,6 +122,18 @@ impl From<bool> for News {
 }
 
 impl Address {
+    /// Whether two different reads, some time apart, say that it does not exist: a direct
+    /// one, and a listing that was sent at `listed`. If not yet, from when on a listing tells.
+    pub(crate) fn surely_gone(
+        &self,
+        listed: Option<Time>,
+        settings: &Settings,
+    ) -> Option<Result<(), Time>> {
+        let tells = self.gone_at + settings.doubt();
+        let gone = self.knowledge == Knowledge::Gone && self.operation.is_none();
+        gone.then(|| if listed.is_some_and(|at| at >= tells) { Ok(()) } else { Err(tells) })
+    }
+
     /// The cloud is working on it, whoever asked it to.
     pub(super) fn is_busy(&self) -> bool {
         matches!(&self.knowledge, Knowledge::Known { sighting, .. } if sighting.busy)

@@ -334,6 +334,13 @@ impl PoolEntry {
         self.remembered.get(&ip).cloned().unwrap_or_default()
     }
 
+    /// A call that moves `ip` begins: where it is found next is our own doing.
+    pub(super) fn departs(&mut self, ip: IpAddr) {
+        if let Some(memory) = self.remembered.get_mut(&ip) {
+            memory.machine = None;
+        }
+    }
+
     /// An assignment of `ip` began just now.
     pub(super) fn assigned(&mut self, ip: IpAddr, now: Time) {
         let memory = self.remembered.entry(ip).or_default();

@@ -26,13 +26,18 @@ impl World {
                     }
                 });
             }),
-            Action::Assign { account, ip, machine, .. } => {
+            Action::Assign { account, pool, ip, machine, .. } => {
+                self.departs(pool, *ip);
                 let operation = Operation::Sent { to: Some(machine.clone()) };
                 self.with_account(account, |account| {
                     account.update(*ip, |one| one.operation = Some(operation));
                 });
             }
-            Action::Unassign { account, ip, .. } => {
+            Action::Unassign { account, pool, ip } => {
+                // What is let go of is told from a stranger's by where it was.
+                if self.pools.get(pool).is_some_and(|entry| !entry.is_leaving(*ip)) {
+                    self.departs(pool, *ip);
+                }
                 self.with_account(account, |account| {
                     account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));
                 });
@@ -49,6 +54,12 @@ impl World {
             Action::Mark { node, family, .. } => {
                 self.mark_work.entry((node.clone(), *family)).or_default().in_flight = true;
             }
+        }
+    }
+
+    fn departs(&mut self, pool: &PoolKey, ip: IpAddr) {
+        if let Some(entry) = self.pools.get_mut(pool) {
+            entry.departs(ip);
         }
     }
 

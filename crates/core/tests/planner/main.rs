@@ -9,6 +9,7 @@ mod conflicting;
 mod crashing;
 mod creating;
 mod doubting;
+mod drifting;
 mod failing;
 mod grace;
 mod leaving;

@@ -28,6 +28,7 @@ pub use names::{
 };
 pub use node_dns_record_set::{NodeDNSRecordSet, NodeDNSRecordSetSpec, NodeDNSRecordSetStatus};
 pub use pool::{
-    FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpState, IpStatus, MOST_ADDRESSES,
+    DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpState, IpStatus,
+    MOST_ADDRESSES,
 };
 pub use selection::{Match, Toleration};

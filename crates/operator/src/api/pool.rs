@@ -251,6 +251,29 @@ pub struct IpStatus {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
     #[schemars(with = "Option<MicroTime>")]
     pub ineligible_since: Option<MicroTime>,
+
+    /// Somebody else moved the address at the cloud; kept so that a restart does not become a
+    /// fight over it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift: Option<DriftStatus>,
+}
+
+/// Somebody else took an address from the node that it served.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DriftStatus {
+    /// How often that happened, with less than ten minutes in between.
+    pub times: u32,
+
+    /// When it was last found.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
+    #[schemars(with = "Option<MicroTime>")]
+    pub last_found_time: Option<MicroTime>,
+
+    /// Machine that the address was on, as in a node's `spec.providerID`; empty once it serves
+    /// again.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub from: String,
 }
 
 /// The values of [`IpStatus::state`]. The field itself stays text, because a status may hold

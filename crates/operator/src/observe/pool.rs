@@ -9,14 +9,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::core::DeserializeGuard;
 use pontoon_core::Time;
 use pontoon_core::matching::{Match, PodMatch, Selector, Toleration};
-use pontoon_core::model::{Finding, Ledger, MachineId, Pool, PoolKey, Remembered, Request, Text};
+use pontoon_core::model::{
+    Drift, Finding, Ledger, MachineId, Pool, PoolKey, Remembered, Request, Text,
+};
 use pontoon_providers::VENDORS;
 
 use super::schema::Schema;
 use super::{Observation, Watch, ledger, version};
 use crate::api::{
-    ADDRESSES_ANNOTATION, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpStatus,
-    MOST_ADDRESSES, RESOLVE_CREATE_ANNOTATION,
+    ADDRESSES_ANNOTATION, DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus,
+    IpStatus, MOST_ADDRESSES, RESOLVE_CREATE_ANNOTATION,
 };
 
 /// The kind, as core names it.
@@ -176,16 +178,25 @@ fn remembered(status: &FloatingIPPoolStatus) -> BTreeMap<IpAddr, Remembered> {
         machine: seen_on(status),
         ineligible_since: status.ineligible_since.as_ref().map(time),
         assigned_at: status.last_assignment_time.as_ref().map(time),
+        drift: status.drift.as_ref().and_then(drift),
     };
     let entry = |(ip, status): (&String, &IpStatus)| Some((ip.parse().ok()?, memory(status)));
     status.ips.iter().filter_map(entry).collect()
 }
 
+fn drift(status: &DriftStatus) -> Option<Drift> {
+    let at = time(status.last_found_time.as_ref()?);
+    Some(Drift { times: status.times, at, from: machine(&status.from) })
+}
+
+fn machine(provider_id: &str) -> Option<MachineId> {
+    pontoon_providers::machine_of(provider_id).map(|(_, id)| id.0.as_str().into())
+}
+
 /// The machine that a status says an address is on. One that is on its way may be elsewhere.
 fn seen_on(status: &IpStatus) -> Option<MachineId> {
     let there = matches!(status.state.as_str(), "active" | "no-match" | "disabled");
-    let (_, id) = pontoon_providers::machine_of(&status.provider_id).filter(|_| there)?;
-    Some(id.0.as_str().into())
+    machine(&status.provider_id).filter(|_| there)
 }
 
 fn time(time: &MicroTime) -> Time {

@@ -7,6 +7,7 @@
 mod arena;
 mod bad_input;
 mod creation;
+mod drifting;
 mod faults;
 mod hands;
 mod leaving;

@@ -10,8 +10,8 @@ use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Outcome};
 use pontoon_core::matching::{Match, PodMatch, Selector, Toleration};
 use pontoon_core::model::{
-    AccountId, Family, Finding, Intent, Labels, Ledger, Machine, MachineId, Marks, Node, NodeName,
-    Pod, Pool, PoolKey, Remembered, Request, Resolution, Sighting, Taint, Text,
+    AccountId, Drift, Family, Finding, Intent, Labels, Ledger, Machine, MachineId, Marks, Node,
+    NodeName, Pod, Pool, PoolKey, Remembered, Request, Resolution, Sighting, Taint, Text,
 };
 use pontoon_core::world::{AccountSetup, Settings};
 use proptest::collection::{btree_map, vec};
@@ -191,13 +191,17 @@ pub fn ledger() -> BoxedStrategy<Ledger> {
 
 pub fn memory() -> impl Strategy<Value = Remembered> {
     let machine = option::of(machine());
-    (any::<bool>(), any::<bool>(), machine, option::of(time()), option::of(time())).prop_map(
-        |(had, held, machine, ineligible_since, assigned_at)| Remembered {
+    let drift = (any::<u32>(), time(), option::of(self::machine()))
+        .prop_map(|(times, at, from)| Drift { times, at, from });
+    let times = (option::of(time()), option::of(time()), option::of(drift));
+    (any::<bool>(), any::<bool>(), machine, times).prop_map(
+        |(had, held, machine, (ineligible_since, assigned_at, drift))| Remembered {
             had,
             held,
             machine,
             ineligible_since,
             assigned_at,
+            drift,
         },
     )
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
 use pontoon_core::model::{
-    Family, Finding, Intent, Ledger, Node, OperationId, Pod, Pool, Remembered, Resolution, Sighting,
+    Drift, Family, Finding, Intent, Ledger, Node, OperationId, Pod, Pool, Remembered, Resolution,
+    Sighting,
 };
 use pontoon_core::world::AccountSetup;
 use proptest::collection::{btree_map, vec};
@@ -215,13 +216,17 @@ fn ledger() -> impl Strategy<Value = Ledger> {
 
 fn memory() -> impl Strategy<Value = Remembered> {
     let machine = option::of(machine_id().prop_map(|id| id.as_str().into()));
-    (any::<bool>(), any::<bool>(), machine, option::of(time()), option::of(time())).prop_map(
-        |(had, held, machine, ineligible_since, assigned_at)| Remembered {
+    let from = option::of(machine_id().prop_map(|id| id.as_str().into()));
+    let drift = (0..4_u32, time(), from).prop_map(|(times, at, from)| Drift { times, at, from });
+    let times = (option::of(time()), option::of(time()), option::weighted(0.3, drift));
+    (any::<bool>(), any::<bool>(), machine, times).prop_map(
+        |(had, held, machine, (ineligible_since, assigned_at, drift))| Remembered {
             had,
             held,
             machine,
             ineligible_since,
             assigned_at,
+            drift,
         },
     )
 }
