@@ -6,7 +6,7 @@
 //! | named by another pool, gone, or on no machine     | forgotten                    |
 //! | on a node, where the pool had it                  | taken off, then forgotten    |
 //! | on another machine                                | forgotten: somebody moved it |
-//! | not known, or being worked on                     | waited for                   |
+//! | not known, being worked on, or still a node's mark | waited for                  |
 //!
 //! The object's status names it until then, so that a crash in between forgets nothing.
 
@@ -78,11 +78,20 @@ fn fate<'w>(world: &World, view: &PoolView<'_>, one: &Standing<'w>) -> Fate<'w> 
         return Fate::Keep;
     }
     match one.place {
-        Place::Conflict(_) | Place::Gone | Place::Disabled(None) | Place::Free => Fate::Forget,
+        // The one who has it marks it.
+        Place::Conflict(_) => Fate::Forget,
         Place::Disabled(Some(machine)) if is_where_it_was(world, view, one, machine) => {
             Fate::TakeOff(machine)
         }
-        Place::Disabled(Some(_)) | Place::Home(..) | Place::Stranded(..) => Fate::Forget,
+        Place::Gone
+        | Place::Disabled(_)
+        | Place::Free
+        | Place::Home(..)
+        | Place::Stranded(..) => match world.marked(one.ip).next() {
+            // Nobody else would withdraw the mark.
+            Some(_) => Fate::Wait,
+            None => Fate::Forget,
+        },
         Place::Unknown | Place::Missing | Place::Busy(_) | Place::Moving(_) => Fate::Wait,
     }
 }

@@ -132,6 +132,17 @@ fn an_entry_that_somebody_has_moved_since_stays_where_it_is() {
 }
 
 #[test]
+fn an_entry_that_is_nowhere_any_more_is_forgotten_after_its_mark_is_withdrawn() {
+    let mut scene = two_in_place();
+    scene.fault(is_mark, Fault::Answer(pontoon_core::action::FailureKind::Unavailable));
+    scene.cloud.place(ip(1), None);
+    scene.change_pool("p", listing([2]));
+    scene.run(seconds(62));
+    assert_eq!(scene.mark("a"), None);
+    assert_eq!(scene.states("p"), [State::Active]);
+}
+
+#[test]
 fn while_it_is_unknown_where_an_entry_is_it_is_not_let_go_of() {
     let mut scene = two_in_place();
     scene.change_pool("p", listing([2]));
