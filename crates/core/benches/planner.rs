@@ -127,6 +127,9 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
         }),
         ledger: Ledger::default(),
         resolution: None,
+        deleting: false,
+        releases: false,
+        finalizers: vec![],
         remembered: [].into(),
         last_assignment: None,
     }

@@ -170,6 +170,10 @@ impl fmt::Display for Obstacle {
 pub enum Reason {
     /// Every wanted address is on an eligible node.
     AllAssigned,
+    /// The object goes once these addresses are given back.
+    Releasing(Vec<IpAddr>),
+    /// Giving an address back failed; the next attempt starts then.
+    ReleaseFailed(Text, Time),
     /// Some are on their way.
     Assigning,
     /// New addresses are being reserved.
@@ -230,6 +234,8 @@ impl Reason {
     pub fn word(&self) -> &'static str {
         match self {
             Self::AllAssigned => "AllAssigned",
+            Self::Releasing(_) => "Releasing",
+            Self::ReleaseFailed(..) => "ReleaseFailed",
             Self::Assigning => "Assigning",
             Self::Creating => "Creating",
             Self::Reading => "ReadingCloud",
@@ -256,7 +262,9 @@ impl Reason {
     pub fn outlook(&self) -> Outlook {
         match self {
             Self::AllAssigned => Outlook::Well,
-            Self::Assigning
+            Self::Releasing(_)
+            | Self::ReleaseFailed(..)
+            | Self::Assigning
             | Self::Creating
             | Self::Reading
             | Self::CreateFailed(..)
@@ -297,16 +305,27 @@ impl fmt::Display for Verdict {
                 );
             }
             _ if !self.is_heard() => {}
+            Reason::Releasing(_) | Reason::ReleaseFailed(..) => {}
             _ => write!(f, "{active} of {wanted} in place; ")?,
         }
         self.reason.explain(f)
     }
 }
 
+fn listed(ips: &[IpAddr]) -> String {
+    ips.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 impl Reason {
     fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AllAssigned => f.write_str("nothing to do"),
+            Self::Releasing(ips) => write!(f, "being deleted; giving back {}", listed(ips)),
+            Self::ReleaseFailed(message, next) => write!(
+                f,
+                "being deleted; giving an address back failed: {message}; next attempt at {next}; \
+                 set deletionPolicy to Retain to keep it and let the pool go"
+            ),
             Self::Assigning => f.write_str("assigning"),
             Self::Creating => f.write_str("reserving new addresses"),
             Self::Reading => f.write_str("the cloud account has not been read yet"),
@@ -317,16 +336,13 @@ impl Reason {
                 "desiredIPs asks for more addresses than ips lists, and spec.region does not say \
                  where to reserve them",
             ),
-            Self::CreateOutcomeUnknown(candidates) => {
-                let names: Vec<_> = candidates.iter().map(ToString::to_string).collect();
-                write!(
-                    f,
-                    "a reservation had no answer, and the account has new addresses that nobody \
-                     lists: {}. Annotate the object with pontoon.dev/resolve-create=<address> if \
-                     one of them came of it, or =none",
-                    names.join(", ")
-                )
-            }
+            Self::CreateOutcomeUnknown(candidates) => write!(
+                f,
+                "a reservation had no answer, and the account has new addresses that nobody lists: \
+                 {}. Annotate the object with pontoon.dev/resolve-create=<address> if one of them \
+                 came of it, or =none",
+                listed(candidates)
+            ),
             Self::CreateFailed(message, next) => {
                 write!(f, "reserving an address failed: {message}; next attempt at {next}")
             }

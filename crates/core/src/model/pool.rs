@@ -26,6 +26,12 @@ pub struct Pool {
     pub ledger: Ledger,
     /// The user's word on a reservation whose outcome is unknown.
     pub resolution: Option<Resolution>,
+    /// It is being deleted.
+    pub deleting: bool,
+    /// When it is deleted, what was reserved for it shall be given back.
+    pub releases: bool,
+    /// What others keep it from going for.
+    pub finalizers: Vec<Text>,
     /// What its status remembers of each address.
     pub remembered: BTreeMap<IpAddr, Remembered>,
     /// When the last assignment of this pool began, as its status remembers it.
@@ -69,6 +75,8 @@ pub struct Ledger {
     /// Once listed by the user, and kept when the list left them out, because more are wanted
     /// than it names. Not ours to give back.
     pub kept: Vec<IpAddr>,
+    /// The object does not go before the addresses in here are given back.
+    pub guarded: bool,
     /// Reservations that were about to be sent, or were.
     pub intents: Vec<Intent>,
 }

@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use super::outcome::{Resolved, open_intents, resolve};
 use super::placement::{Placement, cool_off_ends};
 use super::standing::{Place, PoolView};
-use super::{Draft, may_change, reading};
+use super::{Draft, may_change, reading, release};
 use crate::Time;
 use crate::action::Action;
 use crate::model::{AccountId, Family, Intent, Ledger, Request};
@@ -40,8 +40,14 @@ pub(super) struct Creation {
 /// How many addresses are to be reserved for a pool now, beyond those that are being.
 pub(super) fn missing(view: &PoolView<'_>) -> usize {
     let open = unmade(view);
-    let lacks = view.wanted.saturating_sub(view.addresses.len() + view.keeping.len() + open);
-    lacks.min(AT_ONCE.saturating_sub(open))
+    lacks(view, open).min(AT_ONCE.saturating_sub(open))
+}
+
+/// How many addresses a pool wants beyond those that it has and `more`. One that is being
+/// deleted wants no new ones, whatever keeps it from going.
+fn lacks(view: &PoolView<'_>, more: usize) -> usize {
+    let wanted = if view.entry.pool.deleting { 0 } else { view.wanted };
+    wanted.saturating_sub(view.addresses.len() + view.keeping.len() + more)
 }
 
 /// Reservations that are no address of the pool yet.
@@ -62,12 +68,17 @@ pub(super) fn plan(
     draft: &mut Draft,
 ) -> Creation {
     let mut creation = Creation::default();
+    let ledger = &view.entry.pool.ledger;
     let (Some(request), Some(account)) = (view.request, view.account) else {
+        // Whatever else cannot be done, nothing that is not needed keeps an object from going.
+        if ledger.guarded && !release::guards(view, ledger) {
+            creation.writes = write(view, Ledger { guarded: false, ..ledger.clone() }, draft);
+        }
         return creation;
     };
-    let Ledger { created, kept, .. } = &view.entry.pool.ledger;
-    let mut next = Ledger { created: created.clone(), kept: kept.clone(), intents: vec![] };
+    let mut next = Ledger { intents: vec![], ..ledger.clone() };
     forget_gone(world, view, &request.account, account, &mut next, draft);
+    release::plan(world, view, request, &mut next, draft);
     // What the user lists again is the list's, not ours to keep.
     next.kept.retain(|ip| !request.listed.contains(ip));
     next.kept.extend(&view.keeping);
@@ -89,6 +100,7 @@ pub(super) fn plan(
         next.intents.extend(intents(world, view, request, account, placement, draft.now));
     }
     creation.open = next.intents.len();
+    next.guarded = release::guards(view, &next);
     creation.writes = write(view, next, draft) || view.entry.is_writing_ledger();
     creation
 }
@@ -184,8 +196,7 @@ fn keep<'w>(
 ) -> Vec<&'w Intent> {
     let found = next.created.iter().filter(|ip| !view.entry.has(**ip)).count();
     let open = left.iter().filter(|(_, unsent)| !unsent).count();
-    let had = view.addresses.len() + view.keeping.len();
-    let mut room = view.wanted.saturating_sub(had + found + open);
+    let mut room = lacks(view, found + open);
     let mut kept = Vec::new();
     for (intent, unsent) in left {
         if unsent {
@@ -278,6 +289,7 @@ fn write(view: &PoolView<'_>, next: Ledger, draft: &mut Draft) -> bool {
             pool: view.key.clone(),
             uid: pool.uid.clone(),
             version: pool.version,
+            guard: (next.guarded != pool.ledger.guarded).then(|| pool.finalizers.clone()),
             ledger: next,
         });
     } else {

@@ -158,6 +158,7 @@ fn urgency(action: &Action) -> u8 {
         Action::Assign { .. } => 0,
         Action::Create { .. } | Action::WriteLedger { .. } | Action::Unassign { .. } => 1,
         Action::Mark { .. } => 2,
-        Action::List { .. } | Action::ReadAddress { .. } | Action::ReadOperation { .. } => 3,
+        Action::Release { .. } => 3,
+        Action::List { .. } | Action::ReadAddress { .. } | Action::ReadOperation { .. } => 4,
     }
 }

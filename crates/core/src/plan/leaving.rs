@@ -83,15 +83,13 @@ fn fate<'w>(world: &World, view: &PoolView<'_>, one: &Standing<'w>) -> Fate<'w> 
         Place::Disabled(Some(machine)) if is_where_it_was(world, view, one, machine) => {
             Fate::TakeOff(machine)
         }
-        Place::Gone
-        | Place::Disabled(_)
-        | Place::Free
-        | Place::Home(..)
-        | Place::Stranded(..) => match world.marked(one.ip).next() {
-            // Nobody else would withdraw the mark.
-            Some(_) => Fate::Wait,
-            None => Fate::Forget,
-        },
+        Place::Gone | Place::Disabled(_) | Place::Free | Place::Home(..) | Place::Stranded(..) => {
+            match world.marked(one.ip).next() {
+                // Nobody else would withdraw the mark.
+                Some(_) => Fate::Wait,
+                None => Fate::Forget,
+            }
+        }
         Place::Unknown | Place::Missing | Place::Busy(_) | Place::Moving(_) => Fate::Wait,
     }
 }

@@ -8,6 +8,7 @@
 //! all pools together: which unplaced address goes to which node  (placement.rs, room.rs,
 //!                     displacing.rs)
 //! for each pool:      which addresses must be reserved           (creation.rs, outcome.rs)
+//!                     which are to be given back                 (release.rs)
 //! for each node:      which marks must it carry                  (marks.rs)
 //! for each pool:      what is there to say                       (report.rs)
 //! ```
@@ -26,6 +27,7 @@ mod outcome;
 mod pairing;
 mod placement;
 mod reading;
+mod release;
 mod report;
 mod room;
 mod standing;

@@ -4,7 +4,7 @@ use super::creation::Creation;
 use super::placement::{Placement, intended};
 use super::room::blockers;
 use super::standing::{Hold, Place, PoolView, Standing};
-use super::{Draft, leaving};
+use super::{Draft, leaving, release};
 use crate::Time;
 use crate::action::{Failure, FailureKind};
 use crate::model::{Family, Finding, Text};
@@ -138,13 +138,18 @@ fn reason(
     if let Some(reason) = cannot_plan(view) {
         return reason;
     }
-    if let Some(reason) = needs_help(view, creation) {
-        return reason;
-    }
     let Some(account) = view.account else {
         return Reason::Reading;
     };
     let heard = account.listing.last.is_some_and(|last| last >= world.open_from());
+    if view.entry.is_ending() {
+        return unknown_creation(creation)
+            .or_else(|| trouble(account, heard, draft))
+            .unwrap_or_else(|| release::reason(view, draft));
+    }
+    if let Some(reason) = needs_help(view, creation) {
+        return reason;
+    }
     if verdict.active() >= verdict.wanted && creation.open == 0 {
         return Reason::AllAssigned;
     }
@@ -207,8 +212,8 @@ fn failing_node(verdict: &Verdict) -> Option<Reason> {
 /// The object, or its account, cannot be used at all.
 fn cannot_plan(view: &PoolView<'_>) -> Option<Reason> {
     match (&view.entry.pool.request, view.account.map(|account| &account.setup)) {
-        (Err(finding), _) => Some(Reason::Invalid(finding.clone())),
-        (Ok(_), Some(Err(finding))) => Some(Reason::NoAccount(finding.clone())),
+        (Err(finding), _) => Some(Reason::Invalid(with_way_out(view, finding))),
+        (Ok(_), Some(Err(finding))) => Some(Reason::NoAccount(with_way_out(view, finding))),
         (Ok(request), None) => Some(Reason::NoAccount(Finding {
             reason: "UnknownProvider",
             message: format!("there is no provider \"{}\"", request.account).into(),
@@ -217,11 +222,29 @@ fn cannot_plan(view: &PoolView<'_>) -> Option<Reason> {
     }
 }
 
+/// Whoever waits for an object to go is told what it waits for.
+fn with_way_out(view: &PoolView<'_>, finding: &Finding) -> Finding {
+    if !view.entry.is_ending() {
+        return finding.clone();
+    }
+    let message = format!(
+        "{}; until then the addresses that were reserved for this pool cannot be given back, and \
+         it cannot go: set deletionPolicy to Retain to keep them and let it go",
+        finding.message
+    );
+    Finding { message: message.into(), ..finding.clone() }
+}
+
+fn unknown_creation(creation: &Creation) -> Option<Reason> {
+    let candidates = Some(&creation.unknown).filter(|candidates| !candidates.is_empty());
+    candidates.map(|candidates| Reason::CreateOutcomeUnknown(candidates.clone()))
+}
+
 /// Something that only a person can put right.
 fn needs_help(view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
     // First what is told nowhere else: an address at odds is in the status by itself.
-    if !creation.unknown.is_empty() {
-        return Some(Reason::CreateOutcomeUnknown(creation.unknown.clone()));
+    if let Some(reason) = unknown_creation(creation) {
+        return Some(reason);
     }
     for one in &view.addresses {
         match &one.place {

@@ -121,7 +121,9 @@ fn view<'w>(world: &'w World, entry: &'w PoolEntry, now: Time) -> PoolView<'w> {
     let account = request.and_then(|request| world.account(&request.account));
     let request = request.filter(|_| account.is_some_and(|account| account.setup.is_ok()));
     let addresses = entry.addresses();
-    let wanted = request.and_then(|request| request.wanted).unwrap_or(addresses.len());
+    // One that is about to go wants nothing any more.
+    let all = if entry.is_ending() { Some(0) } else { request.and_then(|request| request.wanted) };
+    let wanted = all.unwrap_or(addresses.len());
     let mut view = PoolView {
         key,
         entry,
@@ -136,7 +138,8 @@ fn view<'w>(world: &'w World, entry: &'w PoolEntry, now: Time) -> PoolView<'w> {
     if request.is_some() {
         let stand = |(index, ip): (usize, &IpAddr)| view.stand(world, *ip, index < wanted, now);
         view.addresses = addresses.iter().enumerate().map(stand).collect();
-        view.leaving = entry.leaving().map(|ip| view.leave(world, ip)).collect();
+        let leaving = entry.leaving().filter(|_| !entry.is_ending());
+        view.leaving = leaving.map(|ip| view.leave(world, ip)).collect();
         view.keeping = keeping(world, &view);
     }
     view

@@ -30,6 +30,8 @@ pub struct PoolEntry {
     ledger_in_doubt: bool,
     /// Reservations that failed.
     pub creation: Work,
+    /// Addresses that could not be given back.
+    pub release: Work,
     /// Its addresses in order, and the place of each.
     addresses: Vec<IpAddr>,
     places: BTreeMap<IpAddr, usize>,
@@ -94,6 +96,7 @@ impl PoolEntry {
             ledger_work: Work::default(),
             ledger_in_doubt: false,
             creation: Work::default(),
+            release: Work::default(),
             addresses: Vec::new(),
             places: BTreeMap::new(),
             pool,
@@ -153,7 +156,7 @@ impl PoolEntry {
         let known = |ip: &IpAddr| self.places.contains_key(ip);
         let created = ledger.created.iter().copied().filter(|ip| !known(ip)).collect();
         self.ledger_work.in_flight = true;
-        self.writing = Ledger { created, intents, kept: Vec::new() };
+        self.writing = Ledger { created, intents, ..Ledger::default() };
     }
 
     /// The ledger was written.
@@ -259,6 +262,11 @@ impl PoolEntry {
         &self.addresses
     }
 
+    /// Whether the object waits for its addresses to be given back before it goes.
+    pub fn is_ending(&self) -> bool {
+        self.pool.deleting && self.pool.ledger.guarded
+    }
+
     /// Whether an address is among those that the pool uses.
     pub(crate) fn uses(&self, ip: IpAddr) -> bool {
         let wanted = self.pool.request.as_ref().ok().and_then(|request| request.wanted);
@@ -357,6 +365,9 @@ impl Pool {
         self.request == other.request
             && self.ledger == other.ledger
             && self.resolution == other.resolution
+            && self.deleting == other.deleting
+            && self.releases == other.releases
+            && self.finalizers == other.finalizers
             && self.created_at == other.created_at
             && self.uid == other.uid
     }

@@ -44,6 +44,9 @@ impl World {
                 // It may be taken off for another pool: its own has something new to say.
                 self.touch_address(*ip);
             }
+            Action::Release { account, ip, .. } => self.with_account(account, |account| {
+                account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));
+            }),
             Action::WriteLedger { pool, ledger, .. } => {
                 self.with_pool(pool, |entry| entry.write_begins(ledger));
                 self.reclaim(pool);
@@ -84,7 +87,10 @@ impl World {
             Action::Unassign { account, pool, ip } => {
                 self.moved(&account, &pool, ip, None, &outcome, now);
             }
-            Action::WriteLedger { pool, uid, version, ledger } => {
+            Action::Release { account, pool, ip } => {
+                self.released(&account, &pool, ip, &outcome, now);
+            }
+            Action::WriteLedger { pool, uid, version, ledger, .. } => {
                 self.ledger_written(&pool, (&uid, version), ledger, outcome, now);
             }
             Action::Create { account, pool, intent } => {

@@ -136,6 +136,11 @@ impl Cloud {
             Action::Assign { ip, machine, .. } => self.change(*ip, Some(machine.clone())),
             Action::Unassign { ip, .. } => self.change(*ip, None),
             Action::Create { intent, .. } => Ok(self.make(intent)),
+            Action::Release { ip, .. } => {
+                let seen = self.addresses.remove(ip);
+                assert!(seen.is_none_or(|seen| seen.holder.is_none()), "released from a machine");
+                Ok(Done::Released)
+            }
             Action::WriteLedger { .. } | Action::Mark { .. } => {
                 panic!("not a call to a cloud: {action:?}")
             }

@@ -166,6 +166,9 @@ pub fn pool(name: &str) -> Pool {
         }),
         ledger: Ledger::default(),
         resolution: None,
+        deleting: false,
+        releases: false,
+        finalizers: vec![],
         remembered: [].into(),
         last_assignment: None,
     }
@@ -184,6 +187,8 @@ pub trait PoolFixture: Sized {
     fn in_account(self, account: &str) -> Self;
     fn without_region(self) -> Self;
     fn created_at(self, time: Time) -> Self;
+    fn releasing(self) -> Self;
+    fn deleted(self) -> Self;
     fn invalid(self) -> Self;
     fn holding(self, ip: IpAddr) -> Self;
     fn without_node_since(self, ip: IpAddr, since: Time) -> Self;
@@ -244,6 +249,14 @@ impl PoolFixture for Pool {
 
     fn without_region(self) -> Self {
         self.ask(|request| request.region = None)
+    }
+
+    fn releasing(self) -> Self {
+        Self { releases: true, ..self }
+    }
+
+    fn deleted(self) -> Self {
+        Self { deleting: true, ..self }
     }
 
     fn created_at(self, created_at: Time) -> Self {
@@ -331,6 +344,10 @@ pub fn is_assign(action: &Action) -> bool {
 
 pub fn is_unassign(action: &Action) -> bool {
     matches!(action, Action::Unassign { .. })
+}
+
+pub fn is_release(action: &Action) -> bool {
+    matches!(action, Action::Release { .. })
 }
 
 pub fn is_create(action: &Action) -> bool {

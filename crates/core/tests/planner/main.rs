@@ -19,4 +19,5 @@ mod pacing;
 mod placing;
 mod properties;
 mod reading;
+mod releasing;
 mod sharing;

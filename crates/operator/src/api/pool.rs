@@ -62,7 +62,7 @@ impl Serialize for FloatingIPPool {
     category = "pontoon",
     doc = "A pool of floating (reserved) IP addresses that are kept on matching nodes, and \
            optionally the DNS record that points at them. Deleting a pool leaves addresses, \
-           nodes and DNS as they are.",
+           nodes and DNS as they are, unless `deletionPolicy` says otherwise.",
     printcolumn(
         name = "Ready",
         type_ = "string",
@@ -150,6 +150,14 @@ pub struct FloatingIPPoolSpec {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(range(min = 0))]
     pub grace_period_seconds: f64,
+
+    /// What becomes of the addresses that were reserved for this pool when it is deleted:
+    /// `Retain` (the default) leaves them as they are, `Release` gives them back to the cloud
+    /// before the pool goes. Addresses that `ips` lists, or once listed, are never given back.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 64))]
+    #[schemars(transform = rules::deletion_policy)]
+    pub deletion_policy: String,
 
     /// Nodes that may hold an address of this pool, one address of each family a node.
     #[serde(rename = "match", skip_serializing_if = "is_default")]
@@ -363,6 +371,7 @@ mod tests {
             "spec": {
                 "provider": "digitalocean", "region": "nyc3", "desiredIPs": 3,
                 "assignmentCoolOffSeconds": 0.5, "gracePeriodSeconds": 30.0,
+                "deletionPolicy": "Release",
                 "ips": ["192.0.2.1"],
                 "match": {"podNamespace": "web", "tolerations": [{"key": "a", "effect": "NoSchedule"}]},
                 "dnsRecordSet": {"zone": "example.com", "recordName": "hello", "ttl": 30},

@@ -34,7 +34,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The annotation that says what `ledger` says.
+/// The annotation that says what `ledger` says, but for the guard, which is a finalizer.
 pub fn write(ledger: &Ledger) -> String {
     let stored = |intent: &Intent| StoredIntent {
         id: intent.id.to_string(),
@@ -74,7 +74,7 @@ pub fn read(annotation: Option<&str>) -> Result<Ledger, String> {
         unsettled: stored.unsettled,
     };
     let intents = stored.intents.into_iter().map(intent).collect();
-    Ok(Ledger { created: stored.created, kept: stored.kept, intents })
+    Ok(Ledger { created: stored.created, kept: stored.kept, intents, guarded: false })
 }
 
 /// The user's word on a creation with an unknown outcome: an address, or `none`.
@@ -94,6 +94,7 @@ mod tests {
         let ledger = Ledger {
             created: vec!["198.51.100.7".parse().unwrap()],
             kept: vec!["198.51.100.8".parse().unwrap()],
+            guarded: false,
             intents: vec![Intent {
                 id: "a-0".into(),
                 family: Family::V4,

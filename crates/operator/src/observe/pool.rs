@@ -18,7 +18,7 @@ use super::schema::Schema;
 use super::{Observation, Watch, ledger, version};
 use crate::api::{
     ADDRESSES_ANNOTATION, DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus,
-    IpStatus, MOST_ADDRESSES, RESOLVE_CREATE_ANNOTATION,
+    IpStatus, MOST_ADDRESSES, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION,
 };
 
 /// The kind, as core names it.
@@ -104,6 +104,7 @@ fn bare(
     schema: Schema,
 ) -> Option<ObservedPool> {
     let created_at = metadata.creation_timestamp.as_ref();
+    let finalizers = metadata.finalizers.iter().flatten().map(String::as_str);
     let pool = Pool {
         key: key(metadata)?,
         uid: metadata.uid.as_deref().unwrap_or_default().into(),
@@ -112,6 +113,9 @@ fn bare(
         request,
         ledger: Ledger::default(),
         resolution: None,
+        deleting: metadata.deletion_timestamp.is_some(),
+        releases: false,
+        finalizers: finalizers.filter(|one| *one != RELEASE_FINALIZER).map(Into::into).collect(),
         remembered: BTreeMap::new(),
         last_assignment: None,
     };
@@ -144,7 +148,12 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
         _ => request(&spec),
     };
     let mut observed = bare(&metadata, request, schema)?;
+    // What cannot be read is not written, either: it stays as it is.
+    let writable = ledger.is_ok() && schema != Schema::Old;
+    let mut finalizers = metadata.finalizers.iter().flatten();
     observed.pool.ledger = with_mirror(ledger.unwrap_or_default(), &status);
+    observed.pool.ledger.guarded = writable && finalizers.any(|one| one == RELEASE_FINALIZER);
+    observed.pool.releases = spec.deletion_policy == "Release";
     observed.pool.resolution = ledger::resolution(annotation(RESOLVE_CREATE_ANNOTATION));
     observed.pool.remembered = remembered(&status);
     observed.pool.last_assignment = status.last_assignment_time.as_ref().map(time);
@@ -223,6 +232,13 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
     if listed.is_empty() && wanted.is_none() {
         let problem = "spec.ips is empty and spec.desiredIPs is 0: there is nothing to assign";
         return Err(finding("NoAddresses", problem));
+    }
+    if !["", "Retain", "Release"].contains(&spec.deletion_policy.as_str()) {
+        let problem = format!(
+            "spec.deletionPolicy \"{}\" is not known; use Retain or Release",
+            spec.deletion_policy
+        );
+        return Err(finding("InvalidDeletionPolicy", problem));
     }
     Ok(Request {
         account: spec.provider.as_str().into(),
@@ -344,6 +360,12 @@ mod tests {
                                 "match": {"tolerations": [{"operator": "Like"}]}}),
                 "InvalidToleration",
                 "use Exists or Equal",
+            ),
+            (
+                serde_json::json!({"provider": "digitalocean", "ips": ["192.0.2.1"],
+                                "deletionPolicy": "Delete"}),
+                "InvalidDeletionPolicy",
+                "use Retain or Release",
             ),
             (
                 serde_json::json!({"provider": "digitalocean", "ips": "192.0.2.1"}),

@@ -146,6 +146,9 @@ impl Narrator {
         if let Action::Unassign { account, pool, ip } = &finished.outcome.action {
             return self.taken_off(world, account, (pool, *ip), finished);
         }
+        if let Action::Release { pool, ip, .. } = &finished.outcome.action {
+            return self.given_back(pool, *ip, finished);
+        }
         let Action::Assign { pool, ip, node, .. } = &finished.outcome.action else { return };
         let Some(told) = self.pools.get(pool) else { return };
         match &finished.outcome.result {
@@ -195,6 +198,19 @@ impl Narrator {
         let note = format!("{ip} taken off {from}: {why}");
         tracing::info!(%pool, %ip, from, "taken off: {why}");
         self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Unassigned", &note);
+    }
+
+    /// An address was given back to the cloud, or not.
+    fn given_back(&mut self, pool: &PoolKey, ip: IpAddr, finished: &Finished) {
+        let Some(told) = self.pools.get(pool) else { return };
+        let (weight, reason, note) = match &finished.outcome.result {
+            Ok(_) => (Weight::Normal, "Released", format!("{ip} given back to the cloud")),
+            Err(failure) => {
+                let note = format!("giving back {ip} failed: {}", failure.message);
+                (Weight::Warning, "ReleaseFailed", note)
+            }
+        };
+        self.events.tell(about_pool(pool, &told.uid), weight, reason, &note);
     }
 
     /// Addresses that a listing showed where they were sent.
@@ -297,13 +313,16 @@ fn is_news(reason: &Reason) -> bool {
             | Reason::Creating
             | Reason::AssignFailed(..)
             | Reason::Drift(..)
+            | Reason::ReleaseFailed(..)
     )
 }
 
 fn weight(reason: &Reason) -> Weight {
     match reason.outlook() {
         Outlook::Well => Weight::Normal,
-        Outlook::Working if matches!(reason, Reason::CoolingOff(_)) => Weight::Normal,
+        Outlook::Working if matches!(reason, Reason::CoolingOff(_) | Reason::Releasing(_)) => {
+            Weight::Normal
+        }
         Outlook::Working | Outlook::Waiting | Outlook::Stuck => Weight::Warning,
     }
 }
@@ -330,6 +349,9 @@ fn log(finished: &Finished) {
                 }
                 Action::Unassign { pool, ip, .. } => {
                     tracing::warn!(%pool, %ip, ?kind, error, took_ms, "unassigning failed");
+                }
+                Action::Release { pool, ip, .. } => {
+                    tracing::warn!(%pool, %ip, ?kind, error, took_ms, "releasing failed");
                 }
                 Action::Create { pool, .. } => {
                     tracing::warn!(%pool, ?kind, error, took_ms, "reserving failed");

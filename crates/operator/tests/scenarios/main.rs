@@ -14,6 +14,7 @@ mod leaving;
 mod pacing;
 mod permissions;
 mod placement;
+mod releasing;
 mod replay;
 mod replica;
 mod takeover;

@@ -185,7 +185,10 @@ pub fn intent() -> impl Strategy<Value = Intent> {
 
 pub fn ledger() -> BoxedStrategy<Ledger> {
     (vec(address(), 0..3), vec(address(), 0..2), vec(intent(), 0..4))
-        .prop_map(|(created, kept, intents)| Ledger { created, kept, intents })
+        .prop_map(|(created, kept, intents)| {
+            let guarded = kept.len() == 1;
+            Ledger { created, kept, intents, guarded }
+        })
         .boxed()
 }
 
@@ -234,6 +237,9 @@ pub fn pool() -> BoxedStrategy<Pool> {
             request,
             ledger,
             resolution,
+            deleting: version % 4 == 1,
+            releases: version % 3 != 0,
+            finalizers: vec![],
             remembered: status.0,
             last_assignment: status.1,
         })
@@ -264,8 +270,12 @@ pub fn action() -> BoxedStrategy<Action> {
             Action::Assign { account, pool, ip, node, machine }
         }),
         1 => for_pool().prop_map(|(account, pool, ip)| Action::Unassign { account, pool, ip }),
+        1 => for_pool().prop_map(|(account, pool, ip)| Action::Release { account, pool, ip }),
         1 => (pool_key(), word(&["u"]), version(), ledger()).prop_map(
-            |(pool, uid, version, ledger)| Action::WriteLedger { pool, uid, version, ledger }
+            |(pool, uid, version, ledger)| {
+                let guard = ledger.guarded.then(Vec::new);
+                Action::WriteLedger { pool, uid, version, ledger, guard }
+            }
         ),
         1 => (account(), pool_key(), intent())
             .prop_map(|(account, pool, intent)| Action::Create { account, pool, intent }),
@@ -287,6 +297,7 @@ pub fn result() -> BoxedStrategy<Result<Done, Failure>> {
         1 => option::of(sighting()).prop_map(Done::Read),
         1 => select(state.to_vec()).prop_map(Done::Operation),
         2 => Just(Done::Effective),
+        1 => Just(Done::Released),
         1 => word(&["op-0", "op-1"]).prop_map(|id| Done::Accepted((&*id).into())),
         1 => (address(), option::of(word(&["op-0"]))).prop_map(|(ip, pending)| {
             Done::Created { ip, pending: pending.map(|id| (&*id).into()) }

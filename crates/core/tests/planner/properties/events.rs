@@ -73,6 +73,7 @@ impl Answer {
             (None, Action::Assign { .. } | Action::Unassign { .. }) => {
                 self.operation.map_or(Done::Effective, Done::Accepted)
             }
+            (None, Action::Release { .. }) => Done::Released,
             (None, Action::Create { .. }) => {
                 Done::Created { ip: self.made, pending: self.operation }
             }
@@ -208,7 +209,8 @@ fn intent() -> impl Strategy<Value = Intent> {
 fn ledger() -> impl Strategy<Value = Ledger> {
     let addresses = (vec(address(), 0..2), option::weighted(0.2, address()));
     (addresses, vec(intent(), 0..3)).prop_map(|((created, kept), intents)| {
-        let mut ledger = Ledger { created, kept: kept.into_iter().collect(), intents };
+        let mut ledger =
+            Ledger { created, kept: kept.into_iter().collect(), intents, guarded: false };
         ledger.intents.dedup_by(|one, other| one.id == other.id);
         ledger
     })
@@ -265,8 +267,12 @@ fn pool_object() -> impl Strategy<Value = Pool> {
     (plain_pool(), ledger(), status, word, shape).prop_map(
         |(pool, ledger, (remembered, last_assignment), resolution, shape)| {
             let (account, uid, version, cools) = shape;
+            // Some are guarded, some of them are being deleted, some changed their mind.
+            let ledger = Ledger { guarded: version % 3 == 1, ..ledger };
             let mut pool = Pool { ledger, remembered, last_assignment, resolution, ..pool };
             pool.version = version;
+            pool.deleting = version % 6 == 1;
+            pool.releases = uid > 1;
             if uid == 0 {
                 pool.uid = "uid-other".into();
             }
