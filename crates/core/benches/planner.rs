@@ -157,6 +157,7 @@ fn build(cluster: &Cluster) -> (World, Planner) {
         cloud: "cloud".into(),
         per_machine: 1,
         project: None,
+        places_new_v6: false,
         region_required: false,
     };
     world.set_account("account".into(), Ok(setup));

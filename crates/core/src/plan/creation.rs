@@ -17,7 +17,7 @@ use super::standing::{Place, PoolView};
 use super::{Draft, may_change, reading, release};
 use crate::Time;
 use crate::action::Action;
-use crate::model::{AccountId, Family, Intent, Ledger, Request};
+use crate::model::{AccountId, Intent, Ledger, Request};
 use crate::world::{Account, Address, IntentProgress, Knowledge, World};
 
 /// How many reservations of a pool are open at a time: a pool that wants hundreds gets them,
@@ -250,7 +250,10 @@ fn intents(
     let region = request.region.clone().unwrap_or_else(|| "".into());
     let nodes = placement.for_new(view.key);
     // While a pool cools off between two assignments, one node at a time is enough.
-    let paced = !request.cool_off.is_zero() && !placement.free(view, Family::V4).is_empty();
+    let family = view.family();
+    let paced = !request.cool_off.is_zero()
+        && view.places_new()
+        && !placement.free(view, family).is_empty();
     let by_region = if paced { 0 } else { missing.saturating_sub(nodes.len()) };
     let targets = nodes.iter().take(missing).map(|(_, machine)| Some(machine.clone()));
     let targets = targets.chain(std::iter::repeat_n(None, by_region));
@@ -267,7 +270,7 @@ fn intents(
     let unused = names.filter(|name| !view.entry.knows_intent(name));
     let intent = |(target, name): (_, String)| Intent {
         id: name.as_str().into(),
-        family: Family::V4,
+        family,
         region: region.clone(),
         target,
         strangers: strangers.clone(),

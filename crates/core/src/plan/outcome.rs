@@ -106,8 +106,8 @@ fn judge(
         Some(Resolution::Nothing) => return Resolved::Refuted,
         Some(Resolution::Adopt(_)) | None => {}
     }
-    let in_project =
-        |seen: &Sighting| project(account).is_some() && seen.project.as_ref() == project(account);
+    let project = project(account, intent);
+    let in_project = |seen: &Sighting| project.is_some() && seen.project.as_ref() == project;
     if loose.is_empty() {
         Resolved::Nothing
     } else if let Some((ip, _)) =
@@ -154,10 +154,12 @@ fn may_be(account: &Account, intent: &Intent, seen: &Sighting) -> bool {
     }
     let by_region = intent.target.is_none();
     let here = seen.region.as_ref().is_none_or(|region| *region == intent.region);
-    let ours = project(account).is_none_or(|ours| seen.project.as_ref() == Some(ours));
+    let ours = project(account, intent).is_none_or(|ours| seen.project.as_ref() == Some(ours));
     !by_region || (here && ours)
 }
 
-fn project(account: &Account) -> Option<&Text> {
-    account.setup.as_ref().ok().and_then(|setup| setup.project.as_ref())
+/// The project that the address of an intent is in, if one is set aside.
+fn project<'a>(account: &'a Account, intent: &Intent) -> Option<&'a Text> {
+    let setup = account.setup.as_ref().ok().filter(|_| intent.family == Family::V4);
+    setup.and_then(|setup| setup.project.as_ref())
 }

@@ -93,7 +93,7 @@ impl Placement {
 
     /// Nodes of a pool's class that cannot take an address, and why.
     pub fn unusable(&self, view: &PoolView<'_>) -> &[(NodeName, Obstacle)] {
-        let known = view.class.and_then(|class| self.obstacles.get(&(class, Family::V4)));
+        let known = view.class.and_then(|class| self.obstacles.get(&(class, view.family())));
         known.map_or(&[], |known| known.nodes.as_slice())
     }
 
@@ -180,7 +180,8 @@ impl Placement {
             .filter(|one| Family::of(one.ip) == family && !self.retrying.contains(&one.ip))
             .collect();
         addresses.sort_by_key(|one| preference(one));
-        let new = if family == Family::V4 { super::creation::missing(view) } else { 0 };
+        let placed = family == view.family() && view.places_new();
+        let new = if placed { super::creation::missing(view) } else { 0 };
         let count = addresses.len() + new;
         if count == 0 || !may_change(world, &request.account, draft.now) {
             return None;

@@ -22,7 +22,7 @@ pub(super) fn verdict(
     let say = |one: &Standing<'_>| address(world, view, one);
     let mut addresses: Vec<_> = view.addresses.iter().map(say).collect();
     addresses.extend(view.leaving.iter().filter_map(|one| leaving::verdict(world, view, one)));
-    let free = placement.free(view, Family::V4);
+    let free = placement.free(view, view.family());
     // A time ahead of us is a clock's mistake: it counts as now.
     let last_assignment = view.entry.last_assignment.map(|at| at.min(draft.now));
     let verdict = Verdict {

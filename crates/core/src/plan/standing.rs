@@ -171,6 +171,19 @@ impl<'w> PoolView<'w> {
         self.addresses.iter().any(sent) || self.entry.pool.ledger.intents.iter().any(reserving)
     }
 
+    /// The family of new addresses: IPv4, unless the pool has addresses and all are IPv6.
+    pub fn family(&self) -> Family {
+        let all = self.entry.addresses();
+        let v6 = !all.is_empty() && all.iter().all(|ip| ip.is_ipv6());
+        if v6 { Family::V6 } else { Family::V4 }
+    }
+
+    /// Whether new addresses can be put on a machine by the call that reserves them.
+    pub fn places_new(&self) -> bool {
+        let setup = self.account.and_then(|account| account.setup.as_ref().ok());
+        self.family() == Family::V4 || setup.is_some_and(|setup| setup.places_new_v6)
+    }
+
     /// The cloud that the pool's account is in.
     pub fn cloud(&self) -> Option<&'w Text> {
         self.account?.cloud()

@@ -12,6 +12,7 @@ mod doubting;
 mod drifting;
 mod failing;
 mod grace;
+mod ipv6;
 mod leaving;
 mod marking;
 mod matching;

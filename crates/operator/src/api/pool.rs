@@ -132,8 +132,8 @@ pub struct FloatingIPPoolSpec {
     pub ips: Vec<String>,
 
     /// How many addresses to keep on nodes. Unset or 0: as many as `ips` lists. More than
-    /// that: the rest is reserved in `region`. Fewer: the surplus, from the end of the list,
-    /// is not used.
+    /// that: the rest is reserved in `region`, as IPv6 addresses if `ips` lists nothing else.
+    /// Fewer: the surplus, from the end of the list, is not used.
     #[serde(rename = "desiredIPs", skip_serializing_if = "is_default")]
     #[schemars(range(min = 0, max = MOST_ADDRESSES))]
     pub desired_ips: i64,

@@ -38,6 +38,7 @@ impl Cluster {
             cloud: "digitalocean".into(),
             per_machine: 1,
             project: None,
+            places_new_v6: false,
             region_required: true,
         };
         world.set_account("digitalocean".into(), Ok(setup));

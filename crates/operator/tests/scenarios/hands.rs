@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
-use kube::api::{Patch, PatchParams};
-use pontoon::api::FloatingIPPool;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use pontoon::api::{FloatingIPPool, IPV6_ANNOTATION};
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, eventually};
@@ -20,6 +21,24 @@ impl Arena {
     pub async fn label(&self, node: &str, key: &str, value: &str) {
         let patch = Patch::Merge(json!({"metadata": {"labels": {key: value}}}));
         self.nodes().patch(node, &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    /// Waits until a node's IPv6 annotation is this.
+    pub async fn marked6(&self, node: &str, ip: Option<&str>) {
+        eventually(&format!("{node} marked {ip:?}"), || async {
+            let node = self.nodes().get(node).await.unwrap();
+            let mark = node.metadata.annotations.unwrap_or_default().remove(IPV6_ANNOTATION);
+            if mark.as_deref() == ip { Ok(()) } else { Err(mark) }
+        })
+        .await;
+    }
+
+    /// A node goes, with its pods.
+    pub async fn remove_node(&self, node: &str) {
+        let now = DeleteParams::default().grace_period(0);
+        let pods = self.namespaced::<Pod>();
+        pods.delete(&format!("ingress-{node}"), &now).await.unwrap();
+        self.nodes().delete(node, &now).await.unwrap();
     }
 
     /// The droplet that has an address, at the cloud.

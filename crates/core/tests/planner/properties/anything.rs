@@ -107,7 +107,8 @@ pub fn setup() -> BoxedStrategy<Result<AccountSetup, Finding>> {
     let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
     let parts = (cloud(), count(), option::of(word(&["project"])), any::<bool>());
     let good = parts.prop_map(|(cloud, per_machine, project, region_required)| {
-        Ok(AccountSetup { cloud, per_machine, project, region_required })
+        let places_new_v6 = !region_required;
+        Ok(AccountSetup { cloud, per_machine, project, places_new_v6, region_required })
     });
     prop_oneof![9 => good, 1 => Just(Err(finding))].boxed()
 }

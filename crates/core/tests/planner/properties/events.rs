@@ -91,6 +91,7 @@ pub fn accounts() -> [(&'static str, Result<AccountSetup, Finding>); 3] {
         cloud: cloud.into(),
         per_machine,
         project: project.map(Into::into),
+        places_new_v6: cloud == CLOUD,
         region_required: true,
     };
     let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
@@ -198,7 +199,7 @@ fn intent() -> impl Strategy<Value = Intent> {
     let parts = (0..4_u8, option::of(machine_id()), vec(address(), 0..2));
     parts.prop_map(|(id, target, strangers)| Intent {
         id: format!("intent-{id}").as_str().into(),
-        family: Family::V4,
+        family: if id == 3 { Family::V6 } else { Family::V4 },
         region: REGION.into(),
         target: target.map(|target| target.as_str().into()),
         strangers,
