@@ -123,9 +123,13 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
             wanted: None,
             matching: Arc::new(Match { nodes, pods, tolerations: vec![] }),
             cool_off: Duration::ZERO,
+            grace: Duration::ZERO,
         }),
         ledger: Ledger::default(),
         resolution: None,
+        deleting: false,
+        releases: false,
+        finalizers: vec![],
         remembered: [].into(),
         last_assignment: None,
     }
@@ -153,6 +157,7 @@ fn build(cluster: &Cluster) -> (World, Planner) {
         cloud: "cloud".into(),
         per_machine: 1,
         project: None,
+        places_new_v6: false,
         region_required: false,
     };
     world.set_account("account".into(), Ok(setup));

@@ -56,6 +56,15 @@ pub enum Action {
         /// The address.
         ip: IpAddr,
     },
+    /// Give an address back to the cloud.
+    Release {
+        /// The account.
+        account: AccountId,
+        /// The pool that it was reserved for.
+        pool: PoolKey,
+        /// The address.
+        ip: IpAddr,
+    },
     /// Write a pool's ledger, by compare-and-swap.
     WriteLedger {
         /// The pool.
@@ -66,6 +75,9 @@ pub enum Action {
         version: u64,
         /// What it shall say.
         ledger: Ledger,
+        /// Where that changes whether the object is guarded: what others keep it from going
+        /// for, which stays.
+        guard: Option<Vec<Text>>,
     },
     /// Reserve an address, as an intent in the ledger says.
     Create {
@@ -98,6 +110,7 @@ impl Action {
             | Self::ReadOperation { account, .. }
             | Self::Assign { account, .. }
             | Self::Unassign { account, .. }
+            | Self::Release { account, .. }
             | Self::Create { account, .. } => Some(account),
             Self::WriteLedger { .. } | Self::Mark { .. } => None,
         }
@@ -105,7 +118,17 @@ impl Action {
 
     /// Whether this changes something at the cloud.
     pub fn changes_cloud(&self) -> bool {
-        matches!(self, Self::Assign { .. } | Self::Unassign { .. } | Self::Create { .. })
+        match self {
+            Self::Assign { .. }
+            | Self::Unassign { .. }
+            | Self::Release { .. }
+            | Self::Create { .. } => true,
+            Self::List { .. }
+            | Self::ReadAddress { .. }
+            | Self::ReadOperation { .. }
+            | Self::WriteLedger { .. }
+            | Self::Mark { .. } => false,
+        }
     }
 
     /// Whether this changes something in Kubernetes.
@@ -140,6 +163,8 @@ pub enum Done {
     Effective,
     /// `Assign`, `Unassign`: the cloud works on it.
     Accepted(OperationId),
+    /// `Release`: it does not exist any more.
+    Released,
     /// `Create`: the new address, and whether it is on the intent's target already.
     Created {
         /// The address.

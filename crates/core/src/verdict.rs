@@ -78,6 +78,8 @@ pub enum State {
     Unassigned,
     /// More than the pool wants.
     Disabled,
+    /// Not named by the pool any more, and not yet let go of.
+    Leaving,
     /// The cloud has not been heard yet: what was said before stands.
     Unknown,
 }
@@ -97,6 +99,14 @@ pub enum Note {
     Uncertain(Time),
     /// Its node is not eligible.
     Unfit(Unfit),
+    /// Its node is not eligible, and keeps it until then for recovering.
+    Grace(Unfit, Time),
+    /// Somebody else moved it; it is left alone until then, and put back.
+    Drift(Time),
+    /// The pool names it no more: it is being taken off its node.
+    Removed,
+    /// The pool names it no more and keeps it: it wants more than it names.
+    Kept,
     /// Its machine is no node of this cluster.
     NoNode,
     /// The last attempt failed; the next one starts then.
@@ -114,6 +124,16 @@ impl fmt::Display for Note {
                 write!(f, "a call had no answer; left alone until {until}, then read again")
             }
             Self::Unfit(unfit) => write!(f, "its node does not match: {unfit}"),
+            Self::Grace(unfit, until) => {
+                write!(f, "its node does not match: {unfit}; it keeps the address until {until}")
+            }
+            Self::Drift(until) => {
+                write!(f, "somebody else moved it; it is left alone until {until}, then put back")
+            }
+            Self::Removed => f.write_str("not in spec.ips any more; being taken off its node"),
+            Self::Kept => f.write_str(
+                "not in spec.ips any more, and kept: desiredIPs asks for more than are listed",
+            ),
             Self::NoNode => f.write_str("it is on a machine that is no node of this cluster"),
             Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
         }
@@ -150,6 +170,10 @@ impl fmt::Display for Obstacle {
 pub enum Reason {
     /// Every wanted address is on an eligible node.
     AllAssigned,
+    /// The object goes once these addresses are given back.
+    Releasing(Vec<IpAddr>),
+    /// Giving an address back failed; the next attempt starts then.
+    ReleaseFailed(Text, Time),
     /// Some are on their way.
     Assigning,
     /// New addresses are being reserved.
@@ -182,6 +206,10 @@ pub enum Reason {
     AssignFailed(IpAddr, Text, Time),
     /// The next assignment of this pool starts then.
     CoolingOff(Time),
+    /// The node of an address is not eligible, and keeps it until then for recovering.
+    InGrace(IpAddr, Time),
+    /// Somebody else took an address from its node; it is left alone until then.
+    Drift(IpAddr, Time),
     /// No node is eligible.
     NoMatchingNode,
     /// Nodes are eligible, and none of them is free; what the first few of them hold.
@@ -206,6 +234,8 @@ impl Reason {
     pub fn word(&self) -> &'static str {
         match self {
             Self::AllAssigned => "AllAssigned",
+            Self::Releasing(_) => "Releasing",
+            Self::ReleaseFailed(..) => "ReleaseFailed",
             Self::Assigning => "Assigning",
             Self::Creating => "Creating",
             Self::Reading => "ReadingCloud",
@@ -221,6 +251,8 @@ impl Reason {
             Self::CloudUnavailable(_) => "CloudUnavailable",
             Self::AssignFailed(..) => "AssignFailed",
             Self::CoolingOff(_) => "CoolingOff",
+            Self::InGrace(..) => "GracePeriod",
+            Self::Drift(..) => "Drift",
             Self::NoMatchingNode => "NoMatchingNode",
             Self::NoFreeNode(_) => "NoFreeNode",
         }
@@ -230,14 +262,18 @@ impl Reason {
     pub fn outlook(&self) -> Outlook {
         match self {
             Self::AllAssigned => Outlook::Well,
-            Self::Assigning
+            Self::Releasing(_)
+            | Self::ReleaseFailed(..)
+            | Self::Assigning
             | Self::Creating
             | Self::Reading
             | Self::CreateFailed(..)
             | Self::Throttled(_)
             | Self::CloudUnavailable(_)
             | Self::AssignFailed(..)
-            | Self::CoolingOff(_) => Outlook::Working,
+            | Self::CoolingOff(_)
+            | Self::InGrace(..)
+            | Self::Drift(..) => Outlook::Working,
             Self::NoMatchingNode | Self::NoFreeNode(_) => Outlook::Waiting,
             Self::Invalid(_)
             | Self::NoAccount(_)
@@ -269,16 +305,27 @@ impl fmt::Display for Verdict {
                 );
             }
             _ if !self.is_heard() => {}
+            Reason::Releasing(_) | Reason::ReleaseFailed(..) => {}
             _ => write!(f, "{active} of {wanted} in place; ")?,
         }
         self.reason.explain(f)
     }
 }
 
+fn listed(ips: &[IpAddr]) -> String {
+    ips.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 impl Reason {
     fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AllAssigned => f.write_str("nothing to do"),
+            Self::Releasing(ips) => write!(f, "being deleted; giving back {}", listed(ips)),
+            Self::ReleaseFailed(message, next) => write!(
+                f,
+                "being deleted; giving an address back failed: {message}; next attempt at {next}; \
+                 set deletionPolicy to Retain to keep it and let the pool go"
+            ),
             Self::Assigning => f.write_str("assigning"),
             Self::Creating => f.write_str("reserving new addresses"),
             Self::Reading => f.write_str("the cloud account has not been read yet"),
@@ -289,16 +336,13 @@ impl Reason {
                 "desiredIPs asks for more addresses than ips lists, and spec.region does not say \
                  where to reserve them",
             ),
-            Self::CreateOutcomeUnknown(candidates) => {
-                let names: Vec<_> = candidates.iter().map(ToString::to_string).collect();
-                write!(
-                    f,
-                    "a reservation had no answer, and the account has new addresses that nobody \
-                     lists: {}. Annotate the object with pontoon.dev/resolve-create=<address> if \
-                     one of them came of it, or =none",
-                    names.join(", ")
-                )
-            }
+            Self::CreateOutcomeUnknown(candidates) => write!(
+                f,
+                "a reservation had no answer, and the account has new addresses that nobody lists: \
+                 {}. Annotate the object with pontoon.dev/resolve-create=<address> if one of them \
+                 came of it, or =none",
+                listed(candidates)
+            ),
             Self::CreateFailed(message, next) => {
                 write!(f, "reserving an address failed: {message}; next attempt at {next}")
             }
@@ -315,6 +359,14 @@ impl Reason {
                 write!(f, "assigning {ip} failed: {message}; next attempt at {next}")
             }
             Self::CoolingOff(until) => write!(f, "cooling off, next assignment at {until}"),
+            Self::InGrace(ip, until) => write!(
+                f,
+                "the node of {ip} does not match; it may recover until {until} before the address \
+                 is moved"
+            ),
+            Self::Drift(ip, until) => {
+                write!(f, "somebody else took {ip} from its node; it is put back at {until}")
+            }
             Self::NoMatchingNode => f.write_str("no node matches"),
             Self::NoFreeNode(holding) => {
                 f.write_str("every node that matches holds an address already")?;

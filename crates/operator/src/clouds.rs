@@ -48,6 +48,7 @@ impl Clouds {
                     cloud: vendor.name.into(),
                     per_machine: capabilities.addresses_per_machine,
                     project: client.dedicated_project().map(Into::into),
+                    places_new_v6: capabilities.places_created.v6,
                     region_required: vendor.region_required,
                 }
             });

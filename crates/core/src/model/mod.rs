@@ -8,4 +8,4 @@ mod pool;
 pub use address::{Family, Sighting};
 pub use name::{AccountId, Machine, MachineId, NodeName, OperationId, PodId, PoolKey, Text};
 pub use node::{Effect, Labels, Marks, Node, Pod, Taint};
-pub use pool::{Finding, Intent, Ledger, Pool, Remembered, Request, Resolution};
+pub use pool::{Drift, Finding, Intent, Ledger, Pool, Remembered, Request, Resolution};

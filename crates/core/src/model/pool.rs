@@ -26,6 +26,12 @@ pub struct Pool {
     pub ledger: Ledger,
     /// The user's word on a reservation whose outcome is unknown.
     pub resolution: Option<Resolution>,
+    /// It is being deleted.
+    pub deleting: bool,
+    /// When it is deleted, what was reserved for it shall be given back.
+    pub releases: bool,
+    /// What others keep it from going for.
+    pub finalizers: Vec<Text>,
     /// What its status remembers of each address.
     pub remembered: BTreeMap<IpAddr, Remembered>,
     /// When the last assignment of this pool began, as its status remembers it.
@@ -47,6 +53,8 @@ pub struct Request {
     pub matching: Arc<Match>,
     /// Least time between two assignments of this pool.
     pub cool_off: Duration,
+    /// How long a node that stopped being eligible keeps its address, for recovering.
+    pub grace: Duration,
 }
 
 /// Why an object cannot be planned: its own text is wrong, and only its owner can help.
@@ -64,6 +72,11 @@ pub struct Finding {
 pub struct Ledger {
     /// Reserved for this pool, in order.
     pub created: Vec<IpAddr>,
+    /// Once listed by the user, and kept when the list left them out, because more are wanted
+    /// than it names. Not ours to give back.
+    pub kept: Vec<IpAddr>,
+    /// The object does not go before the addresses in here are given back.
+    pub guarded: bool,
     /// Reservations that were about to be sent, or were.
     pub intents: Vec<Intent>,
 }
@@ -98,12 +111,29 @@ pub enum Resolution {
 }
 
 /// What a status remembers of an address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
+    /// It is, or was, the pool's own: one that is not listed any more is let go of in order.
+    pub had: bool,
     /// The pool has it: it is, or was last seen, on one of its nodes.
     pub held: bool,
+    /// The machine that it was last seen on, with no call of ours about it under way.
+    pub machine: Option<MachineId>,
     /// Its node stopped being eligible then.
     pub ineligible_since: Option<Time>,
     /// It was last assigned then.
     pub assigned_at: Option<Time>,
+    /// Somebody else moved it.
+    pub drift: Option<Drift>,
+}
+
+/// Somebody else took an address from the node that it served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drift {
+    /// How often, with no long quiet in between.
+    pub times: u32,
+    /// When that was last found.
+    pub at: Time,
+    /// The machine that it was on, while it does not serve again.
+    pub from: Option<MachineId>,
 }

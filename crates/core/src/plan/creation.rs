@@ -13,11 +13,11 @@ use std::net::IpAddr;
 
 use super::outcome::{Resolved, open_intents, resolve};
 use super::placement::{Placement, cool_off_ends};
-use super::standing::PoolView;
-use super::{Draft, may_change, reading};
+use super::standing::{Place, PoolView};
+use super::{Draft, may_change, reading, release};
 use crate::Time;
 use crate::action::Action;
-use crate::model::{Family, Intent, Ledger, Request};
+use crate::model::{AccountId, Intent, Ledger, Request};
 use crate::world::{Account, Address, IntentProgress, Knowledge, World};
 
 /// How many reservations of a pool are open at a time: a pool that wants hundreds gets them,
@@ -40,12 +40,18 @@ pub(super) struct Creation {
 /// How many addresses are to be reserved for a pool now, beyond those that are being.
 pub(super) fn missing(view: &PoolView<'_>) -> usize {
     let open = unmade(view);
-    let lacks = view.wanted.saturating_sub(view.addresses.len() + open);
-    lacks.min(AT_ONCE.saturating_sub(open))
+    lacks(view, open).min(AT_ONCE.saturating_sub(open))
+}
+
+/// How many addresses a pool wants beyond those that it has and `more`. One that is being
+/// deleted wants no new ones, whatever keeps it from going.
+fn lacks(view: &PoolView<'_>, more: usize) -> usize {
+    let wanted = if view.entry.pool.deleting { 0 } else { view.wanted };
+    wanted.saturating_sub(view.addresses.len() + view.keeping.len() + more)
 }
 
 /// Reservations that are no address of the pool yet.
-fn unmade(view: &PoolView<'_>) -> usize {
+pub(super) fn unmade(view: &PoolView<'_>) -> usize {
     let made = |intent: &&Intent| {
         let progress = view.entry.progress(&intent.id, Time::default());
         matches!(progress, IntentProgress::Made(_))
@@ -62,10 +68,20 @@ pub(super) fn plan(
     draft: &mut Draft,
 ) -> Creation {
     let mut creation = Creation::default();
+    let ledger = &view.entry.pool.ledger;
     let (Some(request), Some(account)) = (view.request, view.account) else {
+        // Whatever else cannot be done, nothing that is not needed keeps an object from going.
+        if ledger.guarded && !release::guards(view, ledger) {
+            creation.writes = write(view, Ledger { guarded: false, ..ledger.clone() }, draft);
+        }
         return creation;
     };
-    let mut next = Ledger { created: view.entry.pool.ledger.created.clone(), intents: vec![] };
+    let mut next = Ledger { intents: vec![], ..ledger.clone() };
+    forget_gone(world, view, &request.account, account, &mut next, draft);
+    release::plan(world, view, request, &mut next, draft);
+    // What the user lists again is the list's, not ours to keep.
+    next.kept.retain(|ip| !request.listed.contains(ip));
+    next.kept.extend(&view.keeping);
     let still_good = |intent: &Intent| {
         let target = intent.target.as_ref();
         view.entry.wrote_intent(&intent.id)
@@ -84,8 +100,38 @@ pub(super) fn plan(
         next.intents.extend(intents(world, view, request, account, placement, draft.now));
     }
     creation.open = next.intents.len();
+    next.guarded = release::guards(view, &next);
     creation.writes = write(view, next, draft) || view.entry.is_writing_ledger();
     creation
+}
+
+/// What was deleted at the cloud is not the pool's any more. Two reads must say so, some time
+/// apart: what a cloud does not show for a moment is not lost.
+fn forget_gone(
+    world: &World,
+    view: &PoolView<'_>,
+    id: &AccountId,
+    account: &Account,
+    next: &mut Ledger,
+    draft: &mut Draft,
+) {
+    let gone = view.addresses.iter().filter(|one| matches!(one.place, Place::Gone));
+    for ip in gone.map(|one| one.ip) {
+        if !next.created.contains(&ip) && !next.kept.contains(&ip) {
+            continue;
+        }
+        let gone = account
+            .address(ip)
+            .and_then(|address| address.surely_gone(account.listing.last, world.settings()));
+        match gone {
+            Some(Ok(())) => {
+                next.created.retain(|one| *one != ip);
+                next.kept.retain(|one| *one != ip);
+            }
+            Some(Err(when)) => reading::look_at(world, id, account, when, draft),
+            None => {}
+        }
+    }
 }
 
 fn needs_region(account: &Account) -> bool {
@@ -150,7 +196,7 @@ fn keep<'w>(
 ) -> Vec<&'w Intent> {
     let found = next.created.iter().filter(|ip| !view.entry.has(**ip)).count();
     let open = left.iter().filter(|(_, unsent)| !unsent).count();
-    let mut room = view.wanted.saturating_sub(view.addresses.len() + found + open);
+    let mut room = lacks(view, found + open);
     let mut kept = Vec::new();
     for (intent, unsent) in left {
         if unsent {
@@ -204,7 +250,10 @@ fn intents(
     let region = request.region.clone().unwrap_or_else(|| "".into());
     let nodes = placement.for_new(view.key);
     // While a pool cools off between two assignments, one node at a time is enough.
-    let paced = !request.cool_off.is_zero() && !placement.free(view, Family::V4).is_empty();
+    let family = view.family();
+    let paced = !request.cool_off.is_zero()
+        && view.places_new()
+        && !placement.free(view, family).is_empty();
     let by_region = if paced { 0 } else { missing.saturating_sub(nodes.len()) };
     let targets = nodes.iter().take(missing).map(|(_, machine)| Some(machine.clone()));
     let targets = targets.chain(std::iter::repeat_n(None, by_region));
@@ -221,7 +270,7 @@ fn intents(
     let unused = names.filter(|name| !view.entry.knows_intent(name));
     let intent = |(target, name): (_, String)| Intent {
         id: name.as_str().into(),
-        family: Family::V4,
+        family,
         region: region.clone(),
         target,
         strangers: strangers.clone(),
@@ -243,6 +292,7 @@ fn write(view: &PoolView<'_>, next: Ledger, draft: &mut Draft) -> bool {
             pool: view.key.clone(),
             uid: pool.uid.clone(),
             version: pool.version,
+            guard: (next.guarded != pool.ledger.guarded).then(|| pool.finalizers.clone()),
             ledger: next,
         });
     } else {

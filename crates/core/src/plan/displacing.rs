@@ -8,8 +8,9 @@
 use std::net::IpAddr;
 
 use super::room::occupants;
-use super::standing::{PoolView, owner};
-use super::{Draft, may_change};
+use super::standing::{PoolView, grace_ends, owner};
+use super::{Draft, drift, may_change};
+use crate::Time;
 use crate::action::Action;
 use crate::model::{Family, Machine, NodeName, Request};
 use crate::world::{ClassId, Knowledge, PoolEntry, World};
@@ -69,7 +70,10 @@ pub(super) fn displace(
             });
             if let Some((ip, entry, request)) = useless {
                 draft.contest(view.key);
-                if !is_on_its_way(world, entry, ip, draft) {
+                let held = held_until(world, name, entry, request, ip, draft.now);
+                if held.is_some() {
+                    draft.wake_at(held);
+                } else if !is_on_its_way(world, entry, ip, draft) {
                     short -= 1;
                     draft.make_room(view.key);
                     unassign(world, machine, entry, request, ip, draft);
@@ -77,6 +81,21 @@ pub(super) fn displace(
             }
         }
     }
+}
+
+/// Until when an address stays on a node that its pool may not use, if it does.
+fn held_until(
+    world: &World,
+    name: &NodeName,
+    entry: &PoolEntry,
+    request: &Request,
+    ip: IpAddr,
+    now: Time,
+) -> Option<Time> {
+    let unfit = world.candidates().judge(entry.class?, world.node(name)?).err()?;
+    let (used, memory) = (entry.uses(ip), entry.memory(ip));
+    let grace = || grace_ends(request.grace, &unfit, &memory, now);
+    drift::held_until(&memory, now).or_else(grace).filter(|_| used)
 }
 
 /// Nodes of a class that have no room, with their machines.
@@ -107,7 +126,8 @@ fn is_on_its_way(world: &World, entry: &PoolEntry, ip: IpAddr, draft: &Draft) ->
         || (entry.uses(ip) && (draft.has_room_made(key) || nodes.any(leaves)))
 }
 
-fn unassign(
+/// Takes an address off its machine, if it may be done now.
+pub(super) fn unassign(
     world: &World,
     machine: &Machine,
     entry: &PoolEntry,

@@ -136,6 +136,11 @@ impl Draft {
         }
     }
 
+    /// The pool has nothing to do with an address any more.
+    pub fn let_go(&mut self, pool: &PoolKey, ip: IpAddr) {
+        self.plan.let_go.push((pool.clone(), ip));
+    }
+
     pub fn say(&mut self, pool: &PoolKey, verdict: Verdict) {
         self.plan.verdicts.insert(pool.clone(), verdict);
     }
@@ -153,6 +158,7 @@ fn urgency(action: &Action) -> u8 {
         Action::Assign { .. } => 0,
         Action::Create { .. } | Action::WriteLedger { .. } | Action::Unassign { .. } => 1,
         Action::Mark { .. } => 2,
-        Action::List { .. } | Action::ReadAddress { .. } | Action::ReadOperation { .. } => 3,
+        Action::Release { .. } => 3,
+        Action::List { .. } | Action::ReadAddress { .. } | Action::ReadOperation { .. } => 4,
     }
 }

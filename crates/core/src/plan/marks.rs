@@ -14,7 +14,7 @@ use crate::world::{Account, Knowledge, PoolEntry, World};
 /// Returns whether a mark is not yet as it should be.
 pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
     let mut nodes: BTreeSet<(&NodeName, Family)> = BTreeSet::new();
-    for one in &view.addresses {
+    for one in view.addresses.iter().chain(&view.leaving) {
         let family = Family::of(one.ip);
         match one.place {
             // The one who has the address marks it.

@@ -3,9 +3,12 @@
 //! ```text
 //! for each account:   what must be read again                    (reading.rs)
 //! for each pool:      how does each of its addresses stand       (standing.rs)
+//!                     did somebody else move it                  (drift.rs)
+//!                     what becomes of those that it names no more (leaving.rs)
 //! all pools together: which unplaced address goes to which node  (placement.rs, room.rs,
 //!                     displacing.rs)
 //! for each pool:      which addresses must be reserved           (creation.rs, outcome.rs)
+//!                     which are to be given back                 (release.rs)
 //! for each node:      which marks must it carry                  (marks.rs)
 //! for each pool:      what is there to say                       (report.rs)
 //! ```
@@ -17,16 +20,20 @@ mod blocked;
 mod creation;
 mod displacing;
 mod draft;
+mod drift;
+mod leaving;
 mod marks;
 mod outcome;
 mod pairing;
 mod placement;
 mod reading;
+mod release;
 mod report;
 mod room;
 mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::Time;
@@ -51,6 +58,8 @@ pub struct Plan {
     pub waiting: BTreeSet<PoolKey>,
     /// Pools that wait for room on a node, and are planned again when there may be some.
     blocked: BTreeMap<PoolKey, Vec<Group>>,
+    /// Addresses that pools have nothing to do with any more.
+    let_go: Vec<(PoolKey, IpAddr)>,
     /// Plan again at this time, even if nothing happens.
     pub wake: Option<Time>,
 }
@@ -91,6 +100,9 @@ impl Planner {
         for (key, verdict) in &plan.verdicts {
             remember(world, key, verdict);
         }
+        for (key, ip) in &plan.let_go {
+            world.let_go(key, *ip);
+        }
         if world.is_stale() {
             plan.wake = Some(plan.wake.map_or(now + SOON, |wake| wake.min(now + SOON)));
         }
@@ -101,7 +113,7 @@ impl Planner {
 fn remember(world: &mut World, key: &PoolKey, verdict: &Verdict) {
     world.remember_assignment(key, verdict.last_assignment);
     for address in &verdict.addresses {
-        world.remember(key, address.ip, address.memory);
+        world.remember(key, address.ip, address.memory.clone());
         if address.state == State::Active {
             world.arrived(key, address.ip);
         }
@@ -125,14 +137,18 @@ pub fn plan(world: &World, scope: &BTreeSet<PoolKey>, now: Time) -> Plan {
     for (id, account) in world.accounts_in_use() {
         reading::plan(world, id, account, &mut draft);
     }
+    let leaving: Vec<_> = views.iter().map(|view| leaving::plan(world, view, &mut draft)).collect();
     let placement = Placement::plan(world, &views, &mut draft);
-    for view in &views {
+    for (view, leaves) in views.iter().zip(leaving) {
         let creation = creation::plan(world, view, &placement, &mut draft);
         let marks_open = marks::plan(world, view, &mut draft);
+        for hold in view.addresses.iter().filter_map(|one| one.hold) {
+            draft.wake_at(hold.until());
+        }
         let verdict = report::verdict(world, view, &placement, &creation, &draft);
-        if marks_open || creation.writes || !report::is_settled(view, &verdict) {
+        if marks_open || creation.writes || leaves || !report::is_settled(view, &verdict) {
             let groups = blocked::groups(world, view, &creation, &verdict, &draft);
-            draft.wait(view.key, groups.filter(|_| !marks_open));
+            draft.wait(view.key, groups.filter(|_| !marks_open && !leaves));
         }
         draft.say(view.key, verdict);
     }

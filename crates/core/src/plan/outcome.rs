@@ -59,6 +59,7 @@ pub(super) fn resolve(
     let is_new = |ip: &IpAddr| {
         world.claimants(*ip).all(|claimant| claimant == view.key)
             && !view.entry.has(*ip)
+            && !view.entry.is_leaving(*ip)
             && !intent.strangers.contains(ip)
             && !next.created.contains(ip)
             && !draft.has_adopted(*ip)
@@ -136,7 +137,7 @@ fn by_project(
     loose: &[&(IpAddr, &Sighting)],
     others: &[(&Intent, IntentProgress)],
 ) -> Option<IpAddr> {
-    let mut ours = loose.iter().filter(|(_, seen)| in_project(account, seen)).map(|(ip, _)| *ip);
+    let mut ours = loose.iter().filter(|(_, seen)| in_project(account, intent, seen)).map(|(ip, _)| *ip);
     if intent.target.is_none() {
         return ours.next();
     }
@@ -154,7 +155,7 @@ fn strayed(
     let explained = |seen: &Sighting| others.iter().any(|(other, _)| other.target == seen.holder);
     let strayed = new.iter().filter(|(_, seen)| {
         let elsewhere = seen.holder.is_some() && intent.target.is_none();
-        elsewhere && in_project(account, seen) && !explained(seen)
+        elsewhere && in_project(account, intent, seen) && !explained(seen)
     });
     strayed.map(|(ip, _)| *ip).collect()
 }
@@ -184,14 +185,17 @@ fn may_be(account: &Account, intent: &Intent, seen: &Sighting) -> bool {
     }
     let by_region = intent.target.is_none();
     let here = seen.region.as_ref().is_none_or(|region| *region == intent.region);
-    let ours = project(account).is_none_or(|ours| seen.project.as_ref() == Some(ours));
+    let ours = project(account, intent).is_none_or(|ours| seen.project.as_ref() == Some(ours));
     !by_region || (here && ours)
 }
 
-fn in_project(account: &Account, seen: &Sighting) -> bool {
-    project(account).is_some() && seen.project.as_ref() == project(account)
+fn in_project(account: &Account, intent: &Intent, seen: &Sighting) -> bool {
+    let project = project(account, intent);
+    project.is_some() && seen.project.as_ref() == project
 }
 
-fn project(account: &Account) -> Option<&Text> {
-    account.setup.as_ref().ok().and_then(|setup| setup.project.as_ref())
+/// The project that the address of an intent is in, if one is set aside.
+fn project<'a>(account: &'a Account, intent: &Intent) -> Option<&'a Text> {
+    let setup = account.setup.as_ref().ok().filter(|_| intent.family == Family::V4);
+    setup.and_then(|setup| setup.project.as_ref())
 }

@@ -93,7 +93,7 @@ impl Placement {
 
     /// Nodes of a pool's class that cannot take an address, and why.
     pub fn unusable(&self, view: &PoolView<'_>) -> &[(NodeName, Obstacle)] {
-        let known = view.class.and_then(|class| self.obstacles.get(&(class, Family::V4)));
+        let known = view.class.and_then(|class| self.obstacles.get(&(class, view.family())));
         known.map_or(&[], |known| known.nodes.as_slice())
     }
 
@@ -180,7 +180,8 @@ impl Placement {
             .filter(|one| Family::of(one.ip) == family && !self.retrying.contains(&one.ip))
             .collect();
         addresses.sort_by_key(|one| preference(one));
-        let new = if family == Family::V4 { super::creation::missing(view) } else { 0 };
+        let placed = family == view.family() && view.places_new();
+        let new = if placed { super::creation::missing(view) } else { 0 };
         let count = addresses.len() + new;
         if count == 0 || !may_change(world, &request.account, draft.now) {
             return None;
@@ -357,7 +358,12 @@ pub(super) fn intended<'w>(
     view: &PoolView<'w>,
     one: &Standing<'_>,
 ) -> Option<(&'w NodeName, &'w MachineId)> {
-    let machine = view.account?.address(one.ip)?.intended.as_ref()?;
+    let account = view.account?;
+    let tried = account.address(one.ip)?.intended.as_ref();
+    // Where somebody else took it from, it goes back to, if that works at the first attempt.
+    let from = one.memory.drift.as_ref().and_then(|drift| drift.from.as_ref());
+    let from = from.and_then(|from| world.machine_of(view.cloud()?, from));
+    let machine = tried.or(from.filter(|from| !account.setbacks.contains_key(*from)))?;
     let node = view.node_on(world, machine)?;
     view.judge(world, node).is_ok().then_some((node, machine))
 }

@@ -1,10 +1,10 @@
 //! What there is to say of a pool.
 
-use super::Draft;
 use super::creation::Creation;
 use super::placement::{Placement, intended};
 use super::room::blockers;
-use super::standing::{Place, PoolView, Standing};
+use super::standing::{Hold, Place, PoolView, Standing};
+use super::{Draft, leaving, release};
 use crate::Time;
 use crate::action::{Failure, FailureKind};
 use crate::model::{Family, Finding, Text};
@@ -20,8 +20,9 @@ pub(super) fn verdict(
     draft: &Draft,
 ) -> Verdict {
     let say = |one: &Standing<'_>| address(world, view, one);
-    let addresses: Vec<_> = view.addresses.iter().map(say).collect();
-    let free = placement.free(view, Family::V4);
+    let mut addresses: Vec<_> = view.addresses.iter().map(say).collect();
+    addresses.extend(view.leaving.iter().filter_map(|one| leaving::verdict(world, view, one)));
+    let free = placement.free(view, view.family());
     // A time ahead of us is a clock's mistake: it counts as now.
     let last_assignment = view.entry.last_assignment.map(|at| at.min(draft.now));
     let verdict = Verdict {
@@ -55,7 +56,7 @@ fn address(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> AddressVer
         node: None,
         machine: None,
         note: None,
-        memory: one.memory,
+        memory: one.memory.clone(),
     };
     match &one.place {
         Place::Conflict(owner) => {
@@ -91,9 +92,16 @@ fn address(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> AddressVer
         Place::Stranded(machine, note) => {
             verdict.state = State::NoMatch;
             verdict.machine = Some((*machine).clone());
-            verdict.note = Some(note.clone());
+            verdict.note = Some(match (note, one.hold) {
+                (Note::Unfit(unfit), Some(Hold::Grace(until))) => Note::Grace(unfit.clone(), until),
+                (_, Some(Hold::Drift(until))) => Note::Drift(until),
+                _ => note.clone(),
+            });
         }
-        Place::Free => verdict.state = State::Unassigned,
+        Place::Free => {
+            verdict.state = State::Unassigned;
+            verdict.note = one.hold.map(|hold| Note::Drift(hold.until()));
+        }
     }
     if let Some((message, next)) = failed_attempt(world, view, one) {
         verdict.state = State::Error;
@@ -130,13 +138,18 @@ fn reason(
     if let Some(reason) = cannot_plan(view) {
         return reason;
     }
-    if let Some(reason) = needs_help(view, creation) {
-        return reason;
-    }
     let Some(account) = view.account else {
         return Reason::Reading;
     };
     let heard = account.listing.last.is_some_and(|last| last >= world.open_from());
+    if view.entry.is_ending() {
+        return unknown_creation(creation)
+            .or_else(|| trouble(account, heard, draft))
+            .unwrap_or_else(|| release::reason(view, draft));
+    }
+    if let Some(reason) = needs_help(view, creation) {
+        return reason;
+    }
     if verdict.active() >= verdict.wanted && creation.open == 0 {
         return Reason::AllAssigned;
     }
@@ -161,6 +174,9 @@ fn reason(
     if let Some(until) = placement.cooling(view.key) {
         return Reason::CoolingOff(until);
     }
+    if let Some(reason) = held(view) {
+        return reason;
+    }
     if !heard || verdict.addresses.iter().any(|one| one.state == State::Unknown) {
         return Reason::Reading;
     }
@@ -171,6 +187,16 @@ fn reason(
         0 => Reason::NoMatchingNode,
         _ => Reason::NoFreeNode(blockers(world, view)),
     }
+}
+
+/// An address that stays where it is for a while: the one that does so least long.
+fn held(view: &PoolView<'_>) -> Option<Reason> {
+    let held = view.addresses.iter().filter_map(|one| Some((one.hold?, one.ip)));
+    let (hold, ip) = held.min_by_key(|(hold, ip)| (hold.until(), *ip))?;
+    Some(match hold {
+        Hold::Grace(until) => Reason::InGrace(ip, until),
+        Hold::Drift(until) => Reason::Drift(ip, until),
+    })
 }
 
 /// A node that is free, and on which the last attempt failed, while an address waits for one.
@@ -186,8 +212,8 @@ fn failing_node(verdict: &Verdict) -> Option<Reason> {
 /// The object, or its account, cannot be used at all.
 fn cannot_plan(view: &PoolView<'_>) -> Option<Reason> {
     match (&view.entry.pool.request, view.account.map(|account| &account.setup)) {
-        (Err(finding), _) => Some(Reason::Invalid(finding.clone())),
-        (Ok(_), Some(Err(finding))) => Some(Reason::NoAccount(finding.clone())),
+        (Err(finding), _) => Some(Reason::Invalid(with_way_out(view, finding))),
+        (Ok(_), Some(Err(finding))) => Some(Reason::NoAccount(with_way_out(view, finding))),
         (Ok(request), None) => Some(Reason::NoAccount(Finding {
             reason: "UnknownProvider",
             message: format!("there is no provider \"{}\"", request.account).into(),
@@ -196,11 +222,29 @@ fn cannot_plan(view: &PoolView<'_>) -> Option<Reason> {
     }
 }
 
+/// Whoever waits for an object to go is told what it waits for.
+fn with_way_out(view: &PoolView<'_>, finding: &Finding) -> Finding {
+    if !view.entry.is_ending() {
+        return finding.clone();
+    }
+    let message = format!(
+        "{}; until then the addresses that were reserved for this pool cannot be given back, and \
+         it cannot go: set deletionPolicy to Retain to keep them and let it go",
+        finding.message
+    );
+    Finding { message: message.into(), ..finding.clone() }
+}
+
+fn unknown_creation(creation: &Creation) -> Option<Reason> {
+    let candidates = Some(&creation.unknown).filter(|candidates| !candidates.is_empty());
+    candidates.map(|candidates| Reason::CreateOutcomeUnknown(candidates.clone()))
+}
+
 /// Something that only a person can put right.
 fn needs_help(view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
     // First what is told nowhere else: an address at odds is in the status by itself.
-    if !creation.unknown.is_empty() {
-        return Some(Reason::CreateOutcomeUnknown(creation.unknown.clone()));
+    if let Some(reason) = unknown_creation(creation) {
+        return Some(reason);
     }
     for one in &view.addresses {
         match &one.place {

@@ -62,7 +62,7 @@ pub(super) fn blockers(world: &World, view: &PoolView<'_>) -> Vec<(NodeName, Obs
         return Vec::new();
     };
     let held = |name: &NodeName| {
-        let ip = occupants(world, name, Family::V4).next()?;
+        let ip = occupants(world, name, view.family()).next()?;
         match owner(world, ip) {
             Some(owner) if owner == view.key => None,
             Some(owner) => Some((name.clone(), Obstacle::HoldsOf(ip, owner.clone()))),

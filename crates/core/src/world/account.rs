@@ -16,9 +16,12 @@ pub struct AccountSetup {
     pub cloud: Text,
     /// How many addresses of one family a machine carries.
     pub per_machine: usize,
-    /// New addresses are made in this project, and nobody else's are: one that appears
-    /// there is ours.
+    /// New IPv4 addresses are made in this project, and nobody else's are: one that appears
+    /// there is ours. IPv6 addresses are in no project.
     pub project: Option<Text>,
+    /// A new IPv6 address can be put on a machine by the call that reserves it, as every IPv4
+    /// one can.
+    pub places_new_v6: bool,
     /// New addresses need a region.
     pub region_required: bool,
 }

@@ -34,6 +34,8 @@ pub struct Address {
     pub(super) last_holder: Option<MachineId>,
     /// While it is gone: since when.
     pub(super) gone_at: Time,
+    /// While it is gone: a call of ours gave it back.
+    pub(super) returned: bool,
 }
 
 /// What is known of an address.
@@ -122,6 +124,19 @@ impl From<bool> for News {
 }
 
 impl Address {
+    /// Whether two different reads, some time apart, say that it does not exist: a direct
+    /// one, and a listing that was sent at `listed`; or our own call. If not yet, from when on a listing tells.
+    pub(crate) fn surely_gone(
+        &self,
+        listed: Option<Time>,
+        settings: &Settings,
+    ) -> Option<Result<(), Time>> {
+        let tells = self.gone_at + settings.doubt();
+        let gone = self.knowledge == Knowledge::Gone && self.operation.is_none();
+        let sure = self.returned || listed.is_some_and(|at| at >= tells);
+        gone.then_some(if sure { Ok(()) } else { Err(tells) })
+    }
+
     /// The cloud is working on it, whoever asked it to.
     pub(super) fn is_busy(&self) -> bool {
         matches!(&self.knowledge, Knowledge::Known { sighting, .. } if sighting.busy)
@@ -232,7 +247,17 @@ impl Address {
         self.knowledge = Knowledge::Gone;
         self.intended = None;
         self.gone_at = sent_at;
+        self.returned = false;
         true
+    }
+
+    /// Our own call gave it back just now.
+    pub(super) fn released(&mut self, now: Time) {
+        self.operation = None;
+        self.intended = None;
+        self.knowledge = Knowledge::Gone;
+        self.gone_at = now;
+        self.returned = true;
     }
 
     /// Our own call took effect just now.

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::Time;
-use crate::model::{AccountId, Family, Finding, Machine, Node, NodeName, PoolKey};
+use crate::model::{AccountId, Family, Finding, Machine, MachineId, Node, NodeName, PoolKey, Text};
 use claims::Claims;
 use vacancy::Vacancy;
 
@@ -171,6 +171,12 @@ impl World {
         let lifeless =
             |name: &NodeName| self.nodes.get(name).is_none_or(|node| node.deleting || !node.ready);
         names.iter().min_by_key(|name| (lifeless(name), *name))
+    }
+
+    /// A machine that some node runs on.
+    pub(crate) fn machine_of(&self, cloud: &Text, id: &MachineId) -> Option<&MachineId> {
+        let machine = Machine { cloud: cloud.clone(), id: id.clone() };
+        self.machines.get_key_value(&machine).map(|(machine, _)| &machine.id)
     }
 
     /// Nodes whose mark names `ip`.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::address::confirm_after;
-use super::{Account, Operation, PATIENCE, Settings, World};
+use super::{Account, Operation, PATIENCE, Settings, Work, World};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
 use crate::model::{AccountId, Family, MachineId, OperationId, PoolKey};
@@ -130,6 +130,49 @@ impl World {
                         *read_after = now + wait;
                     }
                 }),
+            }
+        });
+        self.touch_address(ip);
+    }
+
+    /// An address was given back, or not.
+    pub(super) fn released(
+        &mut self,
+        id: &AccountId,
+        pool: &PoolKey,
+        ip: IpAddr,
+        outcome: &Outcome,
+        now: Time,
+    ) {
+        let settings = self.settings;
+        self.with_account(id, |account| match &outcome.result {
+            Ok(Done::Released) => account.update(ip, |one| one.released(now)),
+            Ok(_) => {
+                account.update(ip, |one| one.operation = None);
+                account.want_listing(now);
+            }
+            Err(failure) if failure.kind == FailureKind::NoAnswer => {
+                let until = outcome.sent_at + settings.doubt();
+                let uncertain = Operation::Uncertain { to: None, until };
+                account.update(ip, |one| one.operation = Some(uncertain));
+                account.want_listing(until);
+            }
+            Err(failure) => {
+                account.update(ip, |one| one.operation = None);
+                if let Some(sighting) = &failure.seen {
+                    account.fold_sighting(ip, now, sighting, now, &settings);
+                }
+                account.want_listing(now);
+            }
+        });
+        self.with_pool(pool, |entry| match &outcome.result {
+            // One that went well does not make another that was refused worth an attempt.
+            Ok(_) if now < entry.release.not_before => {}
+            Ok(_) => entry.release = Work::default(),
+            Err(failure) => {
+                entry.release.failed(failure.clone(), now, outcome.jitter, &settings);
+                let asked = now + asked_to_wait(&outcome.result);
+                entry.release.not_before = entry.release.not_before.max(asked);
             }
         });
         self.touch_address(ip);

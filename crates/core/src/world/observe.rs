@@ -187,14 +187,18 @@ impl World {
     /// Brings the claims in line with what a pool has now.
     pub(super) fn reclaim(&mut self, key: &PoolKey) {
         let entry = self.pools.get(key);
-        let has =
-            entry.map(|entry| entry.addresses().iter().chain(&entry.writing.created).copied());
+        let has = entry.map(|entry| {
+            let named = entry.addresses().iter().chain(&entry.writing.created).copied();
+            named.chain(entry.leaving())
+        });
         let changes = self.claims.replace(key, has.into_iter().flatten().collect());
         if let Some(entry) = entry
             && let Ok(request) = &entry.pool.request
             && let Some(account) = self.accounts.get_mut(&request.account)
         {
-            entry.addresses().iter().for_each(|ip| account.expect(*ip));
+            entry.addresses().iter().copied().chain(entry.leaving()).for_each(|ip| {
+                account.expect(ip);
+            });
         }
         for ip in changes.flipped {
             for machine in self.machines_of(ip) {

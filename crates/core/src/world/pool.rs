@@ -30,6 +30,8 @@ pub struct PoolEntry {
     ledger_in_doubt: bool,
     /// Reservations that failed.
     pub creation: Work,
+    /// Addresses that could not be given back.
+    pub release: Work,
     /// Its addresses in order, and the place of each.
     addresses: Vec<IpAddr>,
     places: BTreeMap<IpAddr, usize>,
@@ -94,6 +96,7 @@ impl PoolEntry {
             ledger_work: Work::default(),
             ledger_in_doubt: false,
             creation: Work::default(),
+            release: Work::default(),
             addresses: Vec::new(),
             places: BTreeMap::new(),
             pool,
@@ -153,7 +156,7 @@ impl PoolEntry {
         let known = |ip: &IpAddr| self.places.contains_key(ip);
         let created = ledger.created.iter().copied().filter(|ip| !known(ip)).collect();
         self.ledger_work.in_flight = true;
-        self.writing = Ledger { created, intents };
+        self.writing = Ledger { created, intents, ..Ledger::default() };
     }
 
     /// The ledger was written.
@@ -218,23 +221,50 @@ impl PoolEntry {
         });
         self.addresses.clear();
         self.places.clear();
-        let all = listed.unwrap_or_default().iter().chain(&self.pool.ledger.created).chain(made);
+        let Ledger { created, kept, .. } = &self.pool.ledger;
+        let all = listed.unwrap_or_default().iter().chain(created).chain(kept).chain(made);
         for ip in all {
             if let std::collections::btree_map::Entry::Vacant(place) = self.places.entry(*ip) {
                 place.insert(self.addresses.len());
                 self.addresses.push(*ip);
             }
         }
-        // What was let go is not had any more. An object that cannot be understood has not
-        // let go of anything.
+        // What was never had is forgotten, the rest once it is let go of in order. An object
+        // that cannot be understood has not let go of anything.
         if self.pool.request.is_ok() {
-            self.remembered.retain(|ip, _| self.places.contains_key(ip));
+            self.remembered.retain(|ip, memory| memory.had || self.places.contains_key(ip));
+        }
+    }
+
+    /// Addresses that the pool had and names no more.
+    pub fn leaving(&self) -> impl Iterator<Item = IpAddr> {
+        self.remembered.keys().copied().filter(|ip| self.is_leaving(*ip))
+    }
+
+    /// Whether an address is one that the pool had and names no more. What an open
+    /// reservation may have made is not: the object is about to name it.
+    pub(crate) fn is_leaving(&self, ip: IpAddr) -> bool {
+        let had = self.remembered.get(&ip).is_some_and(|memory| memory.had);
+        had && self.pool.request.is_ok()
+            && !self.has(ip)
+            && self.pool.ledger.intents.iter().all(|intent| intent.strangers.contains(&ip))
+    }
+
+    /// The pool has nothing to do with an address any more.
+    pub(super) fn let_go(&mut self, ip: IpAddr) {
+        if self.is_leaving(ip) {
+            self.remembered.remove(&ip);
         }
     }
 
     /// Every address of the pool, listed ones first, without repetition.
     pub fn addresses(&self) -> &[IpAddr] {
         &self.addresses
+    }
+
+    /// Whether the object waits for its addresses to be given back before it goes.
+    pub fn is_ending(&self) -> bool {
+        self.pool.deleting && self.pool.ledger.guarded
     }
 
     /// Whether an address is among those that the pool uses.
@@ -244,8 +274,11 @@ impl PoolEntry {
     }
 
     /// Whether the object itself names an address: its own, and not only made for it or
-    /// being written down.
+    /// being written down; or by its status, if it is leaving.
     pub(crate) fn is_recorded(&self, ip: IpAddr) -> bool {
+        if self.is_leaving(ip) {
+            return self.pool.remembered.get(&ip).is_some_and(|memory| memory.had);
+        }
         let made = |progress: &IntentProgress| *progress == IntentProgress::Made(ip);
         let only_made = self.intents.values().any(made) && !self.pool.ledger.created.contains(&ip);
         self.has(ip) && !only_made
@@ -307,12 +340,20 @@ impl PoolEntry {
 
     /// What is remembered of an address.
     pub fn memory(&self, ip: IpAddr) -> Remembered {
-        self.remembered.get(&ip).copied().unwrap_or_default()
+        self.remembered.get(&ip).cloned().unwrap_or_default()
+    }
+
+    /// A call that moves `ip` begins: where it is found next is our own doing.
+    pub(super) fn departs(&mut self, ip: IpAddr) {
+        if let Some(memory) = self.remembered.get_mut(&ip) {
+            memory.machine = None;
+        }
     }
 
     /// An assignment of `ip` began just now.
     pub(super) fn assigned(&mut self, ip: IpAddr, now: Time) {
         let memory = self.remembered.entry(ip).or_default();
+        memory.had = true;
         memory.held = true;
         memory.assigned_at = Some(now);
         self.last_assignment = Some(now);
@@ -325,6 +366,9 @@ impl Pool {
         self.request == other.request
             && self.ledger == other.ledger
             && self.resolution == other.resolution
+            && self.deleting == other.deleting
+            && self.releases == other.releases
+            && self.finalizers == other.finalizers
             && self.created_at == other.created_at
             && self.uid == other.uid
     }

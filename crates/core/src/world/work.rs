@@ -26,19 +26,27 @@ impl World {
                     }
                 });
             }),
-            Action::Assign { account, ip, machine, .. } => {
+            Action::Assign { account, pool, ip, machine, .. } => {
+                self.departs(pool, *ip);
                 let operation = Operation::Sent { to: Some(machine.clone()) };
                 self.with_account(account, |account| {
                     account.update(*ip, |one| one.operation = Some(operation));
                 });
             }
-            Action::Unassign { account, ip, .. } => {
+            Action::Unassign { account, pool, ip } => {
+                // What is let go of is told from a stranger's by where it was.
+                if self.pools.get(pool).is_some_and(|entry| !entry.is_leaving(*ip)) {
+                    self.departs(pool, *ip);
+                }
                 self.with_account(account, |account| {
                     account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));
                 });
                 // It may be taken off for another pool: its own has something new to say.
                 self.touch_address(*ip);
             }
+            Action::Release { account, ip, .. } => self.with_account(account, |account| {
+                account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));
+            }),
             Action::WriteLedger { pool, ledger, .. } => {
                 self.with_pool(pool, |entry| entry.write_begins(ledger));
                 self.reclaim(pool);
@@ -49,6 +57,12 @@ impl World {
             Action::Mark { node, family, .. } => {
                 self.mark_work.entry((node.clone(), *family)).or_default().in_flight = true;
             }
+        }
+    }
+
+    fn departs(&mut self, pool: &PoolKey, ip: IpAddr) {
+        if let Some(entry) = self.pools.get_mut(pool) {
+            entry.departs(ip);
         }
     }
 
@@ -73,7 +87,10 @@ impl World {
             Action::Unassign { account, pool, ip } => {
                 self.moved(&account, &pool, ip, None, &outcome, now);
             }
-            Action::WriteLedger { pool, uid, version, ledger } => {
+            Action::Release { account, pool, ip } => {
+                self.released(&account, &pool, ip, &outcome, now);
+            }
+            Action::WriteLedger { pool, uid, version, ledger, .. } => {
                 self.ledger_written(&pool, (&uid, version), ledger, outcome, now);
             }
             Action::Create { account, pool, intent } => {
@@ -97,6 +114,12 @@ impl World {
                 self.touch_address(ip);
             }
         }
+    }
+
+    /// A plan found a pool to have nothing to do with an address any more.
+    pub(crate) fn let_go(&mut self, key: &PoolKey, ip: IpAddr) {
+        self.with_pool(key, |entry| entry.let_go(ip));
+        self.reclaim(key);
     }
 
     /// A plan found the last assignment to lie ahead: it counts as then.

@@ -1,7 +1,7 @@
 //! A cloud that does at once what it is told, unless it is told to misbehave.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
@@ -136,6 +136,11 @@ impl Cloud {
             Action::Assign { ip, machine, .. } => self.change(*ip, Some(machine.clone())),
             Action::Unassign { ip, .. } => self.change(*ip, None),
             Action::Create { intent, .. } => Ok(self.make(intent)),
+            Action::Release { ip, .. } => {
+                let seen = self.addresses.remove(ip);
+                assert!(seen.is_none_or(|seen| seen.holder.is_none()), "released from a machine");
+                Ok(Done::Released)
+            }
             Action::WriteLedger { .. } | Action::Mark { .. } => {
                 panic!("not a call to a cloud: {action:?}")
             }
@@ -172,12 +177,18 @@ impl Cloud {
 
     fn make(&mut self, intent: &Intent) -> Done {
         self.made += 1;
-        let ip = IpAddr::from(Ipv4Addr::new(198, 51, 100, self.made));
+        let ip = match intent.family {
+            Family::V4 => IpAddr::from(Ipv4Addr::new(198, 51, 100, self.made)),
+            Family::V6 => {
+                let made = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, self.made.into());
+                self.addresses.insert(made.into(), in_region(intent));
+                return Done::CreatedLoose { ip: made.into() };
+            }
+        };
         let seen = Sighting {
-            region: Some(intent.region.clone()),
             // Where a machine is named, a project cannot be.
             project: self.project.filter(|_| intent.target.is_none()).map(Into::into),
-            ..Sighting::default()
+            ..in_region(intent)
         };
         self.addresses.insert(ip, seen);
         if self.put(ip, intent.target.clone()) {
@@ -187,6 +198,10 @@ impl Cloud {
             Done::CreatedLoose { ip }
         }
     }
+}
+
+fn in_region(intent: &Intent) -> Sighting {
+    Sighting { region: Some(intent.region.clone()), ..Sighting::default() }
 }
 
 /// The rate limit is used up for so long.

@@ -162,9 +162,13 @@ pub fn pool(name: &str) -> Pool {
             wanted: None,
             matching: Arc::default(),
             cool_off: Duration::ZERO,
+            grace: Duration::ZERO,
         }),
         ledger: Ledger::default(),
         resolution: None,
+        deleting: false,
+        releases: false,
+        finalizers: vec![],
         remembered: [].into(),
         last_assignment: None,
     }
@@ -179,9 +183,12 @@ pub trait PoolFixture: Sized {
     fn with_pods(self, namespace: Option<&str>, selector: &str) -> Self;
     fn tolerating(self, key: Option<&str>, value: Option<&str>, effect: Option<&str>) -> Self;
     fn cooling_off(self, seconds: u64) -> Self;
+    fn with_grace(self, seconds: u64) -> Self;
     fn in_account(self, account: &str) -> Self;
     fn without_region(self) -> Self;
     fn created_at(self, time: Time) -> Self;
+    fn releasing(self) -> Self;
+    fn deleted(self) -> Self;
     fn invalid(self) -> Self;
     fn holding(self, ip: IpAddr) -> Self;
     fn without_node_since(self, ip: IpAddr, since: Time) -> Self;
@@ -232,12 +239,24 @@ impl PoolFixture for Pool {
         self.ask(|request| request.cool_off = seconds(cool_off))
     }
 
+    fn with_grace(self, grace: u64) -> Self {
+        self.ask(|request| request.grace = seconds(grace))
+    }
+
     fn in_account(self, account: &str) -> Self {
         self.ask(|request| request.account = account.into())
     }
 
     fn without_region(self) -> Self {
         self.ask(|request| request.region = None)
+    }
+
+    fn releasing(self) -> Self {
+        Self { releases: true, ..self }
+    }
+
+    fn deleted(self) -> Self {
+        Self { deleting: true, ..self }
     }
 
     fn created_at(self, created_at: Time) -> Self {
@@ -250,12 +269,15 @@ impl PoolFixture for Pool {
     }
 
     fn holding(mut self, ip: IpAddr) -> Self {
-        self.remembered.insert(ip, Remembered { held: true, ..Remembered::default() });
+        let memory = Remembered { had: true, held: true, ..Remembered::default() };
+        self.remembered.insert(ip, memory);
         self
     }
 
     fn without_node_since(mut self, ip: IpAddr, since: Time) -> Self {
-        let memory = Remembered { held: true, ineligible_since: Some(since), assigned_at: None };
+        let ineligible_since = Some(since);
+        let memory =
+            Remembered { had: true, held: true, ineligible_since, ..Remembered::default() };
         self.remembered.insert(ip, memory);
         self
     }
@@ -322,6 +344,10 @@ pub fn is_assign(action: &Action) -> bool {
 
 pub fn is_unassign(action: &Action) -> bool {
     matches!(action, Action::Unassign { .. })
+}
+
+pub fn is_release(action: &Action) -> bool {
+    matches!(action, Action::Release { .. })
 }
 
 pub fn is_create(action: &Action) -> bool {

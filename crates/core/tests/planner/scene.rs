@@ -40,7 +40,13 @@ pub struct Scene {
 const LATENCY: Duration = Duration::from_millis(1);
 
 pub fn setup() -> AccountSetup {
-    AccountSetup { cloud: CLOUD.into(), per_machine: 1, project: None, region_required: true }
+    AccountSetup {
+        cloud: CLOUD.into(),
+        per_machine: 1,
+        project: None,
+        places_new_v6: false,
+        region_required: true,
+    }
 }
 
 /// An empty cluster, whose nodes carry one address each.
@@ -203,7 +209,7 @@ impl Scene {
         assert_eq!(plan.actions, full.actions, "planning a part differs from planning all");
         for (key, verdict) in &plan.verdicts {
             if let Some(pool) = self.pools.get_mut(key) {
-                let memory = |one: &AddressVerdict| (one.ip, one.memory);
+                let memory = |one: &AddressVerdict| (one.ip, one.memory.clone());
                 pool.remembered = verdict.addresses.iter().map(memory).collect();
                 pool.last_assignment = verdict.last_assignment;
             }
@@ -344,6 +350,10 @@ impl Scene {
     /// The node that an address is on, at the cloud.
     pub fn home(&self, ip: IpAddr) -> Option<&str> {
         self.cloud.holder(ip).map(|machine| machine.trim_start_matches("m-"))
+    }
+
+    pub fn mark6(&self, node: &str) -> Option<&str> {
+        self.nodes[&node.into()].marks.get(Family::V6).map(|mark| &**mark)
     }
 
     pub fn mark(&self, node: &str) -> Option<&str> {

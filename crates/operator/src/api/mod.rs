@@ -24,10 +24,12 @@ pub use dns::{DEFAULT_DNS_PROVIDER, DNS_PROVIDERS, DnsRecordSet};
 pub(crate) use names::own;
 pub use names::{
     ADDRESSES_ANNOTATION, CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, GROUP,
-    IPV4_ANNOTATION, IPV6_ANNOTATION, PREFIX, RESOLVE_CREATE_ANNOTATION, VERSION,
+    IPV4_ANNOTATION, IPV6_ANNOTATION, PREFIX, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION,
+    VERSION,
 };
 pub use node_dns_record_set::{NodeDNSRecordSet, NodeDNSRecordSetSpec, NodeDNSRecordSetStatus};
 pub use pool::{
-    FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpState, IpStatus, MOST_ADDRESSES,
+    DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpState, IpStatus,
+    MOST_ADDRESSES,
 };
 pub use selection::{Match, Toleration};

@@ -26,6 +26,10 @@ pub const IPV6_ANNOTATION: &str = "flipop.digitalocean.com/ipv6-reserved-ip";
 /// On a pool: the addresses that were created for it, and the creations whose outcome is open.
 pub const ADDRESSES_ANNOTATION: &str = own!("addresses");
 
+/// On a pool, a finalizer: it does not go before the addresses that were created for it are
+/// given back.
+pub const RELEASE_FINALIZER: &str = own!("release");
+
 /// On a pool, set by a person: how a creation with an unknown outcome ended.
 pub const RESOLVE_CREATE_ANNOTATION: &str = own!("resolve-create");
 
@@ -44,7 +48,7 @@ mod tests {
 
     #[test]
     fn annotations_are_the_predecessors_or_under_our_prefix() {
-        for ours in [ADDRESSES_ANNOTATION, RESOLVE_CREATE_ANNOTATION] {
+        for ours in [ADDRESSES_ANNOTATION, RESOLVE_CREATE_ANNOTATION, RELEASE_FINALIZER] {
             assert!(ours.starts_with(PREFIX), "{ours}");
         }
         for theirs in [IPV4_ANNOTATION, IPV6_ANNOTATION] {

@@ -62,7 +62,7 @@ impl Serialize for FloatingIPPool {
     category = "pontoon",
     doc = "A pool of floating (reserved) IP addresses that are kept on matching nodes, and \
            optionally the DNS record that points at them. Deleting a pool leaves addresses, \
-           nodes and DNS as they are.",
+           nodes and DNS as they are, unless `deletionPolicy` says otherwise.",
     printcolumn(
         name = "Ready",
         type_ = "string",
@@ -132,8 +132,8 @@ pub struct FloatingIPPoolSpec {
     pub ips: Vec<String>,
 
     /// How many addresses to keep on nodes. Unset or 0: as many as `ips` lists. More than
-    /// that: the rest is reserved in `region`. Fewer: the surplus, from the end of the list,
-    /// is not used.
+    /// that: the rest is reserved in `region`, as IPv6 addresses if `ips` lists nothing else.
+    /// Fewer: the surplus, from the end of the list, is not used.
     #[serde(rename = "desiredIPs", skip_serializing_if = "is_default")]
     #[schemars(range(min = 0, max = MOST_ADDRESSES))]
     pub desired_ips: i64,
@@ -143,6 +143,21 @@ pub struct FloatingIPPoolSpec {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(range(min = 0))]
     pub assignment_cool_off_seconds: f64,
+
+    /// Seconds for which a node that stops matching keeps its address, so that it can recover
+    /// before the address is moved; fractions are allowed. 0 if unset: it moves at once. Counted
+    /// from the time in `status.ips`, also through a restart of the operator.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(range(min = 0))]
+    pub grace_period_seconds: f64,
+
+    /// What becomes of the addresses that were reserved for this pool when it is deleted:
+    /// `Retain` (the default) leaves them as they are, `Release` gives them back to the cloud
+    /// before the pool goes. Addresses that `ips` lists, or once listed, are never given back.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 64))]
+    #[schemars(transform = rules::deletion_policy)]
+    pub deletion_policy: String,
 
     /// Nodes that may hold an address of this pool, one address of each family a node.
     #[serde(rename = "match", skip_serializing_if = "is_default")]
@@ -156,9 +171,17 @@ pub struct FloatingIPPoolSpec {
 impl FloatingIPPoolSpec {
     /// The time between two assignments, whatever number was stored.
     pub fn cool_off(&self) -> Duration {
-        let seconds = self.assignment_cool_off_seconds.max(0.0);
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+        span(self.assignment_cool_off_seconds)
     }
+
+    /// How long a node may recover, whatever number was stored.
+    pub fn grace(&self) -> Duration {
+        span(self.grace_period_seconds)
+    }
+}
+
+fn span(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
 
 /// What the operator reports about a pool.
@@ -210,7 +233,8 @@ pub struct FloatingIPPoolStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct IpStatus {
     /// `active` (on a matching node), `in-progress`, `error`, `no-match` (attached, but its
-    /// node does not match now), `unassigned`, or `disabled` (beyond `desiredIPs`).
+    /// node does not match now), `unassigned`, or `disabled` (beyond `desiredIPs`, or not
+    /// listed any more and on its way off its node).
     #[serde(skip_serializing_if = "String::is_empty")]
     pub state: String,
 
@@ -235,6 +259,29 @@ pub struct IpStatus {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
     #[schemars(with = "Option<MicroTime>")]
     pub ineligible_since: Option<MicroTime>,
+
+    /// Somebody else moved the address at the cloud; kept so that a restart does not become a
+    /// fight over it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift: Option<DriftStatus>,
+}
+
+/// Somebody else took an address from the node that it served.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DriftStatus {
+    /// How often that happened, with less than ten minutes in between.
+    pub times: u32,
+
+    /// When it was last found.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
+    #[schemars(with = "Option<MicroTime>")]
+    pub last_found_time: Option<MicroTime>,
+
+    /// Machine that the address was on, as in a node's `spec.providerID`; empty once it serves
+    /// again.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub from: String,
 }
 
 /// The values of [`IpStatus::state`]. The field itself stays text, because a status may hold
@@ -323,7 +370,9 @@ mod tests {
             "metadata": {"name": "ingress", "namespace": "flipop"},
             "spec": {
                 "provider": "digitalocean", "region": "nyc3", "desiredIPs": 3,
-                "assignmentCoolOffSeconds": 0.5, "ips": ["192.0.2.1"],
+                "assignmentCoolOffSeconds": 0.5, "gracePeriodSeconds": 30.0,
+                "deletionPolicy": "Release",
+                "ips": ["192.0.2.1"],
                 "match": {"podNamespace": "web", "tolerations": [{"key": "a", "effect": "NoSchedule"}]},
                 "dnsRecordSet": {"zone": "example.com", "recordName": "hello", "ttl": 30},
             },

@@ -35,6 +35,11 @@ pub(super) fn address_type(field: &mut Schema) {
     one_of(field, "address type", &["ExternalIP", "InternalIP", IPV4_ANNOTATION], Empty::Allowed);
 }
 
+/// What becomes of reserved addresses.
+pub(super) fn deletion_policy(field: &mut Schema) {
+    one_of(field, "deletion policy", &["Retain", "Release"], Empty::Allowed);
+}
+
 /// A toleration's operator.
 pub(super) fn toleration_operator(field: &mut Schema) {
     one_of(field, "operator", &["Exists", "Equal"], Empty::Allowed);

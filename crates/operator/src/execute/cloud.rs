@@ -21,6 +21,7 @@ pub(super) async fn call(provider: &dyn AddressProvider, action: &Action) -> Res
             provider.assign(*ip, &machine).await.map(accepted)
         }
         Action::Unassign { ip, .. } => provider.unassign(*ip).await.map(accepted),
+        Action::Release { ip, .. } => provider.release(*ip).await.map(|()| Done::Released),
         Action::Create { intent, .. } => create(provider, intent).await,
         Action::WriteLedger { .. } | Action::Mark { .. } => {
             let message = "this is no call to a cloud";

@@ -5,11 +5,11 @@ use kube::api::{Patch, PatchParams};
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
 use pontoon_core::action::{Action, Done, Failure, FailureKind};
-use pontoon_core::model::{Family, Ledger, NodeName, PoolKey};
+use pontoon_core::model::{Family, Ledger, NodeName, PoolKey, Text};
 use serde_json::json;
 
 use crate::api::{
-    ADDRESSES_ANNOTATION, FloatingIPPool, IPV4_ANNOTATION, IPV6_ANNOTATION,
+    ADDRESSES_ANNOTATION, FloatingIPPool, IPV4_ANNOTATION, IPV6_ANNOTATION, RELEASE_FINALIZER,
     RESOLVE_CREATE_ANNOTATION,
 };
 use crate::connect::WRITE_DEADLINE;
@@ -19,8 +19,9 @@ use crate::observe::{ledger, version};
 pub(super) async fn write(client: &Client, action: &Action) -> Result<Done, Failure> {
     let write = async {
         match action {
-            Action::WriteLedger { pool, uid, version, ledger } => {
-                write_ledger(client, pool, uid, *version, ledger).await
+            Action::WriteLedger { pool, uid, version, ledger, guard } => {
+                let written = (ledger, guard.as_deref());
+                write_ledger(client, pool, uid, *version, written).await
             }
             Action::Mark { node, uid, family, mark } => {
                 write_mark(client, node, uid, *family, mark.as_deref()).await
@@ -39,9 +40,9 @@ async fn write_ledger(
     pool: &PoolKey,
     uid: &str,
     at_version: u64,
-    ledger: &Ledger,
+    (ledger, guard): (&Ledger, Option<&[Text]>),
 ) -> Result<Done, Failure> {
-    let patch = json!({"metadata": {
+    let mut patch = json!({"metadata": {
         "uid": uid,
         "resourceVersion": at_version.to_string(),
         "annotations": {
@@ -50,6 +51,11 @@ async fn write_ledger(
             RESOLVE_CREATE_ANNOTATION: null,
         },
     }});
+    if let Some(others) = guard {
+        let ours = ledger.guarded.then_some(RELEASE_FINALIZER);
+        let all: Vec<&str> = others.iter().map(|one| &**one).chain(ours).collect();
+        patch["metadata"]["finalizers"] = json!(all);
+    }
     let api: Api<PartialObjectMeta<FloatingIPPool>> =
         Api::namespaced(client.clone(), &pool.namespace);
     let params = PatchParams::default();

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 struct Stored {
     created: Vec<IpAddr>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    kept: Vec<IpAddr>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     intents: Vec<StoredIntent>,
 }
 
@@ -32,7 +34,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The annotation that says what `ledger` says.
+/// The annotation that says what `ledger` says, but for the guard, which is a finalizer.
 pub fn write(ledger: &Ledger) -> String {
     let stored = |intent: &Intent| StoredIntent {
         id: intent.id.to_string(),
@@ -43,7 +45,8 @@ pub fn write(ledger: &Ledger) -> String {
         unsettled: intent.unsettled.clone(),
     };
     let intents = ledger.intents.iter().map(stored).collect();
-    let stored = Stored { created: ledger.created.clone(), intents };
+    let Ledger { created, kept, .. } = ledger.clone();
+    let stored = Stored { created, kept, intents };
     // Plain data: cannot fail.
     serde_json::to_string(&stored).unwrap_or_default()
 }
@@ -71,7 +74,7 @@ pub fn read(annotation: Option<&str>) -> Result<Ledger, String> {
         unsettled: stored.unsettled,
     };
     let intents = stored.intents.into_iter().map(intent).collect();
-    Ok(Ledger { created: stored.created, intents })
+    Ok(Ledger { created: stored.created, kept: stored.kept, intents, guarded: false })
 }
 
 /// The user's word on a creation with an unknown outcome: an address, or `none`.
@@ -90,6 +93,8 @@ mod tests {
     fn a_ledger_survives_being_stored() {
         let ledger = Ledger {
             created: vec!["198.51.100.7".parse().unwrap()],
+            kept: vec!["198.51.100.8".parse().unwrap()],
+            guarded: false,
             intents: vec![Intent {
                 id: "a-0".into(),
                 family: Family::V4,

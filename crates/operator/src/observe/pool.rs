@@ -9,14 +9,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::core::DeserializeGuard;
 use pontoon_core::Time;
 use pontoon_core::matching::{Match, PodMatch, Selector, Toleration};
-use pontoon_core::model::{Finding, Ledger, Pool, PoolKey, Remembered, Request, Text};
+use pontoon_core::model::{
+    Drift, Finding, Ledger, MachineId, Pool, PoolKey, Remembered, Request, Text,
+};
 use pontoon_providers::VENDORS;
 
 use super::schema::Schema;
 use super::{Observation, Watch, ledger, version};
 use crate::api::{
-    ADDRESSES_ANNOTATION, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpStatus,
-    MOST_ADDRESSES, RESOLVE_CREATE_ANNOTATION,
+    ADDRESSES_ANNOTATION, DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus,
+    IpStatus, MOST_ADDRESSES, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION,
 };
 
 /// The kind, as core names it.
@@ -102,6 +104,7 @@ fn bare(
     schema: Schema,
 ) -> Option<ObservedPool> {
     let created_at = metadata.creation_timestamp.as_ref();
+    let finalizers = metadata.finalizers.iter().flatten().map(String::as_str);
     let pool = Pool {
         key: key(metadata)?,
         uid: metadata.uid.as_deref().unwrap_or_default().into(),
@@ -110,6 +113,9 @@ fn bare(
         request,
         ledger: Ledger::default(),
         resolution: None,
+        deleting: metadata.deletion_timestamp.is_some(),
+        releases: false,
+        finalizers: finalizers.filter(|one| *one != RELEASE_FINALIZER).map(Into::into).collect(),
         remembered: BTreeMap::new(),
         last_assignment: None,
     };
@@ -142,7 +148,12 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
         _ => request(&spec),
     };
     let mut observed = bare(&metadata, request, schema)?;
+    // What cannot be read is not written, either: it stays as it is.
+    let writable = ledger.is_ok() && schema != Schema::Old;
+    let mut finalizers = metadata.finalizers.iter().flatten();
     observed.pool.ledger = with_mirror(ledger.unwrap_or_default(), &status);
+    observed.pool.ledger.guarded = writable && finalizers.any(|one| one == RELEASE_FINALIZER);
+    observed.pool.releases = spec.deletion_policy == "Release";
     observed.pool.resolution = ledger::resolution(annotation(RESOLVE_CREATE_ANNOTATION));
     observed.pool.remembered = remembered(&status);
     observed.pool.last_assignment = status.last_assignment_time.as_ref().map(time);
@@ -167,14 +178,34 @@ fn with_mirror(mut ledger: Ledger, status: &FloatingIPPoolStatus) -> Ledger {
 }
 
 fn remembered(status: &FloatingIPPoolStatus) -> BTreeMap<IpAddr, Remembered> {
+    // What a predecessor's status says was never ours to let go of.
+    let ours = !status.conditions.is_empty();
     let memory = |status: &IpStatus| Remembered {
+        had: ours && !matches!(status.state.as_str(), "" | "error"),
         held: matches!(status.state.as_str(), "active" | "in-progress" | "no-match")
             || !status.node_name.is_empty(),
+        machine: seen_on(status),
         ineligible_since: status.ineligible_since.as_ref().map(time),
         assigned_at: status.last_assignment_time.as_ref().map(time),
+        drift: status.drift.as_ref().and_then(drift),
     };
     let entry = |(ip, status): (&String, &IpStatus)| Some((ip.parse().ok()?, memory(status)));
     status.ips.iter().filter_map(entry).collect()
+}
+
+fn drift(status: &DriftStatus) -> Option<Drift> {
+    let at = time(status.last_found_time.as_ref()?);
+    Some(Drift { times: status.times, at, from: machine(&status.from) })
+}
+
+fn machine(provider_id: &str) -> Option<MachineId> {
+    pontoon_providers::machine_of(provider_id).map(|(_, id)| id.0.as_str().into())
+}
+
+/// The machine that a status says an address is on. One that is on its way may be elsewhere.
+fn seen_on(status: &IpStatus) -> Option<MachineId> {
+    let there = matches!(status.state.as_str(), "active" | "no-match" | "disabled");
+    machine(&status.provider_id).filter(|_| there)
 }
 
 fn time(time: &MicroTime) -> Time {
@@ -202,6 +233,13 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         let problem = "spec.ips is empty and spec.desiredIPs is 0: there is nothing to assign";
         return Err(finding("NoAddresses", problem));
     }
+    if !["", "Retain", "Release"].contains(&spec.deletion_policy.as_str()) {
+        let problem = format!(
+            "spec.deletionPolicy \"{}\" is not known; use Retain or Release",
+            spec.deletion_policy
+        );
+        return Err(finding("InvalidDeletionPolicy", problem));
+    }
     Ok(Request {
         account: spec.provider.as_str().into(),
         region: text(&spec.region),
@@ -209,6 +247,7 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         wanted,
         matching: Arc::new(matching(spec)?),
         cool_off: spec.cool_off(),
+        grace: spec.grace(),
     })
 }
 
@@ -321,6 +360,12 @@ mod tests {
                                 "match": {"tolerations": [{"operator": "Like"}]}}),
                 "InvalidToleration",
                 "use Exists or Equal",
+            ),
+            (
+                serde_json::json!({"provider": "digitalocean", "ips": ["192.0.2.1"],
+                                "deletionPolicy": "Delete"}),
+                "InvalidDeletionPolicy",
+                "use Retain or Release",
             ),
             (
                 serde_json::json!({"provider": "digitalocean", "ips": "192.0.2.1"}),

@@ -81,6 +81,8 @@ fn key() -> impl Strategy<Value = String> {
         "ips",
         "desiredIPs",
         "assignmentCoolOffSeconds",
+        "gracePeriodSeconds",
+        "deletionPolicy",
         "match",
         "nodeLabel",
         "podLabel",

@@ -199,6 +199,7 @@ impl Metrics {
             Action::Assign { account, pool, .. } => (account, "AssignIP", Some(pool)),
             Action::Unassign { account, pool, .. } => (account, "UnassignIP", Some(pool)),
             Action::Create { account, pool, .. } => (account, "CreateIP", Some(pool)),
+            Action::Release { account, pool, .. } => (account, "ReleaseIP", Some(pool)),
             Action::WriteLedger { .. } | Action::Mark { .. } => return,
         };
         let (kind, namespace, name) =
@@ -236,7 +237,7 @@ fn state(state: State) -> Option<IpState> {
         State::Error => Some(IpState::Error),
         State::NoMatch => Some(IpState::NoMatch),
         State::Unassigned => Some(IpState::Unassigned),
-        State::Disabled => Some(IpState::Disabled),
+        State::Disabled | State::Leaving => Some(IpState::Disabled),
         State::Unknown => None,
     }
 }

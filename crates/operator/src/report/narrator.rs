@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
-use pontoon_core::model::{AccountId, Machine, NodeName, PoolKey};
+use pontoon_core::model::{AccountId, Drift, Machine, MachineId, NodeName, PoolKey};
 use pontoon_core::plan::Plan;
-use pontoon_core::verdict::{Outlook, Reason, State, Verdict};
+use pontoon_core::verdict::{AddressVerdict, Note, Outlook, Reason, State, Verdict};
 use pontoon_core::world::{Knowledge, World};
 
 use super::events::{Events, Weight, about_node, about_pool};
@@ -35,6 +35,8 @@ struct Told {
     dns: String,
     verdict: Option<Verdict>,
     reason: Option<&'static str>,
+    /// When each address was last found moved by somebody else.
+    drifts: BTreeMap<IpAddr, Time>,
 }
 
 struct Departure {
@@ -56,12 +58,18 @@ impl Narrator {
             dns: String::new(),
             verdict: None,
             reason: None,
+            drifts: BTreeMap::new(),
         });
         if *told.uid != *observed.pool.uid {
             told.uid = observed.pool.uid.to_string();
             told.verdict = None;
             told.reason = told_by_status(observed);
+            told.drifts.clear();
         }
+        // What a status says already, nobody tells again.
+        let known = &observed.pool.remembered;
+        let known = known.iter().filter_map(|(ip, memory)| Some((*ip, memory.drift.as_ref()?.at)));
+        told.drifts.extend(known);
         told.provider.clone_from(&observed.provider);
         told.dns = observed.dns.clone().unwrap_or_default();
     }
@@ -85,6 +93,7 @@ impl Narrator {
     pub fn take(&mut self, plan: &Plan, world: &World) {
         for (key, verdict) in &plan.verdicts {
             self.arrivals(world, key, verdict);
+            self.drifts(world, key, verdict);
             let Some(told) = self.pools.get_mut(key) else { continue };
             if told.verdict.as_ref() == Some(verdict) {
                 continue;
@@ -134,6 +143,12 @@ impl Narrator {
         if let Action::ReadOperation { ip, .. } = &finished.outcome.action {
             return self.given_up(world, *ip, finished);
         }
+        if let Action::Unassign { account, pool, ip } = &finished.outcome.action {
+            return self.taken_off(world, account, (pool, *ip), finished);
+        }
+        if let Action::Release { pool, ip, .. } = &finished.outcome.action {
+            return self.given_back(pool, *ip, finished);
+        }
         let Action::Assign { pool, ip, node, .. } = &finished.outcome.action else { return };
         let Some(told) = self.pools.get(pool) else { return };
         match &finished.outcome.result {
@@ -166,6 +181,38 @@ impl Narrator {
         }
     }
 
+    /// An address was taken off its machine; told while it is still known which that was.
+    fn taken_off(
+        &mut self,
+        world: &World,
+        account: &AccountId,
+        (pool, ip): (&PoolKey, IpAddr),
+        finished: &Finished,
+    ) {
+        let (Ok(_), Some(told)) = (&finished.outcome.result, self.pools.get(pool)) else { return };
+        let from = holder(world, account, ip).unwrap_or_else(|| "its machine".to_owned());
+        let why = match world.pool(pool).is_some_and(|entry| entry.leaving().any(|one| one == ip)) {
+            true => "it is not in spec.ips any more",
+            false => "it serves nobody there and another needs the node",
+        };
+        let note = format!("{ip} taken off {from}: {why}");
+        tracing::info!(%pool, %ip, from, "taken off: {why}");
+        self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Unassigned", &note);
+    }
+
+    /// An address was given back to the cloud, or not.
+    fn given_back(&mut self, pool: &PoolKey, ip: IpAddr, finished: &Finished) {
+        let Some(told) = self.pools.get(pool) else { return };
+        let (weight, reason, note) = match &finished.outcome.result {
+            Ok(_) => (Weight::Normal, "Released", format!("{ip} given back to the cloud")),
+            Err(failure) => {
+                let note = format!("giving back {ip} failed: {}", failure.message);
+                (Weight::Warning, "ReleaseFailed", note)
+            }
+        };
+        self.events.tell(about_pool(pool, &told.uid), weight, reason, &note);
+    }
+
     /// Addresses that a listing showed where they were sent.
     fn arrivals(&mut self, world: &World, key: &PoolKey, verdict: &Verdict) {
         if self.departures.is_empty() {
@@ -175,6 +222,20 @@ impl Narrator {
             if let Some(node) = &one.node {
                 self.arrived(world, key, one.ip, node);
             }
+        }
+    }
+
+    /// Addresses that somebody else moved.
+    fn drifts(&mut self, world: &World, key: &PoolKey, verdict: &Verdict) {
+        let Some(told) = self.pools.get_mut(key) else { return };
+        for one in &verdict.addresses {
+            let Some(drift) = &one.memory.drift else { continue };
+            if told.drifts.insert(one.ip, drift.at) == Some(drift.at) {
+                continue;
+            }
+            let note = drift_note(world, key, one, drift);
+            tracing::warn!(pool = %key, ip = %one.ip, times = drift.times, "{note}");
+            self.events.tell(about_pool(key, &told.uid), Weight::Warning, "Drift", &note);
         }
     }
 
@@ -205,9 +266,35 @@ fn holder(world: &World, account: &AccountId, ip: IpAddr) -> Option<String> {
     let account = world.account(account)?;
     let Knowledge::Known { sighting, .. } = &account.address(ip)?.knowledge else { return None };
     let cloud = account.setup.as_ref().ok()?.cloud.clone();
-    let machine = Machine { cloud, id: sighting.holder.clone()? };
+    Some(name_of(world, Machine { cloud, id: sighting.holder.clone()? }))
+}
+
+/// A machine, by its node if it is one.
+fn name_of(world: &World, machine: Machine) -> String {
     let node = world.node_on(&machine).map(ToString::to_string);
-    Some(node.unwrap_or_else(|| format!("machine {}", machine.id)))
+    node.unwrap_or_else(|| format!("machine {}", machine.id))
+}
+
+/// What somebody did to an address, and what becomes of it.
+fn drift_note(world: &World, key: &PoolKey, one: &AddressVerdict, drift: &Drift) -> String {
+    let request = world.pool(key).and_then(|entry| entry.pool.request.as_ref().ok());
+    let cloud = request.and_then(|request| world.account(&request.account)?.cloud().cloned());
+    let words = |id: &MachineId| {
+        let cloud = cloud.clone().unwrap_or_else(|| "".into());
+        name_of(world, Machine { cloud, id: id.clone() })
+    };
+    let found = one.machine.as_ref().map_or_else(|| "no machine".to_owned(), words);
+    let ip = one.ip;
+    match (&drift.from, &one.note) {
+        (Some(from), Some(Note::Drift(until))) => format!(
+            "somebody else took {ip} from {}: found on {found}; it is put back at {until}",
+            words(from)
+        ),
+        (Some(from), _) => {
+            format!("somebody else took {ip} from {}: found on {found}", words(from))
+        }
+        (None, _) => format!("somebody else moved {ip}: found on {found}, where it stays"),
+    }
 }
 
 /// What a status says already, a new leader does not repeat.
@@ -217,18 +304,25 @@ fn told_by_status(observed: &ObservedPool) -> Option<&'static str> {
     (ready.reason == all_well).then_some(all_well)
 }
 
-/// Passing states are not worth an event.
+/// Passing states are not worth an event; what somebody moved is told for each address.
 fn is_news(reason: &Reason) -> bool {
     !matches!(
         reason,
-        Reason::Reading | Reason::Assigning | Reason::Creating | Reason::AssignFailed(..)
+        Reason::Reading
+            | Reason::Assigning
+            | Reason::Creating
+            | Reason::AssignFailed(..)
+            | Reason::Drift(..)
+            | Reason::ReleaseFailed(..)
     )
 }
 
 fn weight(reason: &Reason) -> Weight {
     match reason.outlook() {
         Outlook::Well => Weight::Normal,
-        Outlook::Working if matches!(reason, Reason::CoolingOff(_)) => Weight::Normal,
+        Outlook::Working if matches!(reason, Reason::CoolingOff(_) | Reason::Releasing(_)) => {
+            Weight::Normal
+        }
         Outlook::Working | Outlook::Waiting | Outlook::Stuck => Weight::Warning,
     }
 }
@@ -255,6 +349,9 @@ fn log(finished: &Finished) {
                 }
                 Action::Unassign { pool, ip, .. } => {
                     tracing::warn!(%pool, %ip, ?kind, error, took_ms, "unassigning failed");
+                }
+                Action::Release { pool, ip, .. } => {
+                    tracing::warn!(%pool, %ip, ?kind, error, took_ms, "releasing failed");
                 }
                 Action::Create { pool, .. } => {
                     tracing::warn!(%pool, ?kind, error, took_ms, "reserving failed");

@@ -10,8 +10,8 @@ use pontoon_core::verdict::{AddressVerdict, Outlook, Reason, State, Verdict};
 use pontoon_providers::VENDORS;
 
 use crate::api::{
-    CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, FloatingIPPoolStatus, IpState,
-    IpStatus, NodeDNSRecordSetStatus,
+    CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, DriftStatus, FloatingIPPoolStatus,
+    IpState, IpStatus, NodeDNSRecordSetStatus,
 };
 use crate::observe::pool::ObservedPool;
 use crate::observe::schema::Schema;
@@ -65,20 +65,26 @@ fn address(observed: &ObservedPool, one: &AddressVerdict) -> Option<(String, IpS
         State::Error => IpState::Error,
         State::NoMatch => IpState::NoMatch,
         State::Unassigned => IpState::Unassigned,
-        State::Disabled => IpState::Disabled,
+        State::Disabled | State::Leaving => IpState::Disabled,
         State::Unknown => {
             let said = observed.status.ips.get(&ip).cloned();
             return said.map(|said| (ip, said));
         }
     };
     let machine = one.machine.as_ref();
+    let provider = |id: &MachineId| provider_id(&observed.provider, id);
     let status = IpStatus {
         state: state.to_string(),
         node_name: one.node.as_ref().map(ToString::to_string).unwrap_or_default(),
-        provider_id: machine.map(|id| provider_id(&observed.provider, id)).unwrap_or_default(),
+        provider_id: machine.map(provider).unwrap_or_default(),
         error: one.note.as_ref().map(ToString::to_string).unwrap_or_default(),
         last_assignment_time: one.memory.assigned_at.and_then(micro_time),
         ineligible_since: one.memory.ineligible_since.and_then(micro_time),
+        drift: one.memory.drift.as_ref().map(|drift| DriftStatus {
+            times: drift.times,
+            last_found_time: micro_time(drift.at),
+            from: drift.from.as_ref().map(provider).unwrap_or_default(),
+        }),
     };
     Some((ip, status))
 }

@@ -69,6 +69,16 @@ async fn a_pool_without_addresses_or_a_way_to_get_them_is_refused() {
             "spec.assignmentCoolOffSeconds: Invalid value: -0.5: \
              spec.assignmentCoolOffSeconds in body should be greater than or equal to 0",
         ),
+        (
+            pool_with(json!({"gracePeriodSeconds": -1})),
+            "spec.gracePeriodSeconds: Invalid value: -1: \
+             spec.gracePeriodSeconds in body should be greater than or equal to 0",
+        ),
+        (
+            pool_with(json!({"deletionPolicy": "Delete"})),
+            "spec.deletionPolicy: Invalid value: \"Delete\": \"Delete\" is not a known deletion \
+             policy; known: Retain, Release",
+        ),
     ])
     .await;
 }

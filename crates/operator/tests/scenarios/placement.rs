@@ -1,6 +1,5 @@
 //! Addresses on the right nodes.
 
-use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use crate::arena::{Arena, On, eventually, on_both};
@@ -61,16 +60,11 @@ async fn an_address_follows_its_nodes_health_in_one_call_and_a_restart_moves_not
     assert_eq!(arena.stored("ingress").await.metadata.resource_version, before);
 }
 
-async fn label(arena: &Arena, node: &str, app: &str) {
-    let patch = Patch::Merge(json!({"metadata": {"labels": {"app": app}}}));
-    arena.nodes().patch(node, &PatchParams::default(), &patch).await.unwrap();
-}
-
 async fn two_pools_that_change_nodes_with_each_other_are_both_served(on: On) {
     let Some(arena) = Arena::open(on).await else { return };
     for (node, droplet, app) in [("a", 1, "web"), ("b", 2, "sip")] {
         arena.node(node, droplet).await;
-        label(&arena, node, app).await;
+        arena.label(node, "app", app).await;
     }
     for (ip, app) in IPS.into_iter().zip(["web", "sip"]) {
         arena.cloud.reserve(ip.parse::<std::net::IpAddr>().unwrap(), "nyc3");
@@ -82,8 +76,8 @@ async fn two_pools_that_change_nodes_with_each_other_are_both_served(on: On) {
     arena.marked("b", Some(IPS[1])).await;
 
     let mark = arena.cloud.mark();
-    label(&arena, "a", "sip").await;
-    label(&arena, "b", "web").await;
+    arena.label("a", "app", "sip").await;
+    arena.label("b", "app", "web").await;
     arena.marked("a", Some(IPS[1])).await;
     arena.marked("b", Some(IPS[0])).await;
     assert_eq!((holder(&arena, IPS[0]), holder(&arena, IPS[1])), (Some(2), Some(1)));

@@ -10,8 +10,8 @@ use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Outcome};
 use pontoon_core::matching::{Match, PodMatch, Selector, Toleration};
 use pontoon_core::model::{
-    AccountId, Family, Finding, Intent, Labels, Ledger, Machine, MachineId, Marks, Node, NodeName,
-    Pod, Pool, PoolKey, Remembered, Request, Resolution, Sighting, Taint, Text,
+    AccountId, Drift, Family, Finding, Intent, Labels, Ledger, Machine, MachineId, Marks, Node,
+    NodeName, Pod, Pool, PoolKey, Remembered, Request, Resolution, Sighting, Taint, Text,
 };
 use pontoon_core::world::{AccountSetup, Settings};
 use proptest::collection::{btree_map, vec};
@@ -107,7 +107,8 @@ pub fn setup() -> BoxedStrategy<Result<AccountSetup, Finding>> {
     let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
     let parts = (cloud(), count(), option::of(word(&["project"])), any::<bool>());
     let good = parts.prop_map(|(cloud, per_machine, project, region_required)| {
-        Ok(AccountSetup { cloud, per_machine, project, region_required })
+        let places_new_v6 = !region_required;
+        Ok(AccountSetup { cloud, per_machine, project, places_new_v6, region_required })
     });
     prop_oneof![9 => good, 1 => Just(Err(finding))].boxed()
 }
@@ -184,27 +185,43 @@ pub fn intent() -> impl Strategy<Value = Intent> {
 }
 
 pub fn ledger() -> BoxedStrategy<Ledger> {
-    (vec(address(), 0..3), vec(intent(), 0..4))
-        .prop_map(|(created, intents)| Ledger { created, intents })
+    (vec(address(), 0..3), vec(address(), 0..2), vec(intent(), 0..4))
+        .prop_map(|(created, kept, intents)| {
+            let guarded = kept.len() == 1;
+            Ledger { created, kept, intents, guarded }
+        })
         .boxed()
 }
 
 pub fn memory() -> impl Strategy<Value = Remembered> {
-    (any::<bool>(), option::of(time()), option::of(time())).prop_map(
-        |(held, ineligible_since, assigned_at)| Remembered { held, ineligible_since, assigned_at },
+    let machine = option::of(machine());
+    let drift = (any::<u32>(), time(), option::of(self::machine()))
+        .prop_map(|(times, at, from)| Drift { times, at, from });
+    let times = (option::of(time()), option::of(time()), option::of(drift));
+    (any::<bool>(), any::<bool>(), machine, times).prop_map(
+        |(had, held, machine, (ineligible_since, assigned_at, drift))| Remembered {
+            had,
+            held,
+            machine,
+            ineligible_since,
+            assigned_at,
+            drift,
+        },
     )
 }
 
 pub fn pool() -> BoxedStrategy<Pool> {
     let wish = (account(), option::weighted(0.9, word(&["nyc3"])), vec(address(), 0..4));
-    let request = (wish, option::of(count()), conditions(), duration()).prop_map(
-        |((account, region, listed), wanted, matching, cool_off)| Request {
+    let times = (duration(), duration());
+    let request = (wish, option::of(count()), conditions(), times).prop_map(
+        |((account, region, listed), wanted, matching, (cool_off, grace))| Request {
             account,
             region,
             listed,
             wanted,
             matching: Arc::new(matching),
             cool_off,
+            grace,
         },
     );
     let finding = Finding { reason: "InvalidSelector", message: "no selector".into() };
@@ -221,6 +238,9 @@ pub fn pool() -> BoxedStrategy<Pool> {
             request,
             ledger,
             resolution,
+            deleting: version % 4 == 1,
+            releases: version % 3 != 0,
+            finalizers: vec![],
             remembered: status.0,
             last_assignment: status.1,
         })
@@ -251,8 +271,12 @@ pub fn action() -> BoxedStrategy<Action> {
             Action::Assign { account, pool, ip, node, machine }
         }),
         1 => for_pool().prop_map(|(account, pool, ip)| Action::Unassign { account, pool, ip }),
+        1 => for_pool().prop_map(|(account, pool, ip)| Action::Release { account, pool, ip }),
         1 => (pool_key(), word(&["u"]), version(), ledger()).prop_map(
-            |(pool, uid, version, ledger)| Action::WriteLedger { pool, uid, version, ledger }
+            |(pool, uid, version, ledger)| {
+                let guard = ledger.guarded.then(Vec::new);
+                Action::WriteLedger { pool, uid, version, ledger, guard }
+            }
         ),
         1 => (account(), pool_key(), intent())
             .prop_map(|(account, pool, intent)| Action::Create { account, pool, intent }),
@@ -274,6 +298,7 @@ pub fn result() -> BoxedStrategy<Result<Done, Failure>> {
         1 => option::of(sighting()).prop_map(Done::Read),
         1 => select(state.to_vec()).prop_map(Done::Operation),
         2 => Just(Done::Effective),
+        1 => Just(Done::Released),
         1 => word(&["op-0", "op-1"]).prop_map(|id| Done::Accepted((&*id).into())),
         1 => (address(), option::of(word(&["op-0"]))).prop_map(|(ip, pending)| {
             Done::Created { ip, pending: pending.map(|id| (&*id).into()) }

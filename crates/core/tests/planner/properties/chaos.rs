@@ -23,6 +23,8 @@ enum Step {
     Fault(usize, Fault),
     /// Somebody takes an address off its machine.
     Detach(u8),
+    /// The second pool lists this much: all, or without its first entry.
+    Listing(bool),
     Pass(u64),
     Begin,
     AnswerOne(usize),
@@ -63,6 +65,7 @@ fn step() -> impl Strategy<Value = Step> {
         5 => node.prop_map(|(n, ready, edge, taint)| Step::Node(n, ready, edge, taint == 0)),
         4 => (0..KINDS.len(), fault()).prop_map(|(kind, fault)| Step::Fault(kind, fault)),
         1 => (1..6_u8).prop_map(Step::Detach),
+        1 => any::<bool>().prop_map(Step::Listing),
         4 => select(vec![1, 2, 5, 11, 61, 130]).prop_map(Step::Pass),
         8 => Just(Step::Begin),
         6 => any::<usize>().prop_map(Step::AnswerOne),
@@ -79,7 +82,7 @@ fn beginning() -> Scene {
     let mut scene = scene_at(setup)
         .nodes(NODES)
         .pool(pool("p").ips([1, 2]).wants(3))
-        .pool(pool("q").ips([3, 4]).ips6([1]).on("role=edge").cooling_off(3));
+        .pool(pool("q").ips([3, 4]).ips6([1]).on("role=edge").cooling_off(3).with_grace(8));
     for n in 1..=4 {
         scene.cloud.place(ip(n), None);
     }
@@ -102,6 +105,10 @@ fn take(scene: &mut Scene, step: Step, idle: &mut u64) {
             scene.fault(kind, fault);
         }
         Step::Detach(n) => scene.cloud.place(ip(n.min(4)), None),
+        Step::Listing(all) => scene.change_pool("q", |pool| {
+            let listed: &[IpAddr] = if all { &[ip(3), ip(4), ip6(1)] } else { &[ip(4), ip6(1)] };
+            pool.ask(|request| request.listed = listed.to_vec())
+        }),
         Step::Pass(time) => {
             // Every call has a deadline: what is under way ends before it.
             let later = scene.now + seconds(time);

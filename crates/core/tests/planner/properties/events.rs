@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
 use pontoon_core::model::{
-    Family, Finding, Intent, Ledger, Node, OperationId, Pod, Pool, Remembered, Resolution, Sighting,
+    Drift, Family, Finding, Intent, Ledger, Node, OperationId, Pod, Pool, Remembered, Resolution,
+    Sighting,
 };
 use pontoon_core::world::AccountSetup;
 use proptest::collection::{btree_map, vec};
@@ -72,6 +73,7 @@ impl Answer {
             (None, Action::Assign { .. } | Action::Unassign { .. }) => {
                 self.operation.map_or(Done::Effective, Done::Accepted)
             }
+            (None, Action::Release { .. }) => Done::Released,
             (None, Action::Create { .. }) => {
                 Done::Created { ip: self.made, pending: self.operation }
             }
@@ -89,6 +91,7 @@ pub fn accounts() -> [(&'static str, Result<AccountSetup, Finding>); 3] {
         cloud: cloud.into(),
         per_machine,
         project: project.map(Into::into),
+        places_new_v6: cloud == CLOUD,
         region_required: true,
     };
     let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
@@ -196,7 +199,7 @@ fn intent() -> impl Strategy<Value = Intent> {
     let parts = (0..4_u8, option::of(machine_id()), vec(address(), 0..2));
     parts.prop_map(|(id, target, strangers)| Intent {
         id: format!("intent-{id}").as_str().into(),
-        family: Family::V4,
+        family: if id == 3 { Family::V6 } else { Family::V4 },
         region: REGION.into(),
         target: target.map(|target| target.as_str().into()),
         strangers,
@@ -205,16 +208,29 @@ fn intent() -> impl Strategy<Value = Intent> {
 }
 
 fn ledger() -> impl Strategy<Value = Ledger> {
-    (vec(address(), 0..2), vec(intent(), 0..3)).prop_map(|(created, intents)| {
-        let mut ledger = Ledger { created, intents };
+    let addresses = (vec(address(), 0..2), option::weighted(0.2, address()));
+    (addresses, vec(intent(), 0..3)).prop_map(|((created, kept), intents)| {
+        let mut ledger =
+            Ledger { created, kept: kept.into_iter().collect(), intents, guarded: false };
         ledger.intents.dedup_by(|one, other| one.id == other.id);
         ledger
     })
 }
 
 fn memory() -> impl Strategy<Value = Remembered> {
-    (any::<bool>(), option::of(time()), option::of(time())).prop_map(
-        |(held, ineligible_since, assigned_at)| Remembered { held, ineligible_since, assigned_at },
+    let machine = option::of(machine_id().prop_map(|id| id.as_str().into()));
+    let from = option::of(machine_id().prop_map(|id| id.as_str().into()));
+    let drift = (0..4_u32, time(), from).prop_map(|(times, at, from)| Drift { times, at, from });
+    let times = (option::of(time()), option::of(time()), option::weighted(0.3, drift));
+    (any::<bool>(), any::<bool>(), machine, times).prop_map(
+        |(had, held, machine, (ineligible_since, assigned_at, drift))| Remembered {
+            had,
+            held,
+            machine,
+            ineligible_since,
+            assigned_at,
+            drift,
+        },
     )
 }
 
@@ -248,16 +264,21 @@ fn pool_object() -> impl Strategy<Value = Pool> {
         0.2,
         prop_oneof![Just(Resolution::Nothing), address().prop_map(Resolution::Adopt)],
     );
-    let shape = (0..18_u8, 0..6_u8, 0..9_u64, 0..4_u8);
+    let shape = (0..18_u8, 0..6_u8, 0..9_u64, 0..8_u8);
     (plain_pool(), ledger(), status, word, shape).prop_map(
         |(pool, ledger, (remembered, last_assignment), resolution, shape)| {
             let (account, uid, version, cools) = shape;
+            // Some are guarded, some of them are being deleted, some changed their mind.
+            let ledger = Ledger { guarded: version % 3 == 1, ..ledger };
             let mut pool = Pool { ledger, remembered, last_assignment, resolution, ..pool };
             pool.version = version;
+            pool.deleting = version % 6 == 1;
+            pool.releases = uid > 1;
             if uid == 0 {
                 pool.uid = "uid-other".into();
             }
-            let pool = if cools == 0 { pool.cooling_off(20) } else { pool };
+            let pool = if cools % 4 == 0 { pool.cooling_off(20) } else { pool };
+            let pool = if cools > 4 { pool.with_grace(15) } else { pool };
             match account {
                 0 => pool.invalid(),
                 1 => pool.in_account("broken"),

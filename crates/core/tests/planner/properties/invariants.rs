@@ -38,7 +38,8 @@ fn subject(action: &Action) -> String {
         Action::ReadAddress { account, ip }
         | Action::ReadOperation { account, ip, .. }
         | Action::Assign { account, ip, .. }
-        | Action::Unassign { account, ip, .. } => format!("{ip} of {account}"),
+        | Action::Unassign { account, ip, .. }
+        | Action::Release { account, ip, .. } => format!("{ip} of {account}"),
         Action::WriteLedger { pool, .. } => format!("ledger of {pool}"),
         Action::Create { pool, intent, .. } => format!("{} of {pool}", intent.id),
         Action::Mark { node, family, .. } => format!("{family:?} of {node}"),
@@ -69,6 +70,17 @@ fn check(world: &World, plan: &Plan, now: Time) {
                 assert!(occupants.filter(|one| one != ip).count() < setup.per_machine);
             }
             Action::Unassign { account, ip, .. } => assert_movable(world, account, *ip),
+            Action::Release { account, pool, ip } => {
+                assert_movable(world, account, *ip);
+                let pool = &world.pool(pool).unwrap().pool;
+                assert!(pool.deleting && pool.releases && pool.ledger.guarded, "{pool:?}");
+                assert!(pool.ledger.created.contains(ip), "{ip} was not reserved for it");
+                assert_eq!(world.claimants(*ip).count(), 1, "somebody else lists {ip}");
+                let known = &world.account(account).unwrap().address(*ip).unwrap().knowledge;
+                assert!(
+                    matches!(known, Knowledge::Known { sighting, .. } if sighting.holder.is_none())
+                );
+            }
             Action::Create { pool, intent, .. } => {
                 let ledger = &world.pool(pool).unwrap().pool.ledger;
                 assert!(ledger.intents.contains(intent), "sent before it was written");
@@ -105,8 +117,21 @@ fn assert_ledger(
 ) {
     let entry = world.pool(pool).unwrap();
     let before = &entry.pool.ledger;
-    assert!(before.created.iter().all(|ip| ledger.created.contains(ip)), "an address is lost");
-    let request = entry.pool.request.as_ref().unwrap();
+    let Some((request, true)) = entry.pool.request.as_ref().ok().map(|request| {
+        (request, world.account(&request.account).is_some_and(|account| account.setup.is_ok()))
+    }) else {
+        // Nothing is done about one that cannot be planned, but that it may go.
+        assert_eq!(*ledger, pontoon_core::model::Ledger { guarded: false, ..before.clone() });
+        return;
+    };
+    let account = world.account(&request.account).unwrap();
+    let gone = |ip: &IpAddr| account.address(*ip).unwrap().knowledge == Knowledge::Gone;
+    let theirs = |ip: &IpAddr| {
+        let others = world.claimants(*ip).any(|claimant| claimant != pool);
+        entry.pool.deleting && (others || request.listed.contains(ip))
+    };
+    let lost = |ip: &&IpAddr| !ledger.created.contains(ip) && !gone(ip) && !theirs(ip);
+    assert_eq!(before.created.iter().find(lost), None, "an address is lost");
     let has: BTreeSet<_> = request.listed.iter().chain(&ledger.created).collect();
     let grown = ledger.intents.iter().any(|intent| !before.intents.contains(intent));
     let wanted = request.wanted.unwrap_or(0);

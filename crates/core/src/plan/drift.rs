@@ -1,0 +1,42 @@
+//! Addresses that somebody else took from a node that they served.
+//!
+//! Whoever did it is not fought: the address is left alone for a while, longer each time it
+//! happens again, and then put back where it was. Where it was found on another node that may
+//! have it, it stays.
+
+use std::time::Duration;
+
+use crate::Time;
+use crate::model::{Drift, MachineId, Remembered};
+
+/// How long an address is left alone the first time; doubled each further time.
+const FIRST: Duration = Duration::from_secs(10);
+
+/// The longest that it is left alone.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// After so long without it, the next time is the first again.
+const QUIET: Duration = Duration::from_secs(600);
+
+/// An address is not on `from` any more, and that was not our doing.
+pub(super) fn found(before: Option<&Drift>, from: MachineId, now: Time) -> Drift {
+    let recent = before.filter(|before| now.since(before.at) < QUIET);
+    let times = recent.map_or(0, |before| before.times).saturating_add(1);
+    Drift { times, at: now, from: Some(from) }
+}
+
+/// An address serves again, or need not. How often it was moved is remembered.
+pub(super) fn mend(memory: &mut Remembered) {
+    if let Some(drift) = &mut memory.drift {
+        drift.from = None;
+    }
+}
+
+/// Until when an address is left alone, if that lies ahead.
+pub(super) fn held_until(memory: &Remembered, now: Time) -> Option<Time> {
+    let drift = memory.drift.as_ref().filter(|drift| drift.from.is_some())?;
+    let doublings = drift.times.saturating_sub(1).min(10);
+    let hold = FIRST.saturating_mul(1 << doublings).min(LONGEST);
+    // A time ahead of us is a clock's mistake: it counts as now.
+    Some(drift.at.min(now) + hold).filter(|until| *until > now)
+}

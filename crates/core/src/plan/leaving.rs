@@ -1,0 +1,127 @@
+//! Addresses that a pool had and names no more: an entry was taken out of the list.
+//!
+//! | the address is                                    | so it is                     |
+//! |---------------------------------------------------|------------------------------|
+//! | needed, because more are wanted than are named    | kept, by the ledger          |
+//! | named by another pool, gone, or on no machine     | forgotten                    |
+//! | on a node, where the pool had it                  | taken off, then forgotten    |
+//! | on another machine                                | forgotten: somebody moved it |
+//! | not known, being worked on, or still a node's mark | waited for                  |
+//!
+//! The object's status names it until then, so that a crash in between forgets nothing.
+
+use std::net::IpAddr;
+
+use super::Draft;
+use super::creation::unmade;
+use super::displacing::unassign;
+use super::standing::{Place, PoolView, Standing};
+use crate::model::{Machine, MachineId};
+use crate::verdict::{AddressVerdict, Note, State};
+use crate::world::World;
+
+/// What becomes of an address.
+enum Fate<'w> {
+    /// The ledger keeps it.
+    Keep,
+    /// It is taken off this machine.
+    TakeOff(&'w MachineId),
+    /// Nothing can be said yet.
+    Wait,
+    /// The pool has nothing to do with it.
+    Forget,
+}
+
+/// The addresses that a pool keeps although it names them no more: as many as it lacks, those
+/// that serve first.
+pub(super) fn keeping(world: &World, view: &PoolView<'_>) -> Vec<IpAddr> {
+    let lacks = view.wanted.saturating_sub(view.addresses.len() + unmade(view));
+    if lacks == 0 {
+        return Vec::new();
+    }
+    let there = |one: &&Standing<'_>| !matches!(one.place, Place::Conflict(_) | Place::Gone);
+    let serves = |one: &Standing<'_>| match one.place {
+        Place::Disabled(Some(machine)) => {
+            view.node_on(world, machine).is_some_and(|node| view.judge(world, node).is_ok())
+        }
+        _ => false,
+    };
+    let mut kept: Vec<_> = view.leaving.iter().filter(there).collect();
+    kept.sort_by_key(|one| (!serves(one), one.ip));
+    kept.iter().take(lacks).map(|one| one.ip).collect()
+}
+
+/// Lets go of what a pool names no more. Returns whether that is not over yet.
+pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
+    let mut open = false;
+    for one in &view.leaving {
+        match fate(world, view, one) {
+            Fate::Forget => draft.let_go(view.key, one.ip),
+            Fate::Keep | Fate::Wait => open = true,
+            Fate::TakeOff(machine) => {
+                open = true;
+                // The object must say that it was ours before it is touched.
+                if let (Some(request), Some(cloud)) = (view.request, view.cloud())
+                    && view.entry.is_recorded(one.ip)
+                {
+                    let machine = Machine { cloud: cloud.clone(), id: machine.clone() };
+                    unassign(world, &machine, view.entry, request, one.ip, draft);
+                }
+            }
+        }
+    }
+    open
+}
+
+fn fate<'w>(world: &World, view: &PoolView<'_>, one: &Standing<'w>) -> Fate<'w> {
+    if view.keeping.contains(&one.ip) {
+        return Fate::Keep;
+    }
+    match one.place {
+        // The one who has it marks it.
+        Place::Conflict(_) => Fate::Forget,
+        Place::Disabled(Some(machine)) if is_where_it_was(world, view, one, machine) => {
+            Fate::TakeOff(machine)
+        }
+        Place::Gone | Place::Disabled(_) | Place::Free | Place::Home(..) | Place::Stranded(..) => {
+            match world.marked(one.ip).next() {
+                // Nobody else would withdraw the mark.
+                Some(_) => Fate::Wait,
+                None => Fate::Forget,
+            }
+        }
+        Place::Unknown | Place::Missing | Place::Busy(_) | Place::Moving(_) => Fate::Wait,
+    }
+}
+
+/// Whether an address is on a node, and nobody put it there since it was the pool's.
+fn is_where_it_was(
+    world: &World,
+    view: &PoolView<'_>,
+    one: &Standing<'_>,
+    machine: &MachineId,
+) -> bool {
+    let was = one.memory.machine.as_ref();
+    view.node_on(world, machine).is_some() && was.is_none_or(|was| was == machine)
+}
+
+/// What there is to say of an address that is not let go of yet.
+pub(super) fn verdict(
+    world: &World,
+    view: &PoolView<'_>,
+    one: &Standing<'_>,
+) -> Option<AddressVerdict> {
+    let (state, machine, note) = match fate(world, view, one) {
+        Fate::Forget => return None,
+        Fate::Keep => (State::Leaving, one.memory.machine.clone(), Note::Kept),
+        Fate::TakeOff(machine) => (State::Leaving, Some(machine.clone()), Note::Removed),
+        Fate::Wait => {
+            let unknown = matches!(one.place, Place::Unknown | Place::Missing);
+            let state = if unknown { State::Unknown } else { State::Leaving };
+            (state, one.memory.machine.clone(), Note::Removed)
+        }
+    };
+    let node = machine.as_ref().and_then(|machine| view.node_on(world, machine)).cloned();
+    let (memory, note) = (one.memory.clone(), Some(note));
+    Some(AddressVerdict { ip: one.ip, state, node, machine, note, memory })
+}

@@ -1,0 +1,102 @@
+//! Addresses that were reserved for a pool are given back when it is deleted, if it says so.
+//!
+//! ```text
+//! guarded while there are any ──> deleted ──> unassigned ──> released ──> gone ──> not guarded
+//! ```
+//!
+//! Only what the ledger says was reserved for the pool, and what nobody lists: neither the
+//! pool itself nor another one. What was kept from a list is not ours to give back.
+
+use std::net::IpAddr;
+
+use super::displacing::unassign;
+use super::standing::{Place, PoolView, Standing};
+use super::{Draft, may_change};
+use crate::action::Action;
+use crate::model::{Ledger, Machine, MachineId, Request};
+use crate::verdict::Reason;
+use crate::world::World;
+
+/// Whether an object with this ledger must not go by itself.
+pub(super) fn guards(view: &PoolView<'_>, ledger: &Ledger) -> bool {
+    let pool = &view.entry.pool;
+    let any = !ledger.created.is_empty() || !ledger.intents.is_empty();
+    // One that is being deleted cannot be guarded any more.
+    pool.releases && any && (pool.ledger.guarded || !pool.deleting)
+}
+
+/// Gives back what was reserved for a pool that waits to go. What somebody lists is taken out
+/// of `next`.
+pub(super) fn plan(
+    world: &World,
+    view: &PoolView<'_>,
+    request: &Request,
+    next: &mut Ledger,
+    draft: &mut Draft,
+) {
+    if !view.entry.is_ending() || !view.entry.pool.releases {
+        return;
+    }
+    for one in &view.addresses {
+        if !view.entry.pool.ledger.created.contains(&one.ip) {
+            continue;
+        }
+        if is_listed(world, view, request, one.ip) {
+            next.created.retain(|ip| *ip != one.ip);
+            continue;
+        }
+        match one.place {
+            Place::Disabled(None) | Place::Free => give_back(world, view, request, one.ip, draft),
+            Place::Disabled(Some(machine))
+            | Place::Home(_, machine)
+            | Place::Stranded(machine, _) => take_off(world, view, request, one, machine, draft),
+            // Looked at again when more is known; what is gone is forgotten by the ledger.
+            Place::Conflict(_)
+            | Place::Unknown
+            | Place::Missing
+            | Place::Gone
+            | Place::Busy(_)
+            | Place::Moving(_) => {}
+        }
+    }
+}
+
+/// Somebody names it in a list: it is theirs.
+fn is_listed(world: &World, view: &PoolView<'_>, request: &Request, ip: IpAddr) -> bool {
+    request.listed.contains(&ip) || world.claimants(ip).any(|claimant| claimant != view.key)
+}
+
+fn take_off(
+    world: &World,
+    view: &PoolView<'_>,
+    request: &Request,
+    one: &Standing<'_>,
+    machine: &MachineId,
+    draft: &mut Draft,
+) {
+    if let Some(cloud) = view.cloud()
+        && !draft.plans(|action| matches!(action, Action::Unassign { ip, .. } if *ip == one.ip))
+    {
+        let machine = Machine { cloud: cloud.clone(), id: machine.clone() };
+        unassign(world, &machine, view.entry, request, one.ip, draft);
+    }
+}
+
+fn give_back(world: &World, view: &PoolView<'_>, request: &Request, ip: IpAddr, draft: &mut Draft) {
+    let not_before = view.entry.release.not_before;
+    if draft.now < not_before {
+        draft.wake_at(not_before);
+    } else if may_change(world, &request.account, draft.now) {
+        let (account, pool) = (request.account.clone(), view.key.clone());
+        draft.act(Action::Release { account, pool, ip });
+    }
+}
+
+/// What keeps an object from going.
+pub(super) fn reason(view: &PoolView<'_>, draft: &Draft) -> Reason {
+    let work = &view.entry.release;
+    match work.failure.as_ref().filter(|_| work.not_before > draft.now) {
+        Some(failure) => Reason::ReleaseFailed(failure.message.clone(), work.not_before),
+        None => Reason::Releasing(view.entry.pool.ledger.created.clone()),
+    }
+}

@@ -1,0 +1,212 @@
+//! Entries that are taken out of a pool's list while it lives.
+
+use pontoon_core::action::Action;
+use pontoon_core::model::Pool;
+use pontoon_core::verdict::{Note, Reason, State};
+
+use super::cloud::Fault;
+use super::fixture::*;
+use super::scene::{Scene, scene};
+
+/// The list names these from now on.
+fn listing<const N: usize>(ips: [u8; N]) -> impl Fn(Pool) -> Pool {
+    move |pool| pool.ask(|request| request.listed = ips.map(ip).into())
+}
+
+/// Addresses 1 and 2 on nodes `a` and `b`; 3 is at the cloud, on no machine.
+fn two_in_place() -> Scene {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]));
+    scene.address(ip(1), None).address(ip(2), None).address(ip(3), None).settled()
+}
+
+fn unassigned(actions: &[Action]) -> Vec<std::net::IpAddr> {
+    let ip = |action: &Action| match action {
+        Action::Unassign { ip, .. } => Some(*ip),
+        _ => None,
+    };
+    actions.iter().filter_map(ip).collect()
+}
+
+#[test]
+fn a_removed_entry_leaves_its_node_to_the_one_that_replaces_it() {
+    let mut scene = two_in_place();
+    scene.change_pool("p", listing([3, 2]));
+    let done = scene.settle();
+    assert_eq!(unassigned(&done), [ip(1)]);
+    assert_eq!(moves(&done), [(ip(3), "a")]);
+    assert_eq!(scene.home(ip(1)), None);
+    assert_eq!(scene.mark("a"), Some("192.0.2.3"));
+    assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+    assert!(!scene.stored("p").remembered.contains_key(&ip(1)), "it left the status");
+}
+
+#[test]
+fn a_removed_entry_that_nothing_replaces_leaves_too_and_its_mark_with_it() {
+    let mut scene = two_in_place();
+    scene.change_pool("p", listing([2]));
+    assert_eq!(unassigned(&scene.settle()), [ip(1)]);
+    assert_eq!((scene.mark("a"), scene.mark("b")), (None, Some("192.0.2.2")));
+    assert_eq!(scene.states("p"), [State::Active]);
+}
+
+#[test]
+fn until_it_is_off_its_node_the_status_names_it() {
+    let mut scene = two_in_place();
+    scene.change_pool("p", listing([2]));
+    scene.fault(is_unassign, Fault::Answer(pontoon_core::action::FailureKind::Unavailable));
+    scene.settle();
+    let verdict = scene.verdict("p").addresses[1].clone();
+    assert_eq!((verdict.ip, verdict.state), (ip(1), State::Leaving));
+    assert_eq!(verdict.note, Some(Note::Removed));
+    assert_eq!(verdict.node, Some("a".into()));
+    scene.run(seconds(5));
+    assert_eq!(scene.home(ip(1)), None);
+}
+
+#[test]
+fn a_crash_at_any_point_of_a_removal_ends_as_without_one() {
+    for done in 0..4 {
+        let mut scene = two_in_place();
+        scene.change_pool("p", listing([2]));
+        for _ in 0..done {
+            scene.begin();
+            if !scene.held_back.is_empty() {
+                scene.answer_one(0);
+            }
+        }
+        scene.tolerant = true;
+        scene.restart(seconds(13));
+        scene.run(seconds(30));
+        assert_eq!(scene.home(ip(1)), None, "after {done} steps");
+        assert_eq!(scene.mark("a"), None, "after {done} steps");
+        assert_eq!(scene.states("p"), [State::Active], "after {done} steps");
+    }
+}
+
+#[test]
+fn an_address_that_the_pool_never_had_is_not_touched() {
+    let mut scene = scene().nodes(["a", "b"]).address(ip(1), Some("a")).address(ip(2), None);
+    scene.set_pool(pool("p").ips([2]));
+    let done = scene.settle();
+    assert!(unassigned(&done).is_empty());
+    assert_eq!(scene.home(ip(1)), Some("a"));
+}
+
+#[test]
+fn nothing_is_taken_off_before_the_object_says_that_it_was_the_pools() {
+    let mut scene = two_in_place();
+    // The status was never written.
+    scene.change_pool("p", |pool| Pool { remembered: [].into(), ..listing([2])(pool) });
+    let first = scene.begin();
+    assert!(unassigned(&first).is_empty(), "the object does not say so yet");
+    scene.answer();
+    scene.watch();
+    assert_eq!(unassigned(&scene.settle()), [ip(1)]);
+}
+
+#[test]
+fn an_entry_that_another_pool_lists_now_is_that_pools_business() {
+    let mut scene = two_in_place();
+    scene.set_pool(pool("q").ips([1]));
+    scene.settle();
+    assert_eq!(scene.reason("q"), &Reason::Conflict(ip(1), key("p")));
+    scene.change_pool("p", listing([2]));
+    let done = scene.settle();
+    assert!(unassigned(&done).is_empty());
+    assert_eq!(moves(&done), []);
+    assert_eq!(scene.reason("q"), &Reason::AllAssigned);
+    assert_eq!(scene.mark("a"), Some("192.0.2.1"));
+}
+
+#[test]
+fn an_entry_that_somebody_has_moved_since_stays_where_it_is() {
+    let mut scene = two_in_place();
+    scene.set_node(node("c"));
+    scene.settle();
+    scene.cloud.place(ip(1), Some("m-c"));
+    scene.change_pool("p", listing([2]));
+    scene.restart(seconds(13));
+    scene.run(seconds(30));
+    assert_eq!(scene.home(ip(1)), Some("c"));
+    assert_eq!(scene.states("p"), [State::Active]);
+}
+
+#[test]
+fn an_entry_that_is_nowhere_any_more_is_forgotten_after_its_mark_is_withdrawn() {
+    let mut scene = two_in_place();
+    scene.fault(is_mark, Fault::Answer(pontoon_core::action::FailureKind::Unavailable));
+    scene.cloud.place(ip(1), None);
+    scene.change_pool("p", listing([2]));
+    scene.run(seconds(62));
+    assert_eq!(scene.mark("a"), None);
+    assert_eq!(scene.states("p"), [State::Active]);
+}
+
+#[test]
+fn while_it_is_unknown_where_an_entry_is_it_is_not_let_go_of() {
+    let mut scene = two_in_place();
+    scene.change_pool("p", listing([2]));
+    scene.cloud.hidden.push(ip(1));
+    let dead: fn(&Action) -> bool = is_read;
+    for _ in 0..3 {
+        scene.fault(dead, Fault::Answer(pontoon_core::action::FailureKind::Unavailable));
+    }
+    scene.restart(seconds(13));
+    scene.run(seconds(16));
+    assert_eq!(scene.states("p"), [State::Active, State::Unknown]);
+    scene.run(seconds(60));
+    assert_eq!(scene.home(ip(1)), None);
+}
+
+#[test]
+fn while_more_are_wanted_than_are_listed_a_removed_entry_is_kept_and_none_is_reserved() {
+    let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1, 2, 3]).wants(3));
+    let mut scene = scene.address(ip(1), None).address(ip(2), None).address(ip(3), None).settled();
+    scene.change_pool("p", listing([1]));
+    let done = scene.settle();
+    assert_eq!(scene.stored("p").ledger.kept, [ip(2), ip(3)]);
+    assert!(scene.stored("p").ledger.created.is_empty());
+    assert_eq!(count(&done, Action::changes_cloud), 0);
+    assert_eq!((scene.reason("p"), scene.cloud.made), (&Reason::AllAssigned, 0));
+    assert_eq!(scene.mark("b"), Some("192.0.2.2"));
+    scene.restart(seconds(13));
+    let done = scene.run(seconds(100));
+    assert_eq!(count(&done, is_change), 0);
+    assert_eq!(scene.states("p"), [State::Active; 3]);
+}
+
+#[test]
+fn a_removed_entry_is_kept_even_if_it_was_on_no_machine() {
+    let mut scene = scene().pool(pool("p").ips([1, 2]).wants(2));
+    scene = scene.address(ip(1), None).address(ip(2), None).settled();
+    scene.change_pool("p", listing([1]));
+    scene.settle();
+    assert_eq!(scene.stored("p").ledger.kept, [ip(2)]);
+    assert_eq!(scene.cloud.made, 0);
+}
+
+#[test]
+fn only_as_many_are_kept_as_are_wanted_and_those_that_serve_come_first() {
+    let scene = scene().nodes(["a"]).pool(pool("p").ips([1, 2, 3]).wants(3));
+    let mut scene = scene.address(ip(1), None).address(ip(2), None);
+    scene = scene.address(ip(3), Some("a")).settled();
+    assert_eq!(scene.home(ip(3)), Some("a"));
+    scene.change_pool("p", |pool| listing([])(pool).wants(1));
+    scene.settle();
+    assert_eq!(scene.stored("p").ledger.kept, [ip(3)]);
+    assert_eq!(scene.states("p"), [State::Active]);
+}
+
+#[test]
+fn an_entry_that_is_listed_again_is_the_lists() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]).wants(2));
+    let mut scene = scene.address(ip(1), None).address(ip(2), None).settled();
+    scene.change_pool("p", listing([1]));
+    scene.settle();
+    assert_eq!(scene.stored("p").ledger.kept, [ip(2)]);
+    scene.change_pool("p", listing([1, 2]));
+    let done = scene.settle();
+    assert!(scene.stored("p").ledger.kept.is_empty());
+    assert_eq!(count(&done, Action::changes_cloud), 0);
+    assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+}

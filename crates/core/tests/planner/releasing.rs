@@ -1,0 +1,179 @@
+//! What was reserved for a pool is given back when it is deleted, if it says so.
+
+use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::model::Finding;
+use pontoon_core::verdict::Reason;
+
+use super::cloud::Fault;
+use super::fixture::*;
+use super::scene::{Scene, scene};
+
+/// Two reserved addresses on nodes `a` and `b`, and a listed one on `c`.
+fn three_in_place() -> Scene {
+    let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1]).wants(3).releasing());
+    scene.address(ip(1), Some("c")).settled()
+}
+
+fn released(actions: &[Action]) -> Vec<std::net::IpAddr> {
+    let ip = |action: &Action| match action {
+        Action::Release { ip, .. } => Some(*ip),
+        _ => None,
+    };
+    actions.iter().filter_map(ip).collect()
+}
+
+#[test]
+fn a_pool_is_guarded_before_anything_is_reserved_for_it() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1).releasing());
+    for _ in 0..10 {
+        let begun = scene.begin();
+        let sent = count(&begun, is_create) > 0;
+        assert!(!sent || scene.stored("p").ledger.guarded, "reserved without a guard");
+        scene.answer();
+    }
+    assert_eq!((scene.cloud.made, scene.reason("p")), (1, &Reason::AllAssigned));
+    assert!(scene.stored("p").ledger.guarded);
+}
+
+#[test]
+fn a_pool_is_not_guarded_unless_it_says_so_and_has_reserved_addresses() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("keeps").wants(1));
+    let scene = scene.pool(pool("lists").ips([1]).releasing()).address(ip(1), None).settled();
+    assert!(!scene.stored("keeps").ledger.guarded && !scene.stored("lists").ledger.guarded);
+}
+
+#[test]
+fn a_pool_that_changes_its_mind_is_guarded_or_not_at_once() {
+    let mut scene = three_in_place();
+    scene.change_pool("p", |pool| pontoon_core::model::Pool { releases: false, ..pool });
+    let done = scene.settle();
+    assert!(!scene.stored("p").ledger.guarded);
+    scene.change_pool("p", PoolFixture::releasing);
+    let again = scene.settle();
+    assert!(scene.stored("p").ledger.guarded);
+    assert_eq!(count(&done, Action::changes_cloud) + count(&again, Action::changes_cloud), 0);
+}
+
+#[test]
+fn what_was_reserved_is_taken_off_given_back_and_forgotten_and_what_was_listed_stays() {
+    let mut scene = three_in_place();
+    let created = scene.stored("p").ledger.created.clone();
+    scene.change_pool("p", PoolFixture::deleted);
+    let done = scene.run(seconds(30));
+    assert_eq!(released(&done), created);
+    assert_eq!(scene.cloud.addresses.keys().collect::<Vec<_>>(), [&ip(1)]);
+    assert_eq!(scene.home(ip(1)), Some("c"));
+    assert_eq!((scene.mark("a"), scene.mark("c")), (None, Some("192.0.2.1")));
+    let ledger = &scene.stored("p").ledger;
+    assert!(ledger.created.is_empty() && !ledger.guarded, "the object may go");
+}
+
+#[test]
+fn an_object_that_is_deleted_without_a_guard_gives_nothing_back() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1)).settled();
+    scene.change_pool("p", |pool| pool.deleted().releasing());
+    let done = scene.run(seconds(100));
+    assert_eq!((count(&done, is_release), count(&done, is_unassign)), (0, 0));
+    assert!(!scene.stored("p").ledger.guarded, "one that is being deleted cannot be guarded");
+}
+
+#[test]
+fn a_pool_that_says_retain_after_all_goes_with_everything_as_it_is() {
+    let mut scene = three_in_place();
+    scene.fault(is_unassign, Fault::Answer(FailureKind::Unavailable));
+    scene.change_pool("p", PoolFixture::deleted);
+    drop(scene.begin());
+    scene.answer();
+    scene.change_pool("p", |pool| pontoon_core::model::Pool { releases: false, ..pool });
+    let done = scene.settle();
+    assert_eq!(count(&done, is_release), 0);
+    let ledger = &scene.stored("p").ledger;
+    assert!(!ledger.guarded && ledger.created.len() == 2, "{ledger:?}");
+}
+
+#[test]
+fn what_another_pool_lists_or_a_list_once_named_is_not_given_back() {
+    let mut scene = three_in_place();
+    let created = scene.stored("p").ledger.created.clone();
+    scene.set_pool(pool("q").ask(|request| request.listed = vec![created[0]]));
+    scene.change_pool("p", |pool| {
+        let mut pool = pool.ask(|request| request.listed = vec![]);
+        pool.ledger.kept = vec![ip(1)];
+        pool.deleted()
+    });
+    let done = scene.run(seconds(30));
+    assert_eq!(released(&done), [created[1]]);
+    assert!(scene.cloud.addresses.contains_key(&ip(1)));
+    assert!(!scene.stored("p").ledger.guarded);
+}
+
+#[test]
+fn a_call_without_an_answer_is_looked_at_and_repeated_if_need_be() {
+    for fault in [Fault::Lost, Fault::Dropped] {
+        let mut scene = three_in_place();
+        scene.fault(is_release, fault);
+        scene.change_pool("p", PoolFixture::deleted);
+        scene.run(seconds(120));
+        assert_eq!(scene.cloud.addresses.len(), 1);
+        assert!(!scene.stored("p").ledger.guarded);
+    }
+}
+
+#[test]
+fn a_refusal_is_told_and_tried_again() {
+    let mut scene = three_in_place();
+    scene.fault(is_release, Fault::Answer(FailureKind::Rejected));
+    scene.change_pool("p", PoolFixture::deleted);
+    scene.settle();
+    assert!(matches!(scene.reason("p"), Reason::ReleaseFailed(..)), "{:?}", scene.reason("p"));
+    assert!(scene.verdict("p").to_string().contains("set deletionPolicy to Retain"));
+    scene.run(seconds(30));
+    assert!(!scene.stored("p").ledger.guarded);
+}
+
+#[test]
+fn a_restart_at_any_point_of_it_ends_as_without_one() {
+    for steps in 0..12 {
+        let mut scene = three_in_place();
+        scene.change_pool("p", PoolFixture::deleted);
+        for _ in 0..steps {
+            scene.begin();
+            if !scene.held_back.is_empty() {
+                scene.answer_one(0);
+            }
+        }
+        scene.restart(seconds(13));
+        scene.run(seconds(60));
+        assert_eq!(scene.cloud.addresses.len(), 1, "after {steps} steps");
+        assert!(!scene.stored("p").ledger.guarded, "after {steps} steps");
+    }
+}
+
+#[test]
+fn without_credentials_it_says_what_it_waits_for_and_how_to_let_it_go() {
+    let mut scene = three_in_place();
+    let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
+    scene.world.set_account(ACCOUNT.into(), Err(finding));
+    scene.change_pool("p", PoolFixture::deleted);
+    let done = scene.settle();
+    assert_eq!(count(&done, is_change), 0);
+    assert_eq!(scene.reason("p").word(), "CredentialsMissing");
+    let words = scene.verdict("p").to_string();
+    assert!(words.contains("no token") && words.contains("deletionPolicy to Retain"), "{words}");
+    scene.change_pool("p", |pool| pontoon_core::model::Pool { releases: false, ..pool });
+    scene.settle();
+    assert!(!scene.stored("p").ledger.guarded);
+}
+
+#[test]
+fn a_reservation_whose_outcome_is_open_is_found_before_the_object_goes() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1).releasing());
+    scene.fault(is_create, Fault::Lost);
+    scene.settle();
+    assert_eq!((scene.cloud.made, scene.stored("p").ledger.intents.len()), (1, 1));
+    scene.change_pool("p", PoolFixture::deleted);
+    scene.run(seconds(60));
+    assert_eq!(scene.cloud.addresses.len(), 0);
+    let ledger = &scene.stored("p").ledger;
+    assert!(!ledger.guarded && ledger.intents.is_empty(), "{ledger:?}");
+}

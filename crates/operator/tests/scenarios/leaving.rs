@@ -1,0 +1,93 @@
+//! Entries that are taken out of a pool's list while it lives.
+
+use fakecloud::{Fault, On as Calls, Rule};
+use serde_json::json;
+
+use crate::arena::{Arena, On, eventually, on_both};
+use crate::replica::Replica;
+
+const IPS: [&str; 3] = ["198.51.100.1", "198.51.100.2", "198.51.100.3"];
+
+/// Alone, so that a restart does not have to wait for a lease to expire.
+const ALONE: &[&str] = &["--leader-elect=false"];
+
+/// Two nodes with the first two addresses; the third is on no machine.
+async fn two_in_place(on: On, more: serde_json::Value) -> Option<(Arena, Replica)> {
+    let arena = Arena::open(on).await?;
+    for ip in IPS {
+        arena.cloud.reserve(ip.parse::<std::net::IpAddr>().unwrap(), "nyc3");
+    }
+    arena.serving_node("a", 1).await;
+    arena.serving_node("b", 2).await;
+    let mut spec = json!({"ips": [IPS[0], IPS[1]]});
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    arena.pool("ingress", spec).await;
+    let replica = Replica::start(&arena, "only", ALONE);
+    arena.ready("ingress").await;
+    arena.names("ingress", &IPS[..2]).await;
+    Some((arena, replica))
+}
+
+async fn an_entry_that_is_replaced_in_the_list_leaves_its_node_to_the_new_one(on: On) {
+    let Some((arena, _replica)) = two_in_place(on, json!({})).await else { return };
+    let mark = arena.cloud.mark();
+    arena.edit("ingress", json!({"ips": [IPS[2], IPS[1]]})).await;
+    arena.marked("a", Some(IPS[2])).await;
+    arena.names("ingress", &IPS[1..]).await;
+    arena.ready("ingress").await;
+    assert_eq!(arena.droplet_of(IPS[0]), None);
+    assert_eq!(arena.cloud.mutations_since(mark).len(), 2, "one off, one on");
+    let told = arena.event("ingress", "Unassigned").await;
+    assert_eq!(told, "198.51.100.1 taken off a: it is not in spec.ips any more");
+}
+
+/// Killed when the call was sent and had no effect yet; the effect never comes.
+async fn an_operator_that_is_killed_while_an_entry_leaves_goes_on_with_it(on: On) {
+    let Some((arena, replica)) = two_in_place(on, json!({})).await else { return };
+    let unassign = Calls::call("POST", "/v2/reserved_ips/*/actions");
+    let rule = arena.cloud.inject(Rule::new(unassign, Fault::LostBefore));
+    arena.edit("ingress", json!({"ips": [IPS[1]]})).await;
+    eventually("the call is sent", || async {
+        if arena.cloud.hits(rule) > 0 { Ok(()) } else { Err("not yet") }
+    })
+    .await;
+    replica.kill();
+    arena.cloud.clear(rule);
+    assert_eq!(arena.droplet_of(IPS[0]), Some(1), "it is still there");
+    let _second = Replica::start(&arena, "second", ALONE);
+    arena.held_by(IPS[0], None).await;
+    arena.marked("a", None).await;
+    arena.names("ingress", &[IPS[1]]).await;
+    arena.ready("ingress").await;
+}
+
+/// After a migration the addresses that FLIPOP reserved stand in the list, and whoever
+/// manages the manifest puts it back to what it was.
+async fn a_list_that_is_put_back_costs_no_address_while_as_many_are_wanted(on: On) {
+    let more = json!({"desiredIPs": 2, "region": "nyc3"});
+    let Some((arena, replica)) = two_in_place(on, more).await else { return };
+    let mark = arena.cloud.mark();
+    arena.edit("ingress", json!({"ips": [IPS[0]]})).await;
+    eventually("the annotation keeps it", || async {
+        let ledger = arena.ledger("ingress").await;
+        if ledger["kept"] == json!([IPS[1]]) { Ok(()) } else { Err(ledger) }
+    })
+    .await;
+    arena.ready("ingress").await;
+    replica.kill();
+    let _second = Replica::start(&arena, "second", ALONE);
+    // It acts again once it has been heard that a node is lost.
+    arena.set_ready("b", false).await;
+    arena.marked("b", None).await;
+    arena.set_ready("b", true).await;
+    arena.marked("b", Some(IPS[1])).await;
+    arena.names("ingress", &IPS[..2]).await;
+    assert_eq!(arena.cloud.mutations_since(mark).len(), 0);
+    assert_eq!(arena.cloud.addresses().len(), 3, "none was reserved");
+}
+
+on_both! {
+    an_entry_that_is_replaced_in_the_list_leaves_its_node_to_the_new_one,
+    an_operator_that_is_killed_while_an_entry_leaves_goes_on_with_it,
+    a_list_that_is_put_back_costs_no_address_while_as_many_are_wanted,
+}

@@ -1,0 +1,84 @@
+//! The cloud's rate limit is used up for minutes.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::arena::{Arena, On, eventually, on_both};
+use crate::replica::Replica;
+
+/// Alone, so that a restart does not have to wait for a lease to expire.
+const ALONE: &[&str] = &["--leader-elect=false"];
+
+const STORM: Duration = Duration::from_secs(150);
+
+const ADDRESSES: u64 = 20;
+
+fn ip(number: u64) -> IpAddr {
+    format!("198.51.100.{number}").parse().unwrap()
+}
+
+/// As many nodes as addresses, one to spare, everything in place.
+async fn twenty_in_place(on: On) -> Option<(Arena, Replica)> {
+    let arena = Arena::open(on).await?;
+    for number in 1..=ADDRESSES + 1 {
+        arena.serving_node(&format!("node-{number:02}"), number).await;
+        if number <= ADDRESSES {
+            arena.cloud.reserve_on(ip(number), number);
+        }
+    }
+    let ips: Vec<_> = (1..=ADDRESSES).map(ip).collect();
+    arena.pool("ingress", json!({"ips": ips})).await;
+    let replica = Replica::start(&arena, "first", ALONE);
+    arena.ready("ingress").await;
+    Some((arena, replica))
+}
+
+/// Waits for that much of the storm, and sees all the while that nothing is lost or moved.
+async fn nothing_changes(arena: &Arena, until: Instant) {
+    while Instant::now() < until {
+        let status = arena.status("ingress").await;
+        assert_eq!(status.ips.len() as u64, ADDRESSES);
+        for number in 1..=ADDRESSES {
+            assert_eq!(arena.cloud.holder(ip(number)), Some(number));
+            let said = &status.ips[&ip(number).to_string()];
+            assert!(number == 1 || said.state == "active", "{number}: {said:?}");
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+async fn a_storm_of_429_loses_nothing_moves_nothing_and_a_restart_in_it_neither(on: On) {
+    let Some((arena, first)) = twenty_in_place(on).await else { return };
+    let mark = arena.cloud.mark();
+    let began = Instant::now();
+    arena.cloud.throttle_for(STORM);
+    nothing_changes(&arena, began + STORM / 4).await;
+    first.kill();
+    let _second = Replica::start(&arena, "second", ALONE);
+    nothing_changes(&arena, began + STORM / 2).await;
+    // A node is lost in the storm: its address moves when it is over, and no other.
+    arena.set_ready("node-01", false).await;
+    nothing_changes(&arena, began + STORM - Duration::from_secs(3)).await;
+    let asked = arena.cloud.log_since(mark).len();
+    assert!(asked <= 8, "{asked} calls into the storm");
+    eventually("the lost node's address moves", || async {
+        let holder = arena.cloud.holder(ip(1));
+        if holder == Some(ADDRESSES + 1) { Ok(()) } else { Err(holder) }
+    })
+    .await;
+    let waited = began.elapsed();
+    assert!(waited < STORM + Duration::from_secs(30), "moved only after {waited:?}");
+    arena.ready("ingress").await;
+    let moved = arena.cloud.mutations_since(mark);
+    let moved = moved.iter().filter(|call| call.status() != Some(429)).count();
+    assert_eq!(moved, 1);
+    for number in 2..=ADDRESSES {
+        assert_eq!(arena.cloud.holder(ip(number)), Some(number));
+    }
+}
+
+on_both! {
+    a_storm_of_429_loses_nothing_moves_nothing_and_a_restart_in_it_neither,
+}
