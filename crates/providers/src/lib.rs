@@ -12,10 +12,14 @@
 pub mod digitalocean;
 pub mod layers;
 
+mod access;
 mod address;
 #[cfg(test)]
 mod contract;
 mod error;
+mod rest;
+#[cfg(test)]
+mod script;
 mod transport;
 mod vendor;
 

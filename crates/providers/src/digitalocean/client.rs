@@ -3,19 +3,18 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Method, Request, Response};
+use http::{Method, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
-use tower::ServiceExt;
 
 use super::config::Config;
-use super::error::{refusal, unreadable};
+use super::error::{VENDOR, refusal, unreadable};
 use crate::address::{Address, Family, MachineId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::Priority;
+use crate::rest::{self, Rest};
 use crate::transport::Transport;
 
 /// The most that the vendor gives in one page.
@@ -24,8 +23,9 @@ const PER_PAGE: usize = 200;
 /// Typed calls; each is one request (see [`Client::address`] for the one exception).
 #[derive(Debug)]
 pub(super) struct Client {
-    transport: Transport,
-    config: Config,
+    rest: Rest,
+    /// The project that addresses created by region go into.
+    project: Option<String>,
     /// The token is known to be allowed to see droplets.
     sees_droplets: OnceCell<()>,
 }
@@ -52,7 +52,8 @@ pub(super) struct Reserved {
 
 impl Client {
     pub fn new(config: Config, transport: Transport) -> Self {
-        Self { transport, config, sees_droplets: OnceCell::new() }
+        let Config { access, project } = config;
+        Self { rest: Rest::new(access, transport), project, sees_droplets: OnceCell::new() }
     }
 
     pub async fn page(&self, family: Family, page: usize, priority: Priority) -> Result<Page> {
@@ -102,12 +103,12 @@ impl Client {
 
     /// The project that addresses created by region go into.
     pub fn project(&self) -> Option<&str> {
-        self.config.project.as_deref()
+        self.project.as_deref()
     }
 
     /// Reserves an address in a region, on no droplet. IPv6 has no projects.
     pub async fn reserve_in(&self, family: Family, region: &str) -> Result<Reserved> {
-        let request = match (family, &self.config.project) {
+        let request = match (family, &self.project) {
             (Family::V4, Some(project)) => json!({ "region": region, "project_id": project }),
             (Family::V4, None) => json!({ "region": region }),
             (Family::V6, _) => json!({ "region_slug": region }),
@@ -181,36 +182,12 @@ impl Client {
         body: Option<Value>,
         priority: Priority,
     ) -> Result<Response<Bytes>> {
-        let request = self.request(method, path, body, priority).map_err(|error| {
-            Error::new(ErrorKind::NotSent, format!("the request cannot be made: {error}"))
-        })?;
-        let answer = self.transport.clone().oneshot(request).await?;
+        let answer = self.rest.send(method, path, body.as_ref(), priority).await?;
         if answer.status().is_success() {
             Ok(answer)
         } else {
-            Err(refusal(&answer, &self.config.token))
+            Err(refusal(&answer, self.rest.token()))
         }
-    }
-
-    fn request(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<Value>,
-        priority: Priority,
-    ) -> http::Result<Request<Bytes>> {
-        const JSON: HeaderValue = HeaderValue::from_static("application/json");
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.config.endpoint))
-            .header(AUTHORIZATION, self.config.token.bearer()?)
-            .header(USER_AGENT, &self.config.user_agent)
-            .header(ACCEPT, JSON)
-            .extension(priority);
-        if body.is_some() {
-            request = request.header(CONTENT_TYPE, JSON);
-        }
-        request.body(body.map(|json| json.to_string().into()).unwrap_or_default())
     }
 }
 
@@ -233,11 +210,7 @@ fn blind() -> Error {
 }
 
 fn parse<T: DeserializeOwned>(answer: &Response<Bytes>) -> Result<T> {
-    // serde_json's own words quote the answer, whatever it holds: only the place is told.
-    serde_json::from_slice(answer.body()).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        unreadable(&format!("not what was expected at line {line}, column {column}"))
-    })
+    rest::parse(VENDOR, answer)
 }
 
 /// The answer about one address: in an envelope, or bare as IPv6 addresses came at first.
