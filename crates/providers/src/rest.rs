@@ -68,8 +68,12 @@ impl Rest {
     }
 }
 
-/// The body of an answer.
+/// The body of an answer: a JSON object, as every vendor's is. A list would be read too, as
+/// the fields of one in their order, and `[[]]` is not a listing of nothing.
 pub(crate) fn parse<T: DeserializeOwned>(vendor: &str, answer: &Response<Bytes>) -> Result<T> {
+    if !answer.body().trim_ascii_start().starts_with(b"{") {
+        return Err(unreadable(vendor, "not an object"));
+    }
     // serde_json's own words quote the answer, whatever it holds: only the place is told.
     serde_json::from_slice(answer.body()).map_err(|error| {
         let (line, column) = (error.line(), error.column());

@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::address::{AddressProvider, MachineId};
 use crate::transport::Transport;
 
-/// One vendor: plain data, so that adding one is a folder and a line in [`VENDORS`].
+/// One vendor of addresses, and perhaps of DNS: plain data, so that adding one is a folder
+/// and a line in [`VENDORS`].
 #[derive(Debug)]
 pub struct Vendor {
     /// The name in `spec.provider`.
@@ -19,12 +20,15 @@ pub struct Vendor {
     pub open: fn(&Settings<'_>, Transport) -> Opened,
     /// New addresses need `spec.region`.
     pub region_required: bool,
+    /// It hosts DNS too: an opened account has
+    /// [`records`](crate::AddressProvider::records).
+    pub dns: bool,
 }
 
 /// An account, ready to be asked.
 pub type Opened = Result<Arc<dyn AddressProvider>, ConfigError>;
 
-/// Every vendor, in the order in which they are shown.
+/// Every vendor of addresses, in the order in which they are shown.
 pub static VENDORS: &[&Vendor] = &[&crate::digitalocean::VENDOR];
 
 /// The vendor and machine that a node's `spec.providerID` names.

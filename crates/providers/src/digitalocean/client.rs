@@ -1,20 +1,23 @@
-//! DigitalOcean's HTTP API: the only file with URLs, and the shapes of its answers.
+//! DigitalOcean's HTTP API: the only file with URLs.
 
 use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::{Method, Response};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::config::Config;
-use super::error::{VENDOR, refusal, unreadable};
+use super::error::{refusal, unreadable};
+use super::wire::{
+    Acted, Action, Droplet, Listing, Object, RecordListing, has_next, parse, relative, single,
+    single_record,
+};
 use crate::address::{Address, Family, MachineId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::Priority;
-use crate::rest::{self, Rest};
+use crate::record::{Record, RecordKind, RecordName, WantedRecord};
+use crate::rest::Rest;
 use crate::transport::Transport;
 
 /// The most that the vendor gives in one page.
@@ -36,11 +39,11 @@ pub(super) struct Page {
     pub more: bool,
 }
 
-/// An action as the vendor reports it.
-#[derive(Deserialize)]
-pub(super) struct Action {
-    pub id: u64,
-    pub status: String,
+/// One page of a listing of records, by their numbers; `None` is a record that the filter
+/// should have kept out.
+pub(super) struct RecordPage {
+    pub records: Vec<(u64, Option<Record>)>,
+    pub more: bool,
 }
 
 /// A new address, and the action that places it.
@@ -68,8 +71,7 @@ impl Client {
         for ip in found.ok_or_else(|| unreadable("a listing without its list"))? {
             addresses.push(self.address(ip, priority).await?);
         }
-        let next = listing.links.and_then(|links| links.pages).and_then(|pages| pages.next);
-        Ok(Page { addresses, more: next.is_some_and(|next| !next.is_empty()) })
+        Ok(Page { addresses, more: has_next(listing.links) })
     }
 
     /// One address; an error of the kind `NotFound` if the account does not have it.
@@ -144,6 +146,59 @@ impl Client {
         Ok(parse::<Acted>(&answer)?.action)
     }
 
+    /// One page of the records of a kind at a name. The filter takes the full name.
+    pub async fn record_page(
+        &self,
+        name: &RecordName,
+        kind: RecordKind,
+        page: usize,
+        priority: Priority,
+    ) -> Result<RecordPage> {
+        let query = format!("name={name}&type={kind}&page={page}&per_page={PER_PAGE}");
+        let path = format!("{}?{query}", records(name));
+        let answer = self.send(Method::GET, &path, None, priority).await?;
+        let listing: RecordListing = parse(&answer)?;
+        let found =
+            listing.domain_records.ok_or_else(|| unreadable("a listing without its list"))?;
+        let records = found.into_iter().map(|object| object.of_set(name, kind));
+        Ok(RecordPage { records: records.collect::<Result<_>>()?, more: has_next(listing.links) })
+    }
+
+    pub async fn create_record(
+        &self,
+        name: &RecordName,
+        kind: RecordKind,
+        wanted: &WantedRecord,
+    ) -> Result<Record> {
+        let WantedRecord { value, ttl, mark: _ } = wanted;
+        let body = json!({
+            "type": kind.to_string(), "name": relative(name), "data": value, "ttl": ttl,
+        });
+        let path = records(name);
+        let answer = self.send(Method::POST, &path, Some(body), Priority::Housekeeping).await?;
+        single_record(&answer, name, kind)
+    }
+
+    pub async fn update_record(
+        &self,
+        name: &RecordName,
+        kind: RecordKind,
+        id: u64,
+        wanted: &WantedRecord,
+    ) -> Result<Record> {
+        let WantedRecord { value, ttl, mark: _ } = wanted;
+        let body = json!({ "type": kind.to_string(), "data": value, "ttl": ttl });
+        let path = format!("{}/{id}", records(name));
+        let answer = self.send(Method::PATCH, &path, Some(body), Priority::Housekeeping).await?;
+        single_record(&answer, name, kind)
+    }
+
+    pub async fn delete_record(&self, name: &RecordName, id: u64) -> Result<()> {
+        let path = format!("{}/{id}", records(name));
+        let answer = self.send(Method::DELETE, &path, None, Priority::Housekeeping).await?;
+        if answer.body().is_empty() { Ok(()) } else { Err(unreadable("a body after a deletion")) }
+    }
+
     /// The address that `object` describes.
     ///
     /// A token that may not read droplets gets objects without the key `droplet`: such an
@@ -203,95 +258,12 @@ fn member(ip: IpAddr) -> String {
     format!("{}/{ip}", collection(family))
 }
 
+fn records(name: &RecordName) -> String {
+    format!("/v2/domains/{}/records", name.zone)
+}
+
 fn blind() -> Error {
     let words = "the access token lacks the scope droplet:read, without which it is not shown \
                  which droplet has an address";
     Error::new(ErrorKind::Forbidden, words)
-}
-
-fn parse<T: DeserializeOwned>(answer: &Response<Bytes>) -> Result<T> {
-    rest::parse(VENDOR, answer)
-}
-
-/// The answer about one address: in an envelope, or bare as IPv6 addresses came at first.
-fn single(answer: &Response<Bytes>) -> Result<Single> {
-    let single: Single = parse(answer)?;
-    if single.reserved_ip.is_some() || single.reserved_ipv6.is_some() {
-        return Ok(single);
-    }
-    Ok(Single { reserved_ip: Some(parse(answer)?), ..single })
-}
-
-#[derive(Deserialize)]
-struct Listing {
-    reserved_ips: Option<Vec<Object>>,
-    reserved_ipv6s: Option<Vec<Object>>,
-    links: Option<Links>,
-}
-
-#[derive(Deserialize)]
-struct Single {
-    reserved_ip: Option<Object>,
-    reserved_ipv6: Option<Object>,
-    links: Option<Links>,
-}
-
-impl Single {
-    fn into_object(self) -> Result<Object> {
-        self.reserved_ip.or(self.reserved_ipv6).ok_or_else(|| unreadable("no address in it"))
-    }
-}
-
-#[derive(Deserialize)]
-struct Links {
-    pages: Option<Pages>,
-    actions: Option<Vec<ActionLink>>,
-}
-
-#[derive(Deserialize)]
-struct Pages {
-    next: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ActionLink {
-    id: u64,
-}
-
-#[derive(Deserialize)]
-struct Acted {
-    action: Action,
-}
-
-/// A reserved address of either family.
-#[derive(Deserialize)]
-struct Object {
-    ip: IpAddr,
-    /// `None`: not said. `Some(None)`: free.
-    #[serde(default, deserialize_with = "said")]
-    droplet: Option<Option<Droplet>>,
-    region: Option<Region>,
-    region_slug: Option<String>,
-    locked: Option<bool>,
-    project_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Droplet {
-    id: u64,
-}
-
-impl Droplet {
-    fn machine(self) -> MachineId {
-        MachineId(self.id.to_string())
-    }
-}
-
-#[derive(Deserialize)]
-struct Region {
-    slug: String,
-}
-
-fn said<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<Droplet>>, D::Error> {
-    Option::deserialize(value).map(Some)
 }

@@ -716,10 +716,11 @@ mod refusals {
 mod odd_answers {
     use super::*;
 
-    const ODD: [&str; 16] = [
+    const ODD: [&str; 17] = [
         "",
         "null",
         "[]",
+        "[[],[],null]",
         "{}",
         "7",
         "\"text\"",
