@@ -9,6 +9,7 @@
 //! vendor said; what follows from it is the planner's business. Nothing in here repeats a
 //! call by itself: a retry is a decision, and decisions are made on a fresh world.
 
+pub mod cloudflare;
 pub mod digitalocean;
 pub mod layers;
 
@@ -21,6 +22,8 @@ mod names;
 mod record;
 #[cfg(test)]
 mod record_contract;
+#[cfg(test)]
+mod record_properties;
 mod rest;
 #[cfg(test)]
 mod script;
@@ -37,4 +40,7 @@ pub use record::{
     WantedRecord,
 };
 pub use transport::{Transport, TransportError, https};
-pub use vendor::{ConfigError, Opened, Settings, VENDORS, Vendor, machine_of};
+pub use vendor::{
+    ConfigError, DNS_VENDORS, DnsVendor, Opened, OpenedDns, Settings, VENDORS, Vendor, dns_names,
+    machine_of,
+};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::address::{AddressProvider, MachineId};
+use crate::record::RecordProvider;
 use crate::transport::Transport;
 
 /// One vendor of addresses, and perhaps of DNS: plain data, so that adding one is a folder
@@ -25,11 +26,32 @@ pub struct Vendor {
     pub dns: bool,
 }
 
+/// One vendor of DNS alone.
+#[derive(Debug)]
+pub struct DnsVendor {
+    /// The name in `spec.dnsRecordSet.provider`.
+    pub name: &'static str,
+    /// Opens the account that the settings name.
+    pub open: fn(&Settings<'_>, Transport) -> OpenedDns,
+}
+
 /// An account, ready to be asked.
 pub type Opened = Result<Arc<dyn AddressProvider>, ConfigError>;
 
+/// A DNS account, ready to be asked.
+pub type OpenedDns = Result<Arc<dyn RecordProvider>, ConfigError>;
+
 /// Every vendor of addresses, in the order in which they are shown.
 pub static VENDORS: &[&Vendor] = &[&crate::digitalocean::VENDOR];
+
+/// Every vendor of DNS alone, in the order in which they are shown.
+pub static DNS_VENDORS: &[&DnsVendor] = &[&crate::cloudflare::VENDOR];
+
+/// The names of all vendors that host DNS.
+pub fn dns_names() -> impl Iterator<Item = &'static str> {
+    let beside = VENDORS.iter().filter(|vendor| vendor.dns).map(|vendor| vendor.name);
+    beside.chain(DNS_VENDORS.iter().map(|vendor| vendor.name))
+}
 
 /// The vendor and machine that a node's `spec.providerID` names.
 pub fn machine_of(provider_id: &str) -> Option<(&'static Vendor, MachineId)> {
