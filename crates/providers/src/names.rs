@@ -48,8 +48,8 @@ pub(crate) fn full_name_somewhere(name: &str) -> Result<String> {
     if plain.contains('.') {
         return checked(plain);
     }
-    let words = "the name of the zone cannot be read with this token, so that the record's name \
-                 must be written in full";
+    let words = "the name of the zone is not known, so that the record's name must be written in \
+                 full";
     Err(rejected(words.into()))
 }
 

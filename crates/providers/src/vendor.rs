@@ -81,3 +81,25 @@ pub enum ConfigError {
         problem: String,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::{Script, with_variables};
+
+    #[test]
+    fn every_vendor_that_hosts_dns_opens_it_and_has_a_name_of_its_own() {
+        let names: Vec<_> = dns_names().collect();
+        assert_eq!(names, ["digitalocean", "cloudflare"]);
+        let variables = [("DIGITALOCEAN_ACCESS_TOKEN", "a"), ("CLOUDFLARE_TOKEN", "b")];
+        with_variables(&variables, |settings| {
+            for vendor in VENDORS {
+                let account = (vendor.open)(settings, Script::default().transport()).unwrap();
+                assert_eq!(account.records().is_some(), vendor.dns, "{}", vendor.name);
+            }
+            for vendor in DNS_VENDORS {
+                (vendor.open)(settings, Script::default().transport()).unwrap();
+            }
+        });
+    }
+}

@@ -72,7 +72,8 @@ impl Client {
         page: usize,
         priority: Priority,
     ) -> Result<Page, Refusal> {
-        let query = format!("name.exact={name}&type={kind}&page={page}&per_page={PER_PAGE}");
+        let full = &name.name;
+        let query = format!("name.exact={full}&type={kind}&page={page}&per_page={PER_PAGE}");
         let path = format!("{}?{query}", records(name));
         let answer = self.send(Method::GET, &path, None, priority).await?;
         let Envelope { result, result_info } = parse::<Vec<Object>>(&answer)?;

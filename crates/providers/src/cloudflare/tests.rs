@@ -279,6 +279,15 @@ mod zones_of_users {
     }
 
     #[tokio::test]
+    async fn a_zone_in_another_script_is_used_by_id_and_full_name() {
+        let foreign = json!({ "id": ZONE_ID, "name": "bücher.example", "status": "active" });
+        let script = Script::default().then(200, success(foreign));
+        let provider = open_on(script.transport());
+        let name = "hello.xn--bcher-kva.example";
+        assert_eq!(provider.locate(ZONE_ID, name).await.unwrap().name, name);
+    }
+
+    #[tokio::test]
     async fn a_zone_that_is_gone_is_forgotten() {
         let gone = failure(7003, "Could not route to /client/v4/zones/023e");
         let new = "f".repeat(32);

@@ -14,7 +14,8 @@ use crate::names;
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub id: String,
-    /// Not known where the token may change records and not read zones.
+    /// Not known where the token may change records and not read zones, or in letters that
+    /// records' names are not written in.
     pub name: Option<String>,
 }
 
@@ -25,7 +26,8 @@ pub(super) struct Zones {
 }
 
 impl Zones {
-    /// The zone that a user means. Many who ask at once make one request.
+    /// The zone that a user means. Many who ask at once make one request; an error is not
+    /// kept.
     pub async fn find(&self, client: &Client, zone: &str) -> Result<Found> {
         let text = zone.trim().to_ascii_lowercase();
         let by_id = is_id(&text);
@@ -56,7 +58,8 @@ pub(super) fn is_id(text: &str) -> bool {
 
 async fn with_id(client: &Client, id: &str) -> Result<Found> {
     match client.zone(id).await.map_err(Error::from) {
-        Ok(Zone { id, name, .. }) => Ok(Found { id, name: Some(names::zone_name(&name)?) }),
+        // A name in another script is as good as none.
+        Ok(Zone { id, name, .. }) => Ok(Found { id, name: names::zone_name(&name).ok() }),
         // Enough to work with, as long as the user writes names in full.
         Err(error) if error.kind == ErrorKind::Forbidden => {
             Ok(Found { id: id.to_owned(), name: None })

@@ -154,7 +154,8 @@ impl Client {
         page: usize,
         priority: Priority,
     ) -> Result<RecordPage> {
-        let query = format!("name={name}&type={kind}&page={page}&per_page={PER_PAGE}");
+        let full = &name.name;
+        let query = format!("name={full}&type={kind}&page={page}&per_page={PER_PAGE}");
         let path = format!("{}?{query}", records(name));
         let answer = self.send(Method::GET, &path, None, priority).await?;
         let listing: RecordListing = parse(&answer)?;
