@@ -5,6 +5,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
+use crate::faults::{Carried, Fault};
+
 /// A request, taken apart.
 #[derive(Debug)]
 pub(crate) struct Call {
@@ -21,6 +23,8 @@ pub(crate) struct Call {
     pub(crate) body: Bytes,
     /// `http://host:port` as the caller knows it, for the links in answers.
     pub(crate) origin: String,
+    /// What befalls it, beyond the rules.
+    pub(crate) faults: Vec<Fault>,
 }
 
 impl Call {
@@ -40,6 +44,11 @@ impl Call {
                 .collect(),
             query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
             origin: origin(&parts.uri, &parts.headers),
+            faults: parts
+                .extensions
+                .get::<Carried>()
+                .map(|carried| carried.0.clone())
+                .unwrap_or_default(),
             method: parts.method,
             headers: parts.headers,
             path,
@@ -54,6 +63,11 @@ impl Call {
 
     pub(crate) fn header(&self, name: HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The `User-Agent`; empty where there is none.
+    pub(crate) fn user_agent(&self) -> &str {
+        self.header(header::USER_AGENT).unwrap_or_default()
     }
 
     /// The token of an `Authorization: Bearer` header.

@@ -18,6 +18,7 @@ use crate::clock::{self, Clock};
 use crate::faults::{Answer, Loss};
 use crate::knobs::Knobs;
 use crate::limit::{Meter, RateLimit, Refused, Usage};
+use crate::observer::{Happening, Observer};
 use crate::record::{Answered, Exchange, Log};
 use crate::rules::{Arriving, Rules, Weather};
 use crate::store::Store;
@@ -35,6 +36,7 @@ pub(crate) struct World {
     /// Until then every request is answered with 429.
     pub(crate) throttled_until: Option<Instant>,
     pub(crate) dump_to: Option<PathBuf>,
+    pub(crate) observer: Observer,
     meters: BTreeMap<(Vendor, String), Meter>,
     /// When the task that wakes waiters for the next due operation will fire.
     armed: Option<Instant>,
@@ -69,6 +71,7 @@ impl Shared {
                 dump_to: std::env::var_os("PONTOON_EXCHANGES")
                     .filter(|folder| !folder.is_empty())
                     .map(PathBuf::from),
+                observer: Observer::default(),
                 meters: BTreeMap::new(),
                 armed: None,
             }),
@@ -99,11 +102,24 @@ impl Shared {
 
     /// Changes the world, with everything that is due done before and after; waiters are told.
     pub(crate) fn act<T>(self: &Arc<Self>, act: impl FnOnce(&mut World, Instant) -> T) -> T {
+        self.act_as(Happening::Change, act)
+    }
+
+    fn act_as<T>(
+        self: &Arc<Self>,
+        what: Happening<'_>,
+        act: impl FnOnce(&mut World, Instant) -> T,
+    ) -> T {
         let now = self.clock.now();
         let mut world = self.lock();
+        let before = world.store.revision();
         world.store.settle(now);
         let result = act(&mut world, now);
         world.store.settle(now);
+        if what != Happening::Change || world.store.revision() != before {
+            let World { observer, store, .. } = &mut *world;
+            observer.tell(what, store.present());
+        }
         self.arm(&mut world);
         drop(world);
         self.changes.send_modify(|n| *n += 1);
@@ -141,7 +157,8 @@ impl Shared {
         self.act(|world, now| {
             let arriving =
                 Arriving { method: &call.method, path: &call.path, body: &call.body, mutates };
-            let weather = world.rules.weather(&arriving, &mut world.dice);
+            let mut weather = world.rules.weather(&arriving, &mut world.dice);
+            call.faults.iter().for_each(|fault| weather.add(fault));
             let sequence = world.log.arrival(mutates, |sequence| Exchange {
                 sequence,
                 arrived: now,
@@ -169,7 +186,7 @@ impl Shared {
     /// Lets the request have its effect and says what it is answered.
     pub(crate) fn take_effect(self: &Arc<Self>, call: &Call, arrival: &Arrival) -> Reply {
         let clock = self.clock;
-        self.act(|world, now| {
+        self.act_as(Happening::Effect { user_agent: call.user_agent() }, |world, now| {
             let before = world.store.revision();
             let mut reply = world.reply(clock, now, call, arrival);
             if arrival.weather.duplicated {
@@ -187,8 +204,12 @@ impl Shared {
     }
 
     /// Notes that the caller got no answer.
-    pub(crate) fn lose(self: &Arc<Self>, sequence: u64, loss: Loss) {
-        self.act(|world, _| {
+    pub(crate) fn lose(self: &Arc<Self>, call: &Call, sequence: u64, loss: Loss) {
+        let what = match loss {
+            Loss::BeforeEffect => Happening::Lost { user_agent: call.user_agent() },
+            Loss::AfterEffect | Loss::CallerGone => Happening::Change,
+        };
+        self.act_as(what, |world, _| {
             if let Some(entry) = world.log.entry(sequence) {
                 entry.lost = Some(loss);
             }

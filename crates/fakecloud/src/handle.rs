@@ -13,6 +13,7 @@ use crate::clock::DEFAULT_BASE;
 use crate::cloud::Shared;
 use crate::faults::{Rule, RuleId};
 use crate::knobs::Knobs;
+use crate::observer::{Happening, Observer};
 use crate::record::{Exchange, Mark, Recording};
 use crate::serve::Server;
 use crate::service::CloudService;
@@ -231,6 +232,13 @@ impl FakeCloud {
                 std::future::pending::<()>().await;
             }
         }
+    }
+
+    /// Tells somebody of everything that happens from now on, in order and as it happens. Told under the cloud's lock:
+    /// the observer must not use the cloud.
+    pub fn observe(&self, told: impl FnMut(Happening<'_>, &State) + Send + 'static) -> &Self {
+        self.shared.act(|world, _| world.observer = Observer::new(told));
+        self
     }
 
     /// The moment on tokio's clock.

@@ -38,7 +38,7 @@ impl Weather {
         answers.any(|answer| answer.raw.is_some())
     }
 
-    fn add(&mut self, fault: &Fault) {
+    pub(crate) fn add(&mut self, fault: &Fault) {
         match fault {
             Fault::Answer(answer) => {
                 self.answer.get_or_insert_with(|| answer.clone());

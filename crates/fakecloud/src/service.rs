@@ -73,19 +73,19 @@ async fn run(cloud: Arc<Shared>, request: Request<Bytes>, caller: Caller) {
     let arrival = cloud.arrive(&call);
     pass(arrival.before).await;
     if arrival.weather.loss == Some(Loss::BeforeEffect) {
-        cloud.lose(arrival.sequence, Loss::BeforeEffect);
+        cloud.lose(&call, arrival.sequence, Loss::BeforeEffect);
         let _ = caller.send(Err(Lost));
         return;
     }
     let reply = cloud.take_effect(&call, &arrival);
     pass(arrival.after).await;
     if arrival.weather.loss == Some(Loss::AfterEffect) {
-        cloud.lose(arrival.sequence, Loss::AfterEffect);
+        cloud.lose(&call, arrival.sequence, Loss::AfterEffect);
         let _ = caller.send(Err(Lost));
         return;
     }
     if caller.send(Ok(reply.into_response())).is_err() {
-        cloud.lose(arrival.sequence, Loss::CallerGone);
+        cloud.lose(&call, arrival.sequence, Loss::CallerGone);
     }
 }
 

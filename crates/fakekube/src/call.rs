@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use http::{HeaderMap, Method, Uri, header};
 
+use crate::faults::Fault;
+
 /// A request as the rest of the crate sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
@@ -10,6 +12,8 @@ pub(crate) struct Call {
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// What befalls it, beyond the rules.
+    pub(crate) faults: Vec<Fault>,
 }
 
 impl Call {

@@ -167,6 +167,11 @@ pub enum Fault {
     WatchBreaks(Duration),
 }
 
+/// Faults that one request brings along, as an extension of it; they apply after those of the rules. For callers in the
+/// same process that decide for each request what befalls it. Staleness outlasts a request and needs a rule.
+#[derive(Clone, Debug, Default)]
+pub struct Carried(pub Vec<Fault>);
+
 /// Names a rule that was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(pub(crate) u64);

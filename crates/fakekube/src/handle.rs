@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::clock::DEFAULT_BASE;
 use crate::faults::{Fault, On, Rule, RuleId};
 use crate::lifecycle;
+use crate::observer::{Observer, Write};
 use crate::record::Exchange;
 use crate::serve::Server;
 use crate::service::KubeService;
@@ -132,6 +133,12 @@ impl FakeKube {
     #[must_use]
     pub fn open_watches(&self) -> usize {
         self.shared.lock().watches.len()
+    }
+
+    /// Tells somebody of every write from now on, in order and as it happens. Told under the server's lock: the
+    /// observer must not use the server.
+    pub fn observe(&self, told: impl FnMut(Write<'_>) + Send + 'static) {
+        self.shared.lock().store.observe(Observer::new(told));
     }
 
     /// Starts or stops recording exchanges; off at first.

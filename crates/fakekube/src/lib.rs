@@ -33,6 +33,7 @@ mod handle;
 mod ids;
 mod lifecycle;
 mod object;
+mod observer;
 pub mod openapi;
 mod params;
 mod patches;
@@ -57,8 +58,9 @@ mod verbs;
 
 pub use body::{Body, Broken};
 pub use clock::DEFAULT_BASE;
-pub use faults::{Answer, Fault, On, Rule, RuleId};
+pub use faults::{Answer, Carried, Fault, On, Rule, RuleId};
 pub use handle::FakeKube;
+pub use observer::Write;
 pub use record::{Exchange, Loss};
 pub use serve::Server;
 pub use service::{KubeService, Lost};

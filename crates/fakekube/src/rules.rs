@@ -20,6 +20,14 @@ pub(crate) struct Weather {
 }
 
 impl Weather {
+    /// Adds a fault that a request brought along.
+    pub(crate) fn carry(&mut self, fault: &Fault) {
+        if !matches!(fault, Fault::StaleCache(_) | Fault::StaleReads(_)) {
+            // The name of a rule only matters for staleness.
+            self.add(RuleId(0), fault);
+        }
+    }
+
     fn add(&mut self, id: RuleId, fault: &Fault) {
         match fault {
             Fault::Answer(answer) => {

@@ -14,7 +14,7 @@ use tower::Service;
 
 use crate::body::Body;
 use crate::call::Call;
-use crate::faults::Answer;
+use crate::faults::{Answer, Carried};
 use crate::record::Loss;
 use crate::refusal::Refusal;
 use crate::reply::{Content, Reply};
@@ -70,7 +70,14 @@ where
             let (parts, body) = request.into_parts();
             let body = body.collect().await.map_err(|_| Lost)?.to_bytes();
             let (answer, answered) = oneshot::channel();
-            let call = Call { method: parts.method, uri: parts.uri, headers: parts.headers, body };
+            let faults = parts.extensions.get::<Carried>().map(|carried| carried.0.clone());
+            let call = Call {
+                method: parts.method,
+                uri: parts.uri,
+                headers: parts.headers,
+                body,
+                faults: faults.unwrap_or_default(),
+            };
             tokio::spawn(run(shared, call, answer));
             answered.await.unwrap_or(Err(Lost))
         })

@@ -85,6 +85,8 @@ impl Shared {
         let mut state = self.lock();
         let State { clock, record, rules, dice, .. } = &mut *state;
         let sequence = record.arrive(call, clock.now());
-        (sequence, rules.weather(call, dice))
+        let mut weather = rules.weather(call, dice);
+        call.faults.iter().for_each(|fault| weather.carry(fault));
+        (sequence, weather)
     }
 }

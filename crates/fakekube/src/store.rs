@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::observer::{Observer, Write};
+
 /// Where a kind's objects are: group and plural.
 pub(crate) type Place = (String, String);
 
@@ -65,6 +67,7 @@ pub(crate) struct Store {
     keep: usize,
     /// The revision, for those who wait for the next one; sent anew when they should look again.
     news: watch::Sender<u64>,
+    observer: Observer,
 }
 
 impl Store {
@@ -75,6 +78,7 @@ impl Store {
             shelves: BTreeMap::new(),
             keep: 10_000,
             news: watch::Sender::new(revision),
+            observer: Observer::default(),
         }
     }
 
@@ -84,6 +88,11 @@ impl Store {
 
     pub(crate) fn news(&self) -> watch::Receiver<u64> {
         self.news.subscribe()
+    }
+
+    /// Tells this one of every write from now on.
+    pub(crate) fn observe(&mut self, observer: Observer) {
+        self.observer = observer;
     }
 
     /// Makes all who wait look again.
@@ -172,6 +181,13 @@ impl Store {
         object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
         let object = Arc::new(object);
         let shelf = self.shelves.entry(place.clone()).or_default();
+        self.observer.tell(Write {
+            group: &place.0,
+            plural: &place.1,
+            key,
+            before: shelf.objects.get(key).map(Arc::as_ref),
+            after: Some(&object),
+        });
         let before = shelf.objects.insert(key.to_owned(), Arc::clone(&object));
         let what = if before.is_some() { What::Modified } else { What::Added };
         let (revision, key) = (self.revision, key.to_owned());
@@ -185,6 +201,8 @@ impl Store {
     pub(crate) fn delete(&mut self, place: &Place, key: &str) -> Option<Arc<Value>> {
         let shelf = self.shelves.get_mut(place)?;
         let before = shelf.objects.remove(key)?;
+        let (group, plural) = (place.0.as_str(), place.1.as_str());
+        self.observer.tell(Write { group, plural, key, before: Some(&before), after: None });
         self.revision += 1;
         let object = with_revision(&before, self.revision);
         let (revision, key) = (self.revision, key.to_owned());

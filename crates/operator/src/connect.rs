@@ -1,11 +1,16 @@
 //! The client of the API server.
 
+use std::time::Duration;
+
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Builder, Client as HttpClient};
 use hyper_util::rt::TokioExecutor;
 use kube::client::{Body, ConfigExt};
 use kube::{Client, Config};
 use tower::ServiceBuilder;
+
+/// Every write to Kubernetes gives up after this.
+pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// A client that sends each request at once and tells of each failure.
 ///

@@ -1,11 +1,15 @@
-//! The operator's clock and randomness, in one value that a simulation replaces.
+//! The operator's clock, randomness and tasks, in one value that a simulation replaces.
 
 use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pontoon_core::Time;
 use rustix::time::{ClockId, clock_gettime};
+use tokio::task::{AbortHandle, JoinSet};
 
 /// Everything that the operator may ask its surroundings for, other than I/O.
 ///
@@ -16,6 +20,14 @@ pub struct Env {
     elapsed: Arc<dyn Fn() -> Duration + Send + Sync>,
     started: Time,
     random: Arc<Mutex<fastrand::Rng>>,
+    pace: Option<Arc<dyn Pace>>,
+}
+
+/// When the tasks of a process get to run. A simulation stops a process with it, as SIGSTOP
+/// and a starved machine do.
+pub trait Pace: Send + Sync {
+    /// Ready when a task may be polled now; else it is woken when it may.
+    fn poll_run(&self, context: &mut Context<'_>) -> Poll<()>;
 }
 
 impl Env {
@@ -36,7 +48,37 @@ impl Env {
         started: Time,
         random: fastrand::Rng,
     ) -> Self {
-        Self { elapsed: Arc::new(elapsed), started, random: Arc::new(Mutex::new(random)) }
+        let random = Arc::new(Mutex::new(random));
+        Self { elapsed: Arc::new(elapsed), started, random, pace: None }
+    }
+
+    /// The same, with tasks that run when `pace` says so.
+    #[must_use]
+    pub fn paced(self, pace: Arc<dyn Pace>) -> Self {
+        Self { pace: Some(pace), ..self }
+    }
+
+    /// Starts a task of this process: the only way that the operator starts one.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        tasks: &mut JoinSet<T>,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> AbortHandle {
+        tasks.spawn(self.run(task))
+    }
+
+    /// `task`, polled only when this process gets to run.
+    pub fn run<F: Future + Send>(&self, task: F) -> impl Future<Output = F::Output> + Send + use<F> {
+        let pace = self.pace.clone();
+        async move {
+            let Some(pace) = pace else { return task.await };
+            let mut task = pin!(task);
+            poll_fn(|context| {
+                ready!(pace.poll_run(context));
+                task.as_mut().poll(context)
+            })
+            .await
+        }
     }
 
     /// The time now.

@@ -12,6 +12,8 @@ pub mod env;
 pub mod execute;
 pub mod leadership;
 pub mod observe;
+#[cfg(test)]
+mod odd_manifests;
 pub mod report;
 pub mod run;
 pub mod sandbox;

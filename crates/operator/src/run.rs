@@ -64,7 +64,7 @@ pub struct Surroundings {
     pub transport: Box<dyn Fn(&Gate) -> Transport>,
     /// Reads one variable of the environment.
     pub variable: Variable,
-    /// Clock and randomness.
+    /// Clock, randomness and tasks.
     pub env: Env,
     /// Where metrics go.
     pub metrics: Metrics,
@@ -87,6 +87,7 @@ const BATCH: usize = 10_000;
 pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output = ()> + Send {
     let Surroundings { client, transport, variable, env, metrics, health, stop } = surroundings;
     let identity = format!("{}_{}", options.name, env.token());
+    let process = env.clone();
     let mut tasks = JoinSet::new();
     let leadership = elect(&options, &identity, &client, &env, &mut tasks);
     let term = Term::default();
@@ -120,7 +121,7 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
             metrics.clone(),
         ),
         narrator: Narrator::new(env.clone(), events, metrics.clone()),
-        statuses: StatusWriter::new(client.clone()),
+        statuses: StatusWriter::new(client.clone(), env.clone()),
         watches: Watches { client, env: env.clone(), to, tasks, pools: None, record_sets: None },
         planner: Planner::default(),
         drain_limit: options.provider_timeout + Duration::from_millis(500),
@@ -135,7 +136,7 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         health,
         inbox,
     };
-    replica.run(stop)
+    process.run(replica.run(stop))
 }
 
 fn elect(
@@ -157,7 +158,7 @@ fn elect(
         provider_timeout: options.provider_timeout,
     };
     let (leadership, election) = Leadership::start(client.clone(), env.clone(), config);
-    tasks.spawn(election);
+    env.spawn(tasks, election);
     leadership
 }
 
@@ -360,12 +361,12 @@ struct Watches {
 impl Watches {
     fn start(&mut self) {
         let nodes = self.watch(Api::all(self.client.clone()), Nodes::default());
-        self.tasks.spawn(nodes);
+        self.env.spawn(&mut self.tasks, nodes);
         let pods = self.watch(Api::all(self.client.clone()), Pods::default());
-        self.tasks.spawn(pods);
+        self.env.spawn(&mut self.tasks, pods);
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         let definitions = self.watch(crds, Definitions);
-        self.tasks.spawn(definitions);
+        self.env.spawn(&mut self.tasks, definitions);
     }
 
     /// Watches a kind while it is defined. A definition that changes starts its watch anew,
@@ -390,18 +391,18 @@ impl Watches {
         let handle = match (kind, schema) {
             (_, Schema::Missing) => {
                 let to = self.to.clone();
-                self.tasks.spawn(async move {
+                self.env.spawn(&mut self.tasks, async move {
                     // Nobody listens any more only when the replica is gone.
                     drop(to.send(Observation::PoolsListed(kind, Default::default())).await);
                 })
             }
             (pool::KIND, schema) => {
                 let pools = self.watch(Api::all(self.client.clone()), Pools::new(schema));
-                self.tasks.spawn(pools)
+                self.env.spawn(&mut self.tasks, pools)
             }
             (_, schema) => {
                 let sets = self.watch(Api::all(self.client.clone()), RecordSets::new(schema));
-                self.tasks.spawn(sets)
+                self.env.spawn(&mut self.tasks, sets)
             }
         };
         let slot = if kind == pool::KIND { &mut self.pools } else { &mut self.record_sets };

@@ -86,11 +86,11 @@ pub(crate) fn unreadable(vendor: &str, what: &str) -> Error {
     Error::new(ErrorKind::NoAnswer, format!("{vendor}'s answer cannot be read: {what}"))
 }
 
-/// A vendor's words, fit for a status line: one line, not endless, and without the token
-/// should the vendor have echoed it.
+/// A vendor's words, fit for a status line: one line, not endless, without the token.
 pub(crate) fn shown(text: &str, token: &Token) -> String {
-    let text = token.strike_from(text);
     let plain: String = text.chars().filter(|c| !c.is_control()).collect();
+    // Neither before control characters may have hidden it, nor when half of it is cut off.
+    let plain = token.strike_from(&plain);
     let plain = plain.trim();
     if plain.chars().count() <= LONGEST_MESSAGE {
         return plain.to_owned();

@@ -2,13 +2,14 @@
 //!
 //! As long as no node of theirs has room there is nothing to plan for them, however many
 //! they are and whatever happens elsewhere. They are planned again when a node that they may
-//! use gets room, or when something happens to themselves.
+//! use gets room or holds what serves nobody there, or when something happens to themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Draft;
 use super::creation::{Creation, missing};
 use super::pairing::Group;
+use super::room::is_displaceable;
 use super::standing::{Place, PoolView, Standing};
 use crate::model::{Family, NodeName, PoolKey};
 use crate::verdict::{Reason, Verdict};
@@ -25,7 +26,10 @@ impl Blocked {
     /// The pools that can use one of the nodes that may have got room.
     pub fn wake(&self, world: &World, opened: &BTreeSet<NodeName>) -> BTreeSet<PoolKey> {
         let opens = |(class, family): &Group| {
-            opened.iter().any(|node| world.is_vacant(*class, *family, node))
+            opened.iter().any(|node| {
+                world.is_vacant(*class, *family, node)
+                    || is_displaceable(world, *class, *family, node)
+            })
         };
         let groups = self.by_group.iter().filter(|(group, _)| opens(group));
         groups.flat_map(|(_, pools)| pools).cloned().collect()

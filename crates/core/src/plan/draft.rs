@@ -21,6 +21,8 @@ pub(super) struct Draft {
     adopted: BTreeSet<IpAddr>,
     /// How many more assignments a pool that paces them may begin.
     allowance: BTreeMap<PoolKey, usize>,
+    /// Pools for which an address of another pool is taken off a node.
+    room_made: BTreeSet<PoolKey>,
 }
 
 impl Draft {
@@ -32,6 +34,7 @@ impl Draft {
             assigning: BTreeSet::new(),
             adopted: BTreeSet::new(),
             allowance: BTreeMap::new(),
+            room_made: BTreeSet::new(),
         }
     }
 
@@ -86,6 +89,16 @@ impl Draft {
                 true
             }
         }
+    }
+
+    /// An address of another pool is taken off a node for this pool.
+    pub fn make_room(&mut self, pool: &PoolKey) {
+        self.room_made.insert(pool.clone());
+    }
+
+    /// Whether one is.
+    pub fn has_room_made(&self, pool: &PoolKey) -> bool {
+        self.room_made.contains(pool)
     }
 
     /// An address turned out to be the result of a reservation.

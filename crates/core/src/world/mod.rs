@@ -219,9 +219,11 @@ impl World {
         while let Some((class, last)) = self.stale.pop_first() {
             let left = limit - taken.len();
             let next = self.candidates.pools_after(class, last.as_ref()).take(left);
-            taken.extend(next.cloned());
+            let next: Vec<PoolKey> = next.cloned().collect();
+            let last = next.last().cloned();
+            taken.extend(next);
             if taken.len() >= limit {
-                self.stale.insert(class, taken.last().cloned());
+                self.stale.insert(class, last);
                 break;
             }
         }

@@ -110,6 +110,9 @@ impl World {
         if let Some(before) = &before {
             self.leave(&key, before, class);
         }
+        let reranked = before.as_ref().is_some_and(|before| {
+            before.pool.uid != pool.uid || before.pool.created_at != pool.created_at
+        });
         let entry = match before.filter(|before| before.pool.uid == pool.uid) {
             Some(mut entry) => {
                 entry.class = class;
@@ -121,8 +124,14 @@ impl World {
         if let Some(account) = account {
             self.users.entry(account).or_default().insert(key.clone());
         }
+        let disputable = if reranked { entry.addresses().to_vec() } else { Vec::new() };
         self.pools.insert(key.clone(), entry);
         self.reclaim(&key);
+        // Another object of this name has no past: whose an address is that others list too
+        // may have changed.
+        for ip in disputable {
+            self.touch_address(ip);
+        }
         self.dirty.insert(key);
     }
 

@@ -171,3 +171,57 @@ fn a_pool_that_lacks_a_node_is_left_alone_until_one_has_room() {
     scene.cloud.place(ip(99), None);
     assert_eq!(moves(&scene.run(seconds(60))), [(ip(1), "b")]);
 }
+
+#[test]
+fn two_pools_that_change_places_do_not_wait_for_each_other() {
+    let serves = |name: &str, app: &str| node(name).labelled("app", app);
+    let mut scene = scene()
+        .node(serves("a", "p"))
+        .node(serves("b", "q"))
+        .pool(pool("p").ips([1]).on("app=p"))
+        .pool(pool("q").ips([2]).on("app=q"))
+        .address(ip(1), Some("a"))
+        .address(ip(2), Some("b"))
+        .settled();
+    scene.set_node(serves("a", "q"));
+    scene.set_node(serves("b", "p"));
+    let actions = scene.settle();
+    assert_eq!((scene.home(ip(1)), scene.home(ip(2))), (Some("b"), Some("a")));
+    // One address has to step aside; the other moves straight.
+    assert_eq!(count(&actions, is_unassign), 1);
+    assert_eq!(count(&actions, is_assign), 2);
+}
+
+#[test]
+fn the_order_in_which_two_pools_lose_their_nodes_does_not_matter() {
+    let serves = |name: &str, app: &str| node(name).labelled("app", app);
+    for first in ["a", "b"] {
+        let mut scene = scene()
+            .node(serves("a", "p"))
+            .node(serves("b", "q"))
+            .pool(pool("p").ips([1]).on("app=p"))
+            .pool(pool("q").ips([2]).on("app=q"))
+            .address(ip(1), Some("a"))
+            .address(ip(2), Some("b"))
+            .settled();
+        let other = |name: &str| if name == "a" { serves("a", "q") } else { serves("b", "p") };
+        scene.set_node(other(first));
+        scene.settle();
+        scene.set_node(other(if first == "a" { "b" } else { "a" }));
+        scene.settle();
+        assert_eq!((scene.home(ip(1)), scene.home(ip(2))), (Some("b"), Some("a")), "{first}");
+    }
+}
+
+#[test]
+fn an_address_that_serves_nobody_makes_room_for_one_that_would() {
+    let mut scene = scene()
+        .node(node("a").labelled("app", "p"))
+        .pool(pool("p").ips([1]).on("app=p"))
+        .pool(pool("q").ips([2]).on("app=q"))
+        .address(ip(1), None)
+        .address(ip(2), Some("a"))
+        .settled();
+    assert_eq!((scene.home(ip(1)), scene.home(ip(2))), (Some("a"), None));
+    assert_eq!(moves(&scene.run(seconds(300))), []);
+}

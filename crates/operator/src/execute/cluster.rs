@@ -1,7 +1,5 @@
 //! Writes to Kubernetes that a plan asks for: ledgers and marks.
 
-use std::time::Duration;
-
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Patch, PatchParams};
 use kube::core::PartialObjectMeta;
@@ -14,10 +12,8 @@ use crate::api::{
     ADDRESSES_ANNOTATION, FloatingIPPool, IPV4_ANNOTATION, IPV6_ANNOTATION,
     RESOLVE_CREATE_ANNOTATION,
 };
+use crate::connect::WRITE_DEADLINE;
 use crate::observe::{ledger, version};
-
-/// Every write to Kubernetes gives up after this.
-const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Carries out an action in the cluster.
 pub(super) async fn write(client: &Client, action: &Action) -> Result<Done, Failure> {
@@ -33,7 +29,7 @@ pub(super) async fn write(client: &Client, action: &Action) -> Result<Done, Fail
         }
     };
     let late = |_| Failure::plain(FailureKind::NoAnswer, "the API server did not answer in time");
-    tokio::time::timeout(DEADLINE, write).await.map_err(late)?
+    tokio::time::timeout(WRITE_DEADLINE, write).await.map_err(late)?
 }
 
 /// The resource version and UID make it a compare-and-swap: a stale view, or another object

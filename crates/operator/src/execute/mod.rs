@@ -82,7 +82,7 @@ impl Executor {
         let provider = action.account().and_then(|id| self.clouds.client(id).cloned());
         let may_write = !action.changes_cluster() || self.leadership.leads();
         let metrics = self.metrics.clone();
-        self.running.spawn(async move {
+        self.env.spawn(&mut self.running, async move {
             let sent_at = env.now();
             let result = match provider {
                 Some(provider) => {

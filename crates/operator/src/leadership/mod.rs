@@ -26,6 +26,8 @@ mod election_tests;
 mod guard;
 #[cfg(test)]
 mod guard_tests;
+#[cfg(test)]
+mod odd_leases;
 mod record;
 #[cfg(test)]
 mod simulation;

@@ -54,6 +54,10 @@ pub fn read(annotation: Option<&str>) -> Result<Ledger, String> {
     let Some(text) = annotation.filter(|text| !text.trim().is_empty()) else {
         return Ok(Ledger::default());
     };
+    // serde would take the fields of an object from an array, too, by their order.
+    if !text.trim_start().starts_with('{') {
+        return Err("it is not a JSON object".into());
+    }
     let stored: Stored = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let intent = |stored: StoredIntent| Intent {
         id: stored.id.as_str().into(),

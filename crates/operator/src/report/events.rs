@@ -11,9 +11,11 @@ use kube::{Api, Client};
 use pontoon_core::Time;
 use pontoon_core::model::{Node, PoolKey};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::status::micro_time;
 use crate::api::{GROUP, VERSION};
+use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
 
 /// The name under which we report.
@@ -94,9 +96,14 @@ impl Events {
             ..Event::default()
         };
         let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
-        self.under_way.spawn(async move {
-            if let Err(error) = api.create(&PostParams::default(), &event).await {
-                tracing::debug!(%error, reason = event.reason, "event not written");
+        self.env.spawn(&mut self.under_way, async move {
+            let params = PostParams::default();
+            match timeout(WRITE_DEADLINE, api.create(&params, &event)).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, reason = event.reason, "event not written");
+                }
+                Err(_) => tracing::debug!(reason = event.reason, "event not written in time"),
             }
         });
     }

@@ -15,6 +15,8 @@ use tokio::task::JoinSet;
 
 use super::status;
 use crate::api::{GROUP, VERSION};
+use crate::connect::WRITE_DEADLINE;
+use crate::env::Env;
 use crate::observe::pool::ObservedPool;
 use crate::observe::record_set::ObservedRecordSet;
 use crate::observe::schema::Schema;
@@ -23,12 +25,10 @@ use crate::observe::version;
 /// After the first write, a status is written at most this often.
 const PACE: Duration = Duration::from_secs(1);
 
-/// Every write to Kubernetes gives up after this.
-const DEADLINE: Duration = Duration::from_secs(10);
-
 /// Writes the status of every object.
 pub struct StatusWriter {
     client: Client,
+    env: Env,
     objects: BTreeMap<PoolKey, Tracked>,
     /// Objects whose status may differ from what it should be.
     pending: BTreeSet<PoolKey>,
@@ -72,9 +72,9 @@ struct Stored {
 
 impl StatusWriter {
     /// A writer that knows no object yet.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: Client, env: Env) -> Self {
         let (objects, pending) = (BTreeMap::new(), BTreeSet::new());
-        Self { client, objects, pending, writing: JoinSet::new() }
+        Self { client, env, objects, pending, writing: JoinSet::new() }
     }
 
     /// A pool was seen.
@@ -174,7 +174,8 @@ impl StatusWriter {
                 continue;
             }
             tracked.in_flight = true;
-            self.writing.spawn(put(self.client.clone(), key, uid, at, status));
+            let put = put(self.client.clone(), key, uid, at, status);
+            self.env.spawn(&mut self.writing, put);
         }
         wake
     }
@@ -288,7 +289,7 @@ async fn put(client: Client, key: PoolKey, uid: String, at: u64, write: Write) -
             }
         }
     };
-    let result = match tokio::time::timeout(DEADLINE, sent).await {
+    let result = match tokio::time::timeout(WRITE_DEADLINE, sent).await {
         Ok(Ok(mut stored)) => Ok(Stored {
             version: version(stored.metadata.resource_version.as_deref()),
             status: stored.data["status"].take(),

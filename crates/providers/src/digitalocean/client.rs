@@ -68,8 +68,8 @@ impl Client {
             Family::V6 => listing.reserved_ipv6s,
         };
         let mut addresses = Vec::new();
-        for ip in found.ok_or_else(|| unreadable("a listing without its list"))? {
-            addresses.push(self.address(ip, priority).await?);
+        for object in found.ok_or_else(|| unreadable("a listing without its list"))? {
+            addresses.push(self.address(object.of(family)?, priority).await?);
         }
         Ok(Page { addresses, more: has_next(listing.links) })
     }
@@ -124,7 +124,7 @@ impl Client {
         let answer = self.send(Method::POST, path, Some(request), Priority::Housekeeping).await?;
         let mut single = single(&answer)?;
         let actions = single.links.take().and_then(|links| links.actions).unwrap_or_default();
-        let object = single.into_object()?;
+        let object = single.into_object()?.of(family)?;
         Ok(Reserved {
             ip: object.ip,
             holder: object.droplet.flatten().map(Droplet::machine),
@@ -143,7 +143,8 @@ impl Client {
             IpAddr::V6(_) => format!("/v2/actions/{id}"),
         };
         let answer = self.send(Method::GET, &path, None, Priority::Housekeeping).await?;
-        Ok(parse::<Acted>(&answer)?.action)
+        let action = parse::<Acted>(&answer)?.action;
+        if action.id == id { Ok(action) } else { Err(unreadable("it is about another action")) }
     }
 
     /// One page of the records of a kind at a name. The filter takes the full name.
@@ -226,6 +227,10 @@ impl Client {
         match self.send(Method::GET, "/v2/droplets?per_page=1", None, priority).await {
             Ok(_) => Ok(()),
             Err(error) if error.kind == ErrorKind::Forbidden => Err(blind()),
+            // It is not the address that was not found.
+            Err(error) if error.kind == ErrorKind::NotFound => {
+                Err(unreadable("it does not say whether this token sees droplets"))
+            }
             Err(error) => Err(error),
         }
     }

@@ -194,6 +194,9 @@ mod secrets {
         let script = Script::default().then(401, problem("unauthorized", &format!("bad {TOKEN}!")));
         let error = script.open().read(ip()).await.unwrap_err();
         assert_eq!((error.kind, &error.message[..]), (ErrorKind::Unauthorized, "bad [token]!"));
+        let pieces = format!("bad {}\u{7}{}", &TOKEN[..9], &TOKEN[9..]);
+        let script = Script::default().then(401, problem("unauthorized", &pieces));
+        assert_eq!(script.open().read(ip()).await.unwrap_err().message, "bad [token]");
     }
 }
 
@@ -769,6 +772,32 @@ mod odd_answers {
         let other = json!({ "reserved_ip": { "ip": "10.0.0.1", "droplet": null } });
         let error = Script::default().then(200, other).open().read(ip()).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::NoAnswer);
+    }
+
+    #[tokio::test]
+    async fn an_answer_about_another_action_is_no_answer() {
+        let script = Script::default().then(200, action("completed"));
+        let id = OperationId("1".into());
+        let error = script.open().operation(ip(), &id).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::NoAnswer);
+    }
+
+    #[tokio::test]
+    async fn an_address_of_the_other_family_is_no_answer() {
+        let held = json!({ "ip": IP6, "droplet": { "id": 7 } });
+        let script = Script::default().then(200, json!({ "reserved_ips": [held] }));
+        let error = script.open().list(Families { v4: true, v6: false }).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::NoAnswer);
+        let script = Script::default().then(202, json!({ "reserved_ip": held }));
+        let request = CreateRequest { family: Family::V4, region: "nyc3".into(), machine: None };
+        assert_eq!(script.open().create(&request).await.unwrap_err().kind, ErrorKind::NoAnswer);
+    }
+
+    #[tokio::test]
+    async fn an_address_is_not_gone_because_droplets_are_not_found() {
+        let free = json!({ "reserved_ipv6": { "ip": IP6 } });
+        let script = Script::default().then(200, free).then(404, not_found());
+        assert_eq!(script.open().read(ip6()).await.unwrap_err().kind, ErrorKind::NoAnswer);
     }
 }
 

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
 use super::error::{VENDOR, unreadable};
-use crate::address::MachineId;
+use crate::address::{Family, MachineId};
 use crate::error::Result;
 use crate::record::{Record, RecordId, RecordKind, RecordName};
 use crate::rest;
@@ -92,6 +92,14 @@ pub(super) struct Object {
     pub region_slug: Option<String>,
     pub locked: Option<bool>,
     pub project_id: Option<String>,
+}
+
+impl Object {
+    /// The object, if its address is of `family`.
+    pub fn of(self, family: Family) -> Result<Self> {
+        let fits = self.ip.is_ipv4() == (family == Family::V4);
+        if fits { Ok(self) } else { Err(unreadable("an address of another family")) }
+    }
 }
 
 #[derive(Deserialize)]

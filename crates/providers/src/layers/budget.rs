@@ -276,7 +276,7 @@ impl State {
     fn refund(&mut self) {
         self.sent.pop_back();
         if let Some(left) = &mut self.left {
-            left.remaining += 1;
+            left.remaining = left.remaining.saturating_add(1);
         }
     }
 }
@@ -502,6 +502,16 @@ mod tests {
         let budget = Budget::new(RateRules { headroom, burst: None });
         drop(budget.admit(Failover).unwrap());
         assert_eq!(budget.state().underway, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_did_not_go_is_given_back_however_much_is_left() {
+        let budget = Budget::new(RateRules { headroom, burst: None });
+        let unsent = budget.admit(Failover).unwrap();
+        let endless = Headroom { limit: u64::MAX, remaining: u64::MAX, resets_in: Duration::MAX };
+        budget.state().learn(endless, Instant::now());
+        unsent.ends(Err(&TransportError::NotSent("no route".into())));
+        assert!(budget.admit(Priority::Housekeeping).is_ok());
     }
 
     #[test]

@@ -2,97 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Outcome};
+use pontoon_core::action::Action;
 use pontoon_core::model::{Family, Machine, Text};
-use pontoon_core::plan::{Plan, Planner, plan_all};
+use pontoon_core::plan::{Plan, plan_all};
 use pontoon_core::verdict::State;
-use pontoon_core::world::{Knowledge, Settings, Source, World};
+use pontoon_core::world::{Knowledge, World};
 use proptest::prelude::*;
 
 use super::super::fixture::*;
-use super::events::{Answer, Event, accounts, events, name};
-
-/// A world to which anything happens, and what is under way in it.
-struct Run {
-    now: Time,
-    world: World,
-    planner: Planner,
-    under_way: Vec<(Action, Time)>,
-    version: u64,
-}
-
-impl Run {
-    fn new() -> Self {
-        let mut world = World::new(Settings::default());
-        for (id, setup) in accounts() {
-            world.set_account(id.into(), setup);
-        }
-        for source in [Source::Nodes, Source::Pods, Source::Pools] {
-            world.source_read(source);
-        }
-        Self { now: at(0), world, planner: Planner::default(), under_way: vec![], version: 1 }
-    }
-
-    fn take(&mut self, event: Event) {
-        match event {
-            Event::Node(mut node) => {
-                node.version = self.version(node.version);
-                self.world.set_node(node);
-            }
-            Event::NodeGone(n) => self.world.remove_node(&name(n).as_str().into()),
-            Event::Pod(pod) => self.world.set_pod(&pod),
-            Event::PodGone(n) => self.world.remove_pod(&format!("pod-{n}").as_str().into()),
-            Event::Pool(mut pool) => {
-                pool.version = self.version(pool.version);
-                self.world.set_pool(*pool);
-            }
-            Event::PoolGone(n) => self.world.remove_pool(&key(&format!("p{n}"))),
-            Event::End(which, ago, answer) => self.end(which, ago, *answer),
-            Event::Pass(time) => self.now = self.now + time,
-            Event::TakeOver(wait) => {
-                self.under_way.clear();
-                self.planner = Planner::default();
-                self.world.take_over(self.now + wait);
-            }
-            Event::Plan => self.plan(),
-        }
-    }
-
-    /// The next version, or an old one now and then.
-    fn version(&mut self, draw: u64) -> u64 {
-        self.version += 1;
-        if draw == 0 { 1 } else { self.version }
-    }
-
-    /// One action ends, with an answer that fits it more often than not.
-    fn end(&mut self, which: usize, ago: Duration, answer: Answer) {
-        if self.under_way.is_empty() {
-            return;
-        }
-        let (action, sent_at) = self.under_way.remove(which % self.under_way.len());
-        let late = sent_at.max(self.now - ago);
-        let result = answer.to(&action);
-        let outcome = Outcome { action, sent_at: late, result, jitter: 500 };
-        self.world.finish(outcome, self.now);
-    }
-
-    /// Plans a part as all would be planned, and begins what is planned.
-    fn plan(&mut self) {
-        let full = plan_all(&self.world, self.now);
-        check(&self.world, &full, self.now);
-        assert_eq!(full, plan_all(&self.world, self.now), "the same again");
-        let part = self.planner.next(&mut self.world, self.now);
-        assert_eq!(part.actions, full.actions, "a part is as good as the whole");
-        for action in &part.actions {
-            self.world.begin(action);
-            self.under_way.push((action.clone(), self.now));
-        }
-        assert_begun(&self.world, &part.actions, self.now);
-    }
-}
+use super::events::events;
+use super::run::live;
 
 /// The machines that a plan puts addresses on.
 fn targets(world: &World, actions: &[Action]) -> Vec<(Text, Text, Family)> {
@@ -210,10 +131,11 @@ fn assert_begun(world: &World, begun: &[Action], now: Time) {
 proptest! {
     #[test]
     fn every_plan_in_every_world_is_sound(events in events()) {
-        let mut run = Run::new();
-        for event in events {
-            run.take(event);
-        }
-        run.plan();
+        live(events, |run| {
+            let plan = plan_all(&run.world, run.now);
+            check(&run.world, &plan, run.now);
+            let begun = run.next();
+            assert_begun(&run.world, &begun.actions, run.now);
+        });
     }
 }

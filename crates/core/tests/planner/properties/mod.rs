@@ -1,8 +1,15 @@
 //! What holds in every world, however unlikely.
 
+mod anything;
 mod chaos;
 mod events;
+mod fewest;
+mod idempotent;
+mod incremental;
 mod invariants;
 mod optimum;
 mod order;
+mod run;
 mod selectors;
+mod small;
+mod total;

@@ -1,19 +1,17 @@
 //! As many addresses find a node as can, older pools first; and nothing else is moved.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::collections::BTreeSet;
 
 use pontoon_core::action::{Action, Done, Outcome};
-use pontoon_core::model::{Family, MachineId, Node, Pool, PoolKey, Sighting};
+use pontoon_core::model::{Family, MachineId, PoolKey};
 use pontoon_core::plan::{Plan, plan_all};
 use pontoon_core::verdict::State;
 use pontoon_core::world::{Settings, Source, World};
-use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
 use super::super::fixture::*;
 use super::super::scene::setup;
-use super::events::{address, node_object, plain_pool, sighting};
+use super::small::{Small, small};
 
 /// An unplaced address: the pool's rank, and the machines that would do.
 struct Unplaced {
@@ -22,22 +20,17 @@ struct Unplaced {
     family: Family,
 }
 
-fn world_of(nodes: Vec<Node>, pools: Vec<Pool>, listed: BTreeMap<IpAddr, Sighting>) -> World {
+fn world_of(small: Small) -> World {
     let mut world = World::new(Settings::default());
     world.set_account(ACCOUNT.into(), Ok(setup()));
     for source in [Source::Nodes, Source::Pods, Source::Pools] {
         world.source_read(source);
     }
-    nodes.into_iter().for_each(|node| world.set_node(node));
-    // No reservations here: what is wanted is listed.
-    for mut pool in pools {
-        let listed = pool.request.as_ref().map_or(0, |request| request.listed.len());
-        pool = pool.ask(|request| request.wanted = request.wanted.map(|all| all.min(listed)));
-        world.set_pool(pool);
-    }
-    let listed = listed.into_iter().map(|(ip, seen)| (ip, Sighting { busy: false, ..seen }));
+    small.nodes.into_iter().for_each(|node| world.set_node(node));
+    small.pods.iter().for_each(|pod| world.set_pod(pod));
+    small.pools.into_iter().for_each(|pool| world.set_pool(pool));
     let action = Action::List { account: ACCOUNT.into(), families: Family::ALL.to_vec() };
-    let result = Ok(Done::Listed(listed.collect()));
+    let result = Ok(Done::Listed(small.addresses.into_iter().collect()));
     world.finish(Outcome { action, sent_at: at(0), result, jitter: 0 }, at(1));
     world
 }
@@ -90,12 +83,8 @@ fn best(
 
 proptest! {
     #[test]
-    fn as_many_addresses_are_placed_as_can_be(
-        nodes in vec(node_object(), 0..6),
-        pools in vec(plain_pool(), 0..4),
-        listed in btree_map(address(), sighting(), 0..6),
-    ) {
-        let world = world_of(nodes, pools, listed);
+    fn as_many_addresses_are_placed_as_can_be(small in small().prop_map(Small::without_new)) {
+        let world = world_of(small);
         let plan = plan_all(&world, at(2));
         let unplaced = unplaced(&world, &plan);
         let mut counts = vec![0; plan.verdicts.len()];

@@ -1,4 +1,7 @@
 //! Selectors: no text breaks them, and they mean what they say.
+//!
+//! `tests/corpus/selectors.json` holds texts worth keeping and what each says of one set of
+//! labels; they are the seeds of the mutations. A new surprise becomes a new line.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +9,10 @@ use pontoon_core::matching::Selector;
 use pontoon_core::model::Text;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{Index, select};
+use serde_json::Value;
+
+type Labels = BTreeMap<Text, Text>;
 
 #[derive(Clone, Debug)]
 enum Requirement {
@@ -70,13 +76,64 @@ fn holds(value: Option<&str>, requirement: &Requirement) -> bool {
     }
 }
 
+/// The labels of the corpus, and each selector with what it means.
+fn corpus() -> (Labels, Vec<(String, String)>) {
+    let text = include_str!("../../corpus/selectors.json");
+    let corpus: Value = serde_json::from_str(text).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let labels = corpus["labels"].as_object().unwrap().iter();
+    let labels = labels.map(|(key, value)| (key.as_str().into(), text(value).as_str().into()));
+    let cases = corpus["cases"].as_array().unwrap().iter();
+    let cases = cases.map(|case| (text(&case["selector"]), text(&case["means"])));
+    (labels.collect(), cases.collect())
+}
+
+/// A text of the corpus with some of its characters gone, changed or doubled.
+fn spoiled() -> impl Strategy<Value = String> {
+    let texts: Vec<String> = corpus().1.into_iter().map(|(text, _)| text).collect();
+    let spoil = (
+        any::<Index>(),
+        0..3_u8,
+        select("a7!=,()<> \t./-_\u{e9}\u{0}".chars().collect::<Vec<_>>()),
+    );
+    (select(texts), vec(spoil, 0..4)).prop_map(|(text, spoils): (String, Vec<_>)| {
+        let mut text: Vec<char> = text.chars().collect();
+        for (at, how, with) in spoils {
+            let at = at.index(text.len() + 1);
+            match how {
+                0 if at < text.len() => drop(text.remove(at)),
+                1 if at < text.len() => text[at] = with,
+                _ => text.insert(at, with),
+            }
+        }
+        text.into_iter().collect()
+    })
+}
+
+#[test]
+fn every_text_of_the_corpus_means_what_it_should() {
+    let (labels, cases) = corpus();
+    for (text, means) in cases {
+        let meant = match Selector::parse(&text) {
+            Ok(selector) if selector.accepts(&labels) => "accepts",
+            Ok(_) => "refuses",
+            Err(error) if error.to_string().is_empty() => "no words",
+            Err(_) => "nothing",
+        };
+        assert_eq!(meant, means, "{text:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_text_makes_a_selector_panic(
-        text in "[ab!=,()<> \\t\u{e9}\u{1F600}_./-]{0,24}|\\PC{0,40}",
+        text in prop_oneof![
+            "[ab!=,()<> \\t\u{e9}\u{1F600}_./-]{0,24}|\\PC{0,40}",
+            spoiled(),
+        ],
         labels in btree_map("[a-c]", "[a-c0-9]{0,2}", 0..4),
     ) {
-        let labels: BTreeMap<Text, Text> =
+        let labels: Labels =
             labels.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect();
         match Selector::parse(&text) {
             Ok(selector) => drop(selector.accepts(&labels)),

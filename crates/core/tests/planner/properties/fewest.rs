@@ -1,0 +1,139 @@
+//! Fewest moves: what the operator does until it rests is held against every placement that
+//! there is, found by trying all of them, from the objects alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use pontoon_core::model::{Family, MachineId, Node, Pool};
+use proptest::prelude::*;
+
+use super::super::fixture::*;
+use super::super::scene::Scene;
+use super::small::{Small, small};
+
+/// Where each address is.
+type Places = BTreeMap<IpAddr, Option<MachineId>>;
+
+/// An address that may be moved: what it is for, and where else it may be.
+struct Movable {
+    ip: IpAddr,
+    /// The pool that uses it; none if it is more than its pool wants.
+    pool: Option<usize>,
+    /// Where it serves somebody.
+    homes: Vec<MachineId>,
+}
+
+/// A small world, seen by somebody who knows nothing of how it is planned.
+struct Puzzle {
+    pools: Vec<Pool>,
+    movable: Vec<Movable>,
+    before: Places,
+}
+
+impl Puzzle {
+    fn of(small: &Small) -> Self {
+        let pools: BTreeMap<_, _> = small.pools.iter().map(|pool| (&pool.key, pool)).collect();
+        let mut pools: Vec<Pool> = pools.into_values().cloned().collect();
+        pools.sort_by_key(|pool| (pool.created_at, pool.uid.clone()));
+        let mut movable: BTreeMap<IpAddr, Movable> = BTreeMap::new();
+        for (index, pool) in pools.iter().enumerate() {
+            let request = pool.request.as_ref().unwrap();
+            let used = request.wanted.unwrap_or(usize::MAX);
+            let homes: Vec<_> =
+                small.nodes.iter().filter(|node| fits(small, pool, node)).map(machine_of).collect();
+            for (place, ip) in request.listed.iter().enumerate() {
+                let pool = (place < used).then_some(index);
+                let homes = if pool.is_some() { homes.clone() } else { vec![] };
+                // Who is older has it.
+                movable.entry(*ip).or_insert(Movable { ip: *ip, pool, homes });
+            }
+        }
+        let before = small.addresses.iter().map(|(ip, seen)| (*ip, seen.holder.clone())).collect();
+        let exists = |one: &Movable| small.addresses.get(&one.ip).is_some_and(|seen| !seen.busy);
+        let movable = movable.into_values().filter(exists).collect();
+        Self { pools, movable, before }
+    }
+
+    /// How many addresses of each pool are where they serve, the oldest pool first.
+    fn served(&self, places: &Places) -> Vec<usize> {
+        let mut served = vec![0; self.pools.len()];
+        for one in &self.movable {
+            let at_home = places[&one.ip].as_ref().is_some_and(|on| one.homes.contains(on));
+            if let Some(pool) = one.pool.filter(|_| at_home) {
+                served[pool] += 1;
+            }
+        }
+        served
+    }
+
+    /// Whether each pool can be served at least like that with so many moves, one after the
+    /// other, whatever is moved and wherever from.
+    fn can_do(&self, enough: &[usize], moves: usize) -> bool {
+        let mut reached: BTreeSet<Places> = [self.before.clone()].into();
+        let mut last: Vec<Places> = reached.iter().cloned().collect();
+        for _ in 0..moves {
+            let next: BTreeSet<Places> =
+                last.iter().flat_map(|places| self.steps(places)).collect();
+            last = next.into_iter().filter(|places| reached.insert(places.clone())).collect();
+        }
+        let will_do = |places: &Places| {
+            self.served(places).iter().zip(enough).all(|(has, wants)| has >= wants)
+        };
+        reached.iter().any(will_do)
+    }
+
+    /// Every way to move one address: off its machine, or to where it serves and has room.
+    fn steps(&self, places: &Places) -> Vec<Places> {
+        let mut steps = vec![];
+        for one in &self.movable {
+            let family = Family::of(one.ip);
+            let taken = |to: &MachineId| {
+                let of_family = places.iter().filter(|(ip, _)| Family::of(**ip) == family);
+                of_family.into_iter().any(|(_, on)| on.as_ref() == Some(to))
+            };
+            let homes = one.homes.iter().filter(|to| !taken(to)).cloned().map(Some);
+            for to in homes.chain([None]).filter(|to| *to != places[&one.ip]) {
+                let mut step = places.clone();
+                step.insert(one.ip, to);
+                steps.push(step);
+            }
+        }
+        steps
+    }
+}
+
+fn machine_of(node: &Node) -> MachineId {
+    node.machine.clone().unwrap().id
+}
+
+fn fits(small: &Small, pool: &Pool, node: &Node) -> bool {
+    let matching = &pool.request.as_ref().unwrap().matching;
+    let pods: BTreeMap<_, _> = small.pods.iter().map(|pod| (&pod.id, pod)).collect();
+    let here = pods.values().filter(|pod| pod.node == node.name);
+    let wanted = matching.pods.as_ref();
+    let such = here.filter(|pod| wanted.is_none_or(|one| one.accepts(&pod.namespace, &pod.labels)));
+    matching.judge(CLOUD, node, such.count()).is_ok()
+}
+
+fn places(scene: &Scene) -> Places {
+    let all = scene.cloud.addresses.iter();
+    all.map(|(ip, seen)| (*ip, seen.holder.clone())).collect()
+}
+
+proptest! {
+    #[test]
+    fn nobody_could_serve_as_many_with_fewer_moves(small in small().prop_map(Small::without_new)) {
+        let puzzle = Puzzle::of(&small);
+        let mut scene = small.scene();
+        let done = scene.settle();
+        let moves = count(&done, is_assign) + count(&done, is_unassign);
+        let after = places(&scene);
+        let fewer = moves > 0 && puzzle.can_do(&puzzle.served(&after), moves - 1);
+        prop_assert!(!fewer, "less than {} moves would do: {:#?}", moves, done);
+        // What serves stays.
+        for one in &puzzle.movable {
+            let home = puzzle.before[&one.ip].as_ref().is_some_and(|on| one.homes.contains(on));
+            prop_assert!(!home || puzzle.before[&one.ip] == after[&one.ip], "{} was home", one.ip);
+        }
+    }
+}

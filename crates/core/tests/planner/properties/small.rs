@@ -1,0 +1,113 @@
+//! Small worlds: a cluster, its pools and a cloud that does as it is told.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use pontoon_core::model::{Node, NodeName, Pod, Pool, Sighting};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::super::fixture::*;
+use super::super::scene::{Scene, scene};
+use super::events::{address, name, node_object, plain_pool, pod_object, sighting};
+
+/// What there is before the operator does anything.
+#[derive(Clone, Debug)]
+pub struct Small {
+    /// Each on a machine of its own.
+    pub nodes: Vec<Node>,
+    pub pods: Vec<Pod>,
+    /// The last of a name counts.
+    pub pools: Vec<Pool>,
+    /// The addresses at the cloud.
+    pub addresses: BTreeMap<IpAddr, Sighting>,
+}
+
+pub fn small() -> impl Strategy<Value = Small> {
+    prop_oneof![1 => odd(), 4 => narrow()]
+}
+
+/// Objects that are unlikely to fit together.
+fn odd() -> impl Strategy<Value = Small> {
+    let cluster = (vec(node_object(), 0..6), vec(pod_object(), 0..3));
+    let wishes = (vec(plain_pool(), 1..4), btree_map(address(), sighting(), 0..6));
+    (cluster, wishes).prop_map(|((nodes, pods), (pools, addresses))| {
+        let nodes: BTreeMap<NodeName, Node> =
+            nodes.into_iter().map(|node| (node.name.clone(), node)).collect();
+        let machines: BTreeMap<_, _> =
+            nodes.into_values().map(|node| (node.machine.clone(), node)).collect();
+        Small { nodes: machines.into_values().collect(), pods, pools, addresses }
+    })
+}
+
+/// Two to five nodes that pools compete for, and about as many addresses: where each is, and
+/// which pool has it.
+fn narrow() -> impl Strategy<Value = Small> {
+    let nodes = vec((0..6_u8, 0..8_u8), 2..6);
+    let conditions = vec(select(vec!["", "role=edge", "role=core", "role!=none"]), 3);
+    let address = (option::weighted(0.6, 0..6_usize), 0..3_usize, 0..12_u8);
+    let wanted = vec(option::weighted(0.3, 0..3_usize), 3);
+    (nodes, conditions, vec(address, 2..6), wanted).prop_map(
+        |(nodes, conditions, addresses, wanted)| {
+            let parts = conditions.iter().zip(wanted).enumerate();
+            let mut pools: Vec<Pool> = parts
+                .map(|(n, (conditions, wanted))| {
+                    let pool = pool(&format!("p{n}")).on(conditions);
+                    pool.ask(|request| request.wanted = wanted)
+                })
+                .collect();
+            let mut seen = BTreeMap::new();
+            for (n, (on, owner, odd)) in (1..).zip(addresses) {
+                let ip = if odd == 0 { ip6(u16::from(n)) } else { ip(n) };
+                let holder = on.map(|n| machine(&name(n)).as_str().into());
+                let region = Some(REGION.into());
+                let busy = odd == 1;
+                seen.insert(ip, Sighting { holder, region, project: None, busy });
+                // One in twelve is nobody's.
+                if odd != 2 {
+                    let pool = pools[owner].clone();
+                    pools[owner] = pool.ask(|request| request.listed.push(ip));
+                }
+            }
+            let nodes = nodes.into_iter().enumerate().map(|(n, draw)| plain_node(n, draw));
+            Small { nodes: nodes.collect(), pods: vec![], pools, addresses: seen }
+        },
+    )
+}
+
+fn plain_node(n: usize, (role, ready): (u8, u8)) -> Node {
+    let role = ["edge", "edge", "edge", "core", "core", "none"][usize::from(role)];
+    let node = node(&name(n)).labelled("role", role);
+    if ready == 0 { node.not_ready() } else { node }
+}
+
+impl Small {
+    /// The scene that it is the beginning of.
+    pub fn scene(&self) -> Scene {
+        let mut scene = scene();
+        scene.cloud.addresses.clone_from(&self.addresses);
+        for node in &self.nodes {
+            scene.set_node(node.clone());
+        }
+        for pod in &self.pods {
+            scene.set_pod(pod.clone());
+        }
+        for pool in &self.pools {
+            scene.set_pool(pool.clone());
+        }
+        scene
+    }
+
+    /// The same, but nothing has to be reserved: what is wanted is listed.
+    pub fn without_new(mut self) -> Self {
+        for pool in &mut self.pools {
+            *pool = pool.clone().ask(|request| {
+                let listed = request.listed.len();
+                request.wanted = request.wanted.map(|all| all.min(listed));
+            });
+        }
+        self
+    }
+}

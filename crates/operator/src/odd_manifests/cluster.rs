@@ -1,0 +1,191 @@
+//! Objects on their way from the API server into the world, as in the main loop.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::core::{ObjectList, WatchEvent};
+use pontoon_core::Time;
+use pontoon_core::action::{Action, Done, Outcome};
+use pontoon_core::model::{Family, PoolKey, Sighting, Taint};
+use pontoon_core::plan::{Planner, plan_all};
+use pontoon_core::world::{AccountSetup, Settings, Source, World};
+use serde_json::Value;
+
+use crate::api::FloatingIPPool;
+use crate::observe::node::Nodes;
+use crate::observe::pod::Pods;
+use crate::observe::pool::{self, ObservedPool, Pools};
+use crate::observe::record_set::{self, ObservedRecordSet, RecordSets};
+use crate::observe::schema::{Definitions, Schema};
+use crate::observe::{Observation, Watch, ledger};
+use crate::report::status;
+
+const NOW: Time = Time::from_micros(1_794_713_757_000_000);
+
+/// What has been seen so far.
+pub(super) struct Cluster {
+    world: World,
+    nodes: Nodes,
+    pods: Pods,
+    pools: BTreeMap<PoolKey, ObservedPool>,
+    record_sets: BTreeMap<PoolKey, ObservedRecordSet>,
+}
+
+impl Cluster {
+    pub fn new() -> Self {
+        let mut world = World::new(Settings::default());
+        let setup = AccountSetup {
+            cloud: "digitalocean".into(),
+            per_machine: 1,
+            project: None,
+            region_required: true,
+        };
+        world.set_account("digitalocean".into(), Ok(setup));
+        for source in [Source::Nodes, Source::Pods, Source::Pools] {
+            world.source_read(source);
+        }
+        Self {
+            world,
+            nodes: Nodes::default(),
+            pods: Pods::default(),
+            pools: BTreeMap::new(),
+            record_sets: BTreeMap::new(),
+        }
+    }
+
+    /// Every watch gets the object, also those that it is not for.
+    pub fn take(&mut self, text: &str) {
+        let mut seen = decode(&mut self.nodes, text);
+        seen.extend(decode(&mut self.pods, text));
+        for schema in [Schema::Old, Schema::Current] {
+            seen.extend(decode(&mut Pools::new(schema), text));
+            seen.extend(decode(&mut RecordSets::new(schema), text));
+        }
+        seen.extend(decode(&mut Definitions, text));
+        assert_told(text, &seen);
+        seen.into_iter().for_each(|observation| self.observe(observation));
+    }
+
+    fn observe(&mut self, observation: Observation) {
+        match observation {
+            Observation::Node(node) => self.world.set_node(*node),
+            Observation::NodeGone(name) => self.world.remove_node(&name),
+            Observation::NodesListed(names) => self.world.retain_nodes(&names),
+            Observation::Pod(pod) => self.world.set_pod(&pod),
+            Observation::PodGone(id) => self.world.remove_pod(&id),
+            Observation::PodsListed(ids) => self.world.retain_pods(&ids),
+            Observation::Pool(observed) => {
+                self.world.set_pool(observed.pool.clone());
+                self.pools.insert(observed.pool.key.clone(), *observed);
+            }
+            Observation::RecordSet(observed) => {
+                self.record_sets.insert(observed.key.clone(), *observed);
+            }
+            // What comes stays, so that it is planned.
+            Observation::PoolGone(_)
+            | Observation::PoolsListed(..)
+            | Observation::RecordSetGone(_)
+            | Observation::Schema(..) => {}
+        }
+    }
+
+    /// Plans everything, in part and as a whole, before and after the cloud was heard, and
+    /// makes every status of it.
+    pub fn plan(&mut self) {
+        let mut planner = Planner::default();
+        for turn in 0..3 {
+            let plan = plan_all(&self.world, NOW);
+            for (key, verdict) in &plan.verdicts {
+                let status = status::pool(&self.pools[key], verdict, NOW);
+                serde_json::to_string(&status).unwrap();
+            }
+            for action in planner.next(&mut self.world, NOW).actions {
+                self.world.begin(&action);
+                if let Action::WriteLedger { ledger, .. } = &action {
+                    let stored = ledger::write(ledger);
+                    assert_eq!(ledger::read(Some(&stored)).as_ref(), Ok(ledger));
+                }
+            }
+            if turn == 0 {
+                self.hear();
+            }
+        }
+        for observed in self.record_sets.values() {
+            let status = status::record_set(&observed.status, observed.generation, NOW);
+            serde_json::to_string(&status).unwrap();
+        }
+    }
+
+    /// The cloud shows an address or two.
+    fn hear(&mut self) {
+        let held = Sighting { holder: Some("12".into()), ..Sighting::default() };
+        let listed = [("192.0.2.1", held), ("198.51.100.7", Sighting::default())];
+        let listed = listed.map(|(ip, seen)| (ip.parse().unwrap(), seen));
+        let families = Family::ALL.to_vec();
+        let action = Action::List { account: "digitalocean".into(), families };
+        let result = Ok(Done::Listed(listed.into()));
+        self.world.finish(Outcome { action, sent_at: NOW, result, jitter: 0 }, NOW);
+    }
+
+    /// What the only pool is told that is wrong with it.
+    pub fn finding(&self) -> Option<&'static str> {
+        let observed = self.pools.values().next()?;
+        observed.pool.request.as_ref().err().map(|finding| finding.reason)
+    }
+
+    /// Whether the only pool tolerates a taint; none if it cannot be understood.
+    pub fn tolerates(&self, taint: &Taint) -> Option<bool> {
+        let request = self.pools.values().next()?.pool.request.as_ref().ok()?;
+        Some(request.matching.tolerations.iter().any(|one| one.tolerates(taint)))
+    }
+}
+
+/// An object in a list and in an event, as the client decodes them.
+fn decode<W: Watch>(watch: &mut W, text: &str) -> Vec<Observation> {
+    let list = format!(
+        r#"{{"apiVersion":"v1","kind":"List","metadata":{{"resourceVersion":"1"}},"items":[{text}]}}"#
+    );
+    let mut seen = vec![];
+    watch.restart();
+    if let Ok(list) = serde_json::from_str::<ObjectList<W::Object>>(&list) {
+        for object in list.items {
+            seen.extend(watch.gone(object.clone()));
+            seen.extend(watch.seen(object));
+        }
+    }
+    seen.extend(watch.listed());
+    let event = format!(r#"{{"type":"MODIFIED","object":{text}}}"#);
+    if let Ok(WatchEvent::Modified(object)) = serde_json::from_str(&event) {
+        seen.extend(watch.gone(W::Object::clone(&object)));
+        seen.extend(watch.seen(object));
+    }
+    seen
+}
+
+/// An object of ours with metadata as the API server keeps it is always seen, and told if it
+/// could not be decoded.
+fn assert_told(text: &str, seen: &[Observation]) {
+    let Ok(object) = serde_json::from_str::<Value>(text) else { return };
+    let metadata = serde_json::from_value::<ObjectMeta>(object["metadata"].clone());
+    if !metadata.is_ok_and(|metadata| metadata.name.is_some()) {
+        return;
+    }
+    let pools = seen.iter().filter_map(|one| match one {
+        Observation::Pool(observed) => Some(observed),
+        _ => None,
+    });
+    if object["kind"] == pool::KIND {
+        assert_eq!(pools.clone().count(), 4, "in a list and an event, for both schemas: {text}");
+    }
+    if serde_json::from_value::<FloatingIPPool>(object.clone()).is_err() {
+        let told = |observed: &ObservedPool| {
+            let finding = observed.pool.request.as_ref().err();
+            !observed.decoded && finding.is_some_and(|finding| finding.reason == "Undecodable")
+        };
+        assert!(pools.into_iter().all(|observed| told(observed)), "{text}");
+    }
+    if object["kind"] == record_set::KIND {
+        let sets = seen.iter().filter(|one| matches!(one, Observation::RecordSet(_)));
+        assert_eq!(sets.count(), 4, "{text}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Every call that there is.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use pontoon_providers::digitalocean::VENDOR;
+use pontoon_providers::{
+    Accepted, Address, CreateRequest, Created, Families, Family, MachineId, OperationId,
+    OperationState, Result, Settings, Transport,
+};
+
+pub const TOKEN: &str = "dop_v1_canary0123456789";
+
+#[derive(Clone, Debug)]
+pub enum Call {
+    List(Families),
+    Read(IpAddr),
+    Assign(IpAddr, MachineId),
+    Unassign(IpAddr),
+    Create(CreateRequest),
+    Release(IpAddr),
+    Operation(IpAddr, OperationId),
+}
+
+/// What a call came to.
+#[derive(Debug)]
+pub enum Said {
+    Listed(Vec<Address>),
+    Read(Option<Address>),
+    Accepted(Accepted),
+    Created(Created),
+    Released,
+    Operation(OperationState),
+}
+
+/// Each call, for both families, about what the corpus is about: addresses that end in 7
+/// and 1, droplet 42, action 7.
+pub fn calls() -> Vec<Call> {
+    let machine = || MachineId("42".into());
+    let mut calls = vec![];
+    for (v4, v6) in [(true, false), (false, true), (true, true)] {
+        calls.push(Call::List(Families { v4, v6 }));
+    }
+    for (ip, family) in [("203.0.113.7", Family::V4), ("2001:db8:7::1", Family::V6)] {
+        let ip: IpAddr = ip.parse().unwrap();
+        let create =
+            |machine| Call::Create(CreateRequest { family, region: "nyc3".into(), machine });
+        calls.extend([
+            Call::Read(ip),
+            Call::Assign(ip, machine()),
+            Call::Unassign(ip),
+            Call::Release(ip),
+            Call::Operation(ip, OperationId("7".into())),
+            create(None),
+            create(Some(machine())),
+        ]);
+    }
+    calls
+}
+
+impl Call {
+    pub async fn run(&self, transport: Transport) -> Result<Said> {
+        let variable = |name: &str| (name == "DIGITALOCEAN_ACCESS_TOKEN").then(|| TOKEN.to_owned());
+        let settings = Settings { variable: &variable, timeout: Duration::from_secs(5) };
+        let provider = (VENDOR.open)(&settings, transport).unwrap();
+        match self {
+            Self::List(families) => provider.list(*families).await.map(Said::Listed),
+            Self::Read(ip) => provider.read(*ip).await.map(Said::Read),
+            Self::Assign(ip, machine) => provider.assign(*ip, machine).await.map(Said::Accepted),
+            Self::Unassign(ip) => provider.unassign(*ip).await.map(Said::Accepted),
+            Self::Create(request) => provider.create(request).await.map(Said::Created),
+            Self::Release(ip) => provider.release(*ip).await.map(|()| Said::Released),
+            Self::Operation(ip, id) => provider.operation(*ip, id).await.map(Said::Operation),
+        }
+    }
+}

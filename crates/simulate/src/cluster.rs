@@ -1,0 +1,277 @@
+//! What is in the cluster and in the cloud at the start, and what kubelets and users do.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use fakecloud::FakeCloud;
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client, Resource, ResourceExt};
+use pontoon::api::{self, FloatingIPPool, RESOLVE_CREATE_ANNOTATION};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::schedule::{PoolSetting, Setting};
+
+/// The namespace of pods and pools.
+pub const NAMESPACE: &str = "ingress";
+
+/// The region of everything.
+pub const REGION: &str = "nyc3";
+
+/// How many apps run on every node.
+pub const APPS: u8 = 2;
+
+/// How many addresses of others a crowded account has.
+const CROWD: u32 = 203;
+
+/// Nodes, pods and pools, and the machines behind them.
+pub struct Cluster {
+    user: Client,
+    cloud: FakeCloud,
+    pools: Vec<Value>,
+    /// The machine of each node now.
+    machines: Vec<u64>,
+    made: u64,
+}
+
+impl Cluster {
+    /// Makes what a setting says.
+    pub async fn new(user: Client, cloud: FakeCloud, setting: &Setting) -> Self {
+        let mut this = Self { user, cloud, pools: vec![], machines: vec![], made: 0 };
+        let crds: Api<CustomResourceDefinition> = Api::all(this.user.clone());
+        for crd in api::crds() {
+            done(crds.create(&PostParams::default(), &crd).await);
+        }
+        this.create::<Namespace>(Api::all(this.user.clone()), &named(NAMESPACE)).await;
+        for node in 0..setting.nodes {
+            this.machines.push(0);
+            this.join(usize::from(node)).await;
+        }
+        for (index, pool) in setting.pools.iter().enumerate() {
+            let manifest = this.manifest(index, pool);
+            this.pools.push(manifest);
+            this.apply_pool(index).await;
+        }
+        for number in 0..if setting.crowded { CROWD } else { 0 } {
+            this.cloud.reserve(Ipv4Addr::from(0x0a00_0001 + number), REGION);
+        }
+        this
+    }
+
+    async fn create<K>(&self, api: Api<K>, object: &Value)
+    where
+        K: Resource + Clone + std::fmt::Debug + DeserializeOwned + Serialize,
+    {
+        if let Ok(object) = serde_json::from_value(object.clone()) {
+            done(api.create(&PostParams::default(), &object).await);
+        }
+    }
+
+    /// How many nodes there are, or could be.
+    pub fn nodes(&self) -> usize {
+        self.machines.len()
+    }
+
+    /// How many pools there are, or could be.
+    pub fn pools(&self) -> usize {
+        self.pools.len()
+    }
+
+    /// The machine of a node now.
+    pub fn machine(&self, node: usize) -> u64 {
+        self.machines[node]
+    }
+
+    /// A node joins with a machine of its own, and its pods.
+    pub async fn join(&mut self, node: usize) {
+        self.made += 1;
+        let machine = 1000 + self.made;
+        self.machines[node] = machine;
+        let name = node_name(node);
+        self.cloud.droplet(machine, &name, REGION);
+        let nodes: Api<Node> = Api::all(self.user.clone());
+        let object = json!({
+            "metadata": {"name": name, "labels": {"role": "edge"}},
+            "spec": {"providerID": format!("digitalocean://{machine}")},
+        });
+        self.create(nodes.clone(), &object).await;
+        self.set_ready(&nodes, &name, true).await;
+        for app in 0..APPS {
+            self.run_pod(node, app).await;
+        }
+    }
+
+    /// A node and its pods are deleted.
+    pub async fn leave(&self, node: usize) {
+        for app in 0..APPS {
+            self.end_pod(node, app).await;
+        }
+        let nodes: Api<Node> = Api::all(self.user.clone());
+        drop(nodes.delete(&node_name(node), &DeleteParams::default()).await);
+    }
+
+    fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.user.clone(), NAMESPACE)
+    }
+
+    /// The pod of an app starts on a node.
+    pub async fn run_pod(&self, node: usize, app: u8) {
+        let name = pod_name(node, app);
+        let object = json!({
+            "metadata": {"name": name, "labels": {"app": format!("app-{app}")}},
+            "spec": {"nodeName": node_name(node), "containers": [{"name": "a", "image": "a"}]},
+        });
+        self.create(self.pods(), &object).await;
+        self.set_ready(&self.pods(), &name, true).await;
+    }
+
+    /// The pod of an app is gone from a node.
+    pub async fn end_pod(&self, node: usize, app: u8) {
+        let at_once = DeleteParams::default().grace_period(0);
+        drop(self.pods().delete(&pod_name(node, app), &at_once).await);
+    }
+
+    /// The pod of an app is, or is not, ready.
+    pub async fn pod_ready(&self, node: usize, app: u8, ready: bool) {
+        self.set_ready(&self.pods(), &pod_name(node, app % APPS), ready).await;
+    }
+
+    /// A node is, or is not, ready.
+    pub async fn node_ready(&self, node: usize, ready: bool) {
+        self.set_ready(&Api::<Node>::all(self.user.clone()), &node_name(node), ready).await;
+    }
+
+    async fn set_ready<K>(&self, api: &Api<K>, name: &str, ready: bool)
+    where
+        K: Clone + std::fmt::Debug + DeserializeOwned,
+    {
+        let status = if ready { "True" } else { "False" };
+        let conditions = json!([{"type": "Ready", "status": status}]);
+        let patch = Patch::Merge(json!({"status": {"conditions": conditions, "phase": "Running"}}));
+        // What is gone cannot be ready.
+        drop(api.patch_status(name, &PatchParams::default(), &patch).await);
+    }
+
+    /// Changes a node.
+    pub async fn patch_node(&self, node: usize, patch: &Value) {
+        let nodes: Api<Node> = Api::all(self.user.clone());
+        drop(nodes.patch(&node_name(node), &PatchParams::default(), &Patch::Merge(patch)).await);
+    }
+
+    fn manifest(&self, index: usize, pool: &PoolSetting) -> Value {
+        let mut ips: Vec<IpAddr> = (0..pool.listed).map(|number| listed(index, number)).collect();
+        if pool.covets && index > 0 {
+            ips.push(listed(0, 0));
+        }
+        for ip in &ips {
+            if self.cloud.look(|state| state.address(*ip).is_none()) {
+                self.cloud.reserve(*ip, REGION);
+            }
+        }
+        let matching = match pool.app {
+            Some(app) => {
+                json!({"podNamespace": NAMESPACE, "podLabel": format!("app=app-{}", app % APPS)})
+            }
+            None => json!({"nodeLabel": "role=edge"}),
+        };
+        let mut spec = json!({
+            "provider": "digitalocean", "region": REGION, "match": matching,
+            "assignmentCoolOffSeconds": pool.cool_off,
+        });
+        if !ips.is_empty() {
+            spec["ips"] = json!(ips);
+        }
+        if let Some(wanted) = pool.wanted {
+            spec["desiredIPs"] = json!(wanted);
+        }
+        json!({
+            "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "FloatingIPPool",
+            "metadata": {"name": pool_name(index), "namespace": NAMESPACE},
+            "spec": spec,
+        })
+    }
+
+    fn pool_api(&self) -> Api<FloatingIPPool> {
+        Api::namespaced(self.user.clone(), NAMESPACE)
+    }
+
+    /// A pool is made, or set back to its first manifest, as `kubectl apply` does.
+    pub async fn apply_pool(&self, index: usize) {
+        let manifest = &self.pools[index];
+        let Ok(object) = serde_json::from_value(manifest.clone()) else { return };
+        if self.pool_api().create(&PostParams::default(), &object).await.is_err() {
+            self.patch_pool(index, &json!({"spec": manifest["spec"]})).await;
+        }
+    }
+
+    /// A pool is replaced by its first manifest: what is not in it goes.
+    pub async fn replace_pool(&self, index: usize) {
+        let Ok(mut object) = serde_json::from_value::<FloatingIPPool>(self.pools[index].clone())
+        else {
+            return;
+        };
+        let Ok(Some(now)) = self.pool_api().get_opt(&pool_name(index)).await else { return };
+        object.metadata.resource_version = now.resource_version();
+        object.status = now.status;
+        let params = PostParams::default();
+        done(self.pool_api().replace(&pool_name(index), &params, &object).await);
+    }
+
+    /// Changes a pool.
+    pub async fn patch_pool(&self, index: usize, patch: &Value) {
+        let params = PatchParams::default();
+        drop(self.pool_api().patch(&pool_name(index), &params, &Patch::Merge(patch)).await);
+    }
+
+    /// Takes a pool's last listed address off its list.
+    pub async fn unlist(&self, index: usize) {
+        let mut ips = self.pools[index]["spec"]["ips"].as_array().cloned().unwrap_or_default();
+        ips.pop();
+        if !ips.is_empty() {
+            self.patch_pool(index, &json!({"spec": {"ips": ips}})).await;
+        }
+    }
+
+    /// Deletes a pool.
+    pub async fn delete_pool(&self, index: usize) {
+        drop(self.pool_api().delete(&pool_name(index), &DeleteParams::default()).await);
+    }
+
+    /// Says what came of a pool's reservation.
+    pub async fn resolve(&self, key: &str, made: Option<IpAddr>) {
+        let name = key.rsplit('/').next().unwrap_or_default();
+        let word = made.map_or_else(|| "none".to_owned(), |ip| ip.to_string());
+        let patch = json!({"metadata": {"annotations": {RESOLVE_CREATE_ANNOTATION: word}}});
+        let params = PatchParams::default();
+        drop(self.pool_api().patch(name, &params, &Patch::Merge(&patch)).await);
+    }
+}
+
+/// The user's requests do not fail: nothing stands between a user and the API server here.
+fn done<T, E: std::fmt::Debug>(result: Result<T, E>) {
+    debug_assert!(result.is_ok(), "the setting is refused: {:?}", result.err());
+}
+
+fn named(name: &str) -> Value {
+    json!({"metadata": {"name": name}})
+}
+
+fn node_name(node: usize) -> String {
+    format!("node-{node}")
+}
+
+fn pod_name(node: usize, app: u8) -> String {
+    format!("app-{app}-{}", node_name(node))
+}
+
+fn pool_name(pool: usize) -> String {
+    format!("pool-{pool}")
+}
+
+/// The address that a pool lists at this place.
+fn listed(pool: usize, number: u8) -> IpAddr {
+    let pool = u8::try_from(pool).unwrap_or(u8::MAX);
+    Ipv4Addr::new(192, 0, 2, 1 + pool * 16 + number).into()
+}

@@ -1,0 +1,99 @@
+//! How often each fault met each action, and which pairs must have met.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::faults::{ApiFault, CloudFault};
+use crate::schedule::{CloudState, Phase};
+use crate::weather::STALE;
+use crate::wire::{ApiAction, CloudAction};
+
+/// A fault and an action, in words.
+pub type Pair = (&'static str, &'static str);
+
+/// How often each pair occurred.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    counts: BTreeMap<Pair, u64>,
+}
+
+impl Coverage {
+    /// A fault met an action.
+    pub fn count(&mut self, fault: &'static str, action: &'static str) {
+        *self.counts.entry((fault, action)).or_default() += 1;
+    }
+
+    /// Adds what another run met.
+    pub fn add(&mut self, other: &Self) {
+        for (pair, count) in &other.counts {
+            *self.counts.entry(*pair).or_default() += count;
+        }
+    }
+
+    /// Pairs that can occur and did not.
+    pub fn missing(&self) -> Vec<Pair> {
+        possible().into_iter().filter(|pair| !self.counts.contains_key(pair)).collect()
+    }
+}
+
+/// Process faults that count the calls under way when they begin, or that are tried meanwhile.
+pub const PAUSED: &str = "paused meanwhile";
+
+/// Every pair that FloatingIPPool on DigitalOcean can meet.
+pub fn possible() -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for action in CloudAction::ALL {
+        let faults = CloudFault::ALL.into_iter().filter(|fault| fault.befalls(action));
+        pairs.extend(faults.map(|fault| (fault.name(), action.name())));
+        let states = [
+            CloudState::Lagging(0),
+            CloudState::Throttled,
+            CloudState::TokenExpired,
+            CloudState::Full,
+            CloudState::Blind,
+        ];
+        let states = states.into_iter().filter(|state| state.concerns(action));
+        pairs.extend(states.map(|state| (state.name(), action.name())));
+        pairs.extend(process_faults().map(|name| (name, action.name())));
+    }
+    pairs.push(("refused as busy or impossible", CloudAction::Assign.name()));
+    pairs.push(("refused as busy or impossible", CloudAction::Unassign.name()));
+    pairs.push(("refused as busy or impossible", CloudAction::CreateOn.name()));
+    for action in ApiAction::all() {
+        let faults = ApiFault::ALL.into_iter().filter(|fault| fault.befalls(action));
+        pairs.extend(faults.map(|fault| (fault.name(), action.name())));
+        pairs.extend(process_faults().map(|name| (name, action.name())));
+        if action.watches() || matches!(action, ApiAction::List(_)) {
+            pairs.push((STALE, action.name()));
+        }
+    }
+    pairs.retain(|pair| !EXCLUDED.iter().any(|(excluded, _)| excluded == pair));
+    pairs
+}
+
+fn process_faults() -> impl Iterator<Item = &'static str> {
+    Phase::ALL.into_iter().map(Phase::name).chain([PAUSED, "cut off"])
+}
+
+/// Pairs that cannot occur, and why.
+const EXCLUDED: &[(Pair, &str)] = &[];
+
+impl fmt::Display for Coverage {
+    /// A table: one line for each fault, with the actions that it met and how often.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut faults: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
+        for ((fault, action), count) in &self.counts {
+            faults.entry(fault).or_default().push((action, *count));
+        }
+        writeln!(f, "| fault | met, and how often |\n|---|---|")?;
+        for (fault, actions) in faults {
+            let actions: Vec<_> =
+                actions.iter().map(|(action, count)| format!("{action} {count}")).collect();
+            writeln!(f, "| {fault} | {} |", actions.join(", "))?;
+        }
+        for ((fault, action), reason) in EXCLUDED {
+            writeln!(f, "| {fault} × {action} | cannot be: {reason} |")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! What there is at the end of a run, but for times, UIDs and versions: two runs that differ
+//! only in when somebody crashed end alike.
+
+use serde_json::{Map, Value, json};
+
+use crate::stage::Stage;
+use pontoon::api::ADDRESSES_ANNOTATION;
+
+/// What differs between two runs and means nothing.
+const MASKED: [&str; 9] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "observedGeneration",
+    "creationTimestamp",
+    "lastTransitionTime",
+    "lastAssignmentTime",
+    "ineligibleSince",
+    "managedFields",
+];
+
+/// The nodes, pools and addresses of a stage. Events and the Lease are left out: they tell of
+/// the way, not of the end.
+pub fn of(stage: &Stage) -> Value {
+    let all = |group: &str, plural: &str| -> Vec<Value> {
+        let objects = stage.kube.objects(group, plural);
+        objects.iter().map(|object| masked(object)).collect()
+    };
+    let addresses = stage.cloud.addresses();
+    let addresses: Map<String, Value> =
+        addresses.iter().map(|one| (one.ip.to_string(), json!(one.holder))).collect();
+    json!({
+        "nodes": all("", "nodes"),
+        "pools": all("flipop.digitalocean.com", "floatingippools"),
+        "addresses": addresses,
+    })
+}
+
+fn masked(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(key, _)| !MASKED.contains(&key.as_str()));
+            Value::Object(kept.map(|(key, value)| (key.clone(), field(key, value))).collect())
+        }
+        Value::Array(items) => items.iter().map(masked).collect(),
+        other => other.clone(),
+    }
+}
+
+fn field(key: &str, value: &Value) -> Value {
+    // Addresses are noted in the order in which they came.
+    if key == ADDRESSES_ANNOTATION
+        && let Some(Ok(Value::Object(mut ledger))) = value.as_str().map(serde_json::from_str)
+    {
+        if let Some(Value::Array(created)) = ledger.get_mut("created") {
+            created.sort_by_key(ToString::to_string);
+        }
+        return Value::Object(ledger);
+    }
+    if key == "createdIPs"
+        && let Value::Array(created) = value
+    {
+        let mut created = created.clone();
+        created.sort_by_key(ToString::to_string);
+        return Value::Array(created);
+    }
+    masked(value)
+}

@@ -1,0 +1,230 @@
+//! What can befall one request, and which requests it can befall.
+
+use std::time::Duration;
+
+use fakecloud::Answer as CloudAnswer;
+use fakekube::Answer as ApiAnswer;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::{ApiAction, CloudAction};
+
+/// How a request to the cloud goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CloudFault {
+    /// It gets lost on its way there.
+    LostRequest,
+    /// Its answer gets lost.
+    LostAnswer,
+    /// It has its effect when nobody waits for it any more.
+    LateEffect,
+    /// Its answer comes when nobody waits for it any more.
+    LateAnswer,
+    /// It takes a few seconds.
+    Slow,
+    /// 429.
+    TooMany,
+    /// 500 without an effect.
+    Broken,
+    /// 502 after the effect.
+    BadGateway,
+    /// 503 without an effect.
+    Unavailable,
+    /// 504 after the effect.
+    GatewayTimeout,
+    /// It arrives twice.
+    Duplicated,
+    /// A page of HTML, with status 200 and without an effect.
+    Nonsense,
+    /// The operation that it starts fails.
+    OperationFails,
+    /// The operation that it starts is said to have worked, and did nothing.
+    OperationIgnored,
+    /// The operation that it starts takes long.
+    OperationSlow,
+    /// The operation that it starts is not to be seen at first.
+    OperationHidden,
+    /// A page of a listing lacks an address.
+    PageGap,
+}
+
+impl CloudFault {
+    /// All of them.
+    pub const ALL: [Self; 17] = [
+        Self::LostRequest,
+        Self::LostAnswer,
+        Self::LateEffect,
+        Self::LateAnswer,
+        Self::Slow,
+        Self::TooMany,
+        Self::Broken,
+        Self::BadGateway,
+        Self::Unavailable,
+        Self::GatewayTimeout,
+        Self::Duplicated,
+        Self::Nonsense,
+        Self::OperationFails,
+        Self::OperationIgnored,
+        Self::OperationSlow,
+        Self::OperationHidden,
+        Self::PageGap,
+    ];
+
+    /// Whether it can befall this request.
+    pub fn befalls(self, action: CloudAction) -> bool {
+        let starts =
+            matches!(action, CloudAction::Assign | CloudAction::Unassign | CloudAction::CreateOn);
+        match self {
+            Self::OperationFails
+            | Self::OperationIgnored
+            | Self::OperationSlow
+            | Self::OperationHidden => starts,
+            Self::PageGap => action == CloudAction::List,
+            // No key makes two equal reservations one: nobody could tell them apart.
+            Self::Duplicated => action != CloudAction::CreateIn,
+            // An answer that looks like success and says nothing is no error of the vendor's
+            // API, but of something in between; it does that to what can be cached.
+            Self::Nonsense => !action.changes(),
+            _ => true,
+        }
+    }
+
+    /// As the emulator knows it. What is late is so by less than a leader waits for it,
+    /// together with the longest lag of reads.
+    pub fn carried(self, dice: &mut fastrand::Rng) -> fakecloud::Fault {
+        use fakecloud::Fault;
+        let millis = |dice: &mut fastrand::Rng, range| Duration::from_millis(dice.u64(range));
+        match self {
+            Self::LostRequest => Fault::LostBefore,
+            Self::LostAnswer => Fault::LostAfter,
+            Self::LateEffect => Fault::DelayBefore(millis(dice, 5_100..6_500)),
+            Self::LateAnswer => Fault::DelayAfter(millis(dice, 5_100..9_000)),
+            Self::Slow => Fault::DelayBefore(millis(dice, 500..4_000)),
+            Self::TooMany => {
+                let seconds = dice.u8(1..5).to_string();
+                Fault::Answer(CloudAnswer::status(429).header("retry-after", &seconds))
+            }
+            Self::Broken => Fault::Answer(CloudAnswer::status(500)),
+            Self::BadGateway => Fault::AnswerAfterEffect(CloudAnswer::status(502)),
+            Self::Unavailable => Fault::Answer(CloudAnswer::status(503)),
+            Self::GatewayTimeout => Fault::AnswerAfterEffect(CloudAnswer::status(504)),
+            Self::Duplicated => Fault::Duplicated,
+            Self::Nonsense => {
+                Fault::Answer(CloudAnswer::status(200).raw("text/html", "<h1>It works!</h1>"))
+            }
+            Self::OperationFails => Fault::ActionErrors,
+            Self::OperationIgnored => Fault::ActionIgnored,
+            Self::OperationSlow => Fault::ActionTakes(millis(dice, 8_000..15_000)),
+            Self::OperationHidden => Fault::ActionHidden(millis(dice, 500..3_000)),
+            Self::PageGap => Fault::PageGap,
+        }
+    }
+
+    /// In words, for a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LostRequest => "request lost",
+            Self::LostAnswer => "answer lost",
+            Self::LateEffect => "effect late",
+            Self::LateAnswer => "answer late",
+            Self::Slow => "slow",
+            Self::TooMany => "429",
+            Self::Broken => "500",
+            Self::BadGateway => "502 after the effect",
+            Self::Unavailable => "503",
+            Self::GatewayTimeout => "504 after the effect",
+            Self::Duplicated => "arrives twice",
+            Self::Nonsense => "nonsense",
+            Self::OperationFails => "operation fails",
+            Self::OperationIgnored => "operation ignored",
+            Self::OperationSlow => "operation slow",
+            Self::OperationHidden => "operation hidden",
+            Self::PageGap => "gap between pages",
+        }
+    }
+}
+
+/// How a request to the API server goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApiFault {
+    /// It gets lost on its way there.
+    LostRequest,
+    /// Its answer gets lost.
+    LostAnswer,
+    /// etcd stalls: it takes longer than anybody waits, and has its effect.
+    Stalled,
+    /// It takes a second or two.
+    Slow,
+    /// 409.
+    Conflict,
+    /// 429.
+    TooMany,
+    /// 500 without an effect.
+    Broken,
+    /// 503 without an effect.
+    Unavailable,
+    /// 504 after the effect.
+    GatewayTimeout,
+    /// A watch breaks after a while.
+    WatchBreaks,
+}
+
+impl ApiFault {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::LostRequest,
+        Self::LostAnswer,
+        Self::Stalled,
+        Self::Slow,
+        Self::Conflict,
+        Self::TooMany,
+        Self::Broken,
+        Self::Unavailable,
+        Self::GatewayTimeout,
+        Self::WatchBreaks,
+    ];
+
+    /// Whether it can befall this request.
+    pub fn befalls(self, action: ApiAction) -> bool {
+        match self {
+            Self::Conflict => action.changes(),
+            Self::WatchBreaks => action.watches(),
+            _ => true,
+        }
+    }
+
+    /// As the emulator knows it.
+    pub fn carried(self, dice: &mut fastrand::Rng) -> fakekube::Fault {
+        use fakekube::Fault;
+        let millis = |dice: &mut fastrand::Rng, range| Duration::from_millis(dice.u64(range));
+        match self {
+            Self::LostRequest => Fault::LostBefore,
+            Self::LostAnswer => Fault::LostAfter,
+            Self::Stalled => Fault::DelayBefore(millis(dice, 6_000..14_000)),
+            Self::Slow => Fault::DelayBefore(millis(dice, 200..2_500)),
+            Self::Conflict => Fault::Answer(ApiAnswer::status(409)),
+            Self::TooMany => Fault::Answer(ApiAnswer::status(429).retry_after(1)),
+            Self::Broken => Fault::Answer(ApiAnswer::status(500)),
+            Self::Unavailable => Fault::Answer(ApiAnswer::status(503)),
+            Self::GatewayTimeout => Fault::AnswerAfterEffect(ApiAnswer::status(504)),
+            Self::WatchBreaks => Fault::WatchBreaks(millis(dice, 10..5_000)),
+        }
+    }
+
+    /// In words, for a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LostRequest => "request lost",
+            Self::LostAnswer => "answer lost",
+            Self::Stalled => "stalled",
+            Self::Slow => "slow",
+            Self::Conflict => "409",
+            Self::TooMany => "429",
+            Self::Broken => "500",
+            Self::Unavailable => "503",
+            Self::GatewayTimeout => "504 after the effect",
+            Self::WatchBreaks => "watch breaks",
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The whole operator, unchanged, on one thread under a paused clock: two replicas between an
+//! emulated API server and an emulated cloud, a schedule of events and faults, and an oracle
+//! that knows what really happened.
+//!
+//! One [`Schedule`] gives one run: everything in it comes from the schedule. `cargo simulate`
+//! plays the schedules of many seeds; see `CONTRIBUTING.md`.
+
+pub mod cluster;
+pub mod coverage;
+pub mod end;
+pub mod faults;
+pub mod generate;
+pub mod kill_points;
+pub mod mutants;
+pub mod oracle;
+pub mod panics;
+pub mod play;
+pub mod process;
+pub mod schedule;
+pub mod shrink;
+pub mod stage;
+pub mod weather;
+pub mod wire;
+
+pub use generate::generate;
+pub use play::{Kill, Manner, Played, play};
+pub use schedule::Schedule;

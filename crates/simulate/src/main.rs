@@ -1,0 +1,84 @@
+//! `cargo simulate`: plays the schedules of many seeds, tells the story of one, or lets the
+//! operator be faulty and sees whether that is found.
+
+mod campaign;
+mod report;
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use simulate::mutants::Mutant;
+use simulate::{Manner, Schedule, generate, play};
+
+/// The whole operator, simulated.
+#[derive(Debug, Parser)]
+#[command(name = "cargo simulate")]
+struct Args {
+    /// Which seeds to play.
+    #[arg(long, value_name = "FROM..TO", value_parser = seeds, default_value = "0..2000")]
+    seeds: Range<u64>,
+    /// Play one seed.
+    #[arg(long, value_name = "N", conflicts_with_all = ["seeds", "schedule"])]
+    seed: Option<u64>,
+    /// Play one schedule from a file.
+    #[arg(long, value_name = "FILE", conflicts_with = "seeds")]
+    schedule: Option<PathBuf>,
+    /// Tell its story: every event, and every call to the outside with its answer.
+    #[arg(long)]
+    trace: bool,
+    /// Put a fault into the operator. Finding it is success.
+    #[arg(long)]
+    mutant: Option<Mutant>,
+    /// How many seeds are played at a time; as many as there are processors unless given.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Fail if a fault never met an action that it can meet.
+    #[arg(long)]
+    covered: bool,
+}
+
+fn seeds(text: &str) -> Result<Range<u64>, String> {
+    let words = || format!("\"{text}\" is not like 0..2000");
+    let (from, to) = text.split_once("..").ok_or_else(words)?;
+    let range = from.parse().map_err(|_| words())?..to.parse().map_err(|_| words())?;
+    if range.is_empty() { Err(format!("\"{text}\" has no seed in it")) } else { Ok(range) }
+}
+
+fn main() -> ExitCode {
+    simulate::panics::keep();
+    let args = Args::parse();
+    let done = match (&args.schedule, args.seed) {
+        (Some(path), _) => read(path).and_then(|schedule| one(&schedule, &args)),
+        (None, Some(seed)) => one(&generate(seed), &args),
+        (None, None) => campaign::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report::say(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn read(path: &PathBuf) -> Result<Schedule, String> {
+    let problem = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| problem(&error))?;
+    serde_json::from_str(&text).map_err(|error| problem(&error))
+}
+
+/// Plays one schedule.
+fn one(schedule: &Schedule, args: &Args) -> Result<(), String> {
+    let manner = Manner { tells: args.trace, mutant: args.mutant, ..Manner::default() };
+    let played = play(schedule, &manner)?;
+    report::story(&played);
+    match &played.violation {
+        Some(violation) => Err(report::failure(schedule, violation)),
+        None => {
+            report::say(&format!("seed {}: every promise kept", schedule.seed));
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The predecessors' faults, put into the operator at its seams: each must be found.
+
+mod old_events;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use kube::Client;
+use kube::client::Body;
+use pontoon_providers::layers::Gate;
+use pontoon_providers::{Transport, TransportError};
+use serde_json::Value;
+use tokio::time::Instant;
+use tower::{Service, ServiceExt, service_fn};
+
+use crate::wire::{ApiAction, ApiWire, CloudAction};
+
+/// A fault in the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mutant {
+    /// Row 1: a reservation is not written down before it is made.
+    ForgetsIntents,
+    /// Row 2: a reservation without an answer counts as not made.
+    TakesSilenceForNo,
+    /// Row 3: an old event about a pool passes for the newest.
+    BelievesOldEvents,
+    /// Row 5: a machine that failed once is not tried again.
+    GivesUp,
+    /// Row 6: a listing that is older than an assignment passes for newer.
+    BelievesOldListings,
+    /// Row 12: nobody asks the lease before a call.
+    Unfenced,
+}
+
+impl Mutant {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::ForgetsIntents,
+        Self::TakesSilenceForNo,
+        Self::BelievesOldEvents,
+        Self::GivesUp,
+        Self::BelievesOldListings,
+        Self::Unfenced,
+    ];
+
+    /// The way to the cloud, with the fault in it.
+    pub fn cloud(self, gate: &Gate, wire: Transport) -> Transport {
+        match self {
+            Self::Unfenced => wire,
+            Self::TakesSilenceForNo => gate.around(silence_is_no(wire)),
+            Self::GivesUp => gate.around(gives_up(wire)),
+            Self::BelievesOldListings => gate.around(old_listings(wire)),
+            Self::ForgetsIntents | Self::BelievesOldEvents => gate.around(wire),
+        }
+    }
+
+    /// The way to the API server, with the fault in it.
+    pub fn api(self, wire: ApiWire) -> Client {
+        match self {
+            Self::ForgetsIntents => Client::new(Forgetful(wire), "default"),
+            Self::BelievesOldEvents => Client::new(old_events::Layer::new(wire), "default"),
+            _ => Client::new(wire, "default"),
+        }
+    }
+}
+
+fn answer(status: StatusCode, body: &str) -> Response<Bytes> {
+    let mut answer = Response::new(Bytes::from(body.to_owned()));
+    *answer.status_mut() = status;
+    answer
+}
+
+fn unavailable() -> Response<Bytes> {
+    answer(StatusCode::SERVICE_UNAVAILABLE, r#"{"id":"unavailable","message":"try again"}"#)
+}
+
+fn action(request: &Request<Bytes>) -> (CloudAction, Value) {
+    let body = serde_json::from_slice(request.body()).unwrap_or_default();
+    (CloudAction::of(request.method(), request.uri().path(), &body), body)
+}
+
+/// No answer becomes "503, nothing happened".
+fn silence_is_no(wire: Transport) -> Transport {
+    Transport::new(service_fn(move |request: Request<Bytes>| {
+        let wire = wire.clone();
+        async move {
+            match wire.oneshot(request).await {
+                Err(TransportError::NoAnswer(_)) => Ok(unavailable()),
+                other => other,
+            }
+        }
+    }))
+}
+
+/// After one 503, a machine is refused without asking the cloud.
+fn gives_up(wire: Transport) -> Transport {
+    let given_up: Arc<Mutex<BTreeSet<u64>>> = Arc::default();
+    Transport::new(service_fn(move |request: Request<Bytes>| {
+        let (wire, given_up) = (wire.clone(), Arc::clone(&given_up));
+        async move {
+            let (action, body) = action(&request);
+            let machine = body["droplet_id"].as_u64().filter(|_| action == CloudAction::Assign);
+            let Some(machine) = machine else { return wire.oneshot(request).await };
+            if given_up.lock().unwrap_or_else(PoisonError::into_inner).contains(&machine) {
+                return Ok(unavailable());
+            }
+            let result = wire.oneshot(request).await;
+            if result.as_ref().is_ok_and(|one| one.status() == StatusCode::SERVICE_UNAVAILABLE) {
+                given_up.lock().unwrap_or_else(PoisonError::into_inner).insert(machine);
+            }
+            result
+        }
+    }))
+}
+
+/// For a while after an assignment, listings are those from before it.
+fn old_listings(wire: Transport) -> Transport {
+    const WHILE: Duration = Duration::from_secs(90);
+    #[derive(Default)]
+    struct Memory {
+        listing: Option<Response<Bytes>>,
+        assigned: Option<Instant>,
+    }
+    let memory: Arc<Mutex<Memory>> = Arc::default();
+    Transport::new(service_fn(move |request: Request<Bytes>| {
+        let (wire, memory) = (wire.clone(), Arc::clone(&memory));
+        async move {
+            let (action, _) = action(&request);
+            {
+                let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+                if action == CloudAction::Assign {
+                    memory.assigned.get_or_insert_with(Instant::now);
+                }
+                if memory.assigned.is_some_and(|at| at.elapsed() > WHILE) {
+                    memory.assigned = None;
+                }
+                if action == CloudAction::List
+                    && memory.assigned.is_some()
+                    && let Some(listing) = &memory.listing
+                {
+                    return Ok(listing.clone());
+                }
+            }
+            let result = wire.oneshot(request).await?;
+            if action == CloudAction::List && result.status().is_success() {
+                let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+                memory.listing = Some(result.clone());
+            }
+            Ok(result)
+        }
+    }))
+}
+
+/// Writes of a ledger are answered with the object as it is.
+#[derive(Clone)]
+struct Forgetful(ApiWire);
+
+impl Service<Request<Body>> for Forgetful {
+    type Response = <ApiWire as Service<Request<Body>>>::Response;
+    type Error = <ApiWire as Service<Request<Body>>>::Error;
+    type Future = <ApiWire as Service<Request<Body>>>::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let query = request.uri().query().unwrap_or_default();
+        let action = ApiAction::of(request.method(), request.uri().path(), query);
+        if action != ApiAction::WriteLedger {
+            return self.0.call(request);
+        }
+        let (mut parts, _) = request.into_parts();
+        parts.method = Method::GET;
+        parts.headers.remove(http::header::CONTENT_TYPE);
+        self.0.call(Request::from_parts(parts, Body::empty()))
+    }
+}

@@ -1,0 +1,148 @@
+//! What is true at the cloud: who holds what, who reserved it, what is under way.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use fakecloud::{Happening, State};
+use serde_json::Value;
+
+use super::cluster::Machine;
+use crate::schedule::Millis;
+use crate::wire::CloudAction;
+
+/// A request to the cloud.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// What names it: unique in a run.
+    pub agent: String,
+    /// The process that sent it.
+    pub process: String,
+    /// What it is for.
+    pub action: CloudAction,
+    /// Its path.
+    pub path: String,
+    /// Its body.
+    pub body: Value,
+}
+
+impl Sent {
+    /// The address that it is about.
+    pub fn ip(&self) -> Option<IpAddr> {
+        self.path.split('/').find_map(|segment| segment.parse().ok())
+    }
+
+    /// The machine that it is about.
+    pub fn machine(&self) -> Option<Machine> {
+        self.body["droplet_id"].as_u64()
+    }
+}
+
+/// The cloud.
+#[derive(Debug, Default)]
+pub(super) struct Cloud {
+    pub addresses: BTreeMap<IpAddr, Address>,
+    flights: Vec<Sent>,
+    /// When each address was last claimed by a pool.
+    claims: BTreeMap<IpAddr, Millis>,
+    /// When each machine was last touched by hand.
+    touched: BTreeMap<Machine, Millis>,
+}
+
+/// An address.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    pub holder: Option<Machine>,
+    pub origin: Origin,
+    /// The machine that it was reserved on.
+    pub target: Option<Machine>,
+    /// When it was last touched by hand.
+    pub touched: Option<Millis>,
+    /// Somebody removed what was written down of it before it was anywhere else.
+    pub words_lost: bool,
+}
+
+/// Who reserved an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It was there, or somebody did by hand.
+    Others,
+    /// A replica, for the pool with this UID, as far as that can be told.
+    Ours(Option<String>),
+}
+
+impl Cloud {
+    /// A request was sent.
+    pub fn sent(&mut self, sent: Sent) {
+        self.flights.push(sent);
+    }
+
+    /// Requests that have had no effect yet.
+    pub fn flights(&self) -> impl Iterator<Item = &Sent> {
+        self.flights.iter()
+    }
+
+    /// The request that this is the end of: it had its effect, or got lost.
+    pub fn ended(&mut self, what: Happening<'_>) -> Option<Sent> {
+        let (Happening::Effect { user_agent } | Happening::Lost { user_agent }) = what else {
+            return None;
+        };
+        let at = self.flights.iter().position(|flight| flight.agent == user_agent)?;
+        Some(self.flights.remove(at))
+    }
+
+    /// Looks at everything. Returns the addresses that are new.
+    pub fn look(&mut self, state: &State, by_hand: bool, now: Millis) -> Vec<IpAddr> {
+        let mut new = Vec::new();
+        self.addresses.retain(|ip, _| state.address(*ip).is_some());
+        for seen in state.addresses() {
+            let address = self.addresses.entry(seen.ip).or_insert_with(|| {
+                new.push(seen.ip);
+                Address {
+                    holder: seen.holder,
+                    origin: Origin::Others,
+                    target: None,
+                    touched: by_hand.then_some(now),
+                    words_lost: false,
+                }
+            });
+            if address.holder != seen.holder {
+                if by_hand {
+                    address.touched = Some(now);
+                    let machines = address.holder.into_iter().chain(seen.holder);
+                    self.touched.extend(machines.map(|machine| (machine, now)));
+                }
+                address.holder = seen.holder;
+            }
+        }
+        new
+    }
+
+    /// Pools claim these addresses now.
+    pub fn claimed(&mut self, ips: &[IpAddr], now: Millis) {
+        self.claims.extend(ips.iter().map(|ip| (*ip, now)));
+    }
+
+    /// When an address was last claimed.
+    pub fn last_claimed(&self, ip: IpAddr) -> Option<Millis> {
+        self.claims.get(&ip).copied()
+    }
+
+    /// Whether somebody touched an address, or its machine, by hand since `floor`.
+    pub fn touched_since(&self, ip: IpAddr, floor: Millis) -> bool {
+        let address = self.addresses.get(&ip);
+        let machine = address.and_then(|address| self.touched.get(&address.holder?)).copied();
+        let times = [address.and_then(|address| address.touched), machine];
+        times.into_iter().flatten().any(|time| time >= floor)
+    }
+
+    /// The machine that holds an address.
+    pub fn holder(&self, ip: IpAddr) -> Option<Machine> {
+        self.addresses.get(&ip)?.holder
+    }
+
+    /// What a machine holds.
+    pub fn held_by(&self, machine: Machine) -> impl Iterator<Item = IpAddr> {
+        let held = move |(_, address): &(&IpAddr, &Address)| address.holder == Some(machine);
+        self.addresses.iter().filter(held).map(|(ip, _)| *ip)
+    }
+}

@@ -1,0 +1,232 @@
+//! What is true in the cluster: who is eligible, and since when; what pools claim.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use fakekube::Write;
+use pontoon::api::{ADDRESSES_ANNOTATION, IPV4_ANNOTATION};
+use serde_json::Value;
+
+use crate::schedule::Millis;
+
+/// The identity of a machine at the cloud.
+pub(super) type Machine = u64;
+
+/// The cluster.
+#[derive(Debug, Default)]
+pub(super) struct Cluster {
+    pub nodes: BTreeMap<String, Node>,
+    pods: BTreeMap<String, Pod>,
+    pub pools: BTreeMap<String, Pool>,
+    /// Who the Lease names.
+    pub leader: String,
+}
+
+/// A node.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub machine: Option<Machine>,
+    pub mark: Option<String>,
+    /// Ready, and without a taint.
+    well: bool,
+    edge: bool,
+}
+
+#[derive(Debug)]
+struct Pod {
+    node: String,
+    app: String,
+    ready: bool,
+}
+
+/// A pool.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    pub uid: String,
+    pub listed: Vec<IpAddr>,
+    pub wanted: Option<usize>,
+    app: Option<String>,
+    pub created: Vec<IpAddr>,
+    pub mirrored: Vec<IpAddr>,
+    pub intents: BTreeMap<String, Intent>,
+    /// Every intent that was ever written.
+    pub all_intents: BTreeMap<String, Intent>,
+    /// The most addresses that it ever had to have reserved for it.
+    pub most_lacking: usize,
+    pub status: Value,
+    /// When what it asks for last changed.
+    pub changed: Millis,
+    /// Machines that it may use, or might once, and since when that is so.
+    pub fits: BTreeMap<Machine, Fit>,
+}
+
+/// Whether a pool may use a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fit {
+    pub eligible: bool,
+    pub since: Millis,
+}
+
+/// A reservation that was written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Intent {
+    pub target: Option<Machine>,
+    pub strangers: BTreeSet<IpAddr>,
+}
+
+impl Pool {
+    /// Every address that it names as its own.
+    pub fn claims(&self) -> BTreeSet<IpAddr> {
+        let all = self.listed.iter().chain(&self.created).chain(&self.mirrored);
+        all.copied().collect()
+    }
+
+    /// How many addresses it wants.
+    pub fn wants(&self) -> usize {
+        self.wanted.unwrap_or_else(|| self.claims().len())
+    }
+
+    /// Whether it may use a machine.
+    pub fn may_use(&self, machine: Machine) -> bool {
+        self.fits.get(&machine).is_some_and(|fit| fit.eligible)
+    }
+
+    /// Whether it could use a machine at some time since `floor`.
+    pub fn might_use(&self, machine: Machine, floor: Millis) -> bool {
+        self.fits.get(&machine).is_some_and(|fit| fit.eligible || fit.since >= floor)
+    }
+
+    /// Whether it could use a machine at all times since `floor`.
+    pub fn surely_uses(&self, machine: Machine, floor: Millis) -> bool {
+        self.fits.get(&machine).is_some_and(|fit| fit.eligible && fit.since <= floor)
+    }
+}
+
+impl Cluster {
+    /// An object was written.
+    pub fn wrote(&mut self, write: &Write<'_>, now: Millis) {
+        let key = write.key.to_owned();
+        match (write.plural, write.after) {
+            ("nodes", Some(node)) => drop(self.nodes.insert(key, read_node(node))),
+            ("nodes", None) => drop(self.nodes.remove(&key)),
+            ("pods", Some(pod)) => drop(self.pods.insert(key, read_pod(pod))),
+            ("pods", None) => drop(self.pods.remove(&key)),
+            ("floatingippools", Some(pool)) => self.read_pool(key, pool, now),
+            ("floatingippools", None) => drop(self.pools.remove(&key)),
+            ("leases", Some(lease)) => {
+                self.leader = text(&lease["spec"]["holderIdentity"]).to_owned();
+            }
+            _ => return,
+        }
+        self.judge(now);
+    }
+
+    /// Every address that a pool names as its own.
+    pub fn claims(&self) -> impl Iterator<Item = IpAddr> {
+        self.pools.values().flat_map(Pool::claims)
+    }
+
+    /// The pools that claim an address.
+    pub fn claimants(&self, ip: IpAddr) -> impl Iterator<Item = &Pool> {
+        self.pools.values().filter(move |pool| pool.claims().contains(&ip))
+    }
+
+    /// Who may use what, now.
+    fn judge(&mut self, now: Millis) {
+        let Self { nodes, pods, pools, .. } = self;
+        for pool in pools.values_mut() {
+            let eligible: BTreeSet<Machine> = nodes
+                .iter()
+                .filter(|(name, node)| node.well && pool.accepts(name, node, pods))
+                .filter_map(|(_, node)| node.machine)
+                .collect();
+            for machine in nodes.values().filter_map(|node| node.machine) {
+                pool.fits.entry(machine).or_insert(Fit { eligible: false, since: now });
+            }
+            for (machine, fit) in &mut pool.fits {
+                let is = eligible.contains(machine);
+                if fit.eligible != is {
+                    *fit = Fit { eligible: is, since: now };
+                }
+            }
+        }
+    }
+
+    fn read_pool(&mut self, key: String, object: &Value, now: Millis) {
+        let uid = text(&object["metadata"]["uid"]);
+        let pool = self.pools.entry(key).or_default();
+        if pool.uid != uid {
+            *pool = Pool { uid: uid.to_owned(), ..Pool::default() };
+        }
+        let spec = &object["spec"];
+        let listed = addresses(&spec["ips"]);
+        let wanted = spec["desiredIPs"].as_u64().and_then(|count| usize::try_from(count).ok());
+        if (&listed, wanted) != (&pool.listed, pool.wanted) {
+            (pool.listed, pool.wanted, pool.changed) = (listed, wanted, now);
+        }
+        let app = spec["match"]["podLabel"].as_str();
+        pool.app = app.and_then(|label| label.strip_prefix("app=")).map(str::to_owned);
+        let ledger = text(&object["metadata"]["annotations"][ADDRESSES_ANNOTATION]);
+        let ledger: Value = serde_json::from_str(ledger).unwrap_or_default();
+        pool.created = addresses(&ledger["created"]);
+        pool.intents = intents(&ledger["intents"]);
+        pool.all_intents.extend(pool.intents.clone());
+        pool.status = object["status"].clone();
+        pool.mirrored = addresses(&pool.status["createdIPs"]);
+        let lacking = pool.wanted.unwrap_or(0).saturating_sub(pool.listed.len());
+        pool.most_lacking = pool.most_lacking.max(lacking);
+    }
+}
+
+impl Pool {
+    fn accepts(&self, name: &str, node: &Node, pods: &BTreeMap<String, Pod>) -> bool {
+        match &self.app {
+            Some(app) => pods.values().any(|pod| pod.ready && pod.node == name && pod.app == *app),
+            None => node.edge,
+        }
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn addresses(value: &Value) -> Vec<IpAddr> {
+    let all = value.as_array().into_iter().flatten();
+    all.filter_map(|ip| ip.as_str()?.parse().ok()).collect()
+}
+
+fn intents(value: &Value) -> BTreeMap<String, Intent> {
+    let intent = |intent: &Value| {
+        let target = intent["target"].as_str().and_then(|target| target.parse().ok());
+        let strangers = addresses(&intent["strangers"]).into_iter().collect();
+        (text(&intent["id"]).to_owned(), Intent { target, strangers })
+    };
+    value.as_array().into_iter().flatten().map(intent).collect()
+}
+
+fn read_node(node: &Value) -> Node {
+    let machine = text(&node["spec"]["providerID"]);
+    let tainted = node["spec"]["taints"].as_array().is_some_and(|taints| !taints.is_empty());
+    let leaving = node["metadata"]["deletionTimestamp"].is_string();
+    let mark = &node["metadata"]["annotations"][IPV4_ANNOTATION];
+    Node {
+        machine: machine.strip_prefix("digitalocean://").and_then(|id| id.parse().ok()),
+        mark: mark.as_str().map(str::to_owned),
+        well: is_ready(node) && !tainted && !leaving,
+        edge: node["metadata"]["labels"]["role"] == "edge",
+    }
+}
+
+fn read_pod(pod: &Value) -> Pod {
+    Pod {
+        node: text(&pod["spec"]["nodeName"]).to_owned(),
+        app: text(&pod["metadata"]["labels"]["app"]).to_owned(),
+        ready: is_ready(pod) && !pod["metadata"]["deletionTimestamp"].is_string(),
+    }
+}
+
+fn is_ready(object: &Value) -> bool {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().any(|one| one["type"] == "Ready" && one["status"] == "True")
+}

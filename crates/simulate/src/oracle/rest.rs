@@ -1,0 +1,154 @@
+//! What must come true once nothing goes wrong any more.
+
+use std::net::IpAddr;
+
+use super::Oracle;
+use super::cloud::Origin;
+use super::cluster::Pool;
+use crate::wire::{ApiAction, CloudAction};
+
+/// What replicas did, for telling rest from work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Doings {
+    /// Requests that mean to change the cloud.
+    pub changes: u64,
+    /// Listings of the cloud.
+    pub listings: u64,
+    /// Other reads of the cloud.
+    pub reads: u64,
+    /// Writes to the API server, other than to the Lease.
+    pub writes: u64,
+}
+
+impl Doings {
+    pub(super) fn sent(&mut self, action: CloudAction) {
+        match action {
+            CloudAction::List => self.listings += 1,
+            CloudAction::ReadAddress | CloudAction::ReadOperation => self.reads += 1,
+            _ => self.changes += 1,
+        }
+    }
+
+    pub(super) fn asked(&mut self, action: ApiAction) {
+        let lease = matches!(action, ApiAction::CreateLease | ApiAction::ReplaceLease);
+        self.writes += u64::from(action.changes() && !lease);
+    }
+}
+
+impl Oracle {
+    /// What replicas did so far.
+    pub fn doings(&self) -> Doings {
+        self.doings
+    }
+
+    /// What is not as it should be, once everything has had its time.
+    pub fn unsettled(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for (key, pool) in &self.cluster.pools {
+            all.extend(self.unserved(pool).into_iter().map(|text| format!("{key}: {text}")));
+            all.extend(self.lacking(pool).map(|text| format!("{key}: {text}")));
+            all.extend(self.misreported(pool).into_iter().map(|text| format!("{key}: {text}")));
+        }
+        all.extend(self.mismarked());
+        all
+    }
+
+    /// Pools whose reservations wait for a word, with the word that is true: the address that
+    /// was made, or none.
+    pub fn unknown_creations(&self) -> Vec<(String, Option<IpAddr>)> {
+        let waits = |pool: &&Pool| {
+            let conditions = pool.status["conditions"].as_array().into_iter().flatten();
+            conditions.into_iter().any(|one| one["reason"] == "CreateOutcomeUnknown")
+        };
+        let word = |(key, pool): (&String, &Pool)| {
+            let claims = pool.claims();
+            let ours = Origin::Ours(Some(pool.uid.clone()));
+            let forgotten = self.cloud.addresses.iter().find(|(ip, address)| {
+                let ours = address.origin == ours || address.origin == Origin::Ours(None);
+                ours && !claims.contains(ip) && !address.words_lost
+            });
+            (key.clone(), forgotten.map(|(ip, _)| *ip))
+        };
+        self.cluster.pools.iter().filter(|(_, pool)| waits(pool)).map(word).collect()
+    }
+
+    /// L1, L2: no address is idle while a node could have it.
+    fn unserved(&self, pool: &Pool) -> Vec<String> {
+        let claims = pool.claims();
+        let exists = |ip: &&IpAddr| self.cloud.addresses.contains_key(ip);
+        let shared = |ip: &IpAddr| self.cluster.claimants(*ip).count() > 1;
+        let served = |ip: &&IpAddr| self.cloud.holder(**ip).is_some_and(|one| pool.may_use(one));
+        let serving = claims.iter().filter(served).count();
+        let room = pool.wants().saturating_sub(serving);
+        let idle = claims.iter().filter(exists).filter(|ip| !served(ip) && !shared(ip)).take(room);
+        let free: Vec<_> = pool
+            .fits
+            .iter()
+            .filter(|(machine, fit)| fit.eligible && self.cloud.held_by(**machine).next().is_none())
+            .map(|(machine, _)| *machine)
+            .collect();
+        let idle: Vec<_> = idle.collect();
+        if idle.is_empty() || free.is_empty() {
+            return vec![];
+        }
+        vec![format!("{idle:?} idle while {free:?} could serve")]
+    }
+
+    /// Every wanted address is there.
+    fn lacking(&self, pool: &Pool) -> Option<String> {
+        let (have, want) = (pool.claims().len(), pool.wants());
+        if have < want {
+            return Some(format!("has {have} addresses and wants {want}"));
+        }
+        let open = pool.intents.len();
+        (open > 0).then(|| format!("{open} reservations are still open"))
+    }
+
+    /// The status tells what is true.
+    fn misreported(&self, pool: &Pool) -> Vec<String> {
+        let status = &pool.status["ips"];
+        let wrong = |ip: &IpAddr| {
+            let entry = &status[ip.to_string()];
+            let node = |machine| {
+                let on =
+                    |(_, node): &(&String, &super::cluster::Node)| node.machine == Some(machine);
+                self.cluster.nodes.iter().find(on).map(|(name, _)| name.as_str())
+            };
+            let holder = self.cloud.holder(*ip).filter(|machine| pool.may_use(*machine));
+            let truth = holder.and_then(node);
+            let told = (entry["state"] == "active").then(|| entry["nodeName"].as_str()).flatten();
+            (truth != told && self.cluster.claimants(*ip).count() == 1 && !self.is_surplus(pool))
+                .then(|| format!("{ip} is on {truth:?}, the status says {told:?}"))
+        };
+        pool.claims().iter().filter_map(wrong).collect()
+    }
+
+    /// Which of too many addresses are used is the pool's own business.
+    fn is_surplus(&self, pool: &Pool) -> bool {
+        pool.claims().len() > pool.wants()
+    }
+
+    /// Nodes carry the address that they have.
+    fn mismarked(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for (name, node) in &self.cluster.nodes {
+            let Some(machine) = node.machine else { continue };
+            let serves = |ip: &IpAddr| {
+                self.cluster
+                    .claimants(*ip)
+                    .any(|pool| pool.may_use(machine) && !self.is_surplus(pool))
+            };
+            let held = self.cloud.held_by(machine).find(serves).map(|ip| ip.to_string());
+            let marked = node.mark.clone();
+            let named: Option<IpAddr> = marked.as_ref().and_then(|mark| mark.parse().ok());
+            let settled = named.is_none_or(|ip| {
+                let mut claimants = self.cluster.claimants(ip).peekable();
+                claimants.peek().is_none() || claimants.any(|pool| self.is_surplus(pool))
+            });
+            if held != marked && !(held.is_none() && settled) {
+                wrong.push(format!("{name} has {held:?} and is marked {marked:?}"));
+            }
+        }
+        wrong
+    }
+}

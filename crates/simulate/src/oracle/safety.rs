@@ -1,0 +1,224 @@
+//! What must hold at every instant.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use fakekube::Write;
+use pontoon::api::{
+    ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION, RESOLVE_CREATE_ANNOTATION,
+};
+use serde_json::Value;
+
+use super::cloud::{Origin, Sent};
+use super::cluster::{Machine, Pool};
+use super::{Oracle, cluster};
+use crate::stage::TOKEN;
+use crate::wire::{ApiAction, CloudAction};
+
+impl Oracle {
+    /// A call that means to change the cloud is about to leave.
+    pub(super) fn check_call(&mut self, sent: &Sent) {
+        self.check_writer(sent);
+        self.check_one_at_a_time(sent);
+        match sent.action {
+            CloudAction::Assign | CloudAction::Unassign => self.check_move(sent),
+            CloudAction::CreateOn | CloudAction::CreateIn => self.check_intent(sent),
+            _ => {
+                self.violated("S8", format!("{} {}: nobody asked for that", sent.agent, sent.path))
+            }
+        }
+    }
+
+    /// S10: only who leads writes, and only when everybody else's writes are over.
+    fn check_writer(&mut self, sent: &Sent) {
+        let other = self.cloud.flights().find(|flight| flight.process != sent.process);
+        if let Some(other) = other {
+            let text = format!("{} writes while {} is under way", sent.agent, other.agent);
+            self.violated("S10", text);
+        }
+        let leader = self.cluster.leader.split('_').next().unwrap_or_default();
+        if leader != sent.process {
+            let text = format!("{} writes, and the Lease names \"{leader}\"", sent.agent);
+            self.violated("S10", text);
+        }
+    }
+
+    /// S3: one call at a time about an address, and about a machine.
+    fn check_one_at_a_time(&mut self, sent: &Sent) {
+        let same = |flight: &&Sent| {
+            let about = |this: Option<Machine>, that| this.is_some() && this == that;
+            (sent.ip().is_some() && sent.ip() == flight.ip())
+                || about(sent.machine(), flight.machine())
+        };
+        let other = self.cloud.flights().find(same);
+        if let Some(other) = other {
+            let text = format!("{} is about what {} is about", sent.agent, other.agent);
+            self.violated("S3", text);
+        }
+    }
+
+    /// S4, S5, S6: what is moved is ours, is not well where it is, and goes where it may be.
+    fn check_move(&mut self, sent: &Sent) {
+        let Some(ip) = sent.ip() else { return };
+        let (api, cloud) = (self.api_floor(), self.cloud_floor());
+        if self.cloud.last_claimed(ip).is_none_or(|time| time < api) && !self.is_claimed(ip) {
+            return self.violated("S6", format!("{}: no object lists {ip}", sent.agent));
+        }
+        let claimants: Vec<&Pool> = self.cluster.claimants(ip).collect();
+        if claimants.is_empty() || claimants.iter().any(|pool| pool.changed >= api) {
+            return;
+        }
+        let target = sent.machine();
+        if let Some(machine) = target
+            && !claimants.iter().any(|pool| pool.might_use(machine, api))
+        {
+            let text = format!("{}: {machine} may not have {ip}", sent.agent);
+            return self.violated("S4", text);
+        }
+        let Some(holder) = self.cloud.holder(ip).filter(|holder| Some(*holder) != target) else {
+            return;
+        };
+        let surplus = claimants.iter().any(|pool| pool.claims().len() > pool.wants());
+        let well = claimants.iter().all(|pool| pool.surely_uses(holder, api));
+        if well && !surplus && !self.cloud.touched_since(ip, cloud) {
+            let text = format!("{}: {ip} is well on {holder}", sent.agent);
+            self.violated("S4", text);
+        }
+    }
+
+    fn is_claimed(&self, ip: IpAddr) -> bool {
+        self.cluster.claimants(ip).next().is_some()
+    }
+
+    /// S10: a reservation was written down before it is sent.
+    fn check_intent(&mut self, sent: &Sent) {
+        let target = sent.machine();
+        let fits = |pool: &Pool| pool.all_intents.values().any(|intent| intent.target == target);
+        if !self.cluster.pools.values().any(fits) {
+            self.violated("S10", format!("{}: no object says that it is reserved", sent.agent));
+        }
+    }
+
+    /// An address appeared that this call made.
+    pub(super) fn reserved(&mut self, sent: &Sent, ip: IpAddr) {
+        let target = sent.machine();
+        // Each intent makes one address; what it made and is not written down yet has used it.
+        let open = |pool: &&Pool| {
+            let claims = pool.claims();
+            let fits = |intent: &&cluster::Intent| {
+                intent.target == target && !intent.strangers.contains(&ip)
+            };
+            let ours = Origin::Ours(Some(pool.uid.clone()));
+            let unwritten = self.cloud.addresses.iter().filter(|(made, address)| {
+                address.origin == ours && !claims.contains(made) && address.target == target
+            });
+            pool.intents.values().filter(fits).count() > unwritten.count()
+        };
+        let ever = |pool: &&Pool| pool.all_intents.values().any(|intent| intent.target == target);
+        let pools = || self.cluster.pools.values();
+        // Two pools that reserve in one region at once cannot be told apart from outside: the
+        // one that writes the address down is the one.
+        let one = if pools().filter(open).count() > 1 {
+            None
+        } else {
+            let Some(pool) = pools().find(open).or_else(|| pools().find(ever)) else { return };
+            Some(pool)
+        };
+        let uid = one.map(|pool| pool.uid.clone());
+        let stripped = one.is_some_and(|pool| !open(&pool));
+        if let Some(address) = self.cloud.addresses.get_mut(&ip) {
+            address.origin = Origin::Ours(uid);
+            address.target = target;
+            address.words_lost = stripped;
+        }
+    }
+
+    /// Somebody who replaces an object takes our words from it. What was nowhere else is
+    /// only known to the process that reserved it (decision 2): it does not count below until
+    /// it is written down again.
+    pub(super) fn note_lost_words(&mut self, write: &Write<'_>) {
+        let words = |object: Option<&Value>| {
+            object
+                .is_some_and(|one| one["metadata"]["annotations"][ADDRESSES_ANNOTATION].is_string())
+        };
+        let stripped = words(write.before) && !words(write.after);
+        let Some(pool) = self.cluster.pools.get(write.key) else { return };
+        let (uid, claims) = (Some(pool.uid.clone()), pool.claims());
+        for (ip, address) in &mut self.cloud.addresses {
+            if address.origin == Origin::Ours(None) && claims.contains(ip) {
+                address.origin = Origin::Ours(uid.clone());
+            }
+            if address.origin == Origin::Ours(uid.clone()) {
+                let known = claims.contains(ip);
+                address.words_lost = !known && (address.words_lost || stripped);
+            }
+        }
+    }
+
+    /// S1 and S2: never more addresses than wanted; none is forgotten.
+    pub(super) fn check_addresses(&mut self) {
+        let mut found = None;
+        for pool in self.cluster.pools.values() {
+            let claims = pool.claims();
+            let ours = || {
+                let ours = Origin::Ours(Some(pool.uid.clone()));
+                let all = self.cloud.addresses.iter();
+                all.filter(move |(_, one)| one.origin == ours && !one.words_lost)
+            };
+            if ours().count() > pool.most_lacking {
+                let all: Vec<_> = ours().map(|(ip, _)| ip.to_string()).collect();
+                let text = format!("{} reserved for {} lacking", all.join(", "), pool.most_lacking);
+                found = Some(("S1", text));
+            }
+            let forgotten = ours().map(|(ip, _)| ip).find(|ip| {
+                let may_be = |intent: &cluster::Intent| !intent.strangers.contains(ip);
+                !claims.contains(ip) && !pool.intents.values().any(may_be)
+            });
+            if let Some(ip) = forgotten {
+                found = Some(("S2", format!("{ip} is written down nowhere")));
+            }
+        }
+        if let Some((invariant, text)) = found {
+            self.violated(invariant, text);
+        }
+    }
+
+    /// S13, and secrets: what a replica may ask of the API server.
+    pub(super) fn check_request(
+        &mut self,
+        process: &str,
+        action: ApiAction,
+        path: &str,
+        body: &Bytes,
+    ) {
+        if String::from_utf8_lossy(body).contains(TOKEN) || path.contains(TOKEN) {
+            self.violated("secret", format!("{process} {path}: the token is in it"));
+        }
+        let ours = match action {
+            ApiAction::Other => false,
+            ApiAction::WriteLedger => {
+                only_annotations(body, &[ADDRESSES_ANNOTATION, RESOLVE_CREATE_ANNOTATION])
+            }
+            ApiAction::Mark => only_annotations(body, &[IPV4_ANNOTATION, IPV6_ANNOTATION]),
+            _ => true,
+        };
+        if !ours {
+            let text = String::from_utf8_lossy(body);
+            self.violated("S13", format!("{process} {path} {text}: not ours to write"));
+        }
+    }
+}
+
+/// Whether a patch changes nothing but these annotations.
+fn only_annotations(body: &Bytes, names: &[&str]) -> bool {
+    let patch: Value = serde_json::from_slice(body).unwrap_or_default();
+    let keys = |value: &Value| {
+        value.as_object().map(|map| map.keys().cloned().collect::<Vec<_>>()).unwrap_or_default()
+    };
+    let metadata = &patch["metadata"];
+    keys(&patch) == ["metadata"]
+        && keys(metadata)
+            .iter()
+            .all(|key| ["annotations", "uid", "resourceVersion"].contains(&key.as_str()))
+        && keys(&metadata["annotations"]).iter().all(|key| names.contains(&key.as_str()))
+}

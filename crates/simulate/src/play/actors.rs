@@ -1,0 +1,149 @@
+//! What happens to nodes, what users do to pools, what people do at the cloud by hand.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::Player;
+use crate::cluster::REGION;
+use crate::schedule::{HandEvent, NodeEvent, PoolEvent};
+
+impl Player<'_> {
+    pub(super) async fn node(&mut self, node: usize, what: NodeEvent, begins: bool) {
+        let node = node % self.cluster.nodes();
+        match what {
+            NodeEvent::NotReady => self.cluster.node_ready(node, !begins).await,
+            NodeEvent::Cordoned => {
+                let taint =
+                    json!([{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]);
+                let spec = if begins {
+                    json!({"unschedulable": true, "taints": taint})
+                } else {
+                    json!({"unschedulable": null, "taints": null})
+                };
+                self.cluster.patch_node(node, &json!({"spec": spec})).await;
+            }
+            NodeEvent::Unlabelled => {
+                let role = if begins { json!(null) } else { json!("edge") };
+                let patch = json!({"metadata": {"labels": {"role": role}}});
+                self.cluster.patch_node(node, &patch).await;
+            }
+            NodeEvent::PodFails(app) => self.cluster.pod_ready(node, app, !begins).await,
+            NodeEvent::PodReplaced(app) => {
+                if begins {
+                    let app = app % crate::cluster::APPS;
+                    self.cluster.end_pod(node, app).await;
+                    self.cluster.run_pod(node, app).await;
+                }
+            }
+            NodeEvent::Gone => {
+                if begins {
+                    self.cluster.leave(node).await;
+                } else {
+                    self.replace_machine(node).await;
+                }
+            }
+            NodeEvent::MachineGone => {
+                if begins {
+                    self.destroy(node);
+                    self.cluster.node_ready(node, false).await;
+                } else {
+                    self.replace_machine(node).await;
+                }
+            }
+        }
+    }
+
+    fn destroy(&self, node: usize) {
+        let machine = self.cluster.machine(node);
+        self.by_hand(|| _ = self.stage.cloud.destroy_droplet(machine));
+    }
+
+    async fn replace_machine(&mut self, node: usize) {
+        self.cluster.leave(node).await;
+        self.destroy(node);
+        self.cluster.join(node).await;
+    }
+
+    pub(super) async fn pool(&mut self, pool: usize, what: PoolEvent, begins: bool) {
+        let pool = pool % self.cluster.pools();
+        match (what, begins) {
+            (PoolEvent::Wants(count), true) => {
+                let patch = json!({"spec": {"desiredIPs": count}});
+                self.cluster.patch_pool(pool, &patch).await;
+            }
+            (PoolEvent::Unlisted, true) => self.cluster.unlist(pool).await,
+            (PoolEvent::Deleted, true) => self.cluster.delete_pool(pool).await,
+            (PoolEvent::Unlisted | PoolEvent::Deleted, false) | (PoolEvent::Reverted, true) => {
+                self.cluster.apply_pool(pool).await;
+            }
+            (PoolEvent::Replaced, true) => self.cluster.replace_pool(pool).await,
+            _ => {}
+        }
+    }
+
+    fn by_hand(&self, act: impl FnOnce()) {
+        self.stage.shared.oracle().by_hand(true);
+        act();
+        self.stage.shared.oracle().by_hand(false);
+    }
+
+    pub(super) fn hand(&self, what: HandEvent) {
+        let cloud = &self.stage.cloud;
+        let addresses = cloud.addresses();
+        let address = |index: u8| {
+            // Of a crowd, only the pools' own are worth a touch.
+            let own: Vec<_> =
+                addresses.iter().filter(|one| !one.ip.to_string().starts_with("10.")).collect();
+            (!own.is_empty()).then(|| own[usize::from(index) % own.len()].ip)
+        };
+        let machine = |node: u8| self.cluster.machine(usize::from(node) % self.cluster.nodes());
+        let while_busy = Duration::from_secs(20);
+        self.by_hand(|| match what {
+            HandEvent::Moves(ip, node) => {
+                if let Some(ip) = address(ip) {
+                    cloud.human_moves(ip, Some(machine(node)));
+                }
+            }
+            HandEvent::Frees(ip) => {
+                if let Some(ip) = address(ip) {
+                    cloud.human_moves(ip, None);
+                }
+            }
+            HandEvent::Deletes(ip) => {
+                if let Some(ip) = address(ip) {
+                    cloud.human_deletes(ip);
+                }
+            }
+            HandEvent::Reserves(node) => self.stranger(node.map(machine)),
+            HandEvent::Busies(ip) => {
+                if let Some(ip) = address(ip) {
+                    cloud.busy_address(ip, while_busy);
+                }
+            }
+            HandEvent::BusiesMachine(node) => {
+                cloud.busy_droplet(machine(node), "snapshot", while_busy);
+            }
+        });
+    }
+
+    /// Somebody reserves an address of their own.
+    fn stranger(&self, machine: Option<u64>) {
+        let cloud = &self.stage.cloud;
+        let used = |last| cloud.look(|state| state.address(stranger_address(last)).is_some());
+        let Some(ip) = (1..=254).find(|last| !used(*last)).map(stranger_address) else { return };
+        let free = |machine: &u64| {
+            cloud.look(|state| {
+                state.machine(*machine).is_some() && state.held_by(*machine).next().is_none()
+            })
+        };
+        match machine.filter(free) {
+            Some(machine) => cloud.reserve_on(ip, machine),
+            None => cloud.reserve(ip, REGION),
+        };
+    }
+}
+
+fn stranger_address(last: u8) -> std::net::IpAddr {
+    std::net::Ipv4Addr::new(198, 18, 0, last).into()
+}

@@ -1,0 +1,210 @@
+//! Plays a schedule: what happens when, then the end of all trouble, then rest.
+
+mod actors;
+mod rest;
+mod trouble;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fakekube::RuleId;
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+
+use crate::cluster::Cluster;
+use crate::coverage::Coverage;
+use crate::end;
+use crate::mutants::Mutant;
+use crate::oracle::Violation;
+use crate::schedule::{Millis, Phase, Schedule};
+use crate::stage::Stage;
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Played {
+    /// The first broken promise.
+    pub violation: Option<Violation>,
+    /// What was met.
+    pub coverage: Coverage,
+    /// The story, if it was asked for.
+    pub story: Vec<String>,
+    /// How long the run took, on its own clock.
+    pub took: Millis,
+    /// How many calls to the outside each process had made when all was as it should be.
+    pub calls: BTreeMap<String, u64>,
+    /// How often somebody had to say what came of a reservation.
+    pub resolved: u32,
+    /// What there is at the end, but for times, UIDs and versions.
+    pub end: Value,
+}
+
+/// How a schedule is played.
+#[derive(Clone, Debug, Default)]
+pub struct Manner {
+    /// Keep the story.
+    pub tells: bool,
+    /// A fault in the operator itself.
+    pub mutant: Option<Mutant>,
+    /// Say what there is at the end.
+    pub ends: bool,
+    /// Who dies when, beyond what the schedule says.
+    pub kills: Vec<Kill>,
+}
+
+/// A process dies at a moment of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kill {
+    /// Its name: `a1` is the first process of the first replica.
+    pub process: String,
+    /// Which of its calls, from 1.
+    pub call: u64,
+    /// When in it.
+    pub phase: Phase,
+}
+
+/// Plays a schedule on a runtime of its own.
+///
+/// # Errors
+/// In words, if the run cannot be set up.
+pub fn play(schedule: &Schedule, manner: &Manner) -> Result<Played, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .map_err(|error| error.to_string())?;
+    let played = runtime.block_on(async {
+        let stage = Stage::new(schedule.seed, &schedule.setting, manner)?;
+        let cluster =
+            Cluster::new(stage.user.clone(), stage.cloud.clone(), &schedule.setting).await;
+        Ok(Player::new(schedule, stage, cluster, manner.ends).play().await)
+    });
+    runtime.shutdown_background();
+    played
+}
+
+struct Player<'a> {
+    wants_end: bool,
+    schedule: &'a Schedule,
+    stage: Stage,
+    cluster: Cluster,
+    /// Replicas to be started, and when.
+    starts: Vec<(Instant, usize)>,
+    /// Rules of the API server that an event made.
+    frozen: Vec<(usize, RuleId)>,
+    /// How many calls each process had made when everything was as it should be.
+    settled: Option<BTreeMap<String, u64>>,
+    /// How often somebody had to say what came of a reservation.
+    resolved: u32,
+}
+
+impl<'a> Player<'a> {
+    fn new(schedule: &'a Schedule, stage: Stage, cluster: Cluster, wants_end: bool) -> Self {
+        Self {
+            wants_end,
+            schedule,
+            stage,
+            cluster,
+            starts: vec![],
+            frozen: vec![],
+            settled: None,
+            resolved: 0,
+        }
+    }
+
+    async fn play(mut self) -> Played {
+        self.start_all();
+        for (at, index, begins) in timeline(self.schedule) {
+            self.wait_until(at).await;
+            if self.broken() {
+                return self.over();
+            }
+            let event = &self.schedule.events[index];
+            self.stage.shared.tell(|| {
+                let edge = if begins { "" } else { "the end of " };
+                format!("-- {edge}{:?}", event.what)
+            });
+            if begins {
+                self.begin(index, event).await;
+            } else {
+                self.end(index, event).await;
+            }
+        }
+        self.wait_until(self.schedule.ends).await;
+        self.heal().await;
+        if !self.broken() {
+            self.settle().await;
+        }
+        self.over()
+    }
+
+    fn broken(&self) -> bool {
+        let panicked = crate::panics::take();
+        if let Some(text) = panicked {
+            self.stage.shared.oracle().violated("panic", text);
+        }
+        self.stage.shared.oracle().violation().is_some()
+    }
+
+    fn over(self) -> Played {
+        let shared = &self.stage.shared;
+        Played {
+            violation: shared.oracle().violation().cloned(),
+            coverage: shared.coverage().clone(),
+            story: shared.story(),
+            took: shared.now(),
+            resolved: self.resolved,
+            calls: self.settled.clone().unwrap_or_default(),
+            end: if self.wants_end { end::of(&self.stage) } else { Value::Null },
+        }
+    }
+
+    /// Lets time pass; whoever dies or is due meanwhile is seen to.
+    async fn wait_until(&mut self, at: Millis) {
+        let until = self.stage.shared.instant(at);
+        loop {
+            let next = self.starts.iter().map(|(at, _)| *at).min();
+            tokio::select! {
+                biased;
+                Some(dead) = self.stage.deaths.recv() => {
+                    let life = self.stage.replicas[dead.replica].life.as_ref();
+                    if life.is_some_and(|life| life.process.is(&dead)) {
+                        self.stage.kill(dead.replica);
+                        self.start_in(dead.replica, 3_000);
+                    }
+                }
+                () = sleep_until(next.unwrap_or(until).min(until)) => {
+                    self.start_due().await;
+                    if Instant::now() >= until {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn start_due(&mut self) {
+        let now = Instant::now();
+        let due: Vec<usize> =
+            self.starts.iter().filter(|(at, _)| *at <= now).map(|(_, index)| *index).collect();
+        self.starts.retain(|(at, _)| *at > now);
+        for index in due {
+            self.stage.ended(index).await;
+            self.stage.start(index);
+        }
+    }
+
+    fn start_in(&mut self, replica: usize, after: Millis) {
+        self.starts.push((Instant::now() + Duration::from_millis(after), replica));
+    }
+}
+
+/// Every beginning and end, in the order of time.
+fn timeline(schedule: &Schedule) -> Vec<(Millis, usize, bool)> {
+    let mut edges = Vec::new();
+    for (index, event) in schedule.events.iter().enumerate() {
+        edges.push((event.at, index, true));
+        edges.push(((event.at + event.lasts).min(schedule.ends), index, false));
+    }
+    edges.sort_by_key(|(at, index, begins)| (*at, !begins, *index));
+    edges
+}

@@ -1,0 +1,88 @@
+//! Once nothing goes wrong any more: everything becomes as it should be, and then nobody does
+//! anything.
+
+use super::Player;
+use crate::schedule::Millis;
+
+/// How long everything may take to settle once nothing goes wrong.
+const SETTLES: Millis = 20 * 60_000;
+
+/// How often it is looked whether it has.
+const LOOK: Millis = 5_000;
+
+/// How long rest is watched.
+const REST: Millis = 130_000;
+
+/// The most listings in that time: two a minute, and one for a timer that is just due.
+const LISTINGS_AT_REST: u64 = 5;
+
+impl Player<'_> {
+    /// Nothing goes wrong any more.
+    pub(super) async fn heal(&mut self) {
+        self.stage.shared.tell(|| "-- everything is well from now on".to_owned());
+        for replica in [0, 1] {
+            self.stage.ended(replica).await;
+        }
+        self.start_all();
+    }
+
+    pub(super) fn start_all(&mut self) {
+        for replica in 0..usize::from(self.schedule.setting.replicas) {
+            self.stage.start(replica);
+        }
+    }
+
+    /// Waits until everything is as it should be, then watches it rest.
+    pub(super) async fn settle(&mut self) {
+        let limit = self.schedule.ends + SETTLES;
+        let mut at = self.schedule.ends;
+        loop {
+            at += LOOK;
+            self.wait_until(at).await;
+            let unknown = self.stage.shared.oracle().unknown_creations();
+            for (pool, made) in unknown {
+                self.stage.shared.tell(|| format!("-- the user says of {pool}: {made:?}"));
+                self.resolved += 1;
+                self.cluster.resolve(&pool, made).await;
+            }
+            let unsettled = self.stage.shared.oracle().unsettled();
+            if unsettled.is_empty() {
+                self.settled.get_or_insert_with(|| self.stage.calls());
+            } else {
+                self.settled = None;
+            }
+            if self.broken() || unsettled.is_empty() && self.rests(at).await {
+                return;
+            }
+            if at >= limit {
+                let text = unsettled.join("; ");
+                return self.stage.shared.oracle().violated("L1", text);
+            }
+        }
+    }
+
+    /// Whether nothing is done any more. Whoever is still at work when everything is as it
+    /// should be has a little while for the rest of it.
+    async fn rests(&mut self, at: Millis) -> bool {
+        const GRACE: Millis = 90_000;
+        self.wait_until(at + GRACE).await;
+        let before = self.stage.shared.oracle().doings();
+        self.wait_until(at + GRACE + REST).await;
+        let mut oracle = self.stage.shared.oracle();
+        let now = oracle.doings();
+        let unsettled = oracle.unsettled();
+        let pages = if self.schedule.setting.crowded { 2 } else { 1 };
+        let busy = now.changes != before.changes
+            || now.writes != before.writes
+            || now.reads != before.reads
+            || now.listings - before.listings > LISTINGS_AT_REST * pages;
+        if busy {
+            let text = format!("not at rest: {before:?} became {now:?}");
+            oracle.violated("L3", text);
+        }
+        if !unsettled.is_empty() {
+            oracle.violated("L1", format!("at rest, and yet: {}", unsettled.join("; ")));
+        }
+        true
+    }
+}

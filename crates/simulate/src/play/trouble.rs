@@ -1,0 +1,151 @@
+//! Faults begin and end.
+
+use std::time::Duration;
+
+use fakekube::On;
+
+use super::Player;
+use crate::process::Seam;
+use crate::schedule::{CloudState, Event, Millis, ProcessEvent, What};
+
+impl Player<'_> {
+    fn troubles(&self, what: &What, begins: bool) {
+        let mut oracle = self.stage.shared.oracle();
+        match what {
+            What::Cloud { .. } | What::CloudIs(_) => oracle.cloud_trouble(begins),
+            What::Api { .. } | What::Stale(_) => oracle.api_trouble(begins),
+            What::Compacted | What::WatchesCut => {
+                oracle.api_trouble(true);
+                oracle.api_trouble(false);
+            }
+            What::Process(_, ProcessEvent::Killed | ProcessEvent::KilledAt(..)) => {}
+            What::Process(..) => {
+                oracle.api_trouble(begins);
+                oracle.cloud_trouble(begins);
+            }
+            What::Node(..) | What::Pool(..) | What::Hand(_) => {}
+        }
+    }
+
+    pub(super) async fn begin(&mut self, index: usize, event: &Event) {
+        self.troubles(&event.what, true);
+        let shared = self.stage.shared.clone();
+        match event.what.clone() {
+            What::Node(node, what) => self.node(usize::from(node), what, true).await,
+            What::Pool(pool, what) => self.pool(usize::from(pool), what, true).await,
+            What::Hand(what) => self.hand(what),
+            What::Cloud { fault, on, percent, dice } => {
+                shared.weather().cloud_fault(index, fault, on, percent, dice);
+            }
+            What::CloudIs(state) => {
+                shared.weather().cloud_is(index, state);
+                if state == CloudState::Throttled {
+                    self.stage.cloud.throttle_for(Duration::from_millis(event.lasts));
+                }
+                self.set_cloud();
+            }
+            What::Api { fault, on, replica, percent, dice } => {
+                shared.weather().api_fault(index, fault, on, replica, (percent, dice));
+            }
+            What::Stale(replica) => {
+                let theirs = On::any().from_agent(if replica == 0 { "a" } else { "b" });
+                shared.weather().stale(index, replica);
+                self.frozen.push((index, self.stage.kube.freeze(theirs.clone())));
+                self.stage.kube.drop_watches(&theirs);
+            }
+            What::Compacted => {
+                self.stage.kube.compact();
+                self.stage.kube.drop_watches(&On::any());
+            }
+            What::WatchesCut => drop(self.stage.kube.drop_watches(&On::any())),
+            What::Process(replica, what) => self.process(index, replica, what, event.lasts),
+        }
+    }
+
+    pub(super) async fn end(&mut self, index: usize, event: &Event) {
+        self.troubles(&event.what, false);
+        let shared = self.stage.shared.clone();
+        shared.weather().end(index);
+        match event.what {
+            What::Node(node, what) => self.node(usize::from(node), what, false).await,
+            What::Pool(pool, what) => self.pool(usize::from(pool), what, false).await,
+            What::CloudIs(_) => self.set_cloud(),
+            What::Stale(_) => {
+                for (_, rule) in self.frozen.extract_if(.., |(event, _)| *event == index) {
+                    self.stage.kube.clear(rule);
+                }
+            }
+            What::Process(replica, what) => self.go_on(usize::from(replica), what),
+            What::Hand(_)
+            | What::Cloud { .. }
+            | What::Api { .. }
+            | What::Compacted
+            | What::WatchesCut => {}
+        }
+    }
+
+    /// Puts the cloud into the states that it is in now.
+    fn set_cloud(&self) {
+        let states: Vec<_> = self.stage.shared.weather().states().collect();
+        let has = |state| states.contains(&state);
+        let lag = states.iter().map(|state| match state {
+            CloudState::Lagging(time) => *time,
+            _ => 0,
+        });
+        let lag = Duration::from_millis(lag.max().unwrap_or(0));
+        self.stage.cloud.set(|knobs| {
+            knobs.read_lag = lag;
+            knobs.token_expired = has(CloudState::TokenExpired);
+            knobs.machine_read = !has(CloudState::Blind);
+            knobs.address_limit = if has(CloudState::Full) { 0 } else { 1_000 };
+        });
+    }
+
+    fn process(&mut self, index: usize, replica: u8, what: ProcessEvent, lasts: Millis) {
+        let replica_index = usize::from(replica);
+        let Some(life) = &self.stage.replicas[replica_index].life else { return };
+        match what {
+            ProcessEvent::Killed => {
+                self.stage.kill(replica_index);
+                self.start_in(replica_index, lasts);
+            }
+            ProcessEvent::KilledAt(calls, phase) => {
+                life.process.die_at(u64::from(calls), phase);
+            }
+            ProcessEvent::Stopped => {
+                life.stop.send_replace(true);
+                self.start_in(replica_index, lasts.max(30_000));
+            }
+            ProcessEvent::Paused => {
+                life.process.pause();
+                self.stage.shared.weather().paused(index, replica);
+            }
+            ProcessEvent::PausedAt(calls) => {
+                life.process.pause_at(u64::from(calls));
+                self.stage.shared.weather().paused(index, replica);
+            }
+            ProcessEvent::CutOffApi => life.process.link(Seam::Api, false),
+            ProcessEvent::CutOffCloud => life.process.link(Seam::Cloud, false),
+            ProcessEvent::CutOff => {
+                life.process.link(Seam::Api, false);
+                life.process.link(Seam::Cloud, false);
+            }
+        }
+    }
+
+    fn go_on(&mut self, replica: usize, what: ProcessEvent) {
+        let Some(life) = &self.stage.replicas[replica].life else { return };
+        match what {
+            ProcessEvent::Paused | ProcessEvent::PausedAt(_)
+                if !self.stage.shared.weather().is_paused(replica) =>
+            {
+                life.process.resume();
+            }
+            ProcessEvent::CutOffApi | ProcessEvent::CutOffCloud | ProcessEvent::CutOff => {
+                life.process.link(Seam::Api, true);
+                life.process.link(Seam::Cloud, true);
+            }
+            _ => {}
+        }
+    }
+}

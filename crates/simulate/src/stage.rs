@@ -1,0 +1,304 @@
+//! A run's surroundings: both emulators, the oracle, the weather, and the replicas.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fakecloud::{FakeCloud, Recording};
+use fakekube::FakeKube;
+use jiff::Timestamp;
+use kube::Client;
+use pontoon::env::Env;
+use pontoon::leadership::Timing;
+use pontoon::report::metrics::Metrics;
+use pontoon::run::{self, Options, Surroundings};
+use pontoon::serve::Health;
+use pontoon_core::Time;
+use pontoon_providers::Transport;
+use pontoon_providers::layers::Gate;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::coverage::Coverage;
+use crate::mutants::Mutant;
+use crate::oracle::Oracle;
+use crate::play::{Kill, Manner};
+use crate::process::Process;
+use crate::schedule::{Clock, Millis, Setting};
+use crate::weather::Weather;
+use crate::wire::{ApiWire, CloudWire};
+
+/// The token of the account. Must never be seen in an object or an event.
+pub const TOKEN: &str = "canary-7f3a9c";
+
+/// When every run begins.
+const BEGINS: Timestamp = Timestamp::constant(1_800_000_000, 0);
+
+/// The project that addresses go into, where one is set.
+pub const PROJECT: &str = "11111111-2222-4333-8444-555555555555";
+
+/// What the parts of a run share.
+#[derive(Debug)]
+pub struct Shared {
+    started: Instant,
+    oracle: Mutex<Oracle>,
+    weather: Mutex<Weather>,
+    coverage: Mutex<Coverage>,
+    story: Option<Mutex<Vec<String>>>,
+}
+
+impl Shared {
+    fn new(tells: bool) -> Arc<Self> {
+        let started = Instant::now();
+        Arc::new(Self {
+            started,
+            oracle: Mutex::new(Oracle::new(started)),
+            weather: Mutex::default(),
+            coverage: Mutex::default(),
+            story: tells.then(Mutex::default),
+        })
+    }
+
+    /// The oracle.
+    pub fn oracle(&self) -> MutexGuard<'_, Oracle> {
+        self.oracle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The faults at work.
+    pub fn weather(&self) -> MutexGuard<'_, Weather> {
+        self.weather.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was met.
+    pub fn coverage(&self) -> MutexGuard<'_, Coverage> {
+        self.coverage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a line to the story, if one is told.
+    pub fn tell(&self, line: impl FnOnce() -> String) {
+        if let Some(story) = &self.story {
+            let now = self.now();
+            let line = format!("{:>4}.{:03} {}", now / 1000, now % 1000, line());
+            story.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        }
+    }
+
+    /// The story so far.
+    pub fn story(&self) -> Vec<String> {
+        let story = self.story.as_ref();
+        story
+            .map(|story| story.lock().unwrap_or_else(PoisonError::into_inner).clone())
+            .unwrap_or_default()
+    }
+
+    /// Time since the start.
+    pub fn now(&self) -> Millis {
+        Millis::try_from(self.started.elapsed().as_millis()).unwrap_or(Millis::MAX)
+    }
+
+    /// A time of the run on tokio's clock.
+    pub fn instant(&self, at: Millis) -> Instant {
+        self.started + Duration::from_millis(at)
+    }
+}
+
+/// Everything that a run needs.
+pub struct Stage {
+    /// What the parts of the run share.
+    pub shared: Arc<Shared>,
+    /// The cloud.
+    pub cloud: FakeCloud,
+    /// The API server.
+    pub kube: FakeKube,
+    /// The user's way to the API server: nothing goes wrong on it.
+    pub user: Client,
+    /// The replicas.
+    pub replicas: [Replica; 2],
+    /// Processes that died by themselves.
+    pub deaths: mpsc::UnboundedReceiver<Process>,
+    undertaker: mpsc::UnboundedSender<Process>,
+    seed: u64,
+    project: bool,
+    mutant: Option<Mutant>,
+    metrics: Metrics,
+    kills: Vec<Kill>,
+    /// Processes that were killed, and how many calls they had made.
+    buried: Vec<(String, u64)>,
+}
+
+/// A replica, alive or not.
+pub struct Replica {
+    /// The process that runs, if one does.
+    pub life: Option<Life>,
+    incarnations: u32,
+    clock: Clock,
+}
+
+/// A process that runs.
+pub struct Life {
+    /// The process.
+    pub process: Process,
+    /// Tells it to stop.
+    pub stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Stage {
+    /// A stage with nobody on it.
+    ///
+    /// # Errors
+    /// If the operator's own metrics cannot be made.
+    pub fn new(seed: u64, setting: &Setting, manner: &Manner) -> Result<Self, String> {
+        let metrics = Metrics::new().map_err(|error| error.to_string())?;
+        let shared = Shared::new(manner.tells);
+        let cloud = FakeCloud::starting_at(BEGINS);
+        cloud.dump_on_drop(None);
+        let half = Duration::from_millis(setting.latency / 2);
+        cloud.seed(seed).recording(Recording::Off).set(|knobs| {
+            (knobs.latency_before, knobs.latency_after) = (half, half);
+            knobs.action_time = Duration::from_millis(setting.action_time);
+            knobs.token = Some(TOKEN.to_owned());
+        });
+        let observer = Arc::clone(&shared);
+        cloud.observe(move |what, state| observer.oracle().happened(what, state));
+        let kube = FakeKube::starting_at(seed, BEGINS);
+        let observer = Arc::clone(&shared);
+        kube.observe(move |write| observer.oracle().wrote(&write));
+        let (undertaker, deaths) = mpsc::unbounded_channel();
+        let replica = |clock| Replica { life: None, incarnations: 0, clock };
+        let user = Client::new(kube.service(), "default");
+        let [first, second] = setting.clocks;
+        Ok(Self {
+            metrics,
+            replicas: [replica(first), replica(second)],
+            project: setting.project,
+            shared,
+            cloud,
+            kube,
+            user,
+            deaths,
+            undertaker,
+            seed,
+            mutant: manner.mutant,
+            kills: manner.kills.clone(),
+            buried: vec![],
+        })
+    }
+
+    /// Starts a replica that does not run.
+    pub fn start(&mut self, index: usize) {
+        let replica = &mut self.replicas[index];
+        if replica.life.is_some() {
+            return;
+        }
+        replica.incarnations += 1;
+        let (incarnation, clock) = (replica.incarnations, replica.clock);
+        let process = Process::new(index, incarnation, self.undertaker.clone());
+        for kill in self.kills.iter().filter(|kill| kill.process == process.name) {
+            process.die_at(kill.call, kill.phase);
+        }
+        let (stop, stopped) = watch::channel(false);
+        let life = run::run(options(&process), self.surroundings(&process, clock, stopped));
+        self.shared.tell(|| format!("{} is started", process.name));
+        let task = tokio::spawn(life);
+        self.replicas[index].life = Some(Life { process, stop, task });
+    }
+
+    /// How many calls each process has made.
+    pub fn calls(&self) -> BTreeMap<String, u64> {
+        let alive = self.replicas.iter().filter_map(|replica| replica.life.as_ref());
+        let alive = alive.map(|life| (life.process.name.clone(), life.process.calls()));
+        alive.chain(self.buried.iter().cloned()).collect()
+    }
+
+    /// Kills a replica, if it runs.
+    pub fn kill(&mut self, index: usize) {
+        if let Some(life) = self.replicas[index].life.take() {
+            self.shared.tell(|| format!("{} is gone", life.process.name));
+            self.buried.push((life.process.name.clone(), life.process.calls()));
+            life.process.die();
+            life.task.abort();
+        }
+    }
+
+    /// Whether a replica has ended by itself, or broke.
+    pub async fn ended(&mut self, index: usize) -> bool {
+        let finished = |life: &Life| life.task.is_finished();
+        if !self.replicas[index].life.as_ref().is_some_and(finished) {
+            return false;
+        }
+        if let Some(life) = self.replicas[index].life.take()
+            && let Err(error) = life.task.await
+            && error.is_panic()
+        {
+            let text = format!("{} broke: {error}", life.process.name);
+            self.shared.oracle().violated("panic", text);
+        }
+        true
+    }
+
+    fn surroundings(
+        &self,
+        process: &Process,
+        clock: Clock,
+        stop: watch::Receiver<bool>,
+    ) -> Surroundings {
+        let (shared, service) = (Arc::clone(&self.shared), self.kube.service());
+        let api = ApiWire { process: process.clone(), service, shared };
+        let (shared, service) = (Arc::clone(&self.shared), self.cloud.service());
+        let cloud = CloudWire { process: process.clone(), service, shared };
+        let mutant = self.mutant;
+        let transport = move |gate: &Gate| match mutant {
+            Some(mutant) => mutant.cloud(gate, Transport::new(cloud.clone())),
+            None => gate.around(Transport::new(cloud.clone())),
+        };
+        let client = match mutant {
+            Some(mutant) => mutant.api(api),
+            None => Client::new(api, "default"),
+        };
+        let project = self.project;
+        let variable = move |name: &str| match name {
+            "DIGITALOCEAN_ACCESS_TOKEN" => Some(TOKEN.to_owned()),
+            "DIGITALOCEAN_API_URL" => Some("http://127.0.0.1".to_owned()),
+            "DIGITALOCEAN_PROJECT_ID" if project => Some(PROJECT.to_owned()),
+            _ => None,
+        };
+        Surroundings {
+            client,
+            transport: Box::new(transport),
+            variable: Box::new(variable),
+            env: self.env(process, clock),
+            metrics: self.metrics.clone(),
+            health: Health::default(),
+            stop,
+        }
+    }
+
+    fn env(&self, process: &Process, clock: Clock) -> Env {
+        let born = Instant::now();
+        let rate = 1.0 + f64::from(clock.fast) / 1000.0;
+        let elapsed = move || born.elapsed().mul_f64(rate);
+        let name = process.name.bytes().fold(0, |sum, byte| sum * 256 + u64::from(byte));
+        let random = fastrand::Rng::with_seed(self.seed ^ name.rotate_left(32));
+        Env::new(elapsed, self.wall(clock), random).paced(Arc::new(process.clone()))
+    }
+
+    /// What a machine with this clock believes to be the time.
+    fn wall(&self, clock: Clock) -> Time {
+        let now = BEGINS.as_microsecond() + i64::try_from(self.shared.now()).unwrap_or(0) * 1000;
+        Time::from_micros(now + i64::from(clock.ahead) * 1_000_000)
+    }
+}
+
+fn options(process: &Process) -> Options {
+    Options {
+        namespace: "default".to_owned(),
+        name: process.name.clone(),
+        leader_elect: true,
+        timing: Timing::default(),
+        provider_timeout: Duration::from_secs(5),
+        retry_initial: Duration::from_secs(1),
+        retry_max: Duration::from_secs(60),
+    }
+}

@@ -1,0 +1,218 @@
+//! What a request is for, told from the outside: its method, path and body.
+
+use http::Method;
+use serde::{Deserialize, Serialize};
+
+/// What a request to the cloud is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CloudAction {
+    /// Lists addresses.
+    List,
+    /// Reads one address.
+    ReadAddress,
+    /// Reads how an operation is getting on.
+    ReadOperation,
+    /// Puts an address on a machine.
+    Assign,
+    /// Takes an address off its machine.
+    Unassign,
+    /// Reserves an address on a machine.
+    CreateOn,
+    /// Reserves an address in a region.
+    CreateIn,
+    /// Something that the operator has no reason to do.
+    Other,
+}
+
+impl CloudAction {
+    /// Everything that the operator has a reason to do.
+    pub const ALL: [Self; 7] = [
+        Self::List,
+        Self::ReadAddress,
+        Self::ReadOperation,
+        Self::Assign,
+        Self::Unassign,
+        Self::CreateOn,
+        Self::CreateIn,
+    ];
+
+    /// What a request is for.
+    pub fn of(method: &Method, path: &str, body: &serde_json::Value) -> Self {
+        let segments: Vec<_> = path.trim_matches('/').split('/').collect();
+        match (method, segments.as_slice()) {
+            (&Method::GET, ["v2", "reserved_ips"]) => Self::List,
+            (&Method::GET, ["v2", "reserved_ips", _]) => Self::ReadAddress,
+            (&Method::GET, ["v2", "reserved_ips", _, "actions", _]) => Self::ReadOperation,
+            (&Method::POST, ["v2", "reserved_ips", _, "actions"]) if body["type"] == "assign" => {
+                Self::Assign
+            }
+            (&Method::POST, ["v2", "reserved_ips", _, "actions"]) if body["type"] == "unassign" => {
+                Self::Unassign
+            }
+            (&Method::POST, ["v2", "reserved_ips"]) if body["droplet_id"].is_u64() => {
+                Self::CreateOn
+            }
+            (&Method::POST, ["v2", "reserved_ips"]) => Self::CreateIn,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it means to change something.
+    pub fn changes(self) -> bool {
+        !matches!(self, Self::List | Self::ReadAddress | Self::ReadOperation)
+    }
+
+    /// In words, for a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::List => "list addresses",
+            Self::ReadAddress => "read address",
+            Self::ReadOperation => "read operation",
+            Self::Assign => "assign",
+            Self::Unassign => "unassign",
+            Self::CreateOn => "reserve on a machine",
+            Self::CreateIn => "reserve in a region",
+            Self::Other => "something else",
+        }
+    }
+}
+
+/// What a request to the API server is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApiAction {
+    /// Lists objects of a kind.
+    List(Kind),
+    /// Watches objects of a kind.
+    Watch(Kind),
+    /// Reads the Lease.
+    ReadLease,
+    /// Makes the Lease.
+    CreateLease,
+    /// Renews, takes or releases the Lease.
+    ReplaceLease,
+    /// Writes a pool's ledger.
+    WriteLedger,
+    /// Writes a pool's status.
+    WriteStatus,
+    /// Writes a node's annotation.
+    Mark,
+    /// Tells an event.
+    Tell,
+    /// Something that the operator has no reason to do.
+    Other,
+}
+
+/// A kind of object that the operator watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Node.
+    Nodes,
+    /// Pod.
+    Pods,
+    /// FloatingIPPool.
+    Pools,
+    /// NodeDNSRecordSet.
+    RecordSets,
+    /// CustomResourceDefinition.
+    Definitions,
+    /// Lease.
+    Leases,
+}
+
+impl Kind {
+    const ALL: [Self; 6] =
+        [Self::Nodes, Self::Pods, Self::Pools, Self::RecordSets, Self::Definitions, Self::Leases];
+
+    fn plural(self) -> &'static str {
+        match self {
+            Self::Nodes => "nodes",
+            Self::Pods => "pods",
+            Self::Pools => "floatingippools",
+            Self::RecordSets => "nodednsrecordsets",
+            Self::Definitions => "customresourcedefinitions",
+            Self::Leases => "leases",
+        }
+    }
+}
+
+impl ApiAction {
+    /// Everything that the operator has a reason to do.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let lists = Kind::ALL.into_iter().map(Self::List);
+        let watches = Kind::ALL.into_iter().map(Self::Watch);
+        let others = [
+            Self::ReadLease,
+            Self::CreateLease,
+            Self::ReplaceLease,
+            Self::WriteLedger,
+            Self::WriteStatus,
+            Self::Mark,
+            Self::Tell,
+        ];
+        lists.chain(watches).chain(others)
+    }
+
+    /// What a request is for.
+    pub fn of(method: &Method, path: &str, query: &str) -> Self {
+        let segments: Vec<_> = path.trim_matches('/').split('/').collect();
+        let is = |plural: &str| segments.contains(&plural);
+        let is_list = |kind: &Kind| segments.last() == Some(&kind.plural());
+        let kind = Kind::ALL.into_iter().find(is_list);
+        let named_lease = is("leases") && kind.is_none();
+        match *method {
+            Method::GET if query.contains("watch=true") => kind.map_or(Self::Other, Self::Watch),
+            Method::GET if named_lease => Self::ReadLease,
+            Method::GET => kind.map_or(Self::Other, Self::List),
+            Method::POST if kind == Some(Kind::Leases) => Self::CreateLease,
+            Method::PUT if named_lease => Self::ReplaceLease,
+            Method::POST if segments.last() == Some(&"events") => Self::Tell,
+            Method::PATCH if is("nodes") && segments.len() == 4 => Self::Mark,
+            Method::PUT | Method::PATCH
+                if is("floatingippools") && segments.last() == Some(&"status") =>
+            {
+                Self::WriteStatus
+            }
+            Method::PATCH if is("floatingippools") => Self::WriteLedger,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it means to change something.
+    pub fn changes(self) -> bool {
+        !matches!(self, Self::List(_) | Self::Watch(_) | Self::ReadLease)
+    }
+
+    /// Whether it is a watch.
+    pub fn watches(self) -> bool {
+        matches!(self, Self::Watch(_))
+    }
+
+    /// In words, for a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::List(Kind::Nodes) => "list nodes",
+            Self::List(Kind::Pods) => "list pods",
+            Self::List(Kind::Pools) => "list pools",
+            Self::List(Kind::RecordSets) => "list record sets",
+            Self::List(Kind::Definitions) => "list definitions",
+            Self::List(Kind::Leases) => "list the lease",
+            Self::Watch(Kind::Nodes) => "watch nodes",
+            Self::Watch(Kind::Pods) => "watch pods",
+            Self::Watch(Kind::Pools) => "watch pools",
+            Self::Watch(Kind::RecordSets) => "watch record sets",
+            Self::Watch(Kind::Definitions) => "watch definitions",
+            Self::Watch(Kind::Leases) => "watch the lease",
+            Self::ReadLease => "read the lease",
+            Self::CreateLease => "make the lease",
+            Self::ReplaceLease => "replace the lease",
+            Self::WriteLedger => "write a ledger",
+            Self::WriteStatus => "write a status",
+            Self::Mark => "mark a node",
+            Self::Tell => "tell an event",
+            Self::Other => "something else",
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The wire to the cloud.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use fakecloud::{Carried, CloudService};
+use http::header::USER_AGENT;
+use http::{HeaderValue, Request, Response};
+use pontoon_providers::TransportError;
+use tower::Service;
+
+use super::{CloudAction, agent, moment, stopping};
+use crate::oracle::Sent;
+use crate::process::{Process, Seam};
+use crate::schedule::Phase;
+use crate::stage::Shared;
+
+/// A replica's way to the cloud.
+#[derive(Clone)]
+pub struct CloudWire {
+    /// Whose it is.
+    pub process: Process,
+    /// Where it leads.
+    pub service: CloudService,
+    /// The run.
+    pub shared: Arc<Shared>,
+}
+
+type Answer = Result<Response<Bytes>, TransportError>;
+
+impl Service<Request<Bytes>> for CloudWire {
+    type Response = Response<Bytes>;
+    type Error = TransportError;
+    type Future = std::pin::Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), TransportError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Bytes>) -> Self::Future {
+        Box::pin(self.clone().pass(request))
+    }
+}
+
+impl CloudWire {
+    async fn pass(mut self, mut request: Request<Bytes>) -> Answer {
+        let Self { process, shared, .. } = &self;
+        let body = serde_json::from_slice(request.body()).unwrap_or_default();
+        let action = CloudAction::of(request.method(), request.uri().path(), &body);
+        let call = process.call();
+        let way = process.way(Seam::Cloud);
+        if !way.is_open() {
+            shared.coverage().count("cut off", action.name());
+        }
+        stopping(shared, process, call, action.name());
+        moment(shared, process, call, Phase::BeforeSend, action.name()).await;
+        way.clone().open().await;
+        let (faults, names) = shared.weather().cloud(action);
+        names.iter().for_each(|name| shared.coverage().count(name, action.name()));
+        shared.tell(|| {
+            let (method, uri) = (request.method(), request.uri());
+            let text = String::from_utf8_lossy(request.body()).into_owned();
+            let path = uri.path_and_query().map_or("", |path| path.as_str());
+            format!("{} -> cloud {method} {path} {text} {names:?}", agent(process, call))
+        });
+        shared.oracle().sent(Sent {
+            agent: agent(process, call),
+            process: process.name.clone(),
+            action,
+            path: request.uri().path().to_owned(),
+            body,
+        });
+        if let Ok(agent) = HeaderValue::try_from(agent(process, call)) {
+            request.headers_mut().insert(USER_AGENT, agent);
+        }
+        request.extensions_mut().insert(Carried(faults));
+        let answer = self.service.call(request).await;
+        way.open().await;
+        let Self { process, shared, .. } = &self;
+        moment(shared, process, call, Phase::AfterEffect, action.name()).await;
+        let status = answer.as_ref().map(|answer| answer.status().as_u16());
+        shared.tell(|| match &answer {
+            Ok(answer) => {
+                let text = String::from_utf8_lossy(answer.body());
+                format!("{} <- cloud {} {text}", agent(process, call), answer.status().as_u16())
+            }
+            Err(_) => format!("{} <- cloud: no answer", agent(process, call)),
+        });
+        if let Ok(422) = status {
+            shared.coverage().count("refused as busy or impossible", action.name());
+        }
+        moment(shared, process, call, Phase::AfterAnswer, action.name()).await;
+        answer.map_err(|lost| TransportError::NoAnswer(lost.to_string()))
+    }
+}

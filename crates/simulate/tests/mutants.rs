@@ -1,0 +1,51 @@
+//! The oracle is worth something: it finds each of the predecessors' faults within the seeds
+//! that are always played.
+#![allow(clippy::print_stdout)] // the figures are the point
+
+use simulate::mutants::Mutant;
+use simulate::{Manner, generate, play};
+
+/// As many as `./test` plays.
+const SEEDS: u64 = 2_000;
+
+fn is_found(mutant: Mutant, by: &[&str]) {
+    simulate::panics::keep();
+    let manner = Manner { mutant: Some(mutant), ..Manner::default() };
+    let found = (0..SEEDS).find_map(|seed| {
+        let violation = play(&generate(seed), &manner).unwrap().violation?;
+        Some((seed, violation))
+    });
+    let (seed, violation) = found.unwrap_or_else(|| panic!("{mutant:?} is not found"));
+    println!("{mutant:?}: seed {seed}: {}: {}", violation.invariant, violation.text);
+    assert!(by.contains(&violation.invariant), "{mutant:?}: {violation:?}");
+}
+
+#[test]
+fn an_operator_that_does_not_write_down_what_it_reserves_is_found() {
+    is_found(Mutant::ForgetsIntents, &["S10"]);
+}
+
+#[test]
+fn an_operator_that_takes_silence_for_a_refusal_is_found() {
+    is_found(Mutant::TakesSilenceForNo, &["S1", "S2", "S3"]);
+}
+
+#[test]
+fn an_operator_that_believes_old_events_is_found() {
+    is_found(Mutant::BelievesOldEvents, &["S1", "S2", "S4", "S6", "L1", "L3"]);
+}
+
+#[test]
+fn an_operator_that_gives_up_on_a_node_is_found() {
+    is_found(Mutant::GivesUp, &["L1", "L3"]);
+}
+
+#[test]
+fn an_operator_that_believes_old_listings_is_found() {
+    is_found(Mutant::BelievesOldListings, &["S4", "L1", "L3"]);
+}
+
+#[test]
+fn an_operator_that_does_not_ask_the_lease_is_found() {
+    is_found(Mutant::Unfenced, &["S10"]);
+}
