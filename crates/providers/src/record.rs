@@ -35,9 +35,9 @@ pub trait RecordProvider: Send + Sync + fmt::Debug {
     /// and empty or `@` for the zone itself.
     ///
     /// Costs one request for each zone, which is kept until the host does not know the zone
-    /// any more, and none where zones have no identifiers. A zone that the account does not have is an error of the kind
-    /// [`NotFound`](ErrorKind::NotFound), here or in [`list`](Self::list); what cannot be a
-    /// name is [`Rejected`](ErrorKind::Rejected).
+    /// any more, and none where zones have no identifiers. A zone that the account does not
+    /// have is an error of the kind [`NotFound`](ErrorKind::NotFound), here or in
+    /// [`list`](Self::list); what cannot be a name is [`Rejected`](ErrorKind::Rejected).
     async fn locate(&self, zone: &str, name: &str) -> Result<RecordName>;
 
     /// The whole set, all pages, ordered by value.
