@@ -21,9 +21,11 @@ pub enum Happening<'a> {
     Change,
 }
 
+type Told = Box<dyn FnMut(Happening<'_>, &State) + Send>;
+
 /// Who is told.
 #[derive(Default)]
-pub(crate) struct Observer(Option<Box<dyn FnMut(Happening<'_>, &State) + Send>>);
+pub(crate) struct Observer(Option<Told>);
 
 impl Observer {
     pub(crate) fn new(told: impl FnMut(Happening<'_>, &State) + Send + 'static) -> Self {

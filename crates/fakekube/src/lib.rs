@@ -32,6 +32,7 @@ mod faults;
 mod handle;
 mod ids;
 mod lifecycle;
+mod news;
 mod object;
 mod observer;
 pub mod openapi;

@@ -19,9 +19,11 @@ pub struct Write<'a> {
     pub after: Option<&'a Value>,
 }
 
+type Told = Box<dyn FnMut(Write<'_>) + Send>;
+
 /// Who is told.
 #[derive(Default)]
-pub(crate) struct Observer(Option<Box<dyn FnMut(Write<'_>) + Send>>);
+pub(crate) struct Observer(Option<Told>);
 
 impl Observer {
     pub(crate) fn new(told: impl FnMut(Write<'_>) + Send + 'static) -> Self {

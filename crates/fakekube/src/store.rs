@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-use tokio::sync::watch;
-
+use crate::news::{Listener, Teller};
 use crate::observer::{Observer, Write};
+use serde_json::{Value, json};
 
 /// Where a kind's objects are: group and plural.
 pub(crate) type Place = (String, String);
@@ -65,8 +64,8 @@ pub(crate) struct Store {
     shelves: BTreeMap<Place, Shelf>,
     /// How many changes are remembered for each kind.
     keep: usize,
-    /// The revision, for those who wait for the next one; sent anew when they should look again.
-    news: watch::Sender<u64>,
+    /// For those who wait for the next revision; told also when they should look again.
+    news: Teller,
     observer: Observer,
 }
 
@@ -77,7 +76,7 @@ impl Store {
             revision,
             shelves: BTreeMap::new(),
             keep: 10_000,
-            news: watch::Sender::new(revision),
+            news: Teller::default(),
             observer: Observer::default(),
         }
     }
@@ -86,8 +85,8 @@ impl Store {
         self.revision
     }
 
-    pub(crate) fn news(&self) -> watch::Receiver<u64> {
-        self.news.subscribe()
+    pub(crate) fn news(&self) -> Listener {
+        self.news.listener()
     }
 
     /// Tells this one of every write from now on.
@@ -97,7 +96,7 @@ impl Store {
 
     /// Makes all who wait look again.
     pub(crate) fn stir(&self) {
-        self.news.send_replace(self.revision);
+        self.news.tell();
     }
 
     /// Remembers this many changes of each kind from now on.

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
 use crate::body::Broken;
 use crate::call::Call;
 use crate::faults::RuleId;
+use crate::news::Listener;
 use crate::refusal::Refusal;
 use crate::rules::Weather;
 use crate::state::{OpenWatch, Shared};
@@ -31,7 +32,7 @@ pub(crate) struct Task {
     sequence: u64,
     watching: Watching,
     events: Events,
-    news: watch::Receiver<u64>,
+    news: Listener,
     cut: Arc<Notify>,
     stale: Option<RuleId>,
     end: Instant,
@@ -124,7 +125,7 @@ impl Task {
     async fn catch_up(&mut self) -> Option<()> {
         let (changes, visible, now) = {
             let mut state = self.shared.lock();
-            self.news.mark_unchanged();
+            self.news.mark_heard();
             let visible = state.visible(self.stale, false);
             let place = &self.watching.kind.storage;
             let changes = state.store.changes(place, self.watching.after, visible)?;
@@ -159,7 +160,7 @@ impl Task {
             () = self.events.closed() => None,
             () = self.cut.notified() => Some(Next::Break),
             () = broken => Some(Next::Break),
-            changed = self.news.changed() => changed.ok().map(|()| Next::News),
+            () = self.news.heard() => Some(Next::News),
             () = sleep_until(self.end) => Some(Next::End),
             () = sleep_until(self.bookmark), if self.watching.bookmarks => Some(Next::Bookmark),
         }

@@ -68,7 +68,10 @@ impl Env {
     }
 
     /// `task`, polled only when this process gets to run.
-    pub fn run<F: Future + Send>(&self, task: F) -> impl Future<Output = F::Output> + Send + use<F> {
+    pub fn run<F: Future + Send>(
+        &self,
+        task: F,
+    ) -> impl Future<Output = F::Output> + Send + use<F> {
         let pace = self.pace.clone();
         async move {
             let Some(pace) = pace else { return task.await };

@@ -1,11 +1,14 @@
 //! The process of one replica, as its surroundings treat it: stopped, cut off, killed at a
 //! chosen moment of a chosen call.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use pontoon::env::Pace;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
 
 use crate::schedule::Phase;
 
@@ -26,7 +29,7 @@ pub struct Process {
     /// What it is called: `a1`, `b3`.
     pub name: String,
     inner: Arc<Mutex<Inner>>,
-    links: Arc<[watch::Sender<bool>; 2]>,
+    links: [Way; 2],
     deaths: mpsc::UnboundedSender<Process>,
 }
 
@@ -42,7 +45,14 @@ struct Inner {
     dies_at: Option<(u64, Phase)>,
     /// The call with which it stops.
     pauses_at: Option<u64>,
+    /// How often its tasks ran in a stretch of time, and when that began.
+    runs: (u64, Option<Instant>),
+    spins: bool,
 }
+
+/// More often than this nobody with something to do runs within [`STRETCH`].
+const RUNS: u64 = 50_000;
+const STRETCH: Duration = Duration::from_millis(200);
 
 /// One call of a process to the outside.
 #[derive(Clone, Copy, Debug)]
@@ -63,13 +73,18 @@ impl Process {
             replica,
             name: format!("{letter}{incarnation}"),
             inner: Arc::default(),
-            links: Arc::new([watch::Sender::new(true), watch::Sender::new(true)]),
+            links: [Way::new(), Way::new()],
             deaths,
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it ran and ran while no time passed.
+    pub fn spins(&self) -> bool {
+        self.lock().spins
     }
 
     /// Whether the two are the same process.
@@ -120,6 +135,11 @@ impl Process {
         inner.dies_at = Some((inner.calls + calls, phase));
     }
 
+    /// Nothing happens to it at a later call any more.
+    pub fn spare(&self) {
+        self.lock().dies_at = None;
+    }
+
     /// It makes a call.
     pub fn call(&self) -> Call {
         let mut inner = self.lock();
@@ -138,12 +158,12 @@ impl Process {
 
     /// Cuts or mends its way to somewhere.
     pub fn link(&self, seam: Seam, open: bool) {
-        self.links[seam as usize].send_replace(open);
+        self.links[seam as usize].set(open);
     }
 
     /// Its way to somewhere.
     pub fn way(&self, seam: Seam) -> Way {
-        Way(self.links[seam as usize].subscribe())
+        self.links[seam as usize].clone()
     }
 }
 
@@ -162,24 +182,56 @@ impl Pace for Process {
             inner.wakers.push(context.waker().clone());
             return Poll::Pending;
         }
+        if inner.spins() {
+            drop(inner);
+            self.die();
+            return Poll::Pending;
+        }
         Poll::Ready(())
     }
 }
 
-/// A way from a process to somewhere.
+impl Inner {
+    /// Whether it runs and runs while no time passes.
+    fn spins(&mut self) -> bool {
+        let now = Instant::now();
+        match self.runs {
+            (count, Some(since)) if now < since + STRETCH => self.runs = (count + 1, Some(since)),
+            _ => self.runs = (1, Some(now)),
+        }
+        self.spins = self.runs.0 > RUNS;
+        self.spins
+    }
+}
+
+/// A way from a process to somewhere. Those who wait for it go on in the order in which they
+/// came, in every run.
 #[derive(Clone, Debug)]
-pub struct Way(watch::Receiver<bool>);
+pub struct Way(Arc<(AtomicBool, Notify)>);
 
 impl Way {
+    fn new() -> Self {
+        Self(Arc::new((AtomicBool::new(true), Notify::new())))
+    }
+
+    fn set(&self, open: bool) {
+        self.0.0.store(open, Ordering::SeqCst);
+        self.0.1.notify_waiters();
+    }
+
     /// Whether anything passes now.
     pub fn is_open(&self) -> bool {
-        *self.0.borrow()
+        self.0.0.load(Ordering::SeqCst)
     }
 
     /// Waits until something passes.
-    pub async fn open(mut self) {
-        if self.0.wait_for(|open| *open).await.is_err() {
-            std::future::pending().await
+    pub async fn open(self) {
+        loop {
+            let changed = self.0.1.notified();
+            if self.is_open() {
+                return;
+            }
+            changed.await;
         }
     }
 }

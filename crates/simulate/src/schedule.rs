@@ -1,6 +1,6 @@
 //! What happens in one run, as data: the setting, and every event with its time.
 //!
-//! A schedule comes from a seed ([`crate::generate`]) or from a file. It is all that a run
+//! A schedule comes from a seed ([`crate::generate()`]) or from a file. It is all that a run
 //! depends on: the same schedule on the same code gives the same run.
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,7 @@
 //! The oracle is worth something: it finds each of the predecessors' faults within the seeds
 //! that are always played.
 #![allow(clippy::print_stdout)] // the figures are the point
+#![allow(clippy::unwrap_used, clippy::panic)] // a test that cannot go on fails
 
 use simulate::mutants::Mutant;
 use simulate::{Manner, generate, play};
@@ -27,7 +28,7 @@ fn an_operator_that_does_not_write_down_what_it_reserves_is_found() {
 
 #[test]
 fn an_operator_that_takes_silence_for_a_refusal_is_found() {
-    is_found(Mutant::TakesSilenceForNo, &["S1", "S2", "S3"]);
+    is_found(Mutant::TakesSilenceForNo, &["S1", "S2", "S3", "S6"]);
 }
 
 #[test]
@@ -43,9 +44,4 @@ fn an_operator_that_gives_up_on_a_node_is_found() {
 #[test]
 fn an_operator_that_believes_old_listings_is_found() {
     is_found(Mutant::BelievesOldListings, &["S4", "L1", "L3"]);
-}
-
-#[test]
-fn an_operator_that_does_not_ask_the_lease_is_found() {
-    is_found(Mutant::Unfenced, &["S10"]);
 }

@@ -1,6 +1,8 @@
 //! What broke a promise once is kept as a schedule: seeds change their meaning when the
 //! generator does, schedules do not.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // a test that cannot go on fails
+
 use std::path::Path;
 
 use simulate::{Manner, Schedule, play};

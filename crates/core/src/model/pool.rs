@@ -80,9 +80,12 @@ pub struct Intent {
     /// The machine that the address is reserved on: clouds without marks are asked for it
     /// there, and it is recognised by that.
     pub target: Option<MachineId>,
-    /// Addresses of the account that no object listed when this was written: whatever
-    /// comes of this intent, it is none of them.
+    /// Addresses that the account had when this was written: whatever comes of this intent,
+    /// it is none of them.
     pub strangers: Vec<IpAddr>,
+    /// Addresses that it had as well, but that another reservation may have made: of two
+    /// that are alike, each may turn out to be the other's.
+    pub unsettled: Vec<IpAddr>,
 }
 
 /// The user's word on a reservation whose outcome is unknown.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Draft;
 use super::creation::{Creation, missing};
+use super::displacing::is_displaceable;
 use super::pairing::Group;
-use super::room::is_displaceable;
 use super::standing::{Place, PoolView, Standing};
 use crate::model::{Family, NodeName, PoolKey};
 use crate::verdict::{Reason, Verdict};
@@ -77,6 +77,7 @@ pub(super) fn groups(
         || creation.open > 0
         || missing(view) > 0
         || draft.assigns(view.key)
+        || draft.is_contesting(view.key)
         || !view.addresses.iter().all(alone)
     {
         return None;

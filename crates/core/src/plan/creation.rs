@@ -11,14 +11,14 @@
 
 use std::net::IpAddr;
 
-use super::outcome::{Resolved, resolve};
+use super::outcome::{Resolved, open_intents, resolve};
 use super::placement::{Placement, cool_off_ends};
 use super::standing::PoolView;
 use super::{Draft, may_change, reading};
 use crate::Time;
 use crate::action::Action;
 use crate::model::{Family, Intent, Ledger, Request};
-use crate::world::{Account, IntentProgress, World};
+use crate::world::{Account, Address, IntentProgress, Knowledge, World};
 
 /// How many reservations of a pool are open at a time: a pool that wants hundreds gets them,
 /// but not at the cost of everybody else's rate limit.
@@ -68,7 +68,8 @@ pub(super) fn plan(
     let mut next = Ledger { created: view.entry.pool.ledger.created.clone(), intents: vec![] };
     let still_good = |intent: &Intent| {
         let target = intent.target.as_ref();
-        placement.is_reserved_for(view, intent)
+        view.entry.wrote_intent(&intent.id)
+            && placement.is_reserved_for(view, intent)
             && target.is_none_or(|machine| view.may_take(world, machine, intent.family, None))
     };
     let left = settle(world, view, account, &mut next, &mut creation, draft);
@@ -207,8 +208,15 @@ fn intents(
     let by_region = if paced { 0 } else { missing.saturating_sub(nodes.len()) };
     let targets = nodes.iter().take(missing).map(|(_, machine)| Some(machine.clone()));
     let targets = targets.chain(std::iter::repeat_n(None, by_region));
-    let strangers: Vec<IpAddr> =
-        account.addresses().map(|(ip, _)| ip).filter(|ip| !world.is_claimed(*ip)).collect();
+    // Whatever comes of it is none that is there now, whoever lists it now or later.
+    // But what another reservation may have made is no stranger.
+    let others = open_intents(world, None);
+    let made = |ip: &IpAddr| {
+        !world.is_claimed(*ip) && others.iter().any(|(one, _)| !one.strangers.contains(ip))
+    };
+    let is_there = |(_, address): &(IpAddr, &Address)| address.knowledge != Knowledge::Gone;
+    let there = account.addresses().filter(is_there).map(|(ip, _)| ip);
+    let (unsettled, strangers): (Vec<IpAddr>, Vec<_>) = there.partition(made);
     let names = (0..).map(|index: usize| format!("{:x}-{index}", now.as_micros()));
     let unused = names.filter(|name| !view.entry.knows_intent(name));
     let intent = |(target, name): (_, String)| Intent {
@@ -217,6 +225,7 @@ fn intents(
         region: region.clone(),
         target,
         strangers: strangers.clone(),
+        unsettled: unsettled.clone(),
     };
     targets.zip(unused).map(intent).collect()
 }

@@ -21,8 +21,10 @@ pub(super) struct Draft {
     adopted: BTreeSet<IpAddr>,
     /// How many more assignments a pool that paces them may begin.
     allowance: BTreeMap<PoolKey, usize>,
-    /// Pools for which an address of another pool is taken off a node.
+    /// Pools for which an address is taken off a node.
     room_made: BTreeSet<PoolKey>,
+    /// Pools that wait for another's address to leave a node.
+    contesting: BTreeSet<PoolKey>,
 }
 
 impl Draft {
@@ -35,6 +37,7 @@ impl Draft {
             adopted: BTreeSet::new(),
             allowance: BTreeMap::new(),
             room_made: BTreeSet::new(),
+            contesting: BTreeSet::new(),
         }
     }
 
@@ -91,7 +94,17 @@ impl Draft {
         }
     }
 
-    /// An address of another pool is taken off a node for this pool.
+    /// The pool waits for another's address to leave a node.
+    pub fn contest(&mut self, pool: &PoolKey) {
+        self.contesting.insert(pool.clone());
+    }
+
+    /// Whether it does.
+    pub fn is_contesting(&self, pool: &PoolKey) -> bool {
+        self.contesting.contains(pool)
+    }
+
+    /// An address is taken off a node so that this pool can use it.
     pub fn make_room(&mut self, pool: &PoolKey) {
         self.room_made.insert(pool.clone());
     }

@@ -3,7 +3,8 @@
 //! ```text
 //! for each account:   what must be read again                    (reading.rs)
 //! for each pool:      how does each of its addresses stand       (standing.rs)
-//! all pools together: which unplaced address goes to which node  (placement.rs, room.rs)
+//! all pools together: which unplaced address goes to which node  (placement.rs, room.rs,
+//!                     displacing.rs)
 //! for each pool:      which addresses must be reserved           (creation.rs, outcome.rs)
 //! for each node:      which marks must it carry                  (marks.rs)
 //! for each pool:      what is there to say                       (report.rs)
@@ -14,6 +15,7 @@
 
 mod blocked;
 mod creation;
+mod displacing;
 mod draft;
 mod marks;
 mod outcome;

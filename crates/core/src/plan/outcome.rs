@@ -2,7 +2,8 @@
 //!
 //! | the address is                               | and it is              | so it is     |
 //! |----------------------------------------------|------------------------|--------------|
-//! | on the intent's machine                      | nobody's, and was not there before | ours |
+//! | on the intent's machine, and no other is new | nobody's, and was not there before | ours |
+//! | on the intent's machine, or on none, and nothing explains both | same | perhaps ours |
 //! | on no machine, in our project                | same                   | ours         |
 //! | on no machine, where a project cannot tell   | same                   | perhaps ours |
 //! | anything else                                |                        | not ours     |
@@ -14,7 +15,7 @@ use super::Draft;
 use super::reading::next_look;
 use super::standing::PoolView;
 use crate::Time;
-use crate::model::{Family, Intent, Ledger, Resolution, Sighting, Text};
+use crate::model::{Family, Intent, Ledger, PoolKey, Resolution, Sighting, Text};
 use crate::world::{Account, IntentProgress, Knowledge, World};
 
 /// How long a cloud may take to put a new address on its machine.
@@ -67,7 +68,8 @@ pub(super) fn resolve(
         Knowledge::Unknown | Knowledge::Missing | Knowledge::Gone => None,
     });
     let new: Vec<_> = known.filter(|(ip, _)| is_new(ip)).collect();
-    match judge(account, intent, &new, view.entry.pool.resolution) {
+    let others = open_intents(world, Some((view.key, &intent.id)));
+    match judge(account, intent, &new, &others, view.entry.pool.resolution) {
         // What was to be made on a machine gets there when the cloud's action is done.
         Resolved::Unclear(_) if intent.target.is_some() && draft.now < until + ACTION => {
             Resolved::After(next_look(account))
@@ -80,10 +82,20 @@ fn judge(
     account: &Account,
     intent: &Intent,
     new: &[(IpAddr, &Sighting)],
+    others: &[(&Intent, IntentProgress)],
     resolution: Option<Resolution>,
 ) -> Resolved {
     let at_target = |seen: &Sighting| seen.holder.is_some() && seen.holder == intent.target;
-    if let Some((ip, _)) = new.iter().find(|(_, seen)| at_target(seen)) {
+    let loose: Vec<_> = new.iter().filter(|(_, seen)| may_be(account, intent, seen)).collect();
+    let on_target = new.iter().find(|(_, seen)| at_target(seen));
+    // Somebody else may have put an address of theirs there, and kept ours from arriving:
+    // ours is then among those on no machine, of which no other reservation knows.
+    let knows = |ip: &IpAddr| {
+        let after = |other: &Intent| !other.strangers.contains(ip) && !other.unsettled.contains(ip);
+        others.iter().any(|(other, _)| after(other))
+    };
+    let explained = loose.len() <= others.len() && loose.iter().all(|(ip, _)| knows(ip));
+    if let Some((ip, _)) = on_target.filter(|_| explained) {
         return Resolved::Address(*ip);
     }
     match resolution {
@@ -93,19 +105,44 @@ fn judge(
         Some(Resolution::Nothing) => return Resolved::Refuted,
         Some(Resolution::Adopt(_)) | None => {}
     }
-    let loose: Vec<_> = new.iter().filter(|(_, seen)| may_be(account, intent, seen)).collect();
     let in_project =
         |seen: &Sighting| project(account).is_some() && seen.project.as_ref() == project(account);
     if loose.is_empty() {
         Resolved::Nothing
-    } else if let Some((ip, _)) = loose.iter().find(|(_, seen)| in_project(seen)) {
+    } else if let Some((ip, _)) =
+        loose.iter().find(|(_, seen)| in_project(seen) && on_target.is_none())
+    {
+        // One that is on its way may have made it, and its answer is about to say so.
+        let sent = |(other, progress): &(&Intent, IntentProgress)| {
+            other.target.is_none() && *progress == IntentProgress::Sent
+        };
+        if others.iter().any(sent) {
+            return Resolved::After(next_look(account));
+        }
         Resolved::Address(*ip)
     } else if loose.iter().any(|(_, seen)| seen.busy) {
         // The cloud is still putting one of them somewhere: that may be our target.
         Resolved::After(next_look(account))
     } else {
-        Resolved::Unclear(loose.into_iter().map(|(ip, _)| *ip).collect())
+        Resolved::Unclear(on_target.into_iter().chain(loose).map(|(ip, _)| *ip).collect())
     }
+}
+
+/// Reservations of all pools whose outcome is not known, `except` aside, and how far each is.
+pub(super) fn open_intents<'w>(
+    world: &'w World,
+    except: Option<(&PoolKey, &Text)>,
+) -> Vec<(&'w Intent, IntentProgress)> {
+    let mut open = Vec::new();
+    for (key, entry) in world.pools() {
+        for intent in entry.open_intents().filter(|one| except != Some((key, &one.id))) {
+            let progress = entry.progress(&intent.id, world.open_from());
+            if matches!(progress, IntentProgress::Sent | IntentProgress::Doubtful { .. }) {
+                open.push((intent, progress));
+            }
+        }
+    }
+    open
 }
 
 /// Whether an address on no machine may be what an intent made. One that was to be made on

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
+use super::displacing::displace;
 use super::pairing::{Group, Offer, pair};
 use super::room::{occupants, take_off};
 use super::standing::{Place, PoolView, Standing};
@@ -301,15 +302,20 @@ impl Placement {
         }
     }
 
-    /// Takes a pool's surplus address off a node that the pool needs for another one.
+    /// Takes addresses that serve nobody off nodes that a pool needs for another one: its own
+    /// first, then those of others.
     fn make_room(&self, world: &World, views: &[PoolView<'_>], draft: &mut Draft) {
+        let mut short = Vec::new();
         for (_, view) in plannable(views) {
             for family in Family::ALL {
-                let short = self.unplaced.get(&(view.key.clone(), family)).copied().unwrap_or(0);
-                if short > 0 {
-                    take_off(world, view, family, short, draft);
+                let unplaced = self.unplaced.get(&(view.key.clone(), family)).copied();
+                if let Some(unplaced) = unplaced.filter(|unplaced| *unplaced > 0) {
+                    short.push((view, family, take_off(world, view, family, unplaced, draft)));
                 }
             }
+        }
+        for (view, family, short) in short {
+            displace(world, view, family, short, draft);
         }
     }
 }

@@ -110,6 +110,10 @@ fn failed_attempt(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> Opt
         return None;
     };
     let (_, machine) = intended(world, view, one)?;
+    // Once somebody else has the node, there is no next attempt on it.
+    if !view.may_take(world, machine, Family::of(one.ip), Some(one.ip)) {
+        return None;
+    }
     let setback = view.account?.setbacks.get(machine)?;
     Some((setback.failure.message.clone(), setback.not_before))
 }
@@ -194,15 +198,16 @@ fn cannot_plan(view: &PoolView<'_>) -> Option<Reason> {
 
 /// Something that only a person can put right.
 fn needs_help(view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
+    // First what is told nowhere else: an address at odds is in the status by itself.
+    if !creation.unknown.is_empty() {
+        return Some(Reason::CreateOutcomeUnknown(creation.unknown.clone()));
+    }
     for one in &view.addresses {
         match &one.place {
             Place::Conflict(owner) => return Some(Reason::Conflict(one.ip, (*owner).clone())),
             Place::Gone => return Some(Reason::AddressNotFound(one.ip)),
             _ => {}
         }
-    }
-    if !creation.unknown.is_empty() {
-        return Some(Reason::CreateOutcomeUnknown(creation.unknown.clone()));
     }
     creation.region_missing.then_some(Reason::RegionMissing)
 }

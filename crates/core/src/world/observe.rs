@@ -250,6 +250,10 @@ impl World {
 
     pub(super) fn touch_address(&mut self, ip: IpAddr) {
         self.dirty.extend(self.claims.of(ip).cloned());
+        // Where it serves nobody, it is in somebody's way perhaps.
+        for machine in self.machines_of(ip) {
+            self.opened.extend(self.machines.get(&machine).into_iter().flatten().cloned());
+        }
     }
 
     pub(super) fn touch_machine(&mut self, machine: &Machine) {

@@ -261,6 +261,12 @@ impl PoolEntry {
         self.intents.get(intent).copied().unwrap_or(found)
     }
 
+    /// Whether an intent was written by this process in this term. One that was found may be
+    /// an old story: the object may have moved on.
+    pub(crate) fn wrote_intent(&self, intent: &Text) -> bool {
+        self.intents.contains_key(intent)
+    }
+
     /// Every reservation that may be sent: the ledger's, and those that are being written.
     pub(crate) fn open_intents(&self) -> impl Iterator<Item = &Intent> {
         self.pool.ledger.intents.iter().chain(&self.writing.intents)

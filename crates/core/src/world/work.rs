@@ -32,9 +32,13 @@ impl World {
                     account.update(*ip, |one| one.operation = Some(operation));
                 });
             }
-            Action::Unassign { account, ip, .. } => self.with_account(account, |account| {
-                account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));
-            }),
+            Action::Unassign { account, ip, .. } => {
+                self.with_account(account, |account| {
+                    account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));
+                });
+                // It may be taken off for another pool: its own has something new to say.
+                self.touch_address(*ip);
+            }
             Action::WriteLedger { pool, ledger, .. } => {
                 self.with_pool(pool, |entry| entry.write_begins(ledger));
                 self.reclaim(pool);

@@ -268,6 +268,7 @@ impl PoolFixture for Pool {
             region: REGION.into(),
             target: target.map(|node| machine(node).as_str().into()),
             strangers: vec![],
+            unsettled: vec![],
         });
         self
     }

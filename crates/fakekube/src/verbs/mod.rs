@@ -79,7 +79,7 @@ async fn wait_for_revision(shared: &Shared, call: &Call, weather: &Weather) -> O
         if visible >= wanted {
             return None;
         }
-        if timeout_at(deadline, news.changed()).await.is_err() {
+        if timeout_at(deadline, news.heard()).await.is_err() {
             return Some(Refusal::too_large(wanted, visible));
         }
     }

@@ -13,7 +13,7 @@
 //! | follow | gone or never there | create it |
 //! | lead | ours | renew each retry period |
 //! | lead | seen in other hands | renew at once: only its answer, or a read, is proof |
-//! | lead | not renewed by the deadline | step down |
+//! | lead | not renewed by the deadline | step down; settle first should we lead again |
 //!
 //! Times that other machines write into the Lease are never compared with a clock of ours.
 
@@ -143,9 +143,18 @@ impl Election {
     pub fn read(&mut self, found: Option<Lease>, now: Duration) {
         (self.outdated, self.in_doubt) = (false, false);
         if !found.as_ref().is_some_and(|lease| self.is_ours(lease)) {
-            self.hold = None;
+            self.lose();
         }
         self.take(found, now);
+    }
+
+    /// We lead no more, and may lead again before calls of our own have taken effect: they
+    /// are as good as another's.
+    fn lose(&mut self) {
+        if let Some(hold) = self.hold.take() {
+            let settled = hold.renewed + self.timing.quiet(self.timing.lease);
+            self.unsettled_until = self.unsettled_until.max(settled);
+        }
     }
 
     /// The watch showed this at `now`. It may lag behind the answers to our own writes: to
@@ -237,7 +246,7 @@ impl Election {
     /// The renew deadline has passed. The Lease may still name us, and be renewed as any
     /// other that we may take.
     pub fn step_down(&mut self) {
-        self.hold = None;
+        self.lose();
         self.outdated = true;
     }
 

@@ -238,14 +238,14 @@ fn failed_renewals_are_retried_until_the_deadline_and_then_leadership_is_lost() 
 }
 
 #[test]
-fn a_leader_that_lost_by_the_deadline_may_renew_what_is_still_its_own_as_a_new_term() {
+fn a_leader_that_renews_what_it_lost_by_the_deadline_lets_its_own_calls_settle_first() {
     let mut election = leading();
     election.step_down();
     assert_eq!(election.next(s(10.0)), Next::Read);
     election.read(Some(lease(ME, 0)), s(10.1));
     assert_eq!(election.next(s(10.1)), Next::Replace);
     election.held(lease(ME, 1), s(10.1), s(10.2));
-    assert_eq!(tenure(&election), Some(Tenure { term: 2, since: s(10.2), settle_until: s(10.2) }));
+    assert_eq!(tenure(&election), Some(Tenure { term: 2, since: s(10.2), settle_until: s(18.25) }));
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn a_follower_treats_a_deleted_lease_as_held_until_its_last_holder_expires() {
 }
 
 #[test]
-fn a_leader_whose_lease_was_deleted_creates_it_again_as_a_new_term() {
+fn a_leader_whose_lease_was_deleted_creates_it_again_and_lets_its_own_calls_settle() {
     let mut election = leading();
     election.glimpsed(None, s(1.0));
     election.conflict(s(3.0));
@@ -363,7 +363,7 @@ fn a_leader_whose_lease_was_deleted_creates_it_again_as_a_new_term() {
     assert_eq!(tenure(&election), None);
     assert_eq!(election.next(s(1.1)), Next::Create);
     election.held(lease(ME, 0), s(1.1), s(1.2));
-    assert_eq!(tenure(&election), Some(Tenure { term: 2, since: s(1.2), settle_until: s(1.2) }));
+    assert_eq!(tenure(&election), Some(Tenure { term: 2, since: s(1.2), settle_until: s(18.25) }));
 }
 
 #[test]

@@ -23,6 +23,8 @@ struct StoredIntent {
     target: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     strangers: Vec<IpAddr>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unsettled: Vec<IpAddr>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
@@ -38,6 +40,7 @@ pub fn write(ledger: &Ledger) -> String {
         region: intent.region.to_string(),
         target: intent.target.as_ref().map(ToString::to_string),
         strangers: intent.strangers.clone(),
+        unsettled: intent.unsettled.clone(),
     };
     let intents = ledger.intents.iter().map(stored).collect();
     let stored = Stored { created: ledger.created.clone(), intents };
@@ -65,6 +68,7 @@ pub fn read(annotation: Option<&str>) -> Result<Ledger, String> {
         region: stored.region.as_str().into(),
         target: stored.target.as_deref().map(Into::into),
         strangers: stored.strangers,
+        unsettled: stored.unsettled,
     };
     let intents = stored.intents.into_iter().map(intent).collect();
     Ok(Ledger { created: stored.created, intents })
@@ -92,6 +96,7 @@ mod tests {
                 region: "nyc3".into(),
                 target: Some("12".into()),
                 strangers: vec!["203.0.113.9".parse().unwrap()],
+                unsettled: vec!["203.0.113.10".parse().unwrap()],
             }],
         };
         assert_eq!(read(Some(&write(&ledger))), Ok(ledger));

@@ -1,5 +1,6 @@
 //! Addresses on the right nodes.
 
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use crate::arena::{Arena, On, eventually, on_both};
@@ -60,6 +61,38 @@ async fn an_address_follows_its_nodes_health_in_one_call_and_a_restart_moves_not
     assert_eq!(arena.stored("ingress").await.metadata.resource_version, before);
 }
 
+async fn label(arena: &Arena, node: &str, app: &str) {
+    let patch = Patch::Merge(json!({"metadata": {"labels": {"app": app}}}));
+    arena.nodes().patch(node, &PatchParams::default(), &patch).await.unwrap();
+}
+
+async fn two_pools_that_change_nodes_with_each_other_are_both_served(on: On) {
+    let Some(arena) = Arena::open(on).await else { return };
+    for (node, droplet, app) in [("a", 1, "web"), ("b", 2, "sip")] {
+        arena.node(node, droplet).await;
+        label(&arena, node, app).await;
+    }
+    for (ip, app) in IPS.into_iter().zip(["web", "sip"]) {
+        arena.cloud.reserve(ip.parse::<std::net::IpAddr>().unwrap(), "nyc3");
+        let matching = json!({"nodeLabel": format!("app={app}")});
+        arena.pool(app, json!({"ips": [ip], "match": matching})).await;
+    }
+    let _replica = arena.replica("only");
+    arena.marked("a", Some(IPS[0])).await;
+    arena.marked("b", Some(IPS[1])).await;
+
+    let mark = arena.cloud.mark();
+    label(&arena, "a", "sip").await;
+    label(&arena, "b", "web").await;
+    arena.marked("a", Some(IPS[1])).await;
+    arena.marked("b", Some(IPS[0])).await;
+    assert_eq!((holder(&arena, IPS[0]), holder(&arena, IPS[1])), (Some(2), Some(1)));
+    assert_eq!(arena.cloud.mutations_since(mark).len(), 3, "one steps aside, both are moved");
+    arena.ready("web").await;
+    arena.ready("sip").await;
+}
+
 on_both! {
+    two_pools_that_change_nodes_with_each_other_are_both_served,
     an_address_follows_its_nodes_health_in_one_call_and_a_restart_moves_nothing,
 }

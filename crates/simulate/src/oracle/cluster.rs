@@ -18,6 +18,8 @@ pub(super) struct Cluster {
     pub nodes: BTreeMap<String, Node>,
     pods: BTreeMap<String, Pod>,
     pub pools: BTreeMap<String, Pool>,
+    /// Whether a pool was ever deleted.
+    pub lost_a_pool: bool,
     /// Who the Lease names.
     pub leader: String,
 }
@@ -81,6 +83,22 @@ impl Pool {
         all.copied().collect()
     }
 
+    /// Every address that it names, in the order in which they are used.
+    fn in_order(&self) -> Vec<IpAddr> {
+        let mut all = Vec::new();
+        for ip in self.listed.iter().chain(&self.created).chain(&self.mirrored) {
+            if !all.contains(ip) {
+                all.push(*ip);
+            }
+        }
+        all
+    }
+
+    /// Whether an address is one of those that it uses, and not one too many.
+    pub fn uses(&self, ip: IpAddr) -> bool {
+        self.in_order().into_iter().take(self.wants()).any(|one| one == ip)
+    }
+
     /// How many addresses it wants.
     pub fn wants(&self) -> usize {
         self.wanted.unwrap_or_else(|| self.claims().len())
@@ -112,7 +130,10 @@ impl Cluster {
             ("pods", Some(pod)) => drop(self.pods.insert(key, read_pod(pod))),
             ("pods", None) => drop(self.pods.remove(&key)),
             ("floatingippools", Some(pool)) => self.read_pool(key, pool, now),
-            ("floatingippools", None) => drop(self.pools.remove(&key)),
+            ("floatingippools", None) => {
+                self.lost_a_pool = true;
+                self.pools.remove(&key);
+            }
             ("leases", Some(lease)) => {
                 self.leader = text(&lease["spec"]["holderIdentity"]).to_owned();
             }
@@ -124,6 +145,20 @@ impl Cluster {
     /// Every address that a pool names as its own.
     pub fn claims(&self) -> impl Iterator<Item = IpAddr> {
         self.pools.values().flat_map(Pool::claims)
+    }
+
+    /// Whether the pool with this UID is still there.
+    pub fn has(&self, uid: &str) -> bool {
+        self.pools.values().any(|pool| pool.uid == uid)
+    }
+
+    /// Whether an address that was reserved, on this machine or on none, is somebody's, or
+    /// can be found again by what somebody wrote down.
+    pub fn may_be_found(&self, ip: IpAddr, target: Option<Machine>) -> bool {
+        let fits = |intent: &Intent| intent.target == target && !intent.strangers.contains(&ip);
+        self.pools
+            .values()
+            .any(|pool| pool.claims().contains(&ip) || pool.intents.values().any(fits))
     }
 
     /// The pools that claim an address.

@@ -74,13 +74,11 @@ impl Oracle {
 
     /// L1, L2: no address is idle while a node could have it.
     fn unserved(&self, pool: &Pool) -> Vec<String> {
-        let claims = pool.claims();
-        let exists = |ip: &&IpAddr| self.cloud.addresses.contains_key(ip);
+        let mut used = pool.claims();
+        used.retain(|ip| pool.uses(*ip) && self.cloud.addresses.contains_key(ip));
         let shared = |ip: &IpAddr| self.cluster.claimants(*ip).count() > 1;
         let served = |ip: &&IpAddr| self.cloud.holder(**ip).is_some_and(|one| pool.may_use(one));
-        let serving = claims.iter().filter(served).count();
-        let room = pool.wants().saturating_sub(serving);
-        let idle = claims.iter().filter(exists).filter(|ip| !served(ip) && !shared(ip)).take(room);
+        let idle = used.iter().filter(|ip| !served(ip) && !shared(ip));
         let free: Vec<_> = pool
             .fits
             .iter()
@@ -117,15 +115,10 @@ impl Oracle {
             let holder = self.cloud.holder(*ip).filter(|machine| pool.may_use(*machine));
             let truth = holder.and_then(node);
             let told = (entry["state"] == "active").then(|| entry["nodeName"].as_str()).flatten();
-            (truth != told && self.cluster.claimants(*ip).count() == 1 && !self.is_surplus(pool))
+            (truth != told && self.cluster.claimants(*ip).count() == 1 && pool.uses(*ip))
                 .then(|| format!("{ip} is on {truth:?}, the status says {told:?}"))
         };
         pool.claims().iter().filter_map(wrong).collect()
-    }
-
-    /// Which of too many addresses are used is the pool's own business.
-    fn is_surplus(&self, pool: &Pool) -> bool {
-        pool.claims().len() > pool.wants()
     }
 
     /// Nodes carry the address that they have.
@@ -134,16 +127,14 @@ impl Oracle {
         for (name, node) in &self.cluster.nodes {
             let Some(machine) = node.machine else { continue };
             let serves = |ip: &IpAddr| {
-                self.cluster
-                    .claimants(*ip)
-                    .any(|pool| pool.may_use(machine) && !self.is_surplus(pool))
+                self.cluster.claimants(*ip).any(|pool| pool.may_use(machine) && pool.uses(*ip))
             };
             let held = self.cloud.held_by(machine).find(serves).map(|ip| ip.to_string());
             let marked = node.mark.clone();
             let named: Option<IpAddr> = marked.as_ref().and_then(|mark| mark.parse().ok());
             let settled = named.is_none_or(|ip| {
                 let mut claimants = self.cluster.claimants(ip).peekable();
-                claimants.peek().is_none() || claimants.any(|pool| self.is_surplus(pool))
+                claimants.peek().is_none() || claimants.any(|pool| !pool.uses(ip))
             });
             if held != marked && !(held.is_none() && settled) {
                 wrong.push(format!("{name} has {held:?} and is marked {marked:?}"));

@@ -9,7 +9,7 @@ use pontoon::api::{
 };
 use serde_json::Value;
 
-use super::cloud::{Origin, Sent};
+use super::cloud::{Address, Origin, Sent};
 use super::cluster::{Machine, Pool};
 use super::{Oracle, cluster};
 use crate::stage::TOKEN;
@@ -78,7 +78,7 @@ impl Oracle {
         let Some(holder) = self.cloud.holder(ip).filter(|holder| Some(*holder) != target) else {
             return;
         };
-        let surplus = claimants.iter().any(|pool| pool.claims().len() > pool.wants());
+        let surplus = claimants.iter().any(|pool| !pool.uses(ip));
         let well = claimants.iter().all(|pool| pool.surely_uses(holder, api));
         if well && !surplus && !self.cloud.touched_since(ip, cloud) {
             let text = format!("{}: {ip} is well on {holder}", sent.agent);
@@ -116,14 +116,11 @@ impl Oracle {
         };
         let ever = |pool: &&Pool| pool.all_intents.values().any(|intent| intent.target == target);
         let pools = || self.cluster.pools.values();
-        // Two pools that reserve in one region at once cannot be told apart from outside: the
-        // one that writes the address down is the one.
-        let one = if pools().filter(open).count() > 1 {
-            None
-        } else {
-            let Some(pool) = pools().find(open).or_else(|| pools().find(ever)) else { return };
-            Some(pool)
-        };
+        // Where nobody waits for one, the pool that did is gone.
+        let Some(pool) = pools().find(open).or_else(|| pools().find(ever)) else { return };
+        // Who reserves in a region cannot be told from outside: the pool that writes the
+        // address down is the one.
+        let one = Some(pool).filter(|_| target.is_some());
         let uid = one.map(|pool| pool.uid.clone());
         let stripped = one.is_some_and(|pool| !open(&pool));
         if let Some(address) = self.cloud.addresses.get_mut(&ip) {
@@ -142,13 +139,21 @@ impl Oracle {
                 .is_some_and(|one| one["metadata"]["annotations"][ADDRESSES_ANNOTATION].is_string())
         };
         let stripped = words(write.before) && !words(write.after);
-        let Some(pool) = self.cluster.pools.get(write.key) else { return };
+        let Some(pool) = self.cluster.pools.get(write.key) else {
+            // A pool that is gone takes its words with it, and nobody counts for it any more.
+            let unclear = |one: &&mut Address| one.origin == Origin::Ours(None);
+            self.cloud.addresses.values_mut().filter(unclear).for_each(|one| one.words_lost = true);
+            return;
+        };
         let (uid, claims) = (Some(pool.uid.clone()), pool.claims());
         for (ip, address) in &mut self.cloud.addresses {
-            if address.origin == Origin::Ours(None) && claims.contains(ip) {
+            // Of equal addresses that several pools reserved, each may have any.
+            let ours = address.origin != Origin::Others && address.target.is_none();
+            if ours && claims.contains(ip) {
                 address.origin = Origin::Ours(uid.clone());
             }
-            if address.origin == Origin::Ours(uid.clone()) {
+            let unclear = address.origin == Origin::Ours(None) && stripped;
+            if unclear || address.origin == Origin::Ours(uid.clone()) {
                 let known = claims.contains(ip);
                 address.words_lost = !known && (address.words_lost || stripped);
             }
@@ -157,26 +162,33 @@ impl Oracle {
 
     /// S1 and S2: never more addresses than wanted; none is forgotten.
     pub(super) fn check_addresses(&mut self) {
+        let ours = |one: &Address| one.origin != Origin::Others && !one.words_lost;
         let mut found = None;
-        for pool in self.cluster.pools.values() {
-            let claims = pool.claims();
-            let ours = || {
-                let ours = Origin::Ours(Some(pool.uid.clone()));
-                let all = self.cloud.addresses.iter();
-                all.filter(move |(_, one)| one.origin == ours && !one.words_lost)
+        for (ip, address) in self.cloud.addresses.iter().filter(|(_, one)| ours(one)) {
+            let alive = match &address.origin {
+                Origin::Ours(Some(uid)) => self.cluster.has(uid),
+                Origin::Ours(None) | Origin::Others => true,
             };
-            if ours().count() > pool.most_lacking {
-                let all: Vec<_> = ours().map(|(ip, _)| ip.to_string()).collect();
-                let text = format!("{} reserved for {} lacking", all.join(", "), pool.most_lacking);
-                found = Some(("S1", text));
-            }
-            let forgotten = ours().map(|(ip, _)| ip).find(|ip| {
-                let may_be = |intent: &cluster::Intent| !intent.strangers.contains(ip);
-                !claims.contains(ip) && !pool.intents.values().any(may_be)
-            });
-            if let Some(ip) = forgotten {
+            if alive && !self.cluster.may_be_found(*ip, address.target) {
                 found = Some(("S2", format!("{ip} is written down nowhere")));
             }
+        }
+        let (mut all, mut most) = (0, 0);
+        for pool in self.cluster.pools.values() {
+            let its = Origin::Ours(Some(pool.uid.clone()));
+            let its = self.cloud.addresses.values().filter(|one| ours(one) && one.origin == its);
+            let (its, lacking) = (its.count(), pool.most_lacking);
+            if its > lacking {
+                found = Some(("S1", format!("{its} addresses reserved for {lacking} lacking")));
+            }
+            (all, most) = (all + its, most + lacking);
+        }
+        let unclear = Origin::Ours(None);
+        all +=
+            self.cloud.addresses.values().filter(|one| ours(one) && one.origin == unclear).count();
+        // What was reserved for a pool that is gone counts for nobody.
+        if all > most && !self.cluster.lost_a_pool {
+            found = Some(("S1", format!("{all} addresses reserved for {most} lacking in all")));
         }
         if let Some((invariant, text)) = found {
             self.violated(invariant, text);

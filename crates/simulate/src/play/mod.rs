@@ -47,6 +47,8 @@ pub struct Manner {
     pub mutant: Option<Mutant>,
     /// Say what there is at the end.
     pub ends: bool,
+    /// Do not watch it rest once everything is as it should be.
+    pub hurries: bool,
     /// Who dies when, beyond what the schedule says.
     pub kills: Vec<Kill>,
 }
@@ -76,7 +78,7 @@ pub fn play(schedule: &Schedule, manner: &Manner) -> Result<Played, String> {
         let stage = Stage::new(schedule.seed, &schedule.setting, manner)?;
         let cluster =
             Cluster::new(stage.user.clone(), stage.cloud.clone(), &schedule.setting).await;
-        Ok(Player::new(schedule, stage, cluster, manner.ends).play().await)
+        Ok(Player::new(schedule, stage, cluster, manner).play().await)
     });
     runtime.shutdown_background();
     played
@@ -84,6 +86,7 @@ pub fn play(schedule: &Schedule, manner: &Manner) -> Result<Played, String> {
 
 struct Player<'a> {
     wants_end: bool,
+    hurries: bool,
     schedule: &'a Schedule,
     stage: Stage,
     cluster: Cluster,
@@ -98,9 +101,10 @@ struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    fn new(schedule: &'a Schedule, stage: Stage, cluster: Cluster, wants_end: bool) -> Self {
+    fn new(schedule: &'a Schedule, stage: Stage, cluster: Cluster, manner: &Manner) -> Self {
         Self {
-            wants_end,
+            wants_end: manner.ends,
+            hurries: manner.hurries,
             schedule,
             stage,
             cluster,
@@ -166,6 +170,10 @@ impl<'a> Player<'a> {
             tokio::select! {
                 biased;
                 Some(dead) = self.stage.deaths.recv() => {
+                    if dead.spins() {
+                        let text = format!("{} spins", dead.name);
+                        self.stage.shared.oracle().violated("L5", text);
+                    }
                     let life = self.stage.replicas[dead.replica].life.as_ref();
                     if life.is_some_and(|life| life.process.is(&dead)) {
                         self.stage.kill(dead.replica);

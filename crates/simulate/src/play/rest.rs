@@ -10,11 +10,17 @@ const SETTLES: Millis = 20 * 60_000;
 /// How often it is looked whether it has.
 const LOOK: Millis = 5_000;
 
+/// How long somebody may still be at work once everything is as it should be.
+const GRACE: Millis = 70_000;
+
+/// How long one who was killed at the last moment needs to be where the other was.
+const CATCH_UP: Millis = 60_000;
+
 /// How long rest is watched.
-const REST: Millis = 130_000;
+const REST: Millis = 70_000;
 
 /// The most listings in that time: two a minute, and one for a timer that is just due.
-const LISTINGS_AT_REST: u64 = 5;
+const LISTINGS_AT_REST: u64 = 3;
 
 impl Player<'_> {
     /// Nothing goes wrong any more.
@@ -48,10 +54,14 @@ impl Player<'_> {
             let unsettled = self.stage.shared.oracle().unsettled();
             if unsettled.is_empty() {
                 self.settled.get_or_insert_with(|| self.stage.calls());
-            } else {
+            } else if !self.hurries {
                 self.settled = None;
             }
-            if self.broken() || unsettled.is_empty() && self.rests(at).await {
+            // Whoever was killed a moment ago still has to catch up.
+            if self.hurries && at < self.schedule.ends + CATCH_UP {
+                continue;
+            }
+            if self.broken() || unsettled.is_empty() && (self.hurries || self.rests(at).await) {
                 return;
             }
             if at >= limit {
@@ -62,27 +72,36 @@ impl Player<'_> {
     }
 
     /// Whether nothing is done any more. Whoever is still at work when everything is as it
-    /// should be has a little while for the rest of it.
-    async fn rests(&mut self, at: Millis) -> bool {
-        const GRACE: Millis = 90_000;
-        self.wait_until(at + GRACE).await;
-        let before = self.stage.shared.oracle().doings();
-        self.wait_until(at + GRACE + REST).await;
-        let mut oracle = self.stage.shared.oracle();
-        let now = oracle.doings();
-        let unsettled = oracle.unsettled();
-        let pages = if self.schedule.setting.crowded { 2 } else { 1 };
-        let busy = now.changes != before.changes
-            || now.writes != before.writes
-            || now.reads != before.reads
-            || now.listings - before.listings > LISTINGS_AT_REST * pages;
-        if busy {
-            let text = format!("not at rest: {before:?} became {now:?}");
-            oracle.violated("L3", text);
+    /// should be has a little while for the rest of it. Reading and telling may go on for a
+    /// little longer: an operation on an address that somebody gave back is asked about for
+    /// two minutes, and what is told may lag behind by a back-off.
+    async fn rests(&mut self, settled: Millis) -> bool {
+        let mut at = settled + GRACE;
+        self.wait_until(at).await;
+        let mut slow = false;
+        loop {
+            let before = self.stage.shared.oracle().doings();
+            at += REST;
+            self.wait_until(at).await;
+            let mut oracle = self.stage.shared.oracle();
+            let now = oracle.doings();
+            let pages = if self.schedule.setting.crowded { 2 } else { 1 };
+            let busy = now.writes != before.writes
+                || now.reads != before.reads
+                || now.listings - before.listings > LISTINGS_AT_REST * pages;
+            let changes = now.changes != before.changes;
+            if busy && !changes && !slow {
+                slow = true;
+                continue;
+            }
+            if busy || changes {
+                oracle.violated("L3", format!("not at rest: {before:?} became {now:?}"));
+            }
+            let unsettled = oracle.unsettled();
+            if !unsettled.is_empty() {
+                oracle.violated("L1", format!("at rest, and yet: {}", unsettled.join("; ")));
+            }
+            return true;
         }
-        if !unsettled.is_empty() {
-            oracle.violated("L1", format!("at rest, and yet: {}", unsettled.join("; ")));
-        }
-        true
     }
 }

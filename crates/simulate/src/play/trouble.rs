@@ -141,6 +141,7 @@ impl Player<'_> {
             {
                 life.process.resume();
             }
+            ProcessEvent::KilledAt(..) => life.process.spare(),
             ProcessEvent::CutOffApi | ProcessEvent::CutOffCloud | ProcessEvent::CutOff => {
                 life.process.link(Seam::Api, true);
                 life.process.link(Seam::Cloud, true);

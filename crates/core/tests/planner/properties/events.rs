@@ -200,6 +200,7 @@ fn intent() -> impl Strategy<Value = Intent> {
         region: REGION.into(),
         target: target.map(|target| target.as_str().into()),
         strangers,
+        unsettled: vec![],
     })
 }
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use pontoon_core::action::Action;
 use pontoon_core::model::{Family, MachineId, Node, Pool};
 use proptest::prelude::*;
 
@@ -66,15 +67,32 @@ impl Puzzle {
         served
     }
 
+    /// How many of these actions move an address that is wanted.
+    fn moves(&self, done: &[Action]) -> usize {
+        let wanted =
+            |moved: IpAddr| self.movable.iter().any(|one| one.ip == moved && one.pool.is_some());
+        let counts = |action: &&Action| match action {
+            Action::Assign { ip, .. } | Action::Unassign { ip, .. } => wanted(*ip),
+            _ => false,
+        };
+        done.iter().filter(counts).count()
+    }
+
     /// Whether each pool can be served at least like that with so many moves, one after the
-    /// other, whatever is moved and wherever from.
+    /// other, whatever is moved and wherever from. That what nobody wants is taken off a node
+    /// does not count.
     fn can_do(&self, enough: &[usize], moves: usize) -> bool {
-        let mut reached: BTreeSet<Places> = [self.before.clone()].into();
-        let mut last: Vec<Places> = reached.iter().cloned().collect();
-        for _ in 0..moves {
-            let next: BTreeSet<Places> =
-                last.iter().flat_map(|places| self.steps(places)).collect();
-            last = next.into_iter().filter(|places| reached.insert(places.clone())).collect();
+        let mut reached = BTreeSet::new();
+        let mut front = vec![self.before.clone()];
+        for left in (0..=moves).rev() {
+            while let Some(places) = front.pop() {
+                if reached.insert(places.clone()) {
+                    front.extend(self.steps(&places, false));
+                }
+            }
+            if left > 0 {
+                front = reached.iter().flat_map(|places| self.steps(places, true)).collect();
+            }
         }
         let will_do = |places: &Places| {
             self.served(places).iter().zip(enough).all(|(has, wants)| has >= wants)
@@ -82,15 +100,13 @@ impl Puzzle {
         reached.iter().any(will_do)
     }
 
-    /// Every way to move one address: off its machine, or to where it serves and has room.
-    fn steps(&self, places: &Places) -> Vec<Places> {
+    /// Every way to move one address that is wanted, or is not: off its machine, or to where
+    /// it serves and has room.
+    fn steps(&self, places: &Places, wanted: bool) -> Vec<Places> {
         let mut steps = vec![];
-        for one in &self.movable {
+        for one in self.movable.iter().filter(|one| one.pool.is_some() == wanted) {
             let family = Family::of(one.ip);
-            let taken = |to: &MachineId| {
-                let of_family = places.iter().filter(|(ip, _)| Family::of(**ip) == family);
-                of_family.into_iter().any(|(_, on)| on.as_ref() == Some(to))
-            };
+            let taken = |to: &MachineId| holders(places, family).any(|on| on == to);
             let homes = one.homes.iter().filter(|to| !taken(to)).cloned().map(Some);
             for to in homes.chain([None]).filter(|to| *to != places[&one.ip]) {
                 let mut step = places.clone();
@@ -100,6 +116,12 @@ impl Puzzle {
         }
         steps
     }
+}
+
+/// The machines that have an address of a family.
+fn holders(places: &Places, family: Family) -> impl Iterator<Item = &MachineId> {
+    let of_family = places.iter().filter(move |(ip, _)| Family::of(**ip) == family);
+    of_family.filter_map(|(_, on)| on.as_ref())
 }
 
 fn machine_of(node: &Node) -> MachineId {
@@ -121,19 +143,27 @@ fn places(scene: &Scene) -> Places {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
     #[test]
     fn nobody_could_serve_as_many_with_fewer_moves(small in small().prop_map(Small::without_new)) {
         let puzzle = Puzzle::of(&small);
         let mut scene = small.scene();
         let done = scene.settle();
-        let moves = count(&done, is_assign) + count(&done, is_unassign);
         let after = places(&scene);
+        let moves = puzzle.moves(&done);
         let fewer = moves > 0 && puzzle.can_do(&puzzle.served(&after), moves - 1);
         prop_assert!(!fewer, "less than {} moves would do: {:#?}", moves, done);
-        // What serves stays.
         for one in &puzzle.movable {
-            let home = puzzle.before[&one.ip].as_ref().is_some_and(|on| one.homes.contains(on));
-            prop_assert!(!home || puzzle.before[&one.ip] == after[&one.ip], "{} was home", one.ip);
+            let (before, after_all) = (&puzzle.before[&one.ip], &after[&one.ip]);
+            let home = before.as_ref().is_some_and(|on| one.homes.contains(on));
+            prop_assert!(!home || before == after_all, "{} served, and was moved", one.ip);
+            // What was taken off made room.
+            if let (Some(left), None) = (before, after_all) {
+                let mut moved = after.iter().filter(|(ip, on)| puzzle.before[ip] != **on);
+                let room = moved.any(|(_, on)| on.as_ref() == Some(left));
+                prop_assert!(room, "{} left for nobody", one.ip);
+            }
         }
     }
 }

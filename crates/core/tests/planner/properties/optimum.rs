@@ -82,6 +82,8 @@ fn best(
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
     #[test]
     fn as_many_addresses_are_placed_as_can_be(small in small().prop_map(Small::without_new)) {
         let world = world_of(small);

@@ -26,7 +26,7 @@ pub struct Small {
 }
 
 pub fn small() -> impl Strategy<Value = Small> {
-    prop_oneof![1 => odd(), 4 => narrow()]
+    prop_oneof![1 => odd(), 4 => narrow(), 1 => full()]
 }
 
 /// Objects that are unlikely to fit together.
@@ -43,42 +43,60 @@ fn odd() -> impl Strategy<Value = Small> {
 }
 
 /// Two to five nodes that pools compete for, and about as many addresses: where each is, and
-/// which pool has it.
+/// which pool has it. Now and then the first pool has them all.
 fn narrow() -> impl Strategy<Value = Small> {
-    let nodes = vec((0..6_u8, 0..8_u8), 2..6);
+    let nodes = vec((0..5_u8, 0..8_u8), 2..6);
     let conditions = vec(select(vec!["", "role=edge", "role=core", "role!=none"]), 3);
-    let address = (option::weighted(0.6, 0..6_usize), 0..3_usize, 0..12_u8);
-    let wanted = vec(option::weighted(0.3, 0..3_usize), 3);
-    (nodes, conditions, vec(address, 2..6), wanted).prop_map(
-        |(nodes, conditions, addresses, wanted)| {
-            let parts = conditions.iter().zip(wanted).enumerate();
-            let mut pools: Vec<Pool> = parts
-                .map(|(n, (conditions, wanted))| {
-                    let pool = pool(&format!("p{n}")).on(conditions);
-                    pool.ask(|request| request.wanted = wanted)
-                })
-                .collect();
-            let mut seen = BTreeMap::new();
-            for (n, (on, owner, odd)) in (1..).zip(addresses) {
-                let ip = if odd == 0 { ip6(u16::from(n)) } else { ip(n) };
-                let holder = on.map(|n| machine(&name(n)).as_str().into());
-                let region = Some(REGION.into());
-                let busy = odd == 1;
-                seen.insert(ip, Sighting { holder, region, project: None, busy });
-                // One in twelve is nobody's.
-                if odd != 2 {
-                    let pool = pools[owner].clone();
-                    pools[owner] = pool.ask(|request| request.listed.push(ip));
-                }
+    let address = (option::weighted(0.5, 0..6_usize), 0..3_usize, 0..12_u8);
+    let wanted = vec(option::weighted(0.4, 0..4_usize), 3);
+    let parts = (nodes, conditions, vec(address, 2..6), wanted, any::<bool>());
+    parts.prop_map(|(nodes, conditions, addresses, wanted, shared)| {
+        let wishes = conditions.iter().zip(wanted).enumerate();
+        let wish = |(n, (conditions, wanted)): (usize, (&&str, Option<usize>))| {
+            let pool = pool(&format!("p{n}")).on(conditions);
+            pool.ask(|request| request.wanted = wanted)
+        };
+        let mut pools: Vec<Pool> = wishes.map(wish).collect();
+        let mut seen = BTreeMap::new();
+        for (n, (on, owner, odd)) in (1..).zip(addresses) {
+            let ip = if odd == 0 { ip6(u16::from(n)) } else { ip(n) };
+            let holder = on.map(|n| machine(&name(n)).as_str().into());
+            let region = Some(REGION.into());
+            seen.insert(ip, Sighting { holder, region, project: None, busy: odd == 1 });
+            // One in twelve is nobody's.
+            if odd != 2 {
+                let owner = if shared { owner } else { 0 };
+                let pool = pools[owner].clone();
+                pools[owner] = pool.ask(|request| request.listed.push(ip));
             }
-            let nodes = nodes.into_iter().enumerate().map(|(n, draw)| plain_node(n, draw));
-            Small { nodes: nodes.collect(), pods: vec![], pools, addresses: seen }
-        },
-    )
+        }
+        let nodes = nodes.into_iter().enumerate().map(|(n, draw)| plain_node(n, draw));
+        Small { nodes: nodes.collect(), pods: vec![], pools, addresses: seen }
+    })
+}
+
+/// Every node has an address, and there is one more, which the first pool wants most.
+fn full() -> impl Strategy<Value = Small> {
+    let held = vec((0..3_u8, any::<bool>()), 2..5);
+    (held, 1..4_usize, option::of(0..2_usize)).prop_map(|(held, wanted, other)| {
+        let mut first = pool("p0").ips([1]).wants(wanted);
+        let mut second = pool("p1").ask(|request| request.wanted = other);
+        let mut addresses = BTreeMap::from([(ip(1), Sighting::default())]);
+        let mut nodes = vec![];
+        for (n, (owner, edge)) in (0..).zip(held) {
+            nodes.push(plain_node(n, (if edge { 0 } else { 2 }, 1)));
+            let ip = ip(u8::try_from(n).unwrap() + 2);
+            let holder = Some(machine(&name(n)).as_str().into());
+            addresses.insert(ip, Sighting { holder, ..Sighting::default() });
+            let pool = if owner > 0 { &mut first } else { &mut second };
+            *pool = pool.clone().ask(|request| request.listed.push(ip));
+        }
+        Small { nodes, pods: vec![], pools: vec![first, second.on("role=edge")], addresses }
+    })
 }
 
 fn plain_node(n: usize, (role, ready): (u8, u8)) -> Node {
-    let role = ["edge", "edge", "edge", "core", "core", "none"][usize::from(role)];
+    let role = ["edge", "edge", "core", "core", "none"][usize::from(role)];
     let node = node(&name(n)).labelled("role", role);
     if ready == 0 { node.not_ready() } else { node }
 }

@@ -156,6 +156,20 @@ fn check(plan: &Plan, now: Time) {
 
 proptest! {
     #[test]
+    fn no_time_is_too_early_or_too_late_to_reckon_with(
+        (one, other) in (anything::time(), anything::time()),
+        span in anything::duration(),
+    ) {
+        prop_assert!(one + span >= one && one - span <= one);
+        prop_assert_eq!(one.since(other).is_zero(), one <= other);
+        prop_assert!(one.to_string().ends_with('Z'));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
     fn any_world_can_be_planned_at_any_time_whatever_happened_to_it(
         (settings, now, accounts) in (anything::settings(), anything::time(), anything::accounts()),
         all_read in any::<bool>(),

@@ -1,0 +1,241 @@
+//! Calls to the cloud, from the decision to the answer.
+
+use crate::cloud::{Call, NOBODY, OURS, Phase, Place, Request};
+use crate::design::{Mark, Protection};
+use crate::desk::Desk;
+use crate::faults::Fault;
+use crate::properties::Invariant;
+use crate::replica::{Operation, Progress};
+use crate::{Protocol, State};
+
+impl Protocol {
+    /// Whether the guard lets a call of a replica pass (`Standing::permit`). Without the
+    /// guard, believing to lead is enough.
+    pub(crate) fn may_send(&self, state: &State, replica: usize) -> bool {
+        let one = &state.replicas[replica];
+        let guarded = self.has_good_lease(state, replica) || !self.has(Protection::Guard);
+        one.leads && !one.settling && guarded
+    }
+
+    fn has_good_lease(&self, state: &State, replica: usize) -> bool {
+        state.cluster.lease.is_held_by(replica) && !state.cluster.lease.lapsed
+    }
+
+    /// A call is decided and sent.
+    pub(crate) fn send(&self, state: &mut State, replica: usize, request: Request) -> Option<()> {
+        self.may_send(state, replica).then_some(())?;
+        self.begin(state, replica, request);
+        self.put_on_wire(state, replica, request, false)
+    }
+
+    /// A call is decided, and the replica is stopped before it is sent.
+    pub(crate) fn hold(&self, state: &mut State, replica: usize, request: Request) -> Option<()> {
+        self.may_send(state, replica).then_some(())?;
+        state.faults.spend(Fault::Pause)?;
+        self.begin(state, replica, request);
+        let by = replica as u8;
+        let phase = Phase::Held;
+        state.cloud.calls.add(Call { request, by, past: false, phase, covered: false })
+    }
+
+    /// The replica goes on, and the guard is asked.
+    pub(crate) fn send_held(&self, state: &mut State, call: Call) -> Option<()> {
+        let replica = usize::from(call.by);
+        (self.may_send(state, replica) || !self.has(Protection::Guard)).then_some(())?;
+        state.cloud.calls.remove(call);
+        self.put_on_wire(state, replica, call.request, call.past)
+    }
+
+    /// The replica goes on, and the guard says no; or it has learnt that its term is over.
+    pub(crate) fn drop_held(&self, state: &mut State, call: Call) -> Option<()> {
+        let replica = usize::from(call.by);
+        (call.past || !self.may_send(state, replica)).then_some(())?;
+        state.cloud.calls.remove(call);
+        if !call.past {
+            undo(state, replica, call.request);
+        }
+        Some(())
+    }
+
+    /// What a call touches is in doubt until it ends (`World::begin`).
+    fn begin(&self, state: &mut State, replica: usize, request: Request) {
+        match request {
+            Request::Assign { address, to, .. } => {
+                let memory = &mut state.replicas[replica].memory;
+                memory.operations[usize::from(address)] = Operation::Sent(to);
+                memory.outdate(address.into());
+            }
+            Request::Create { intent } => {
+                let intent = usize::from(intent);
+                let new = Desk::of(replica, self, state).creation().new[intent];
+                let memory = &mut state.replicas[replica].memory;
+                if !self.has(Protection::CreationIntent) {
+                    memory.unwritten[intent] = memory.unwritten[intent].or(new);
+                }
+                memory.progress[intent] = Progress::Sent;
+            }
+        }
+    }
+
+    fn put_on_wire(
+        &self,
+        state: &mut State,
+        replica: usize,
+        request: Request,
+        past: bool,
+    ) -> Option<()> {
+        for other in state.cloud.calls.iter().filter(Call::is_on_its_way) {
+            if past || !other.is_of(replica) {
+                state.broken.insert(Invariant::OneTermAtATime as usize);
+            }
+            if self.collide(request, other.request) {
+                state.broken.insert(Invariant::OneCallAtATime as usize);
+            }
+        }
+        let covered = self.has_good_lease(state, replica);
+        let (phase, by) =
+            if past { (Phase::Late, NOBODY) } else { (Phase::Waiting, replica as u8) };
+        state.cloud.calls.add(Call { request, by, past, phase, covered })
+    }
+
+    /// Whether two calls are about one address or one node.
+    fn collide(&self, one: Request, other: Request) -> bool {
+        let address = |request| match request {
+            Request::Assign { address, .. } => Some(address),
+            Request::Create { .. } => None,
+        };
+        let node = |request| match request {
+            Request::Assign { to, .. } => Some(to),
+            Request::Create { intent } => (self.mark == Mark::TargetMachine).then_some(intent),
+        };
+        let same = |one: Option<u8>, other| one.is_some() && one == other;
+        same(address(one), address(other)) || same(node(one), node(other))
+    }
+
+    /// The caller waits no longer; the call takes effect later, or never.
+    pub(crate) fn lose_answer(&self, state: &mut State, call: Call) -> Option<()> {
+        state.faults.spend(Fault::LostAnswer)?;
+        state.cloud.calls.remove(call);
+        state.cloud.calls.add(Call { phase: Phase::Late, ..call })?;
+        let replica = usize::from(call.by);
+        if !self.has(Protection::QuiescePerAddress) {
+            undo(state, replica, call.request);
+            return Some(());
+        }
+        let memory = &mut state.replicas[replica].memory;
+        match call.request {
+            Request::Assign { address, to, .. } => {
+                memory.operations[usize::from(address)] = Operation::Uncertain(to);
+            }
+            Request::Create { intent } => memory.progress[usize::from(intent)] = Progress::Doubtful,
+        }
+        Some(())
+    }
+
+    /// A call takes effect. The answer to a move comes with it: whatever a listing shows in
+    /// between is not looked at. That to a reservation takes its time.
+    pub(crate) fn take_effect(&self, state: &mut State, call: Call) -> Option<()> {
+        let done = self.effect(state, call.request);
+        state.cloud.calls.remove(call);
+        match (call.phase, call.request, done) {
+            (Phase::Late, ..) => self.end_late(state, call),
+            (_, _, None) => undo(state, call.by.into(), call.request),
+            (_, Request::Assign { .. }, Some(address)) => answer(state, call, address),
+            (_, Request::Create { .. }, Some(address)) => {
+                let phase = Phase::Answering(address as u8);
+                state.cloud.calls.add(Call { phase, ..call })?;
+            }
+        }
+        Some(())
+    }
+
+    /// A call that nobody waits for never takes effect.
+    pub(crate) fn vanish(&self, state: &mut State, call: Call) {
+        state.cloud.calls.remove(call);
+        self.end_late(state, call);
+    }
+
+    /// A reservation that is over without an answer is still in doubt until its time is up:
+    /// what it made can be seen before that. A move is looked for as soon as it is over.
+    fn end_late(&self, state: &mut State, call: Call) {
+        if !call.past && matches!(call.request, Request::Create { .. }) {
+            // There is room: the call itself has just made it.
+            let _added = state.cloud.calls.add(Call { phase: Phase::Spent, ..call });
+        }
+    }
+
+    /// The answer to a reservation.
+    pub(crate) fn hear(&self, state: &mut State, call: Call) -> Option<()> {
+        let Phase::Answering(address) = call.phase else { return None };
+        state.cloud.calls.remove(call);
+        answer(state, call, address.into());
+        Some(())
+    }
+
+    /// What a call does to the cloud; none if that refuses it. Notes what should not be.
+    fn effect(&self, state: &mut State, request: Request) -> Option<usize> {
+        let cloud = &mut state.cloud;
+        match request {
+            Request::Assign { address, to, from } => {
+                let (address, target) = (usize::from(address), Place::on(to.into()));
+                let place = cloud.places[address];
+                let refused = place != target && cloud.is_occupied(to.into());
+                (!refused).then_some(())?;
+                if place.node().is_some() && place != target && place != from {
+                    state.broken.insert(Invariant::NothingTakenAway as usize);
+                }
+                cloud.places[address] = target;
+                Some(address)
+            }
+            Request::Create { intent } => {
+                let place = match self.mark {
+                    Mark::Tag => Place::LOOSE,
+                    Mark::TargetMachine if cloud.is_occupied(intent.into()) => return None,
+                    Mark::TargetMachine => Place::on(intent.into()),
+                };
+                let address = (0..OURS).find(|one| cloud.places[*one] == Place::ABSENT)?;
+                cloud.places[address] = place;
+                Some(address)
+            }
+        }
+    }
+
+    /// A move that is decided, sent and answered at once ([`Moves::AtOnce`](crate::Moves)).
+    pub(crate) fn relocate(
+        &self,
+        state: &mut State,
+        replica: usize,
+        request: Request,
+    ) -> Option<()> {
+        self.may_send(state, replica).then_some(())?;
+        let address = self.effect(state, request)?;
+        let memory = &mut state.replicas[replica].memory;
+        memory.places[address] = state.cloud.places[address];
+        memory.outdate(address);
+        Some(())
+    }
+}
+
+/// A call was not sent, or refused: it is as if it had not been decided.
+fn undo(state: &mut State, replica: usize, request: Request) {
+    let memory = &mut state.replicas[replica].memory;
+    match request {
+        Request::Assign { address, .. } => {
+            memory.operations[usize::from(address)] = Operation::None;
+        }
+        Request::Create { intent } => memory.progress[usize::from(intent)] = Progress::Ready,
+    }
+}
+
+/// The caller learns what its call did (`World::finish`).
+fn answer(state: &mut State, call: Call, address: usize) {
+    let memory = &mut state.replicas[usize::from(call.by)].memory;
+    memory.places[address] = state.cloud.places[address];
+    memory.outdate(address);
+    match call.request {
+        Request::Assign { .. } => memory.operations[address] = Operation::None,
+        Request::Create { intent } => {
+            memory.progress[usize::from(intent)] = Progress::Made(address as u8);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Who leads (`leadership/election.rs`, `run.rs` `follow` and `hand_over`).
+
+use crate::cloud::{Call, NOBODY, Phase};
+use crate::cluster::{Holder, Lease};
+use crate::design::Protection;
+use crate::faults::Fault;
+use crate::replica::{Memory, Replica};
+use crate::{Protocol, State};
+
+impl Protocol {
+    /// Renewals do not get through: the holder is cut off, or stopped.
+    pub(crate) fn lapse(&self, state: &mut State) -> Option<()> {
+        let Holder::Replica(holder) = state.cluster.lease.holder else { return None };
+        let stopped = |call: Call| call.phase == Phase::Held && call.by == holder;
+        if !state.cloud.calls.iter().any(stopped) {
+            state.faults.spend(Fault::Outage)?;
+        }
+        let lapsed = &mut state.cluster.lease.lapsed;
+        (!*lapsed).then(|| *lapsed = true)
+    }
+
+    /// A renewal gets through after all, before anybody else took the lease.
+    pub(crate) fn renew(&self, state: &mut State, replica: usize) -> Option<()> {
+        let lease = &mut state.cluster.lease;
+        (lease.is_held_by(replica) && lease.lapsed).then(|| lease.lapsed = false)
+    }
+
+    /// A follower takes the lease: `Election::intent`, `take` and `held`, then
+    /// `World::take_over`.
+    pub(crate) fn take(&self, state: &mut State, replica: usize) -> Option<()> {
+        let lease = state.cluster.lease;
+        let settling = match lease.holder {
+            Holder::Free => lease.owed,
+            Holder::Replica(holder) if usize::from(holder) == replica => {
+                state.replicas[replica].settling
+            }
+            Holder::Replica(_) | Holder::Gone if lease.lapsed => {
+                self.has(Protection::SettleAtTakeover)
+            }
+            Holder::Replica(_) | Holder::Gone => return None,
+        };
+        let one = &mut state.replicas[replica];
+        *one = Replica { leads: true, settling, stale: one.stale, memory: Memory::default() };
+        // Behind its guard, the last leader can do nothing but find out.
+        let other = 1 - replica;
+        if self.has(Protection::Guard) && state.replicas[other].leads {
+            self.step_down(state, other);
+        }
+        let holder = Holder::Replica(replica as u8);
+        state.cluster.lease = Lease { holder, lapsed: false, owed: false };
+        Some(())
+    }
+
+    /// A leader learns that its lease is another's, or has missed the deadline for renewing.
+    pub(crate) fn lose(&self, state: &mut State, replica: usize) -> Option<()> {
+        let lease = state.cluster.lease;
+        (!lease.is_held_by(replica) || lease.lapsed).then(|| self.step_down(state, replica))
+    }
+
+    fn step_down(&self, state: &mut State, replica: usize) {
+        self.abandon(state, replica, self.has(Protection::TermInGuard));
+        let one = &mut state.replicas[replica];
+        one.leads = false;
+        one.memory = Memory::default();
+        one.settling |= self.has(Protection::SettleAfterOwnLapse);
+    }
+
+    /// A leader is told to stop. It drains: every call has its answer, or ran into its
+    /// deadline. Then it releases the lease. Another process starts in its place.
+    pub(crate) fn stop(&self, state: &mut State, replica: usize) -> Option<()> {
+        let Replica { leads, settling, .. } = state.replicas[replica];
+        let waits = settling && self.has(Protection::HandoverAfterSettling);
+        (leads && state.cluster.lease.is_held_by(replica) && !waits).then_some(())?;
+        let runs = |phase| matches!(phase, Phase::Held | Phase::Waiting | Phase::Answering(_));
+        let ours = || state.cloud.calls.iter().filter(|call| call.is_of(replica));
+        (!ours().any(|call| runs(call.phase))).then_some(())?;
+        let unanswered = ours().next().is_some();
+        state.faults.spend(Fault::Stop)?;
+        self.abandon(state, replica, true);
+        state.replicas[replica] = Replica::default();
+        let owed = unanswered && self.has(Protection::SettleAtHandover);
+        state.cluster.lease = Lease { holder: Holder::Free, lapsed: false, owed };
+        Some(())
+    }
+
+    /// A process dies, and another starts in its place: it reads everything anew. Its lease
+    /// is not renewed any more.
+    pub(crate) fn crash(&self, state: &mut State, replica: usize) -> Option<()> {
+        let held = state.cluster.lease.is_held_by(replica);
+        (held || state.replicas[replica].leads).then_some(())?;
+        state.faults.spend(Fault::Crash)?;
+        self.abandon(state, replica, true);
+        state.replicas[replica] = Replica::default();
+        if held {
+            state.cluster.lease = Lease { holder: Holder::Gone, lapsed: true, owed: false };
+        }
+        Some(())
+    }
+
+    /// Nobody waits any more for the calls of a term that is over (`Executor::abandon`).
+    /// Those that are on their way take effect all the same.
+    fn abandon(&self, state: &mut State, replica: usize, held_too: bool) {
+        state.cloud.calls.change(|call| {
+            if usize::from(call.by) != replica {
+                return Some(call);
+            }
+            match call.phase {
+                Phase::Held if held_too => None,
+                Phase::Held => Some(Call { past: true, ..call }),
+                Phase::Waiting | Phase::Late => {
+                    Some(Call { past: true, by: NOBODY, phase: Phase::Late, ..call })
+                }
+                Phase::Answering(_) | Phase::Spent => None,
+            }
+        });
+    }
+
+    /// Nobody waits for longer than there is something to wait for: *settled* is modelled as
+    /// *the calls are over*. A call that left while its sender's lease was not good is not
+    /// waited for: time alone ends the wait, and it was reckoned without that call.
+    pub(crate) fn end_settling(&self, state: &mut State) {
+        for (replica, one) in state.replicas.iter_mut().enumerate() {
+            let theirs = |call: Call| call.is_on_its_way() && call.covered && !call.is_of(replica);
+            one.settling &= state.cloud.calls.iter().any(theirs);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What the protocol does not promise.
+
+use model::{Invariant, Mark, Protocol, Strangers};
+
+use crate::search::{assert_broken, assert_holds};
+
+#[test]
+fn an_address_that_somebody_puts_on_the_target_meanwhile_is_taken_for_ours() {
+    let protocol = Protocol::of_creation(1, 2, Mark::TargetMachine);
+    let protocol = Protocol { strangers: Strangers::Anywhere, ..protocol };
+    assert_broken("a stranger on the target", protocol, &[Invariant::NothingStolen]);
+}
+
+#[test]
+fn a_tag_keeps_strangers_out_wherever_they_are() {
+    let protocol = Protocol::of_creation(1, 2, Mark::Tag);
+    let protocol = Protocol { strangers: Strangers::Anywhere, ..protocol };
+    assert_holds("a stranger anywhere, by tag", protocol);
+}
