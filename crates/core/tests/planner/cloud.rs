@@ -136,7 +136,10 @@ impl Cloud {
             Action::Assign { ip, machine, .. } => self.change(*ip, Some(machine.clone())),
             Action::Unassign { ip, .. } => self.change(*ip, None),
             Action::Create { intent, .. } => Ok(self.make(intent)),
-            Action::WriteLedger { .. } | Action::Mark { .. } => {
+            Action::WriteLedger { .. }
+            | Action::Mark { .. }
+            | Action::ReadRecords { .. }
+            | Action::ChangeRecords { .. } => {
                 panic!("not a call to a cloud: {action:?}")
             }
         }

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod cloud;
+mod dns;
 mod fixture;
 mod scene;
 
@@ -16,4 +17,5 @@ mod pacing;
 mod placing;
 mod properties;
 mod reading;
+mod recording;
 mod sharing;

@@ -199,6 +199,12 @@ impl Metrics {
             Action::Assign { account, pool, .. } => (account, "AssignIP", Some(pool)),
             Action::Unassign { account, pool, .. } => (account, "UnassignIP", Some(pool)),
             Action::Create { account, pool, .. } => (account, "CreateIP", Some(pool)),
+            Action::ReadRecords { owner, request, .. } => {
+                (&request.account, "ListDNSRecords", Some(owner))
+            }
+            Action::ChangeRecords { owner, site, .. } => {
+                (&site.account, "EnsureDNSARecordSet", Some(owner))
+            }
             Action::WriteLedger { .. } | Action::Mark { .. } => return,
         };
         let (kind, namespace, name) =

@@ -265,6 +265,12 @@ fn log(finished: &Finished) {
                 Action::Mark { node, .. } => {
                     tracing::warn!(%node, ?kind, error, took_ms, "marking the node failed");
                 }
+                Action::ReadRecords { owner, .. } => {
+                    tracing::warn!(%owner, ?kind, error, took_ms, "reading DNS records failed");
+                }
+                Action::ChangeRecords { owner, site, .. } => {
+                    tracing::warn!(%owner, %site, ?kind, error, took_ms, "updating DNS failed");
+                }
             }
         }
     }
