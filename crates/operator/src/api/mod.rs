@@ -20,11 +20,11 @@ mod selection;
 mod wire;
 
 pub use definitions::{crds, crds_yaml};
-pub use dns::{DEFAULT_DNS_PROVIDER, DNS_PROVIDERS, DnsRecordSet};
+pub use dns::{DEFAULT_DNS_PROVIDER, DNS_PROVIDERS, DnsRecordSet, DnsRecordStatus};
 pub(crate) use names::own;
 pub use names::{
-    ADDRESSES_ANNOTATION, CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, GROUP,
-    IPV4_ANNOTATION, IPV6_ANNOTATION, PREFIX, RESOLVE_CREATE_ANNOTATION, VERSION,
+    ADDRESSES_ANNOTATION, CONDITION_DNS, CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED,
+    GROUP, IPV4_ANNOTATION, IPV6_ANNOTATION, PREFIX, RESOLVE_CREATE_ANNOTATION, VERSION,
 };
 pub use node_dns_record_set::{NodeDNSRecordSet, NodeDNSRecordSetSpec, NodeDNSRecordSetStatus};
 pub use pool::{
