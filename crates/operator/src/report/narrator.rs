@@ -138,6 +138,9 @@ impl Narrator {
         if let Action::Create { pool, .. } = &finished.outcome.action {
             return self.created(pool, finished);
         }
+        if let Action::ChangeRecords { .. } = &finished.outcome.action {
+            return self.changed_records(finished);
+        }
         if let Action::ReadOperation { ip, .. } = &finished.outcome.action {
             return self.given_up(world, *ip, finished);
         }
@@ -283,6 +286,6 @@ fn log(finished: &Finished) {
     }
 }
 
-fn millis(time: Duration) -> u64 {
+pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,14 +1,16 @@
 //! Tells people what happens to names in DNS.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use pontoon_core::model::{PoolKey, RecordSet, Site};
+use pontoon_core::action::Action;
+use pontoon_core::model::{Family, PoolKey, RecordSet, Site};
 use pontoon_core::plan::Plan;
 use pontoon_core::record_verdict::{RecordReason, RecordVerdict};
 use pontoon_core::verdict::Outlook;
 
 use super::events::{Weight, about_pool};
-use super::narrator::Narrator;
+use super::narrator::{Narrator, millis};
 use crate::api::{CONDITION_DNS, CONDITION_READY};
+use crate::execute::Finished;
 use crate::observe::pool::ObservedPool;
 use crate::observe::record_set::{self, ObservedRecordSet};
 
@@ -95,6 +97,28 @@ impl Narrator {
                 self.left(key, &uid, &site);
             }
         }
+    }
+
+    /// A change of records has come back. What failed, the verdict tells.
+    pub(super) fn changed_records(&mut self, finished: &Finished) {
+        let (Action::ChangeRecords { owner, site, family, change }, Ok(_)) =
+            (&finished.outcome.action, &finished.outcome.result)
+        else {
+            return;
+        };
+        let Some(told) = self.records.get(owner) else { return };
+        let kind = match family {
+            Family::V4 => "A",
+            Family::V6 => "AAAA",
+        };
+        let (added, changed, removed) =
+            (change.create.len(), change.update.len(), change.delete.len());
+        let note = format!(
+            "{site} {kind}: {added} added, {changed} changed, {removed} removed in {} ms",
+            millis(finished.took)
+        );
+        tracing::info!(object = %owner, "{note}");
+        self.events.tell(about_pool(owner, &told.uid), Weight::Normal, "RecordUpdated", &note);
     }
 
     /// A name that an object had and does not ask for any more.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use control_plane::{Assets, AuditEntry, ControlPlane};
 use fakecloud::FakeCloud;
 use fakekube::FakeKube;
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Node, NodeAddress, Pod};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -332,12 +332,15 @@ impl Arena {
         .await;
     }
 
-    /// The addresses that a node reports.
+    /// The addresses that a node reports. As a whole: a strategic patch keeps one of a type.
     pub async fn report(&self, node: &str, addresses: &[(&str, &str)]) {
-        let one = |(type_, address): &(&str, &str)| json!({"type": type_, "address": address});
-        let addresses: Vec<_> = addresses.iter().map(one).collect();
-        let patch = Patch::Merge(json!({"status": {"addresses": addresses}}));
-        self.nodes().patch_status(node, &PatchParams::default(), &patch).await.unwrap();
+        let one = |(type_, address): &(&str, &str)| NodeAddress {
+            type_: (*type_).to_owned(),
+            address: (*address).to_owned(),
+        };
+        let mut object = self.nodes().get(node).await.unwrap();
+        object.status.get_or_insert_default().addresses = Some(addresses.iter().map(one).collect());
+        self.nodes().replace_status(node, &PostParams::default(), &object).await.unwrap();
     }
 
     pub async fn stored(&self, pool: &str) -> FloatingIPPool {

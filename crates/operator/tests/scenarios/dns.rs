@@ -80,20 +80,16 @@ async fn a_pools_record_at_digitalocean_follows_its_confirmed_addresses_and_a_re
 
     first.kill();
     let before = arena.stored("ingress").await.metadata.resource_version;
-    let mark = arena.cloud.mark();
+    let (mark, from) = (arena.cloud.mark(), arena.cloud.counts().0);
     let second = arena.replica("second");
     let state = "flipop_floatingippoolcontroller_ip_state{dns=\"hello.example.com\",\
                  ip=\"198.51.100.1\",name=\"ingress\",namespace=\"flipop\",\
                  provider=\"digitalocean\",state=\"active\"}";
     second.metric(state, "1").await;
-    arena.cloud.wait_for_call(|one| one.sequence >= sequence(&arena, mark) && reads_dns(one)).await;
+    let read = |one: &Exchange| one.sequence >= from && reads_dns(one);
+    arena.cloud.wait_for_call(read).await;
     assert_eq!(arena.cloud.mutations_since(mark).len(), 0);
     assert_eq!(arena.stored("ingress").await.metadata.resource_version, before);
-}
-
-/// The number of the first exchange after a mark.
-fn sequence(arena: &Arena, mark: Mark) -> u64 {
-    arena.cloud.log_since(mark).first().map_or(u64::MAX, |one| one.sequence)
 }
 
 fn reads_dns(one: &Exchange) -> bool {
@@ -118,10 +114,11 @@ async fn a_pools_record_at_cloudflare_is_read_by_its_name_and_written_in_one_cal
     arena.listed("other", "A", &["203.0.113.1"]).await;
 
     // Another name for the same thing: the zone's ID.
-    let mark = arena.cloud.mark();
+    let (mark, from) = (arena.cloud.mark(), arena.cloud.counts().0);
     let id = arena.cloud.zone_id("example.com");
     edit(&arena, "ingress", json!({"dnsRecordSet": {"zone": id}})).await;
-    arena.cloud.wait_for_call(|one| one.sequence >= sequence(&arena, mark) && reads_dns(one)).await;
+    let read = |one: &Exchange| one.sequence >= from && reads_dns(one);
+    arena.cloud.wait_for_call(read).await;
     dns_ready(&arena).await;
     assert_eq!(dns_writes(&arena, mark).len(), 0);
 }
@@ -180,7 +177,7 @@ async fn a_zone_that_is_not_there_is_told_and_the_addresses_are_served(on: On) {
     arena.report("a", &[("ExternalIP", "203.0.113.1")]).await;
     let _replica = Replica::start(&arena, "only", &["--retry-max=2s"]);
     arena.ready("ingress").await;
-    let (reason, message) = arena.condition("ingress", "DNSReady", "Unknown").await;
+    let (reason, message) = arena.condition("ingress", "DNSReady", "False").await;
     assert_eq!(reason, "ZoneNotFound", "{message}");
     assert!(message.contains("example.org"), "{message}");
     let status = arena.record_state("nodes", "error").await;
@@ -213,13 +210,13 @@ async fn another_name_is_written_and_the_old_one_is_left_and_told(on: On) {
     assert!(note.contains("hello.example.com at digitalocean"), "{note}");
     arena.listed("hello", "A", &IPS).await;
 
-    // To another host, and then to none.
-    edit(
-        &arena,
-        "ingress",
-        json!({"dnsRecordSet": {"provider": "cloudflare", "recordName": "cf"}}),
-    )
-    .await;
+    // To another host, which takes no time to live as short as that, and says so.
+    let record = json!({"provider": "cloudflare", "recordName": "cf"});
+    edit(&arena, "ingress", json!({"dnsRecordSet": record})).await;
+    let message = arena.event("ingress", "RecordRejected").await;
+    assert!(message.contains("TTL"), "{message}");
+    // What was corrected is tried at once.
+    edit(&arena, "ingress", json!({"dnsRecordSet": {"ttl": 60}})).await;
     arena.listed("cf", "A", &IPS).await;
     arena.listed("new", "A", &IPS).await;
 }
@@ -238,9 +235,10 @@ async fn of_two_pools_that_ask_for_one_name_the_one_that_has_it_keeps_it(on: On)
     assert!(message.contains("FloatingIPPool flipop/ingress"), "{message}");
     arena.ready("other").await;
     replica.kill();
-    let mark = arena.cloud.mark();
+    let (mark, from) = (arena.cloud.mark(), arena.cloud.counts().0);
     let _replica = arena.replica("second");
-    arena.cloud.wait_for_call(|one| one.sequence >= sequence(&arena, mark) && reads_dns(one)).await;
+    let read = |one: &Exchange| one.sequence >= from && reads_dns(one);
+    arena.cloud.wait_for_call(read).await;
     arena.listed("hello", "A", &IPS).await;
     assert_eq!(dns_writes(&arena, mark).len(), 0);
 }
