@@ -229,6 +229,27 @@ fn at_rest_one_name_is_read_every_two_minutes_however_many_there_are() {
 }
 
 #[test]
+fn a_hundred_addresses_in_dns_at_rest_cost_two_listings_a_minute_at_most() {
+    let mut scene = scene();
+    for n in 1..=100_u8 {
+        let name = format!("n{n}");
+        scene = scene.nodes([&*name]).address(ip(n), Some(&name));
+        // Half of them in one name, the others with a name each.
+        let pool_name = if n % 2 == 0 { "p".to_owned() } else { format!("p{n}") };
+        let mut set = of_pool(&pool_name);
+        set = ask(set, |request| request.name = pool_name.as_str().into());
+        let listed = (1..=100).filter(|m| *m == n || n % 2 == 0 && m % 2 == 0).map(ip);
+        let pool = pool(&pool_name).ask(|request| request.listed.extend(listed));
+        scene = scene.pool(pool).records(set);
+    }
+    scene.run(seconds(120));
+    let hour = scene.run(seconds(3600));
+    let listings = count(&hour, is_list) + count(&hour, is_read_of_records);
+    assert_eq!(listings, hour.len(), "nothing but listings");
+    assert!(listings <= 120, "{listings} in an hour");
+}
+
+#[test]
 fn what_somebody_changed_by_hand_is_put_right_when_it_is_read_again() {
     let mut scene = served();
     scene.dns.list(NAME, &[ip(9)]);

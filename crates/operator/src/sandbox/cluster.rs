@@ -302,6 +302,8 @@ impl Cluster {
         let nodes = self.nodes().list(&ListParams::default()).await.map_err(told)?;
         let well: BTreeMap<_, _> =
             nodes.iter().map(|node| (node.name_any(), is_well(node))).collect();
+        let marks: BTreeMap<_, _> =
+            nodes.iter().map(|node| (node.name_any(), dns::mark(node))).collect();
         let unready = |pool: &FloatingIPPool| {
             let Some(status) = &pool.status else { return true };
             let is_ready = status
@@ -313,14 +315,16 @@ impl Cluster {
                 let holder = ip.parse::<IpAddr>().ok().and_then(|ip| self.cloud.holder(ip));
                 let holder = holder.map(|machine| format!("digitalocean://{machine}"));
                 let moved = holder.as_ref() != Some(&one.provider_id);
-                moved || well.get(&one.node_name) != Some(&true)
+                let unmarked =
+                    marks.get(&one.node_name).is_none_or(|mark| mark.as_ref() != Some(ip));
+                moved || unmarked && !ip.contains(':') || well.get(&one.node_name) != Some(&true)
             };
             let dns = dns::is_current(&self.cloud, pool);
             !is_ready || !current || !dns || status.ips.iter().any(stale)
         };
         let pools = self.all_pools().await?;
         let unready = pools.iter().filter(|pool| unready(pool)).map(ResourceExt::name_any);
-        Ok(unready.chain(self.unready_record_sets().await?).collect())
+        Ok(unready.chain(self.unready_record_sets(&nodes.items).await?).collect())
     }
 
     /// Nodes with their addresses, then pools, then names in DNS.
@@ -377,7 +381,7 @@ fn cordoned(is_cordoned: bool) -> Value {
     }
 }
 
-fn is_well(node: &Node) -> bool {
+pub(super) fn is_well(node: &Node) -> bool {
     let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
     let ready =
         conditions.into_iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True");

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use fakecloud::FakeCloud;
-use serde_json::{Value, json};
-
-use super::cluster::{Cluster, told};
-use crate::api::{CONDITION_DNS, FloatingIPPool, IpState, NodeDNSRecordSet};
+use k8s_openapi::api::core::v1::Node;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+use super::cluster::{Cluster, is_well, told};
+use crate::api::{CONDITION_DNS, FloatingIPPool, IPV4_ANNOTATION, IpState, NodeDNSRecordSet};
 
 /// The zone that is always there.
 pub const ZONE: &str = "example.com";
@@ -71,13 +72,25 @@ pub fn is_current(cloud: &FakeCloud, pool: &FloatingIPPool) -> bool {
 
 impl Cluster {
     /// Record sets whose names do not list what they should yet.
-    pub(super) async fn unready_record_sets(&self) -> Result<Vec<String>, String> {
+    pub(super) async fn unready_record_sets(&self, nodes: &[Node]) -> Result<Vec<String>, String> {
         let sets: Api<NodeDNSRecordSet> = Api::all(self.client().clone());
         let sets = sets.list(&ListParams::default()).await.map_err(told)?;
+        let names = names(self.cloud());
+        let marks: Vec<_> = nodes.iter().filter(|node| is_well(node)).filter_map(mark).collect();
         let unready = |set: &&NodeDNSRecordSet| {
             let status = set.status.clone().unwrap_or_default();
-            status.state != "active" || status.observed_generation != set.metadata.generation
+            let held = status.dns_record.unwrap_or_default();
+            let listed = names.get(&(held.name, "A".to_owned()));
+            let lacks = |mark: &String| listed.is_none_or(|listed| !listed.contains(mark));
+            let behind = set.spec.address_type == IPV4_ANNOTATION && marks.iter().any(lacks);
+            let current = status.observed_generation == set.metadata.generation;
+            status.state != "active" || !current || behind
         };
         Ok(sets.items.iter().filter(unready).map(ResourceExt::name_any).collect())
     }
+}
+
+/// The address that a node's mark names.
+pub fn mark(node: &Node) -> Option<String> {
+    node.annotations().get(IPV4_ANNOTATION).cloned()
 }
