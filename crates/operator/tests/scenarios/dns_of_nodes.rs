@@ -72,8 +72,12 @@ async fn each_type_of_address_is_listed_and_nodes_come_and_go(on: On) {
     arena.marked("b", Some("198.51.100.1")).await;
     arena.listed("rip", "A", &["198.51.100.1"]).await;
     arena.set_ready("b", false).await;
-    let status = arena.record_state("internal", "in-progress").await;
-    assert!(status.conditions.iter().any(|one| one.reason == "NothingToList"), "{status:?}");
+    eventually("it says why", || async {
+        let status = arena.record_state("internal", "in-progress").await;
+        let told = status.conditions.iter().any(|one| one.reason == "NothingToList");
+        if told { Ok(()) } else { Err(status) }
+    })
+    .await;
     arena.listed("in", "A", &["10.0.0.2"]).await;
 
     // Deleting the object leaves the record, and takes its series away.
