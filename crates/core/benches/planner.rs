@@ -14,7 +14,7 @@ use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Outcome};
 use pontoon_core::matching::{Match, PodMatch, Selector};
 use pontoon_core::model::{
-    Family, Labels, Ledger, Machine, Marks, Node, Pod, Pool, PoolKey, Request, Sighting,
+    Addresses, Family, Labels, Ledger, Machine, Marks, Node, Pod, Pool, PoolKey, Request, Sighting,
 };
 use pontoon_core::plan::Planner;
 use pontoon_core::world::{AccountSetup, Settings, Source, World};
@@ -81,6 +81,7 @@ fn node(cluster: &Cluster, n: usize, mark: Option<IpAddr>) -> Node {
         labels,
         taints: vec![],
         marks: Marks { v4: mark.map(|ip| ip.to_string().as_str().into()), v6: None },
+        addresses: Addresses::default(),
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::Time;
 use crate::model::{
-    AccountId, Family, Intent, Ledger, MachineId, NodeName, OperationId, PoolKey, Sighting, Text,
+    AccountId, Family, Intent, Ledger, MachineId, NodeName, OperationId, PoolKey, Record,
+    RecordChange, RecordRequest, Sighting, Site, Text,
 };
 
 /// One thing to do. A comparable value: tests assert on it, executors carry it out.
@@ -99,10 +100,31 @@ pub enum Action {
         /// The mark; `None` removes it.
         mark: Option<Text>,
     },
+    /// Find a name in DNS, and read what it lists.
+    ReadRecords {
+        /// The object that asks for it.
+        owner: PoolKey,
+        /// The name, as the user writes it.
+        request: RecordRequest,
+        /// The kind of record: that which holds addresses of this family.
+        family: Family,
+    },
+    /// Change what a name lists.
+    ChangeRecords {
+        /// The object that has the name.
+        owner: PoolKey,
+        /// The name.
+        site: Site,
+        /// The kind of record: that which holds addresses of this family.
+        family: Family,
+        /// How.
+        change: RecordChange,
+    },
 }
 
 impl Action {
-    /// The account that this is a call to, if it is one.
+    /// The account that this is a call about addresses to, if it is one. What goes wrong with
+    /// DNS says nothing of the addresses there.
     pub fn account(&self) -> Option<&AccountId> {
         match self {
             Self::List { account, .. }
@@ -112,7 +134,27 @@ impl Action {
             | Self::Unassign { account, .. }
             | Self::Release { account, .. }
             | Self::Create { account, .. } => Some(account),
-            Self::WriteLedger { .. } | Self::Mark { .. } => None,
+            Self::WriteLedger { .. }
+            | Self::Mark { .. }
+            | Self::ReadRecords { .. }
+            | Self::ChangeRecords { .. } => None,
+        }
+    }
+
+    /// The account that this is a call about DNS to, if it is one.
+    pub fn record_account(&self) -> Option<&AccountId> {
+        match self {
+            Self::ReadRecords { request, .. } => Some(&request.account),
+            Self::ChangeRecords { site, .. } => Some(&site.account),
+            Self::List { .. }
+            | Self::ReadAddress { .. }
+            | Self::ReadOperation { .. }
+            | Self::Assign { .. }
+            | Self::Unassign { .. }
+            | Self::Release { .. }
+            | Self::Create { .. }
+            | Self::WriteLedger { .. }
+            | Self::Mark { .. } => None,
         }
     }
 
@@ -122,10 +164,12 @@ impl Action {
             Self::Assign { .. }
             | Self::Unassign { .. }
             | Self::Release { .. }
-            | Self::Create { .. } => true,
+            | Self::Create { .. }
+            | Self::ChangeRecords { .. } => true,
             Self::List { .. }
             | Self::ReadAddress { .. }
             | Self::ReadOperation { .. }
+            | Self::ReadRecords { .. }
             | Self::WriteLedger { .. }
             | Self::Mark { .. } => false,
         }
@@ -188,6 +232,15 @@ pub enum Done {
         /// The version.
         version: u64,
     },
+    /// `ReadRecords`: where the name is, and every record of the kind there.
+    RecordsListed {
+        /// Where.
+        site: Site,
+        /// The records.
+        records: Vec<Record>,
+    },
+    /// `ChangeRecords`: the records that were created and updated, as they are now.
+    RecordsChanged(Vec<Record>),
 }
 
 /// State of an accepted operation.

@@ -13,6 +13,7 @@ pub mod action;
 pub mod matching;
 pub mod model;
 pub mod plan;
+pub mod record_verdict;
 pub mod verdict;
 pub mod world;
 

@@ -8,6 +8,7 @@
 //! | `POST addresses` `{ip, region}` or `{ip, droplet}`, with `project?`; `DELETE addresses/{ip}` | reserves, deletes |
 //! | `POST moves` `{ip, droplet}` (null frees) | moves by hand |
 //! | `POST domains` `{name}`, `POST records` `{domain, type, name, data, ttl?}` | adds a zone, a record |
+//! | `DELETE records/{domain}/{id}` | deletes a record |
 //! | `GET knobs`, `PATCH knobs` `{latency_before_ms, ...}` | settings |
 //! | `POST faults` `{on?, fault, times?, skip?, percent?}`, `DELETE faults` | adds a rule, clears all |
 //! | `POST throttle` `{ms}` | 429 for a while |
@@ -143,6 +144,9 @@ fn seed(cloud: &FakeCloud, call: &Call, method: &str, path: &[&str]) -> Outcome 
             let id = cloud.record(&r.domain, &r.kind, &r.name, &r.data, r.ttl);
             return Ok(json!({"id": id}));
         }
+        ("DELETE", ["records", domain, id]) => {
+            id.parse().is_ok_and(|id| cloud.human_deletes_record(domain, id))
+        }
         _ => false,
     };
     if found {
@@ -189,13 +193,23 @@ fn show(cloud: &FakeCloud, state: &State) -> Value {
         .map(|a| json!({"ip": a.ip, "region": a.region, "project": a.project, "droplet": a.holder}))
         .collect();
     let records = |zone: &crate::zone::Zone| -> Vec<Value> {
-        let shown = zone.records.values().map(
-            |r| json!({"id": r.id, "type": r.kind, "name": r.name, "data": r.data, "ttl": r.ttl}),
-        );
+        let shown = zone.records.values().map(|r| {
+            json!({
+                "id": r.id, "type": r.kind, "name": r.name, "data": r.data, "ttl": r.ttl,
+                "proxied": r.proxied, "comment": r.comment,
+            })
+        });
         shown.collect()
     };
-    let domains: Vec<Value> =
-        state.zones().map(|zone| json!({"name": zone.name, "records": records(zone)})).collect();
+    let domains: Vec<Value> = state
+        .zones()
+        .map(|zone| {
+            json!({
+                "name": zone.name, "cloudflare_id": cloud.zone_id(&zone.name),
+                "records": records(zone),
+            })
+        })
+        .collect();
     json!({
         "droplets": droplets,
         "addresses": addresses,

@@ -24,6 +24,12 @@ impl Clock {
         Self { started: Instant::now(), base }
     }
 
+    /// What it read at its start.
+    #[must_use]
+    pub fn base(&self) -> Timestamp {
+        self.base
+    }
+
     /// The moment on tokio's clock; follows a paused runtime.
     #[must_use]
     pub fn now(&self) -> Instant {

@@ -37,7 +37,7 @@ pub(crate) struct World {
     pub(crate) throttled_until: Option<Instant>,
     pub(crate) dump_to: Option<PathBuf>,
     pub(crate) observer: Observer,
-    meters: BTreeMap<String, Meter>,
+    meters: BTreeMap<(Vendor, String), Meter>,
     /// When the task that wakes waiters for the next due operation will fire.
     armed: Option<Instant>,
 }
@@ -246,7 +246,7 @@ impl World {
         let weather = &arrival.weather;
         let request_id = format!("00000000-0000-4000-8000-{:012x}", arrival.sequence + 1);
         let case = Case { vendor, clock, now, call, weather, request_id };
-        let mut usage = self.untouched_budget(now);
+        let mut usage = self.untouched_budget(vendor, now);
         let mut reply = self.outcome(&case, &mut usage);
         vendor.show_budget(&usage, &clock, &mut reply);
         for answer in weather.answer.iter().chain(&weather.answer_after) {
@@ -271,10 +271,10 @@ impl World {
             return forced(case, answer);
         }
         let Some(credential) = vendor.credential(call, &self.knobs) else {
-            return vendor.error(StatusCode::UNAUTHORIZED, None, request_id);
+            return vendor.unknown_credential(call, request_id);
         };
         if let Some(limit) = &self.knobs.rate {
-            let meter = self.meters.entry(credential.to_owned()).or_default();
+            let meter = self.meters.entry((*vendor, credential.to_owned())).or_default();
             *usage = meter.take(limit, *now);
         }
         match usage.refused {
@@ -294,10 +294,11 @@ impl World {
         weather.answer_after.as_ref().map_or(reply, |answer| forced(case, answer))
     }
 
-    fn untouched_budget(&self, now: Instant) -> Usage {
-        let limit = self.knobs.rate.unwrap_or_default();
-        let RateLimit { limit, window, .. } = limit;
-        Usage { limit, remaining: limit.saturating_sub(1), reset: now + window, refused: None }
+    fn untouched_budget(&self, vendor: Vendor, now: Instant) -> Usage {
+        let RateLimit { limit, window, .. } =
+            self.knobs.rate.unwrap_or_else(|| vendor.usual_rate());
+        let remaining = limit.saturating_sub(1);
+        Usage { limit, remaining, window, reset: now + window, refused: None }
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cloudflare::ZonePlan;
 use crate::limit::RateLimit;
 
 /// The settings of a cloud. The default is a cloud without delays, limits or faults; any bearer token that is not
@@ -44,6 +45,8 @@ pub struct Knobs {
     pub token_expired: bool,
     /// Whether the token may read machines. Without, DigitalOcean leaves `droplet` out of addresses.
     pub machine_read: bool,
+    /// The plan of every zone at Cloudflare.
+    pub zone_plan: ZonePlan,
 }
 
 impl Default for Knobs {
@@ -61,6 +64,7 @@ impl Default for Knobs {
             token: None,
             token_expired: false,
             machine_read: true,
+            zone_plan: ZonePlan::default(),
         }
     }
 }

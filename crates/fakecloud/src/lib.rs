@@ -10,6 +10,7 @@ mod admin;
 mod call;
 mod clock;
 mod cloud;
+mod cloudflare;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod digitalocean;
@@ -32,6 +33,7 @@ mod vendor;
 mod zone;
 
 pub use clock::{Clock, DEFAULT_BASE};
+pub use cloudflare::ZonePlan;
 pub use faults::{Answer, Carried, Fault, Loss, On, Rule, RuleId};
 pub use handle::FakeCloud;
 pub use knobs::Knobs;

@@ -34,11 +34,22 @@ impl Default for RateLimit {
     }
 }
 
+impl RateLimit {
+    /// Cloudflare's: 1,200 in five minutes.
+    #[must_use]
+    pub fn cloudflare() -> Self {
+        let (limit, window) = (1_200, Duration::from_secs(300));
+        Self { limit, window, burst: limit, burst_window: window }
+    }
+}
+
 /// What the budget of a token looks like after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) limit: u32,
     pub(crate) remaining: u32,
+    /// The long window.
+    pub(crate) window: Duration,
     /// When the oldest request in the long window leaves it.
     pub(crate) reset: Instant,
     pub(crate) refused: Option<Refused>,
@@ -73,6 +84,7 @@ impl Meter {
         Usage {
             limit: limit.limit,
             remaining: limit.limit.saturating_sub(used),
+            window: limit.window,
             reset: self.hits.front().copied().unwrap_or(now) + limit.window,
             refused,
         }

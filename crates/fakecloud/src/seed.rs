@@ -180,12 +180,42 @@ impl FakeCloud {
                 name: name.to_owned(),
                 data: data.to_owned(),
                 ttl,
+                created: Some(now),
+                modified: Some(now),
                 ..Record::default()
             };
             if let Some(zone) = state.zone_mut(domain) {
                 zone.records.insert(id, record);
             }
             id
+        })
+    }
+
+    /// The identifier of a zone at Cloudflare; made from its name, so that it is known before the zone is.
+    #[must_use]
+    pub fn zone_id(&self, domain: &str) -> String {
+        crate::cloudflare::zone_id(domain)
+    }
+
+    /// Somebody edits a record by hand, past this API. Says whether there was one.
+    pub fn human_edits_record(
+        &self,
+        domain: &str,
+        id: u64,
+        edit: impl FnOnce(&mut Record),
+    ) -> bool {
+        self.shared.act(|world, now| {
+            let zone = world.store.change(now).zone_mut(domain);
+            let record = zone.and_then(|zone| zone.records.get_mut(&id));
+            record.map(edit).is_some()
+        })
+    }
+
+    /// Somebody deletes a record by hand. Says whether there was one.
+    pub fn human_deletes_record(&self, domain: &str, id: u64) -> bool {
+        self.shared.act(|world, now| {
+            let zone = world.store.change(now).zone_mut(domain);
+            zone.is_some_and(|zone| zone.records.remove(&id).is_some())
         })
     }
 

@@ -298,6 +298,11 @@ impl State {
         self.zones.remove(name)
     }
 
+    /// The id that the next record will get.
+    pub(crate) fn upcoming_record_id(&self) -> u64 {
+        BEFORE_FIRST_RECORD + self.records_made + 1
+    }
+
     pub(crate) fn next_record_id(&mut self) -> u64 {
         self.records_made += 1;
         BEFORE_FIRST_RECORD + self.records_made

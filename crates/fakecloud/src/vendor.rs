@@ -7,14 +7,16 @@ use http::StatusCode;
 
 use crate::call::{Call, Reply};
 use crate::clock::Clock;
-use crate::digitalocean;
 use crate::knobs::Knobs;
-use crate::limit::Usage;
+use crate::limit::{RateLimit, Usage};
 use crate::turn::Turn;
+use crate::{cloudflare, digitalocean};
 
 /// A vendor that is emulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Vendor {
+    /// `/client/v4/...`
+    Cloudflare,
     /// `/v2/...`
     DigitalOcean,
 }
@@ -22,8 +24,10 @@ pub(crate) enum Vendor {
 impl Vendor {
     /// Whose path it is.
     pub(crate) fn of(call: &Call) -> Option<Self> {
-        match call.segments.first().map(String::as_str) {
-            Some("v2") => Some(Self::DigitalOcean),
+        let mut segments = call.segments.iter().map(String::as_str);
+        match (segments.next(), segments.next()) {
+            (Some("client"), Some("v4")) => Some(Self::Cloudflare),
+            (Some("v2"), _) => Some(Self::DigitalOcean),
             _ => None,
         }
     }
@@ -31,22 +35,31 @@ impl Vendor {
     /// Whether the call means to change something.
     pub(crate) fn mutates(self, call: &Call) -> bool {
         match self {
-            Self::DigitalOcean => !call.method.is_safe(),
+            Self::Cloudflare | Self::DigitalOcean => !call.method.is_safe(),
         }
     }
 
     /// The credential of the call if it is good; budgets are kept per credential.
     pub(crate) fn credential<'a>(self, call: &'a Call, knobs: &Knobs) -> Option<&'a str> {
         match self {
-            Self::DigitalOcean => call.bearer().filter(|token| {
+            Self::Cloudflare | Self::DigitalOcean => call.bearer().filter(|token| {
                 !knobs.token_expired && knobs.token.as_ref().is_none_or(|good| good == token)
             }),
+        }
+    }
+
+    /// The answer to a call whose credential is missing or not good.
+    pub(crate) fn unknown_credential(self, call: &Call, request_id: &str) -> Reply {
+        match self {
+            Self::Cloudflare => cloudflare::unknown_credential(call),
+            Self::DigitalOcean => digitalocean::error(StatusCode::UNAUTHORIZED, None, request_id),
         }
     }
 
     /// Carries out the call.
     pub(crate) fn answer(self, turn: &mut Turn<'_>, call: &Call) -> Reply {
         match self {
+            Self::Cloudflare => cloudflare::answer(turn, call),
             Self::DigitalOcean => digitalocean::answer(turn, call),
         }
     }
@@ -59,13 +72,23 @@ impl Vendor {
         request_id: &str,
     ) -> Reply {
         match self {
+            Self::Cloudflare => cloudflare::error(status, message),
             Self::DigitalOcean => digitalocean::error(status, message, request_id),
+        }
+    }
+
+    /// The budget that a token has unless a knob says otherwise.
+    pub(crate) fn usual_rate(self) -> RateLimit {
+        match self {
+            Self::Cloudflare => RateLimit::cloudflare(),
+            Self::DigitalOcean => RateLimit::default(),
         }
     }
 
     /// The budget as this vendor shows it in headers.
     pub(crate) fn show_budget(self, usage: &Usage, clock: &Clock, reply: &mut Reply) {
         match self {
+            Self::Cloudflare => cloudflare::show_budget(usage, clock, reply),
             Self::DigitalOcean => digitalocean::show_budget(usage, clock, reply),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tokio::time::Instant;
+
 /// A zone.
 #[derive(Clone, Debug)]
 pub struct Zone {
@@ -25,6 +27,17 @@ impl Zone {
             .collect();
         values.sort();
         values
+    }
+
+    /// The relative name (`@` for the apex) of one that is full, relative already, or has a dot at the end.
+    #[must_use]
+    pub fn relative_name(&self, name: &str) -> String {
+        let name = name.trim_end_matches('.').to_ascii_lowercase();
+        if name == self.name || name == "@" {
+            return "@".to_owned();
+        }
+        let inside = name.strip_suffix(&self.name).and_then(|rest| rest.strip_suffix('.'));
+        inside.map_or(name.clone(), str::to_owned)
     }
 
     /// The full name of a relative one.
@@ -57,4 +70,14 @@ pub struct Record {
     pub flags: Option<u32>,
     /// CAA.
     pub tag: Option<String>,
+    /// Cloudflare: answered with the vendor's own addresses.
+    pub proxied: bool,
+    /// Cloudflare: a note for people and for owners' marks.
+    pub comment: Option<String>,
+    /// Cloudflare: `name:value`.
+    pub tags: Vec<String>,
+    /// When it was made.
+    pub created: Option<Instant>,
+    /// When it was last changed.
+    pub modified: Option<Instant>,
 }

@@ -1,4 +1,4 @@
-//! The vendor's own client as judge: `tests/sdk/digitalocean.py` drives the emulator over loopback.
+//! The vendors' own clients as judges: the scripts in `tests/sdk` drive the emulators over loopback.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test, helpers included")]
 
 mod client;
@@ -7,33 +7,50 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 use std::time::Duration;
+
+use fakecloud::FakeCloud;
 
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdk");
 
 #[tokio::test]
-async fn the_vendor_s_own_client_finds_nothing_odd() {
-    let python = match tokio::task::spawn_blocking(environment).await.unwrap() {
-        Ok(python) => python,
-        Err(missing) => return skip(&missing),
-    };
+async fn digitalocean_s_own_client_finds_nothing_odd() {
     let cloud = client::fresh();
     cloud
         .droplet(1, "one", "nyc3")
         .droplet(2, "two", "nyc3")
         .droplet(3, "three", "fra1")
-        .token("secret")
         .set(|k| k.action_time = Duration::from_millis(150));
+    drives(cloud, "drive_digitalocean.py", "pydo/0.44").await;
+}
+
+#[tokio::test]
+async fn cloudflare_s_own_client_finds_nothing_odd() {
+    let cloud = client::fresh();
+    cloud.domain("example.com").domain("example.org");
+    drives(cloud, "drive_cloudflare.py", "Cloudflare/Python 5.9").await;
+}
+
+/// Runs a script against a cloud, and looks who it was that called.
+async fn drives(cloud: FakeCloud, script: &str, agent: &str) {
+    // Made by whoever is first; the others wait for it.
+    static MADE: LazyLock<Result<PathBuf, String>> = LazyLock::new(environment);
+    let python = match tokio::task::spawn_blocking(|| MADE.clone()).await.unwrap() {
+        Ok(python) => python,
+        Err(missing) => return skip(&missing),
+    };
+    cloud.token("secret");
     let server = cloud.serve(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
-    let mut script = Command::new(python);
-    script.arg(format!("{SCRIPTS}/digitalocean.py")).arg(server.url());
+    let mut command = Command::new(python);
+    command.arg(format!("{SCRIPTS}/{script}")).arg(server.url());
     // A proxy in the environment has no business between two ends of a loopback.
-    script.env("NO_PROXY", "*");
-    let output = tokio::task::spawn_blocking(move || script.output()).await.unwrap().unwrap();
+    command.env("NO_PROXY", "*");
+    let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
     assert!(output.status.success(), "{}", said(&output));
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "ok");
     let agents = cloud.log().into_iter().filter_map(|e| e.user_agent);
-    assert!(agents.into_iter().all(|agent| agent.contains("pydo/0.44")));
+    assert!(agents.into_iter().all(|given| given.contains(agent)), "not all calls are {agent}'s");
 }
 
 /// Past the test harness, which keeps what passing tests print; on CI a skip is a failure.
@@ -48,7 +65,7 @@ fn said(output: &Output) -> String {
     format!("{}{}", text(&output.stdout), text(&output.stderr))
 }
 
-/// The Python of an environment with what the script needs: made once, kept outside the clone.
+/// The Python of an environment with what the scripts need: made once, kept outside the clone.
 fn environment() -> Result<PathBuf, String> {
     let requirements = format!("{SCRIPTS}/requirements.txt");
     let wanted = std::fs::read_to_string(&requirements).unwrap();

@@ -159,7 +159,12 @@ async fn other_processes_seed_and_steer_it() {
     let state = ask("GET", "/_fake/state", Value::Null).await;
     assert_eq!(state["addresses"].as_array().unwrap().len(), 2);
     assert_eq!(state["droplets"][1]["name"], "seven");
-    assert_eq!(state["domains"][0]["records"][0]["data"], "192.0.2.1");
+    let zone = &state["domains"][0];
+    assert_eq!(zone["cloudflare_id"], cloud.zone_id("example.com"));
+    assert_eq!(zone["records"][0]["data"], "192.0.2.1");
+    let record = format!("/_fake/records/example.com/{}", zone["records"][0]["id"]);
+    assert_eq!(ask("DELETE", &record, Value::Null).await, json!({}));
+    assert!(ask("DELETE", &record, Value::Null).await["error"].is_string());
     ask("DELETE", "/_fake/droplets/7", Value::Null).await;
     assert!(ask("DELETE", "/_fake/droplets/7", Value::Null).await["error"].is_string());
 }

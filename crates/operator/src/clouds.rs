@@ -1,4 +1,5 @@
-//! The cloud accounts that this process can reach, opened from its environment.
+//! The accounts of clouds and DNS hosts that this process can reach, opened from its
+//! environment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,16 +7,23 @@ use std::time::Duration;
 
 use pontoon_core::model::{AccountId, Finding};
 use pontoon_core::world::AccountSetup;
-use pontoon_providers::{AddressProvider, ConfigError, Settings, Transport, VENDORS, Vendor};
+use pontoon_providers::{
+    AddressProvider, ConfigError, DNS_VENDORS, RecordProvider, Settings, Transport, VENDORS, Vendor,
+};
 
 /// Every vendor's account, or why it cannot be used.
 #[derive(Debug, Clone)]
 pub struct Clouds {
     accounts: BTreeMap<AccountId, (&'static Vendor, Client)>,
+    /// Those that host DNS.
+    hosts: BTreeMap<AccountId, Host>,
 }
 
 /// The client of an account, or why there is none.
 type Client = Result<Arc<dyn AddressProvider>, Finding>;
+
+/// The DNS of an account, or why there is none.
+type Host = Result<Arc<dyn RecordProvider>, Finding>;
 
 impl Clouds {
     /// Opens the account of every vendor. One that is not configured is no error: only the
@@ -29,9 +37,33 @@ impl Clouds {
             let settings = Settings { variable, timeout };
             let opened = (vendor.open)(&settings, transport.clone());
             let account = AccountId::from(vendor.name);
-            (account, (vendor, opened.map_err(|error| unusable(vendor, &error))))
+            (account, (vendor, opened.map_err(|error| unusable(vendor.name, &error))))
         };
-        Self { accounts: VENDORS.iter().map(|vendor| open(vendor)).collect() }
+        let accounts: BTreeMap<_, _> = VENDORS.iter().map(|vendor| open(vendor)).collect();
+        // A vendor of both has one client, so that all calls share one rate budget.
+        let mut hosts = BTreeMap::new();
+        for (account, (_, client)) in &accounts {
+            if let Some(host) = dns_of(client) {
+                hosts.insert(account.clone(), host);
+            }
+        }
+        for vendor in DNS_VENDORS {
+            let opened = (vendor.open)(&Settings { variable, timeout }, transport.clone());
+            let host = opened.map_err(|error| unusable(vendor.name, &error));
+            hosts.insert(vendor.name.into(), host);
+        }
+        Self { accounts, hosts }
+    }
+
+    /// The DNS of an account.
+    pub fn host(&self, account: &AccountId) -> Option<&Arc<dyn RecordProvider>> {
+        self.hosts.get(account)?.as_ref().ok()
+    }
+
+    /// What planning knows of each account that hosts DNS.
+    pub fn hosts(&self) -> impl Iterator<Item = (AccountId, Result<(), Finding>)> {
+        let setup = |host: &Host| host.as_ref().map(|_| ()).map_err(Clone::clone);
+        self.hosts.iter().map(move |(account, host)| (account.clone(), setup(host)))
     }
 
     /// The client of an account.
@@ -57,15 +89,22 @@ impl Clouds {
     }
 }
 
-fn unusable(vendor: &Vendor, error: &ConfigError) -> Finding {
+/// The DNS of a vendor that has both; an account that cannot be used says so for both.
+fn dns_of(client: &Client) -> Option<Host> {
+    match client {
+        Ok(client) => client.records().map(Ok),
+        Err(finding) => Some(Err(finding.clone())),
+    }
+}
+
+fn unusable(vendor: &str, error: &ConfigError) -> Finding {
     let reason = match error {
         ConfigError::Missing(_) => "CredentialsMissing",
         ConfigError::Unusable { .. } => "CredentialsUnusable",
     };
     let message = format!(
-        "{error}; the provider \"{}\" cannot be used until that is put right in the operator's \
-         environment",
-        vendor.name
+        "{error}; the provider \"{vendor}\" cannot be used until that is put right in the operator's \
+         environment"
     );
     Finding { reason, message: message.into() }
 }

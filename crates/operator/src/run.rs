@@ -11,6 +11,7 @@ use kube::runtime::watcher;
 use kube::{Api, Client};
 use pontoon_core::Time;
 use pontoon_core::action::Action;
+use pontoon_core::model::PoolKey;
 use pontoon_core::plan::Planner;
 use pontoon_core::world::{Settings, Source, World};
 use pontoon_providers::Transport;
@@ -26,7 +27,7 @@ use crate::leadership::{self, Leadership, Role, Timing};
 use crate::observe::node::Nodes;
 use crate::observe::pod::Pods;
 use crate::observe::pool::{self, Pools};
-use crate::observe::record_set::RecordSets;
+use crate::observe::record_set::{self, RecordSets};
 use crate::observe::schema::{Definitions, Schema, UPGRADE};
 use crate::observe::{self, Observation};
 use crate::report::events::{Events, Weight, about_lease};
@@ -106,6 +107,9 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     });
     for (account, setup) in clouds.setups() {
         world.set_account(account, setup);
+    }
+    for (account, setup) in clouds.hosts() {
+        world.set_record_account(account, setup);
     }
     let mut events = Events::new(client.clone(), env.clone(), identity);
     if !options.leader_elect {
@@ -281,6 +285,10 @@ impl Replica {
             Observation::Pool(observed) => {
                 self.narrator.see_pool(&observed);
                 self.world.set_pool(observed.pool.clone());
+                match &observed.records {
+                    Some(records) => self.world.set_record_set(records.clone()),
+                    None => self.world.remove_record_set(&observed.pool.key),
+                }
                 self.statuses.see_pool(*observed);
             }
             Observation::PoolGone(key) => self.forget_pool(&key),
@@ -293,14 +301,38 @@ impl Replica {
                 }
                 self.world.source_read(Source::Pools);
             }
-            Observation::RecordSet(observed) => self.statuses.see_record_set(*observed),
-            Observation::RecordSetGone(key) => self.statuses.forget(&key),
+            Observation::RecordSet(observed) => {
+                self.narrator.see_record_set(&observed);
+                self.world.set_record_set(observed.set.clone());
+                self.statuses.see_record_set(*observed);
+            }
+            Observation::RecordSetGone(key) => self.forget_record_set(&key),
+            Observation::RecordSetsListed(keys) => {
+                let ours = |key: &&PoolKey| key.kind == record_set::KIND && !keys.contains(*key);
+                let gone = self.world.record_sets().map(|(key, _)| key).filter(ours);
+                for key in gone.cloned().collect::<Vec<_>>() {
+                    self.forget_record_set(&key);
+                }
+                self.world.source_read(Source::RecordSets);
+            }
             Observation::Schema(kind, schema) => self.watches.schema(kind, schema),
+            // Pools' records need not wait for a kind that this cluster does not have.
+            Observation::SchemasListed(kinds) if !kinds.contains(record_set::KIND) => {
+                self.watches.schema(record_set::KIND, Schema::Missing);
+            }
+            Observation::SchemasListed(_) => {}
         }
     }
 
-    fn forget_pool(&mut self, key: &pontoon_core::model::PoolKey) {
+    fn forget_record_set(&mut self, key: &PoolKey) {
+        self.world.remove_record_set(key);
+        self.narrator.forget_record_set(key);
+        self.statuses.forget(key);
+    }
+
+    fn forget_pool(&mut self, key: &PoolKey) {
         self.world.remove_pool(key);
+        self.world.remove_record_set(key);
         self.narrator.forget_pool(key);
         self.statuses.forget(key);
     }
@@ -365,7 +397,7 @@ impl Watches {
         let pods = self.watch(Api::all(self.client.clone()), Pods::default());
         self.env.spawn(&mut self.tasks, pods);
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
-        let definitions = self.watch(crds, Definitions);
+        let definitions = self.watch(crds, Definitions::default());
         self.env.spawn(&mut self.tasks, definitions);
     }
 
@@ -393,7 +425,11 @@ impl Watches {
                 let to = self.to.clone();
                 self.env.spawn(&mut self.tasks, async move {
                     // Nobody listens any more only when the replica is gone.
-                    drop(to.send(Observation::PoolsListed(kind, Default::default())).await);
+                    let none = match kind {
+                        record_set::KIND => Observation::RecordSetsListed(Default::default()),
+                        _ => Observation::PoolsListed(kind, Default::default()),
+                    };
+                    drop(to.send(none).await);
                 })
             }
             (pool::KIND, schema) => {

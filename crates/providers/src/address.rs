@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
 use crate::error::Result;
+use crate::record::RecordProvider;
 
 /// One cloud account's addresses.
 ///
@@ -22,6 +24,12 @@ pub trait AddressProvider: Send + Sync + fmt::Debug {
     /// The project that new addresses are reserved in, if one was set aside for them:
     /// whatever appears there is ours.
     fn dedicated_project(&self) -> Option<&str> {
+        None
+    }
+
+    /// The DNS of the same account, where the vendor has that too
+    /// ([`Vendor::dns`](crate::Vendor)): one credential, and one budget for all its calls.
+    fn records(&self) -> Option<Arc<dyn RecordProvider>> {
         None
     }
 

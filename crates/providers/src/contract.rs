@@ -166,12 +166,12 @@ fn open(fixture: &Fixture, transport: Transport) -> Arc<dyn AddressProvider> {
 }
 
 /// The emulator as a transport: what it loses has no answer.
-fn transport(cloud: &FakeCloud) -> Transport {
+pub(crate) fn transport(cloud: &FakeCloud) -> Transport {
     let service = cloud.service();
     Transport::new(service.map_err(|lost| TransportError::NoAnswer(lost.to_string())))
 }
 
-fn kind<T: std::fmt::Debug>(result: Result<T>) -> ErrorKind {
+pub(crate) fn kind<T: std::fmt::Debug>(result: Result<T>) -> ErrorKind {
     result.unwrap_err().kind
 }
 

@@ -59,12 +59,13 @@ pub enum ErrorKind {
     Unauthorized,
     /// The credentials are good but may not do this (403).
     Forbidden,
-    /// The address or the machine does not exist (404). With [`Error::seen`], the address
-    /// does and the machine does not.
+    /// The address, the machine or the zone does not exist (404). With [`Error::seen`], the
+    /// address does and the machine does not.
     NotFound,
-    /// Another operation is under way on the address or the machine. Over, without effect.
+    /// Another operation is under way on the address or the machine, or somebody else changed
+    /// the records meanwhile. Over, without effect.
     Busy,
-    /// The account has no room for another address.
+    /// The account has no room for another address, or the zone for another record.
     QuotaExceeded,
     /// The vendor refuses this request and would refuse it again.
     Rejected,

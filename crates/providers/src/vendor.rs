@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::address::{AddressProvider, MachineId};
+use crate::record::RecordProvider;
 use crate::transport::Transport;
 
-/// One vendor: plain data, so that adding one is a folder and a line in [`VENDORS`].
+/// One vendor of addresses, and perhaps of DNS: plain data, so that adding one is a folder
+/// and a line in [`VENDORS`].
 #[derive(Debug)]
 pub struct Vendor {
     /// The name in `spec.provider`.
@@ -19,13 +21,37 @@ pub struct Vendor {
     pub open: fn(&Settings<'_>, Transport) -> Opened,
     /// New addresses need `spec.region`.
     pub region_required: bool,
+    /// It hosts DNS too: an opened account has
+    /// [`records`](crate::AddressProvider::records).
+    pub dns: bool,
+}
+
+/// One vendor of DNS alone.
+#[derive(Debug)]
+pub struct DnsVendor {
+    /// The name in `spec.dnsRecordSet.provider`.
+    pub name: &'static str,
+    /// Opens the account that the settings name.
+    pub open: fn(&Settings<'_>, Transport) -> OpenedDns,
 }
 
 /// An account, ready to be asked.
 pub type Opened = Result<Arc<dyn AddressProvider>, ConfigError>;
 
-/// Every vendor, in the order in which they are shown.
+/// A DNS account, ready to be asked.
+pub type OpenedDns = Result<Arc<dyn RecordProvider>, ConfigError>;
+
+/// Every vendor of addresses, in the order in which they are shown.
 pub static VENDORS: &[&Vendor] = &[&crate::digitalocean::VENDOR];
+
+/// Every vendor of DNS alone, in the order in which they are shown.
+pub static DNS_VENDORS: &[&DnsVendor] = &[&crate::cloudflare::VENDOR];
+
+/// The names of all vendors that host DNS.
+pub fn dns_names() -> impl Iterator<Item = &'static str> {
+    let beside = VENDORS.iter().filter(|vendor| vendor.dns).map(|vendor| vendor.name);
+    beside.chain(DNS_VENDORS.iter().map(|vendor| vendor.name))
+}
 
 /// The vendor and machine that a node's `spec.providerID` names.
 pub fn machine_of(provider_id: &str) -> Option<(&'static Vendor, MachineId)> {
@@ -54,4 +80,26 @@ pub enum ConfigError {
         /// What is wrong with it.
         problem: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::{Script, with_variables};
+
+    #[test]
+    fn every_vendor_that_hosts_dns_opens_it_and_has_a_name_of_its_own() {
+        let names: Vec<_> = dns_names().collect();
+        assert_eq!(names, ["digitalocean", "cloudflare"]);
+        let variables = [("DIGITALOCEAN_ACCESS_TOKEN", "a"), ("CLOUDFLARE_TOKEN", "b")];
+        with_variables(&variables, |settings| {
+            for vendor in VENDORS {
+                let account = (vendor.open)(settings, Script::default().transport()).unwrap();
+                assert_eq!(account.records().is_some(), vendor.dns, "{}", vendor.name);
+            }
+            for vendor in DNS_VENDORS {
+                (vendor.open)(settings, Script::default().transport()).unwrap();
+            }
+        });
+    }
 }

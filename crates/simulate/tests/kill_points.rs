@@ -101,9 +101,9 @@ fn two_crashes_while_an_address_is_reserved_cost_nothing() {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let (pairs, asked) = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let sums = threads.into_iter().map(|thread| {
-            thread.join().unwrap().unwrap_or_else(|error: String| panic!("{error}"))
-        });
+        let sums = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap().unwrap_or_else(|error: String| panic!("{error}")));
         sums.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
     });
     println!("{pairs} pairs of kill points, {asked} asked the user");

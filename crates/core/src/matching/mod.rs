@@ -92,11 +92,17 @@ impl fmt::Display for Unfit {
 }
 
 impl Match {
-    /// Judges one node for a pool in `cloud`. `pods` is how many ready pods there match.
+    /// Judges one node for a pool in `cloud`, or for what is in no cloud and does not mind
+    /// where a node is. `pods` is how many ready pods there match.
     ///
     /// # Errors
     /// What rules the node out.
-    pub fn judge(&self, cloud: &str, node: &Node, pods: usize) -> Result<(), Unfit> {
+    pub fn judge<'a>(
+        &self,
+        cloud: impl Into<Option<&'a str>>,
+        node: &Node,
+        pods: usize,
+    ) -> Result<(), Unfit> {
         if !self.nodes.accepts(&node.labels) {
             return Err(Unfit::Labels);
         }
@@ -109,11 +115,12 @@ impl Match {
         if let Some(taint) = node.taints.iter().find(|taint| !self.tolerates(taint)) {
             return Err(Unfit::Taint(taint.clone()));
         }
-        match &node.machine {
-            None if node.has_provider_id => return Err(Unfit::OtherCloud),
-            None => return Err(Unfit::NoProviderId),
-            Some(machine) if *machine.cloud != *cloud => return Err(Unfit::OtherCloud),
-            Some(_) => {}
+        if !node.has_provider_id {
+            return Err(Unfit::NoProviderId);
+        }
+        let home = node.machine.as_ref().map(|machine| &*machine.cloud);
+        if cloud.into().is_some_and(|cloud| home != Some(cloud)) {
+            return Err(Unfit::OtherCloud);
         }
         if self.pods.is_some() && pods == 0 {
             return Err(Unfit::NoPod);

@@ -1,11 +1,16 @@
-//! The nouns: nodes, pods, pools, addresses. Plain values, already validated.
+//! The nouns: nodes, pods, pools, addresses, records. Plain values, already validated.
 
 mod address;
 mod name;
 mod node;
 mod pool;
+mod record;
 
 pub use address::{Family, Sighting};
 pub use name::{AccountId, Machine, MachineId, NodeName, OperationId, PodId, PoolKey, Text};
-pub use node::{Effect, Labels, Marks, Node, Pod, Taint};
+pub use node::{Addresses, Effect, Labels, Marks, Node, Pod, Taint};
 pub use pool::{Drift, Finding, Intent, Ledger, Pool, Remembered, Request, Resolution};
+pub use record::{
+    EmptyPolicy, Held, NodeAddress, Record, RecordChange, RecordRequest, RecordSet, RecordSource,
+    Site,
+};

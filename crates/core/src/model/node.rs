@@ -1,6 +1,7 @@
 //! Nodes and pods, projected to what planning reads.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{Family, Machine, NodeName, PodId, Text};
@@ -31,6 +32,17 @@ pub struct Node {
     pub taints: Vec<Taint>,
     /// The addresses that its annotations say it has.
     pub marks: Marks,
+    /// The addresses that it reports, for DNS.
+    pub addresses: Addresses,
+}
+
+/// The addresses that a node reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Addresses {
+    /// `ExternalIP`.
+    pub external: Vec<IpAddr>,
+    /// `InternalIP`.
+    pub internal: Vec<IpAddr>,
 }
 
 /// The marks on a node that tell which addresses it serves, by family.

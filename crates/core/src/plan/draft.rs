@@ -7,7 +7,8 @@ use super::Plan;
 use super::pairing::Group;
 use crate::Time;
 use crate::action::Action;
-use crate::model::{Family, NodeName, PoolKey};
+use crate::model::{Family, NodeName, PoolKey, Site};
+use crate::record_verdict::RecordVerdict;
 use crate::verdict::Verdict;
 
 pub(super) struct Draft {
@@ -60,6 +61,23 @@ impl Draft {
             _ => {}
         }
         self.plan.actions.push(action);
+    }
+
+    /// The addresses that are put on a node in this plan.
+    pub fn assigned(&self) -> BTreeSet<IpAddr> {
+        let assigned = |action: &Action| match action {
+            Action::Assign { ip, .. } => Some(*ip),
+            _ => None,
+        };
+        self.plan.actions.iter().filter_map(assigned).collect()
+    }
+
+    /// Whether a change of these records is planned.
+    pub fn changes_records(&self, site: &Site, family: Family) -> bool {
+        self.plans(|action| {
+            matches!(action, Action::ChangeRecords { site: at, family: of, .. }
+                if at == site && *of == family)
+        })
     }
 
     /// Whether an assignment for the pool is planned.
@@ -145,6 +163,17 @@ impl Draft {
         self.plan.verdicts.insert(pool.clone(), verdict);
     }
 
+    pub fn say_of_records(&mut self, key: &PoolKey, verdict: RecordVerdict) {
+        self.plan.records.insert(key.clone(), verdict);
+    }
+
+    /// The records of an object are planned again then, if not before.
+    pub fn wake_for_records(&mut self, key: &PoolKey, time: Time) {
+        let wake = self.plan.record_wakes.entry(key.clone()).or_insert(time);
+        *wake = time.min(*wake);
+        self.wake_at(time);
+    }
+
     pub fn finish(mut self) -> Plan {
         self.plan.actions.extend(self.marks.into_values());
         self.plan.actions.sort_by_key(urgency);
@@ -152,7 +181,7 @@ impl Draft {
     }
 }
 
-/// Failover first, then what failover waits for, then the marks, then reading.
+/// Failover first, then what failover waits for, then the marks, then reading, then DNS.
 fn urgency(action: &Action) -> u8 {
     match action {
         Action::Assign { .. } => 0,
@@ -160,5 +189,6 @@ fn urgency(action: &Action) -> u8 {
         Action::Mark { .. } => 2,
         Action::Release { .. } => 3,
         Action::List { .. } | Action::ReadAddress { .. } | Action::ReadOperation { .. } => 4,
+        Action::ReadRecords { .. } | Action::ChangeRecords { .. } => 5,
     }
 }

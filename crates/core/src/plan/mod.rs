@@ -11,6 +11,7 @@
 //!                     which are to be given back                 (release.rs)
 //! for each node:      which marks must it carry                  (marks.rs)
 //! for each pool:      what is there to say                       (report.rs)
+//! for each name:      what it should list                        (records.rs, difference.rs)
 //! ```
 //!
 //! Fewest moves: an address on an eligible node stays there, whatever else happens. One
@@ -18,6 +19,7 @@
 
 mod blocked;
 mod creation;
+mod difference;
 mod displacing;
 mod draft;
 mod drift;
@@ -27,6 +29,7 @@ mod outcome;
 mod pairing;
 mod placement;
 mod reading;
+mod records;
 mod release;
 mod report;
 mod room;
@@ -39,6 +42,7 @@ use std::time::Duration;
 use crate::Time;
 use crate::action::Action;
 use crate::model::{AccountId, PoolKey};
+use crate::record_verdict::RecordVerdict;
 use crate::verdict::{State, Verdict};
 use crate::world::World;
 use blocked::Blocked;
@@ -54,12 +58,16 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// How each planned pool is doing.
     pub verdicts: BTreeMap<PoolKey, Verdict>,
+    /// How the records of each planned object are doing.
+    pub records: BTreeMap<PoolKey, RecordVerdict>,
     /// Pools that wait for something, and are planned again whatever happens.
     pub waiting: BTreeSet<PoolKey>,
     /// Pools that wait for room on a node, and are planned again when there may be some.
     blocked: BTreeMap<PoolKey, Vec<Group>>,
     /// Addresses that pools have nothing to do with any more.
     let_go: Vec<(PoolKey, IpAddr)>,
+    /// When records that wait are planned again.
+    record_wakes: BTreeMap<PoolKey, Time>,
     /// Plan again at this time, even if nothing happens.
     pub wake: Option<Time>,
 }
@@ -73,6 +81,8 @@ pub struct Plan {
 pub struct Planner {
     waiting: BTreeSet<PoolKey>,
     blocked: Blocked,
+    /// When records that wait are planned again.
+    record_wakes: BTreeMap<PoolKey, Time>,
 }
 
 /// How many pools that have nothing to do, but perhaps something new to say, a plan looks
@@ -94,6 +104,8 @@ impl Planner {
             scope.extend(self.blocked.wake(world, &opened));
         }
         scope.extend(std::mem::take(&mut self.waiting));
+        let due = self.record_wakes.iter().filter(|(_, time)| **time <= now);
+        scope.extend(due.map(|(key, _)| key.clone()));
         let mut plan = plan(world, &scope, now);
         self.waiting.clone_from(&plan.waiting);
         self.blocked.replace(&scope, &plan.blocked);
@@ -103,10 +115,21 @@ impl Planner {
         for (key, ip) in &plan.let_go {
             world.let_go(key, *ip);
         }
+        self.take_records(world, &scope, &mut plan);
         if world.is_stale() {
             plan.wake = Some(plan.wake.map_or(now + SOON, |wake| wake.min(now + SOON)));
         }
         plan
+    }
+
+    /// Keeps what the next plan must know of records.
+    fn take_records(&mut self, world: &mut World, scope: &BTreeSet<PoolKey>, plan: &mut Plan) {
+        self.record_wakes.retain(|key, _| !scope.contains(key));
+        self.record_wakes.extend(plan.record_wakes.clone());
+        plan.wake = self.record_wakes.values().copied().chain(plan.wake).min();
+        for (key, verdict) in &plan.records {
+            world.remember_records(key, verdict.held.as_ref());
+        }
     }
 }
 
@@ -120,9 +143,10 @@ fn remember(world: &mut World, key: &PoolKey, verdict: &Verdict) {
     }
 }
 
-/// Plans every pool.
+/// Plans every pool, and all records.
 pub fn plan_all(world: &World, now: Time) -> Plan {
-    let scope = world.pools().map(|(key, _)| key.clone()).collect();
+    let pools = world.pools().map(|(key, _)| key.clone());
+    let scope = pools.chain(world.record_sets().map(|(key, _)| key.clone())).collect();
     plan(world, &scope, now)
 }
 
@@ -153,6 +177,7 @@ pub fn plan(world: &World, scope: &BTreeSet<PoolKey>, now: Time) -> Plan {
         draft.say(view.key, verdict);
     }
     draft.wake_at(world.next_mark_attempt());
+    records::plan(world, scope, &views, &mut draft);
     draft.finish()
 }
 

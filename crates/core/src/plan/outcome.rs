@@ -137,7 +137,8 @@ fn by_project(
     loose: &[&(IpAddr, &Sighting)],
     others: &[(&Intent, IntentProgress)],
 ) -> Option<IpAddr> {
-    let mut ours = loose.iter().filter(|(_, seen)| in_project(account, intent, seen)).map(|(ip, _)| *ip);
+    let mut ours =
+        loose.iter().filter(|(_, seen)| in_project(account, intent, seen)).map(|(ip, _)| *ip);
     if intent.target.is_none() {
         return ours.next();
     }

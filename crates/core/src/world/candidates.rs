@@ -11,14 +11,15 @@ use std::sync::Arc;
 use crate::matching::{Match, Unfit};
 use crate::model::{AccountId, Labels, Node, NodeName, Pod, PodId, PoolKey, Text};
 
-/// One set of conditions on nodes for one account.
+/// One set of conditions on nodes, for one account or for DNS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClassId(u32);
 
 #[derive(Clone, Debug)]
 struct Class {
-    account: AccountId,
-    cloud: Text,
+    /// The account and its cloud; none where it does not matter which cloud a node is in.
+    account: Option<AccountId>,
+    cloud: Option<Text>,
     matching: Arc<Match>,
     pools: BTreeSet<PoolKey>,
     eligible: BTreeSet<NodeName>,
@@ -41,7 +42,7 @@ struct Kind {
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
     classes: BTreeMap<ClassId, Class>,
-    class_ids: BTreeMap<(AccountId, Arc<Match>), ClassId>,
+    class_ids: BTreeMap<(Option<AccountId>, Arc<Match>), ClassId>,
     /// Classes that ask for a label, by what they ask for; those that do not.
     anchored: BTreeMap<(Text, Text), BTreeSet<ClassId>>,
     unanchored: BTreeSet<ClassId>,
@@ -75,9 +76,10 @@ impl Candidates {
         self.classes.get(&class).map_or(Err(Unfit::Labels), |class| class.judge(node))
     }
 
-    /// The cloud of a class, and its eligible nodes.
+    /// The cloud of a class, and its eligible nodes; none for a class without a cloud.
     pub(super) fn class(&self, class: ClassId) -> Option<(&Text, &BTreeSet<NodeName>)> {
-        self.classes.get(&class).map(|class| (&class.cloud, &class.eligible))
+        let class = self.classes.get(&class)?;
+        Some((class.cloud.as_ref()?, &class.eligible))
     }
 
     /// How many pools a class has.
@@ -102,17 +104,18 @@ impl Candidates {
     }
 
     /// Puts a pool into the class of its conditions, which is made if there is none yet.
+    /// Without an account, nodes of every cloud will do.
     pub(super) fn join(
         &mut self,
-        (account, cloud): (&AccountId, &Text),
+        account: Option<(&AccountId, &Text)>,
         matching: &Arc<Match>,
         pool: &PoolKey,
         nodes: &BTreeMap<NodeName, Node>,
     ) -> ClassId {
-        let key = (account.clone(), matching.clone());
+        let key = (account.map(|(account, _)| account.clone()), matching.clone());
         let id = match self.class_ids.get(&key) {
             Some(id) => *id,
-            None => self.add_class(key, cloud.clone(), nodes),
+            None => self.add_class(key, account.map(|(_, cloud)| cloud.clone()), nodes),
         };
         if let Some(class) = self.classes.get_mut(&id) {
             class.pools.insert(pool.clone());
@@ -199,8 +202,8 @@ impl Candidates {
 
     fn add_class(
         &mut self,
-        (account, matching): (AccountId, Arc<Match>),
-        cloud: Text,
+        (account, matching): (Option<AccountId>, Arc<Match>),
+        cloud: Option<Text>,
         nodes: &BTreeMap<NodeName, Node>,
     ) -> ClassId {
         self.issued += 1;
@@ -325,7 +328,7 @@ impl Candidates {
 impl Class {
     fn judge(&self, node: &Node) -> Result<(), Unfit> {
         let pods = self.pods.get(&node.name).copied().unwrap_or(0);
-        self.matching.judge(&self.cloud, node, pods)
+        self.matching.judge(self.cloud.as_deref(), node, pods)
     }
 
     /// Judges a node again; true if that changed the eligible set.

@@ -12,6 +12,8 @@ mod claims;
 mod moves;
 mod observe;
 mod pool;
+mod record_work;
+mod records;
 mod reservations;
 mod settings;
 mod vacancy;
@@ -21,6 +23,7 @@ pub use account::{Account, AccountSetup, Listing, PATIENCE, Setback};
 pub use address::{Address, Knowledge, Operation};
 pub use candidates::{Candidates, ClassId};
 pub use pool::{IntentProgress, PoolEntry, Work};
+pub use records::{KnownSet, RecordAccount, RecordEntry, RecordWrite};
 pub use settings::{Settings, Source};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +32,7 @@ use std::net::IpAddr;
 use crate::Time;
 use crate::model::{AccountId, Family, Finding, Machine, MachineId, Node, NodeName, PoolKey, Text};
 use claims::Claims;
+use records::Records;
 use vacancy::Vacancy;
 
 /// Everything that is known.
@@ -49,6 +53,7 @@ pub struct World {
     /// The pools of each account.
     users: BTreeMap<AccountId, BTreeSet<PoolKey>>,
     vacancy: Vacancy,
+    records: Records,
     dirty: BTreeSet<PoolKey>,
     /// Nodes that may have room that they did not have.
     opened: BTreeSet<NodeName>,
@@ -74,6 +79,7 @@ impl World {
             accounts: BTreeMap::new(),
             users: BTreeMap::new(),
             vacancy: Vacancy::default(),
+            records: Records::default(),
             dirty: BTreeSet::new(),
             opened: BTreeSet::new(),
             stale: BTreeMap::new(),
@@ -85,7 +91,7 @@ impl World {
         &self.settings
     }
 
-    /// Whether every source has been read whole.
+    /// Whether every source has been read whole that addresses depend on.
     pub fn is_read(&self) -> bool {
         self.unread.is_empty()
     }
@@ -97,9 +103,13 @@ impl World {
 
     /// A source has been read whole.
     pub fn source_read(&mut self, source: Source) {
-        self.unread.remove(&source);
+        match source {
+            Source::RecordSets => self.records.all_seen = true,
+            Source::Nodes | Source::Pods | Source::Pools => drop(self.unread.remove(&source)),
+        }
         if self.is_read() {
             self.dirty.extend(self.pools.keys().cloned());
+            self.dirty.extend(self.records.entries.keys().cloned());
         }
     }
 
@@ -123,6 +133,7 @@ impl World {
         }
         self.reoccupy_all();
         self.dirty.extend(keys);
+        self.take_over_records();
     }
 
     /// The account that pools name. Given once, before any pool that names it.

@@ -27,6 +27,7 @@ impl World {
             before = Some(known.clone());
         }
         if let Some(before) = &before {
+            self.touch_listed(before, &node);
             self.unlink(before);
         }
         let (name, machine) = (node.name.clone(), node.machine.clone());
@@ -165,7 +166,7 @@ impl World {
     fn class_for(&mut self, pool: &Pool) -> Option<ClassId> {
         let request = pool.request.as_ref().ok()?;
         let cloud = self.accounts.get(&request.account)?.cloud()?.clone();
-        let account = (&request.account, &cloud);
+        let account = Some((&request.account, &cloud));
         Some(self.candidates.join(account, &request.matching, &pool.key, &self.nodes))
     }
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct Settings {
     /// How often each account is read again.
     pub resync: Duration,
+    /// How often one name in DNS is read again: in all, not each.
+    pub record_resync: Duration,
     /// Hard deadline of a call.
     pub call_deadline: Duration,
     /// How long a cloud may take to show, or to apply, what it accepted.
@@ -21,6 +23,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             resync: Duration::from_secs(60),
+            record_resync: Duration::from_secs(120),
             call_deadline: Duration::from_secs(5),
             settle: Duration::from_secs(5),
             retry_initial: Duration::from_secs(1),
@@ -44,7 +47,8 @@ impl Settings {
     }
 }
 
-/// A source of observations. Until each has been read whole, nothing is planned.
+/// A source of observations. Until each has been read whole, nothing is planned; addresses do
+/// not wait for the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// Nodes.
@@ -53,4 +57,6 @@ pub enum Source {
     Pods,
     /// Pools.
     Pools,
+    /// Objects that ask for records of nodes.
+    RecordSets,
 }

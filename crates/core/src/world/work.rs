@@ -57,6 +57,8 @@ impl World {
             Action::Mark { node, family, .. } => {
                 self.mark_work.entry((node.clone(), *family)).or_default().in_flight = true;
             }
+            Action::ReadRecords { owner, family, .. } => self.record_read_begins(owner, *family),
+            Action::ChangeRecords { site, family, .. } => self.record_change_begins(site, *family),
         }
     }
 
@@ -98,6 +100,12 @@ impl World {
             }
             Action::Mark { node, uid, family, mark } => {
                 self.mark_written(&node, &uid, family, mark, outcome, now);
+            }
+            Action::ReadRecords { owner, request, family } => {
+                self.records_read(&owner, &request, family, outcome, now);
+            }
+            Action::ChangeRecords { owner, site, family, change } => {
+                self.records_changed(&owner, (&site, family), &change, outcome, now);
             }
         }
     }

@@ -141,7 +141,10 @@ impl Cloud {
                 assert!(seen.is_none_or(|seen| seen.holder.is_none()), "released from a machine");
                 Ok(Done::Released)
             }
-            Action::WriteLedger { .. } | Action::Mark { .. } => {
+            Action::WriteLedger { .. }
+            | Action::Mark { .. }
+            | Action::ReadRecords { .. }
+            | Action::ChangeRecords { .. } => {
                 panic!("not a call to a cloud: {action:?}")
             }
         }

@@ -8,8 +8,8 @@ use pontoon_core::Time;
 use pontoon_core::action::Action;
 use pontoon_core::matching::{PodMatch, Selector, Toleration};
 use pontoon_core::model::{
-    Family, Finding, Intent, Labels, Ledger, Machine, Marks, Node, Pod, Pool, PoolKey, Remembered,
-    Request, Taint,
+    Addresses, Family, Finding, Intent, Labels, Ledger, Machine, Marks, Node, Pod, Pool, PoolKey,
+    Remembered, Request, Taint,
 };
 
 /// The account that pools are in, and the cloud that it is at.
@@ -60,6 +60,7 @@ pub fn node(name: &str) -> Node {
         labels: labels(&[]),
         taints: vec![],
         marks: Marks::default(),
+        addresses: Addresses::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod cloud;
+mod dns;
 mod fixture;
 mod scene;
 
@@ -20,5 +21,6 @@ mod pacing;
 mod placing;
 mod properties;
 mod reading;
+mod recording;
 mod releasing;
 mod sharing;

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
-use pontoon_core::model::{Family, Node, NodeName, Pod, PodId, Pool, PoolKey};
+use pontoon_core::model::{Family, Node, NodeName, Pod, PodId, Pool, PoolKey, RecordSet};
 use pontoon_core::plan::{Plan, Planner, plan_all};
+use pontoon_core::record_verdict::RecordVerdict;
 use pontoon_core::verdict::{AddressVerdict, Reason, State, Verdict};
 use pontoon_core::world::{AccountSetup, Settings, Source, World};
 
 use super::cloud::{Cloud, Fault};
+use super::dns::{DNS, Dns};
 use super::fixture::{ACCOUNT, CLOUD, at, key, machine, node};
 
 pub struct Scene {
@@ -19,6 +21,7 @@ pub struct Scene {
     pub world: World,
     pub planner: Planner,
     pub cloud: Cloud,
+    pub dns: Dns,
     /// Every action that was begun, in order.
     pub history: Vec<Action>,
     /// When to plan again.
@@ -33,6 +36,8 @@ pub struct Scene {
     pods: BTreeMap<PodId, Pod>,
     pools: BTreeMap<PoolKey, Pool>,
     verdicts: BTreeMap<PoolKey, Verdict>,
+    record_sets: BTreeMap<PoolKey, RecordSet>,
+    record_verdicts: BTreeMap<PoolKey, RecordVerdict>,
     version: u64,
 }
 
@@ -63,6 +68,7 @@ pub fn scene_at(setup: AccountSetup) -> Scene {
         world: World::new(Settings::default()),
         planner: Planner::default(),
         cloud,
+        dns: Dns::default(),
         history: vec![],
         wake: None,
         tolerant: false,
@@ -72,6 +78,8 @@ pub fn scene_at(setup: AccountSetup) -> Scene {
         pods: [].into(),
         pools: [].into(),
         verdicts: [].into(),
+        record_sets: [].into(),
+        record_verdicts: [].into(),
         version: 100,
     };
     scene.boot(at(0));
@@ -164,6 +172,28 @@ impl Scene {
         self.world.remove_pool(&key(name));
     }
 
+    pub fn records(mut self, set: RecordSet) -> Self {
+        self.set_records(set);
+        self
+    }
+
+    pub fn set_records(&mut self, mut set: RecordSet) {
+        self.version += 1;
+        set.version = self.version;
+        self.record_sets.insert(set.key.clone(), set.clone());
+        self.world.set_record_set(set);
+    }
+
+    pub fn change_records(&mut self, name: &str, change: impl FnOnce(RecordSet) -> RecordSet) {
+        let set = self.record_sets.values().find(|set| *set.key.name == *name).cloned();
+        self.set_records(change(set.expect("records of that name")));
+    }
+
+    pub fn remove_records(&mut self, key: &PoolKey) {
+        self.record_sets.remove(key);
+        self.world.remove_record_set(key);
+    }
+
     /// The watches deliver whatever they have not delivered yet.
     pub fn watch(&mut self) {
         self.nodes.values().for_each(|node| self.world.set_node(node.clone()));
@@ -194,7 +224,9 @@ impl Scene {
         self.nodes.values().for_each(|node| self.world.set_node(node.clone()));
         self.pods.values().for_each(|pod| self.world.set_pod(pod));
         self.pools.values().for_each(|pool| self.world.set_pool(pool.clone()));
-        for source in [Source::Nodes, Source::Pods, Source::Pools] {
+        self.world.set_record_account(DNS.into(), Ok(()));
+        self.record_sets.values().for_each(|set| self.world.set_record_set(set.clone()));
+        for source in [Source::Nodes, Source::Pods, Source::Pools, Source::RecordSets] {
             self.world.source_read(source);
         }
         self.world.take_over(open_from);
@@ -214,6 +246,12 @@ impl Scene {
                 pool.last_assignment = verdict.last_assignment;
             }
             self.verdicts.insert(key.clone(), verdict.clone());
+        }
+        for (key, verdict) in &plan.records {
+            if let Some(set) = self.record_sets.get_mut(key) {
+                set.held.clone_from(&verdict.held);
+            }
+            self.record_verdicts.insert(key.clone(), verdict.clone());
         }
         self.wake = plan.wake;
         plan
@@ -284,6 +322,10 @@ impl Scene {
 
     /// The cloud, or the API server, does what an action says, or fails at it.
     pub fn carry_out(&mut self, action: &Action) -> Result<Done, Failure> {
+        if action.record_account().is_some() {
+            let fault = self.cloud.fault_for(action);
+            return self.dns.carry_out(action, fault);
+        }
         if !action.changes_cluster() {
             return self.cloud.carry_out(action);
         }
@@ -333,6 +375,10 @@ impl Scene {
     /// The pool as the API server has it.
     pub fn stored(&self, name: &str) -> &Pool {
         &self.pools[&key(name)]
+    }
+
+    pub fn record_verdict(&self, key: &PoolKey) -> &RecordVerdict {
+        &self.record_verdicts[key]
     }
 
     pub fn verdict(&self, name: &str) -> &Verdict {

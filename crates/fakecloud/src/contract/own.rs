@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::schema::{Compiler, Schema};
 
 /// What an object under a key has, whatever the document says.
-const FIELDS: [(&str, &[&str]); 9] = [
+const FIELDS: [(&str, &[&str]); 10] = [
     ("reserved_ip", &["ip", "region", "locked", "project_id"]),
     ("reserved_ips", &["ip", "region", "locked", "project_id"]),
     ("floating_ip", &["ip", "region", "locked", "project_id"]),
@@ -18,6 +18,7 @@ const FIELDS: [(&str, &[&str]); 9] = [
     ("action", ACTION),
     ("actions", ACTION),
     ("domain_record", RECORD),
+    ("domain_records", RECORD),
 ];
 const ACTION: &[&str] = &[
     "id",

@@ -57,6 +57,7 @@ fn create(turn: &mut Turn<'_>, call: &Call, domain: &str) -> Answer {
     let mut record = Record { ttl: domains::DEFAULT_TTL, ..Record::default() };
     edit(&mut record, &object(call)?)?;
     let record = valid(record)?;
+    alone(turn, domain, &record)?;
     store(turn, domain, record, StatusCode::CREATED)
 }
 
@@ -70,6 +71,7 @@ fn update(turn: &mut Turn<'_>, call: &Call, domain: &str, id: &str) -> Answer {
     }
     edit(&mut record, &object(call)?)?;
     let record = valid(record)?;
+    alone(turn, domain, &record)?;
     store(turn, domain, record, StatusCode::OK)
 }
 
@@ -80,10 +82,13 @@ fn existing(turn: &Turn<'_>, domain: &str, id: &str) -> Result<Record, Refusal> 
 }
 
 fn store(turn: &mut Turn<'_>, domain: &str, mut record: Record, status: StatusCode) -> Answer {
+    let now = Some(turn.now);
     let state = turn.change();
     if record.id == 0 {
         record.id = state.next_record_id();
+        record.created = now;
     }
+    record.modified = now;
     let answer = reply(status, &record);
     if let Some(zone) = state.zone_mut(domain) {
         zone.records.insert(record.id, record);
@@ -146,6 +151,17 @@ fn valid(mut record: Record) -> Result<Record, Refusal> {
         _ => {}
     }
     Ok(record)
+}
+
+/// A CNAME stands alone at its name (the same words either way round are not verified).
+fn alone(turn: &Turn<'_>, domain: &str, record: &Record) -> Result<(), Refusal> {
+    let zone = domains::known(turn.truth(), domain)?;
+    let mut beside = zone.records.values().filter(|r| r.id != record.id && r.name == record.name);
+    if beside.any(|other| record.kind == "CNAME" || other.kind == "CNAME") {
+        let words = "CNAME records cannot share a name with other records";
+        return Err(Refusal::unprocessable(words));
+    }
+    Ok(())
 }
 
 pub(super) fn bad_ipv4() -> Refusal {

@@ -60,6 +60,7 @@ fn create(turn: &mut Turn<'_>, call: &Call) -> Answer {
         Some(ip) if ip.parse::<Ipv4Addr>().is_ok() => Some(ip),
         Some(_) => return Err(domain_records::bad_ipv4()),
     };
+    let now = Some(turn.now);
     let state = turn.change();
     let mut records = BTreeMap::new();
     let servers = (1..=3).map(|n| ("NS", format!("ns{n}.digitalocean.com")));
@@ -73,6 +74,8 @@ fn create(turn: &mut Turn<'_>, call: &Call) -> Answer {
             name: "@".to_owned(),
             data,
             ttl: DEFAULT_TTL,
+            created: now,
+            modified: now,
             ..Record::default()
         };
         records.insert(id, record);

@@ -33,4 +33,32 @@ pub struct DnsRecordSet {
     /// How long resolvers may keep the answer, in seconds. 60 if unset.
     #[serde(skip_serializing_if = "is_default")]
     pub ttl: i64,
+
+    /// What to do when there is no address to list: `Keep` (the default) leaves the record as
+    /// it is, because resolvers remember for long that a name does not exist; `Remove` removes
+    /// it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(transform = rules::empty_policy)]
+    pub empty_policy: String,
+}
+
+/// The record that an object has. It says whose a name is, also to a new leader.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DnsRecordStatus {
+    /// DNS provider.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub provider: String,
+
+    /// Zone that holds the record: at Cloudflare its ID, else its name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub zone: String,
+
+    /// Full name of the record.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+
+    /// Types of the records: `A`, `AAAA`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
 }

@@ -42,6 +42,9 @@ pub const CONDITION_RECONCILING: &str = "Reconciling";
 /// The condition that is `True` when it cannot get there without somebody's help.
 pub const CONDITION_STALLED: &str = "Stalled";
 
+/// The condition of a pool that is `True` when its DNS record lists what it should.
+pub const CONDITION_DNS: &str = "DNSReady";
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use kube::{CustomResource, Resource};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::dns::{DEFAULT_DNS_PROVIDER, DnsRecordSet};
+use super::dns::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus};
 use super::rules;
 use super::selection::Match;
 use super::wire::Wire;
@@ -143,6 +143,10 @@ pub struct NodeDNSRecordSetStatus {
     /// What is wrong with the record set; empty when nothing is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,
+
+    /// The record that this object has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns_record: Option<DnsRecordStatus>,
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use kube::{CustomResource, Resource};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::dns::DnsRecordSet;
+use super::dns::{DnsRecordSet, DnsRecordStatus};
 use super::selection::Match;
 use super::wire::{Wire, is_default};
 use super::{decode, rules};
@@ -209,6 +209,10 @@ pub struct FloatingIPPoolStatus {
     /// `spec.ips`, and are recorded in the annotation `pontoon.dev/addresses`.
     #[serde(rename = "createdIPs", skip_serializing_if = "Vec::is_empty")]
     pub created_ips: Vec<String>,
+
+    /// The DNS record that this pool has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns_record: Option<DnsRecordStatus>,
 
     /// When an address of this pool was last assigned: the cool-off counts from here.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]

@@ -30,6 +30,11 @@ pub(super) fn dns_provider(field: &mut Schema) {
     one_of(field, "DNS provider", DNS_PROVIDERS, Empty::Allowed);
 }
 
+/// What becomes of a record that has nothing to list.
+pub(super) fn empty_policy(field: &mut Schema) {
+    one_of(field, "empty policy", &["Keep", "Remove"], Empty::Allowed);
+}
+
 /// Which address of a node to publish.
 pub(super) fn address_type(field: &mut Schema) {
     one_of(field, "address type", &["ExternalIP", "InternalIP", IPV4_ANNOTATION], Empty::Allowed);

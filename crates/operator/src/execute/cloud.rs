@@ -23,7 +23,10 @@ pub(super) async fn call(provider: &dyn AddressProvider, action: &Action) -> Res
         Action::Unassign { ip, .. } => provider.unassign(*ip).await.map(accepted),
         Action::Release { ip, .. } => provider.release(*ip).await.map(|()| Done::Released),
         Action::Create { intent, .. } => create(provider, intent).await,
-        Action::WriteLedger { .. } | Action::Mark { .. } => {
+        Action::WriteLedger { .. }
+        | Action::Mark { .. }
+        | Action::ReadRecords { .. }
+        | Action::ChangeRecords { .. } => {
             let message = "this is no call to a cloud";
             return Err(Failure::plain(FailureKind::NotSent, message));
         }
@@ -87,7 +90,7 @@ fn operation_state(state: &providers::OperationState) -> OperationState {
     }
 }
 
-fn failure(error: providers::Error) -> Failure {
+pub(super) fn failure(error: providers::Error) -> Failure {
     let kind = match error.kind {
         ErrorKind::NotSent => FailureKind::NotSent,
         ErrorKind::RateLimited { retry_after } => FailureKind::Throttled { wait: retry_after },

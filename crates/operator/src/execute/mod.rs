@@ -9,6 +9,7 @@
 
 mod cloud;
 mod cluster;
+mod dns;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,18 +81,26 @@ impl Executor {
         }
         let (env, client) = (self.env.clone(), self.client.clone());
         let provider = action.account().and_then(|id| self.clouds.client(id).cloned());
+        let host = action.record_account().and_then(|id| self.clouds.host(id).cloned());
         let may_write = !action.changes_cluster() || self.leadership.leads();
         let metrics = self.metrics.clone();
         self.env.spawn(&mut self.running, async move {
             let sent_at = env.now();
-            let result = match provider {
-                Some(provider) => {
+            let result = match (provider, host) {
+                (Some(provider), _) => {
                     let result = cloud::call(&*provider, &action).await;
                     metrics.called(&action, result.is_ok(), env.now().since(sent_at));
                     result
                 }
-                None if may_write => cluster::write(&client, &action).await,
-                None => Err(Failure::plain(FailureKind::NotSent, "this replica does not lead")),
+                (None, Some(host)) => {
+                    let result = dns::call(&*host, &action).await;
+                    metrics.called(&action, result.is_ok(), env.now().since(sent_at));
+                    result
+                }
+                (None, None) if may_write => cluster::write(&client, &action).await,
+                (None, None) => {
+                    Err(Failure::plain(FailureKind::NotSent, "this replica does not lead"))
+                }
             };
             let jitter = (env.random() * 1000.0) as u16;
             let took = env.now().since(sent_at);

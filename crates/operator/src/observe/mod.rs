@@ -4,6 +4,7 @@
 //! reads. A watch that breaks starts again with a back-off of our own; objects that went
 //! away in between are found by comparing with the new list.
 
+mod dns;
 pub mod ledger;
 pub mod node;
 pub mod pod;
@@ -47,6 +48,10 @@ pub enum Observation {
     RecordSet(Box<ObservedRecordSet>),
     /// A record set is gone.
     RecordSetGone(PoolKey),
+    /// All record sets have been listed, and these are they.
+    RecordSetsListed(BTreeSet<PoolKey>),
+    /// All definitions have been listed, and of our kinds these are there.
+    SchemasListed(BTreeSet<&'static str>),
     /// The definition of a kind appeared, changed or went away.
     Schema(&'static str, Schema),
 }

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node as KubeNode, NodeCondition, Taint as KubeTaint};
+use k8s_openapi::api::core::v1::{
+    Node as KubeNode, NodeAddress, NodeCondition, Taint as KubeTaint,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use pontoon_core::model::{Labels, Machine, Marks, Node, NodeName, Taint, Text};
+use pontoon_core::model::{Addresses, Labels, Machine, Marks, Node, NodeName, Taint, Text};
 use serde::Deserialize;
 
 use super::{Observation, Watch, version};
@@ -22,7 +24,7 @@ pub struct NodeView {
     /// Provider ID and taints.
     #[serde(default)]
     pub spec: Spec,
-    /// Conditions.
+    /// Conditions and addresses.
     #[serde(default)]
     pub status: Status,
 }
@@ -41,6 +43,7 @@ pub struct Spec {
 #[serde(default)]
 pub struct Status {
     conditions: Option<Vec<NodeCondition>>,
+    addresses: Option<Vec<NodeAddress>>,
 }
 
 /// Watches nodes.
@@ -94,8 +97,18 @@ impl NodeView {
             deleting: metadata.deletion_timestamp.is_some(),
             labels: labels(metadata.labels.unwrap_or_default()),
             taints: spec.taints.unwrap_or_default().iter().map(taint).collect(),
+            addresses: addresses(&status.addresses.unwrap_or_default()),
         })
     }
+}
+
+/// The addresses that a node reports; what is none, or of another type, is left out.
+fn addresses(reported: &[NodeAddress]) -> Addresses {
+    let of = |type_: &str| {
+        let such = reported.iter().filter(|one| one.type_ == type_);
+        such.filter_map(|one| one.address.parse().ok()).collect()
+    };
+    Addresses { external: of("ExternalIP"), internal: of("InternalIP") }
 }
 
 fn machine(provider_id: &str) -> Option<Machine> {
@@ -133,7 +146,15 @@ mod tests {
                 "providerID": "digitalocean://12",
                 "taints": [{"key": "k", "effect": "NoSchedule"}],
             },
-            "status": {"conditions": [{"type": "Ready", "status": "True"}], "images": []},
+            "status": {
+                "conditions": [{"type": "Ready", "status": "True"}], "images": [],
+                "addresses": [
+                    {"type": "ExternalIP", "address": "192.0.2.1"},
+                    {"type": "ExternalIP", "address": "2001:db8::1"},
+                    {"type": "InternalIP", "address": "10.0.0.1"},
+                    {"type": "Hostname", "address": "a"},
+                ],
+            },
         }))
         .unwrap();
         assert!(view.metadata.managed_fields.is_none());
@@ -143,6 +164,7 @@ mod tests {
         assert_eq!(node.machine.unwrap().id, "12".into());
         assert_eq!(node.marks.v4.as_deref(), Some("198.51.100.7"));
         assert_eq!(node.taints.len(), 1);
+        assert_eq!((node.addresses.external.len(), node.addresses.internal.len()), (2, 1));
     }
 
     #[test]

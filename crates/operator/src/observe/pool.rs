@@ -10,12 +10,13 @@ use kube::core::DeserializeGuard;
 use pontoon_core::Time;
 use pontoon_core::matching::{Match, PodMatch, Selector, Toleration};
 use pontoon_core::model::{
-    Drift, Finding, Ledger, MachineId, Pool, PoolKey, Remembered, Request, Text,
+    Drift, Finding, Ledger, MachineId, Pool, PoolKey, RecordSet, RecordSource, Remembered, Request,
+    Text,
 };
 use pontoon_providers::VENDORS;
 
 use super::schema::Schema;
-use super::{Observation, Watch, ledger, version};
+use super::{Observation, Watch, dns, ledger, version};
 use crate::api::{
     ADDRESSES_ANNOTATION, DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus,
     IpStatus, MOST_ADDRESSES, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION,
@@ -37,6 +38,8 @@ pub struct ObservedPool {
     pub provider: String,
     /// The DNS record that the spec asks for.
     pub dns: Option<String>,
+    /// That record, as planning sees it.
+    pub records: Option<RecordSet>,
     /// The stored definition cannot hold what we report.
     pub schema: Schema,
     /// The object could be decoded; if not, its status is not known either.
@@ -125,6 +128,7 @@ fn bare(
         status: FloatingIPPoolStatus::default(),
         provider: String::new(),
         dns: None,
+        records: None,
         schema,
         decoded: false,
     })
@@ -157,11 +161,24 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
     observed.pool.resolution = ledger::resolution(annotation(RESOLVE_CREATE_ANNOTATION));
     observed.pool.remembered = remembered(&status);
     observed.pool.last_assignment = status.last_assignment_time.as_ref().map(time);
-    observed.provider = spec.provider;
-    observed.dns = spec.dns_record_set.map(|record| match record.zone.as_str() {
-        "" => record.record_name,
-        zone => format!("{}.{zone}", record.record_name),
+    observed.dns = spec.dns_record_set.as_ref().map(dns::full_name);
+    observed.records = spec.dns_record_set.as_ref().map(|record| {
+        let provider = dns::provider_for(record, &spec.provider);
+        let pool = &observed.pool;
+        let request = match schema {
+            Schema::Old => Err(Schema::finding()),
+            _ => dns::request(&pool.key, record, &provider, RecordSource::Pool),
+        };
+        RecordSet {
+            key: pool.key.clone(),
+            uid: pool.uid.clone(),
+            version: pool.version,
+            created_at: pool.created_at,
+            request,
+            held: dns::held(status.dns_record.as_ref()),
+        }
     });
+    observed.provider = spec.provider;
     observed.status = status;
     observed.decoded = true;
     Some(observed)
@@ -245,7 +262,7 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         region: text(&spec.region),
         listed,
         wanted,
-        matching: Arc::new(matching(spec)?),
+        matching: Arc::new(matching(&spec.matching)?),
         cool_off: spec.cool_off(),
         grace: spec.grace(),
     })
@@ -265,8 +282,8 @@ fn addresses(texts: &[String]) -> Result<Vec<IpAddr>, Finding> {
     Ok(addresses)
 }
 
-fn matching(spec: &FloatingIPPoolSpec) -> Result<Match, Finding> {
-    let wanted = &spec.matching;
+/// The conditions on nodes that both kinds share.
+pub(super) fn matching(wanted: &crate::api::Match) -> Result<Match, Finding> {
     let selector = |field: &str, text: &str| {
         Selector::parse(text).map_err(|error| {
             let problem = format!("spec.match.{field} \"{text}\" is not a label selector: {error}");
@@ -305,7 +322,7 @@ fn text(text: &str) -> Option<Text> {
     (!text.is_empty()).then(|| text.into())
 }
 
-fn finding(reason: &'static str, message: impl Into<Text>) -> Finding {
+pub(super) fn finding(reason: &'static str, message: impl Into<Text>) -> Finding {
     Finding { reason, message: message.into() }
 }
 

@@ -1,6 +1,8 @@
 //! The definitions of our kinds: whether they exist, and whether they can hold what we
 //! report. On a predecessor's definition our conditions would be pruned without a word.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps,
 };
@@ -49,8 +51,10 @@ impl Schema {
 const KINDS: [&str; 2] = [super::pool::KIND, super::record_set::KIND];
 
 /// Watches the definitions of our kinds.
-#[derive(Debug)]
-pub struct Definitions;
+#[derive(Debug, Default)]
+pub struct Definitions {
+    listed: BTreeSet<&'static str>,
+}
 
 impl Definitions {
     fn kind(crd: &CustomResourceDefinition) -> Option<&'static str> {
@@ -64,7 +68,9 @@ impl Watch for Definitions {
 
     type Object = CustomResourceDefinition;
 
-    fn restart(&mut self) {}
+    fn restart(&mut self) {
+        self.listed.clear();
+    }
 
     fn seen(&mut self, crd: CustomResourceDefinition) -> Option<Observation> {
         let established = crd.status.as_ref().is_some_and(|status| {
@@ -72,6 +78,7 @@ impl Watch for Definitions {
             conditions.into_iter().any(|one| one.type_ == "Established" && one.status == "True")
         });
         let kind = Self::kind(&crd).filter(|_| established)?;
+        self.listed.insert(kind);
         Some(Observation::Schema(kind, Schema::of(&crd)))
     }
 
@@ -80,6 +87,6 @@ impl Watch for Definitions {
     }
 
     fn listed(&mut self) -> Option<Observation> {
-        None
+        Some(Observation::SchemasListed(std::mem::take(&mut self.listed)))
     }
 }

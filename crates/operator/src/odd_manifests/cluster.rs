@@ -18,7 +18,7 @@ use crate::observe::pool::{self, ObservedPool, Pools};
 use crate::observe::record_set::{self, ObservedRecordSet, RecordSets};
 use crate::observe::schema::{Definitions, Schema};
 use crate::observe::{Observation, Watch, ledger};
-use crate::report::status;
+use crate::report::{record_status, status};
 
 const NOW: Time = Time::from_micros(1_794_713_757_000_000);
 
@@ -42,7 +42,8 @@ impl Cluster {
             region_required: true,
         };
         world.set_account("digitalocean".into(), Ok(setup));
-        for source in [Source::Nodes, Source::Pods, Source::Pools] {
+        world.set_record_account("digitalocean".into(), Ok(()));
+        for source in [Source::Nodes, Source::Pods, Source::Pools, Source::RecordSets] {
             world.source_read(source);
         }
         Self {
@@ -62,7 +63,7 @@ impl Cluster {
             seen.extend(decode(&mut Pools::new(schema), text));
             seen.extend(decode(&mut RecordSets::new(schema), text));
         }
-        seen.extend(decode(&mut Definitions, text));
+        seen.extend(decode(&mut Definitions::default(), text));
         assert_told(text, &seen);
         seen.into_iter().for_each(|observation| self.observe(observation));
     }
@@ -77,15 +78,21 @@ impl Cluster {
             Observation::PodsListed(ids) => self.world.retain_pods(&ids),
             Observation::Pool(observed) => {
                 self.world.set_pool(observed.pool.clone());
+                if let Some(records) = &observed.records {
+                    self.world.set_record_set(records.clone());
+                }
                 self.pools.insert(observed.pool.key.clone(), *observed);
             }
             Observation::RecordSet(observed) => {
-                self.record_sets.insert(observed.key.clone(), *observed);
+                self.world.set_record_set(observed.set.clone());
+                self.record_sets.insert(observed.set.key.clone(), *observed);
             }
             // What comes stays, so that it is planned.
             Observation::PoolGone(_)
             | Observation::PoolsListed(..)
             | Observation::RecordSetGone(_)
+            | Observation::RecordSetsListed(_)
+            | Observation::SchemasListed(_)
             | Observation::Schema(..) => {}
         }
     }
@@ -97,8 +104,15 @@ impl Cluster {
         for turn in 0..3 {
             let plan = plan_all(&self.world, NOW);
             for (key, verdict) in &plan.verdicts {
-                let status = status::pool(&self.pools[key], verdict, NOW);
+                let records = plan.records.get(key);
+                let status = status::pool(&self.pools[key], verdict, records, NOW);
                 serde_json::to_string(&status).unwrap();
+            }
+            for (key, verdict) in &plan.records {
+                if let Some(observed) = self.record_sets.get(key) {
+                    let status = record_status::record_set(observed, verdict, NOW);
+                    serde_json::to_string(&status).unwrap();
+                }
             }
             for action in planner.next(&mut self.world, NOW).actions {
                 self.world.begin(&action);
@@ -115,10 +129,6 @@ impl Cluster {
             if turn == 0 {
                 self.hear();
             }
-        }
-        for observed in self.record_sets.values() {
-            let status = status::record_set(&observed.status, observed.generation, NOW);
-            serde_json::to_string(&status).unwrap();
         }
     }
 

@@ -29,6 +29,7 @@ pub struct Metrics {
     unfulfilled_ips: GaugeVec,
     ip_assignments: IntCounterVec,
     ip_assignment_errors: IntCounterVec,
+    record_set_records: GaugeVec,
     calls: IntCounterVec,
     call_duration: HistogramVec,
     leader: Gauge,
@@ -72,6 +73,9 @@ impl Metrics {
             registry.register(Box::new(counter.clone()))?;
             Ok::<_, prometheus::Error>(counter)
         };
+        let opts = Opts::new("flipop_nodednsrecordset_records", "DNS records under management.");
+        let record_set_records = GaugeVec::new(opts, POOL)?;
+        registry.register(Box::new(record_set_records.clone()))?;
         let name = "flipop_providers_call_duration_seconds";
         let help = "How long provider calls took.";
         let call_duration = HistogramVec::new(HistogramOpts::new(name, help), CALL)?;
@@ -104,6 +108,7 @@ impl Metrics {
                 IP,
             )?,
             calls: counter("flipop_providers_calls_total".into(), "Provider calls.", &calls)?,
+            record_set_records,
             call_duration,
             leader,
             plan_duration,
@@ -130,6 +135,7 @@ impl Metrics {
             {
                 family.reset();
             }
+            self.record_set_records.reset();
             self.ip_assignments.reset();
             self.ip_assignment_errors.reset();
         }
@@ -171,7 +177,18 @@ impl Metrics {
         all.insert(labels.key.clone(), series);
     }
 
-    /// A pool is gone, and its gauges with it.
+    /// A record set lists so many addresses.
+    pub fn record_set(&self, key: &PoolKey, provider: &str, dns: &str, records: usize) {
+        self.forget_pool(key);
+        let labels = PoolLabels { key, provider, dns }.pool();
+        let texts: Vec<_> = labels.iter().map(String::as_str).collect();
+        self.record_set_records.with_label_values(&texts).set(records as f64);
+        let family = self.record_set_records.clone();
+        let mut all = self.series.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(key.clone(), vec![Series { family, labels }]);
+    }
+
+    /// An object is gone, and its gauges with it.
     pub fn forget_pool(&self, key: &PoolKey) {
         let mut all = self.series.lock().unwrap_or_else(PoisonError::into_inner);
         for series in all.remove(key).into_iter().flatten() {
@@ -200,6 +217,12 @@ impl Metrics {
             Action::Unassign { account, pool, .. } => (account, "UnassignIP", Some(pool)),
             Action::Create { account, pool, .. } => (account, "CreateIP", Some(pool)),
             Action::Release { account, pool, .. } => (account, "ReleaseIP", Some(pool)),
+            Action::ReadRecords { owner, request, .. } => {
+                (&request.account, "ListDNSRecords", Some(owner))
+            }
+            Action::ChangeRecords { owner, site, .. } => {
+                (&site.account, "EnsureDNSARecordSet", Some(owner))
+            }
             Action::WriteLedger { .. } | Action::Mark { .. } => return,
         };
         let (kind, namespace, name) =

@@ -3,9 +3,11 @@
 
 pub mod events;
 pub mod metrics;
+pub mod record_status;
 pub mod status;
 
 mod narrator;
+mod record_narrator;
 mod writer;
 
 pub use narrator::Narrator;

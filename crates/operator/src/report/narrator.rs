@@ -13,6 +13,7 @@ use pontoon_core::world::{Knowledge, World};
 
 use super::events::{Events, Weight, about_node, about_pool};
 use super::metrics::{Metrics, PoolLabels};
+use super::record_narrator::ToldRecords;
 use crate::api::CONDITION_READY;
 use crate::env::Env;
 use crate::execute::Finished;
@@ -21,9 +22,10 @@ use crate::observe::pool::ObservedPool;
 /// Tells people what happens.
 pub struct Narrator {
     env: Env,
-    events: Events,
-    metrics: Metrics,
+    pub(super) events: Events,
+    pub(super) metrics: Metrics,
     pools: BTreeMap<PoolKey, Told>,
+    pub(super) records: BTreeMap<PoolKey, ToldRecords>,
     /// When each address that is on its way was sent, and from where.
     departures: BTreeMap<IpAddr, Departure>,
 }
@@ -47,7 +49,8 @@ struct Departure {
 impl Narrator {
     /// A narrator that knows no pool yet.
     pub fn new(env: Env, events: Events, metrics: Metrics) -> Self {
-        Self { env, events, metrics, pools: BTreeMap::new(), departures: BTreeMap::new() }
+        let (pools, records, departures) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { env, events, metrics, pools, records, departures }
     }
 
     /// A pool was seen.
@@ -72,11 +75,13 @@ impl Narrator {
         told.drifts.extend(known);
         told.provider.clone_from(&observed.provider);
         told.dns = observed.dns.clone().unwrap_or_default();
+        self.see_records_of_pool(observed);
     }
 
     /// A pool is gone.
     pub fn forget_pool(&mut self, key: &PoolKey) {
         self.pools.remove(key);
+        self.records.remove(key);
         self.metrics.forget_pool(key);
     }
 
@@ -87,10 +92,12 @@ impl Narrator {
         for told in self.pools.values_mut() {
             told.verdict = None;
         }
+        self.records.values_mut().for_each(ToldRecords::forget_verdict);
     }
 
     /// Takes in what a plan has to say.
     pub fn take(&mut self, plan: &Plan, world: &World) {
+        self.take_records(plan);
         for (key, verdict) in &plan.verdicts {
             self.arrivals(world, key, verdict);
             self.drifts(world, key, verdict);
@@ -139,6 +146,9 @@ impl Narrator {
         log(finished);
         if let Action::Create { pool, .. } = &finished.outcome.action {
             return self.created(pool, finished);
+        }
+        if let Action::ChangeRecords { .. } = &finished.outcome.action {
+            return self.changed_records(finished);
         }
         if let Action::ReadOperation { ip, .. } = &finished.outcome.action {
             return self.given_up(world, *ip, finished);
@@ -362,11 +372,17 @@ fn log(finished: &Finished) {
                 Action::Mark { node, .. } => {
                     tracing::warn!(%node, ?kind, error, took_ms, "marking the node failed");
                 }
+                Action::ReadRecords { owner, .. } => {
+                    tracing::warn!(%owner, ?kind, error, took_ms, "reading DNS records failed");
+                }
+                Action::ChangeRecords { owner, site, .. } => {
+                    tracing::warn!(%owner, %site, ?kind, error, took_ms, "updating DNS failed");
+                }
             }
         }
     }
 }
 
-fn millis(time: Duration) -> u64 {
+pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

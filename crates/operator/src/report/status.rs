@@ -6,24 +6,25 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Time as KubeTime};
 use pontoon_core::Time;
 use pontoon_core::model::MachineId;
+use pontoon_core::record_verdict::RecordVerdict;
 use pontoon_core::verdict::{AddressVerdict, Outlook, Reason, State, Verdict};
 use pontoon_providers::VENDORS;
 
+use super::record_status;
 use crate::api::{
     CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, DriftStatus, FloatingIPPoolStatus,
-    IpState, IpStatus, NodeDNSRecordSetStatus,
+    IpState, IpStatus,
 };
 use crate::observe::pool::ObservedPool;
 use crate::observe::schema::Schema;
 
-/// The condition that tells how the DNS record of a pool is doing.
-pub const CONDITION_DNS: &str = "DNSReady";
-
-/// What an object that asks for DNS is told.
-pub const NO_DNS: &str = "DNSNotManaged";
-
 /// The status that a pool should have.
-pub fn pool(observed: &ObservedPool, verdict: &Verdict, now: Time) -> FloatingIPPoolStatus {
+pub fn pool(
+    observed: &ObservedPool,
+    verdict: &Verdict,
+    records: Option<&RecordVerdict>,
+    now: Time,
+) -> FloatingIPPoolStatus {
     let before = &observed.status;
     if observed.schema == Schema::Old {
         // Whatever else we wrote would be pruned, and written again for ever.
@@ -39,9 +40,10 @@ pub fn pool(observed: &ObservedPool, verdict: &Verdict, now: Time) -> FloatingIP
     let mut assignable: Vec<_> = verdict.available.iter().map(ToString::to_string).collect();
     assignable.sort();
     FloatingIPPoolStatus {
-        conditions: conditions(observed, verdict, now),
+        conditions: conditions(observed, verdict, records, now),
         observed_generation: observed.generation,
         assigned: format!("{active}/{}", verdict.wanted),
+        dns_record: record_status::of_pool(observed, records),
         created_ips: verdict.created.iter().map(ToString::to_string).collect(),
         last_assignment_time: verdict.last_assignment.and_then(micro_time),
         // Who could take an address is not known while it is not known who has one.
@@ -96,7 +98,12 @@ pub fn provider_id(provider: &str, machine: &MachineId) -> String {
     vendor.map(|vendor| (vendor.provider_id)(&id)).unwrap_or_default()
 }
 
-fn conditions(observed: &ObservedPool, verdict: &Verdict, now: Time) -> Vec<Condition> {
+fn conditions(
+    observed: &ObservedPool,
+    verdict: &Verdict,
+    records: Option<&RecordVerdict>,
+    now: Time,
+) -> Vec<Condition> {
     let outlook = verdict.reason.outlook();
     let (reason, message) = (verdict.reason.word(), verdict.to_string());
     let set =
@@ -107,38 +114,26 @@ fn conditions(observed: &ObservedPool, verdict: &Verdict, now: Time) -> Vec<Cond
         Outlook::Working | Outlook::Waiting | Outlook::Stuck => "False",
     };
     let mut conditions = set.three(ready, outlook, reason, &message);
-    if let Some(record) = &observed.dns {
-        let message =
-            format!("this version does not manage DNS records yet; {record} is left as it is");
-        conditions.push(set.condition(CONDITION_DNS, "False", NO_DNS, &message));
-    }
+    conditions.extend(record_status::condition(observed, records, &set));
     conditions
 }
 
-/// The status of a record set: that this version does not manage it.
-pub fn record_set(
-    before: &NodeDNSRecordSetStatus,
-    generation: Option<i64>,
-    now: Time,
-) -> NodeDNSRecordSetStatus {
-    let set = Conditions { before: &before.conditions, generation, now };
-    let message = "this version does not manage DNS records yet; the record is left as it is";
-    NodeDNSRecordSetStatus {
-        conditions: set.three("False", Outlook::Stuck, NO_DNS, message),
-        observed_generation: generation,
-        ..before.clone()
-    }
-}
-
-struct Conditions<'a> {
-    before: &'a [Condition],
-    generation: Option<i64>,
-    now: Time,
+/// Makes conditions out of those that there were.
+pub(super) struct Conditions<'a> {
+    pub before: &'a [Condition],
+    pub generation: Option<i64>,
+    pub now: Time,
 }
 
 impl Conditions<'_> {
     /// `Ready`, `Reconciling`, `Stalled`, as `kubectl wait`, Flux and Argo CD read them.
-    fn three(&self, ready: &str, outlook: Outlook, reason: &str, message: &str) -> Vec<Condition> {
+    pub fn three(
+        &self,
+        ready: &str,
+        outlook: Outlook,
+        reason: &str,
+        message: &str,
+    ) -> Vec<Condition> {
         let when = |holds: bool| if holds { "True" } else { "False" };
         let (working, stuck) = (outlook == Outlook::Working, outlook == Outlook::Stuck);
         vec![
@@ -149,7 +144,7 @@ impl Conditions<'_> {
     }
 
     /// A condition whose transition time changes only with its status.
-    fn condition(&self, type_: &str, status: &str, reason: &str, message: &str) -> Condition {
+    pub fn condition(&self, type_: &str, status: &str, reason: &str, message: &str) -> Condition {
         let same = self.before.iter().find(|one| one.type_ == type_ && one.status == status);
         let now = KubeTime(timestamp(self.now).unwrap_or_default());
         Condition {

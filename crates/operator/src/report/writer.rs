@@ -8,18 +8,18 @@ use kube::{Api, Client};
 use pontoon_core::Time;
 use pontoon_core::model::PoolKey;
 use pontoon_core::plan::Plan;
+use pontoon_core::record_verdict::{RecordReason, RecordVerdict};
 use pontoon_core::verdict::{Reason, Verdict};
 use pontoon_core::world::World;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::status;
+use super::{record_status, status};
 use crate::api::{GROUP, VERSION};
 use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
 use crate::observe::pool::ObservedPool;
 use crate::observe::record_set::ObservedRecordSet;
-use crate::observe::schema::Schema;
 use crate::observe::version;
 
 /// After the first write, a status is written at most this often.
@@ -37,6 +37,8 @@ pub struct StatusWriter {
 
 struct Tracked {
     subject: Subject,
+    /// What is to be said of its records.
+    records: Option<Box<RecordVerdict>>,
     in_flight: bool,
     not_before: Time,
     failures: u32,
@@ -97,8 +99,20 @@ impl StatusWriter {
     }
 
     /// A record set was seen.
-    pub fn see_record_set(&mut self, observed: ObservedRecordSet) {
-        self.see(observed.key.clone(), Subject::RecordSet(Box::new(observed)));
+    pub fn see_record_set(&mut self, mut observed: ObservedRecordSet) {
+        let key = observed.set.key.clone();
+        if let Some(Tracked { subject: Subject::RecordSet(before), .. }) = self.objects.get(&key)
+            && before.set.uid == observed.set.uid
+        {
+            if before.set.version > observed.set.version {
+                return;
+            }
+            if !observed.decoded {
+                // What we wrote is all that is known of its status.
+                observed.status = before.status.clone();
+            }
+        }
+        self.see(key, Subject::RecordSet(Box::new(observed)));
     }
 
     fn see(&mut self, key: PoolKey, subject: Subject) {
@@ -112,7 +126,7 @@ impl StatusWriter {
             }
             None => {
                 let (in_flight, not_before, failures) = (false, Time::default(), 0);
-                let tracked = Tracked { subject, in_flight, not_before, failures };
+                let tracked = Tracked { subject, records: None, in_flight, not_before, failures };
                 self.objects.insert(key.clone(), tracked);
             }
         }
@@ -131,6 +145,7 @@ impl StatusWriter {
         for (key, tracked) in &mut self.objects {
             tracked.in_flight = false;
             tracked.not_before = Time::default();
+            tracked.records = None;
             if let Subject::Pool(_, verdict) = &mut tracked.subject {
                 *verdict = None;
             }
@@ -146,6 +161,14 @@ impl StatusWriter {
                 && verdict.as_deref() != Some(new)
             {
                 *verdict = Some(Box::new(new.clone()));
+                self.pending.insert(key.clone());
+            }
+        }
+        for (key, new) in &plan.records {
+            if let Some(tracked) = self.objects.get_mut(key)
+                && tracked.records.as_deref() != Some(new)
+            {
+                tracked.records = Some(Box::new(new.clone()));
                 self.pending.insert(key.clone());
             }
         }
@@ -167,7 +190,10 @@ impl StatusWriter {
                 self.pending.insert(key);
                 continue;
             }
-            let Some((uid, at, status)) = tracked.subject.correction(now) else { continue };
+            let records = tracked.records.as_deref();
+            let Some((uid, at, status)) = tracked.subject.correction(records, now) else {
+                continue;
+            };
             if now < tracked.not_before {
                 wake = Some(wake.map_or(tracked.not_before, |wake| wake.min(tracked.not_before)));
                 self.pending.insert(key);
@@ -217,23 +243,27 @@ impl StatusWriter {
 
 impl Subject {
     /// The status that the object should have, if it has another one.
-    fn correction(&self, now: Time) -> Option<(String, u64, Write)> {
+    fn correction(
+        &self,
+        records: Option<&RecordVerdict>,
+        now: Time,
+    ) -> Option<(String, u64, Write)> {
         match self {
             Self::Pool(observed, Some(verdict)) if verdict.reason != Reason::Reading => {
-                let status = status::pool(observed, verdict, now);
+                let status = status::pool(observed, verdict, records, now);
                 let value = serde_json::to_value(&status).ok()?;
                 let (uid, version) = (observed.pool.uid.to_string(), observed.pool.version);
                 let write = if observed.decoded { Write::Whole(value) } else { Write::Over(value) };
                 (status != observed.status).then_some((uid, version, write))
             }
             Self::Pool(..) => None,
-            // Conditions would be pruned, and written again for ever.
-            Self::RecordSet(observed) if observed.schema == Schema::Old => None,
             Self::RecordSet(observed) => {
-                let status = status::record_set(&observed.status, observed.generation, now);
+                let verdict = records.filter(|one| one.reason != RecordReason::Reading)?;
+                let status = record_status::record_set(observed, verdict, now);
                 let value = serde_json::to_value(&status).ok()?;
-                let (uid, version) = (observed.uid.clone(), observed.version);
-                (status != observed.status).then_some((uid, version, Write::Whole(value)))
+                let (uid, version) = (observed.set.uid.to_string(), observed.set.version);
+                let write = if observed.decoded { Write::Whole(value) } else { Write::Over(value) };
+                (status != observed.status).then_some((uid, version, write))
             }
         }
     }
@@ -249,8 +279,8 @@ impl Subject {
                 }
             }
             Self::RecordSet(observed) => {
-                if observed.uid == written_uid && written >= observed.version {
-                    observed.version = written;
+                if *observed.set.uid == *written_uid && written >= observed.set.version {
+                    observed.set.version = written;
                     observed.status = serde_json::from_value(status).unwrap_or_default();
                 }
             }

@@ -12,7 +12,7 @@ use kube::api::{DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
-use super::manifest;
+use super::{dns, manifest};
 use crate::api::{self, FloatingIPPool};
 
 /// The namespace of the ingress and of its pools.
@@ -47,6 +47,11 @@ impl Cluster {
         Self { client, cloud }
     }
 
+    /// Its API server.
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// The cloud that its machines are in.
     pub fn cloud(&self) -> &FakeCloud {
         &self.cloud
@@ -78,19 +83,23 @@ impl Cluster {
         let name = if load.pools == 1 { "ingress".to_owned() } else { format!("ingress-{number}") };
         let first = (number - 1) * load.ips;
         let ips: Vec<_> = (first..first + load.ips).map(address).collect();
+        let mut spec = json!({
+            "provider": "digitalocean", "region": REGION, "ips": ips,
+            "match": {"podNamespace": NAMESPACE, "podLabel": "app=nginx"},
+        });
+        // Under load it is about addresses.
+        if load.pools == 1 {
+            spec["dnsRecordSet"] = dns::record(&name);
+        }
         self.apply(&json!({
             "apiVersion": format!("{}/{}", api::GROUP, api::VERSION), "kind": "FloatingIPPool",
-            "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {
-                "provider": "digitalocean", "region": REGION, "ips": ips,
-                "match": {"podNamespace": NAMESPACE, "podLabel": "app=nginx"},
-            },
+            "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec,
         }))
         .await
     }
 
     /// Applies an object of the user's. What it needs outside Kubernetes comes to be: the
-    /// addresses that a pool lists, the machine that a node runs on.
+    /// addresses that a pool lists, the machine that a node runs on, the zone of a record.
     pub async fn apply(&self, object: &Value) -> Result<(), String> {
         let called = manifest::named(object);
         let problem = |error: kube::Error| format!("{called}: {}", told(error));
@@ -129,6 +138,7 @@ impl Cluster {
 
     /// What the cloud must have for an object to make sense.
     fn provide(&self, object: &Value) {
+        dns::provide(&self.cloud, object);
         for ip in object["spec"]["ips"].as_array().into_iter().flatten() {
             let ip: Option<IpAddr> = ip.as_str().and_then(|ip| ip.parse().ok());
             if let Some(ip) = ip.filter(|_| manifest::is_pool(object)) {
@@ -176,7 +186,13 @@ impl Cluster {
             "apiVersion": "v1", "kind": "Node",
             "metadata": {"name": name, "labels": {"doks.digitalocean.com/node-pool": "work"}},
             "spec": {"providerID": format!("digitalocean://{number}")},
-            "status": {"conditions": ready(true), "nodeInfo": {"kubeletVersion": "sandbox"}},
+            "status": {
+                "conditions": ready(true), "nodeInfo": {"kubeletVersion": "sandbox"},
+                "addresses": [
+                    {"type": "InternalIP", "address": numbered([10, 0, 0, 0], number)},
+                    {"type": "ExternalIP", "address": numbered([203, 0, 113, 0], number)},
+                ],
+            },
         }))
         .await?;
         self.apply(&json!({
@@ -281,11 +297,13 @@ impl Cluster {
         Ok(pools.list(&ListParams::default()).await.map_err(told)?.items)
     }
 
-    /// Pools that are not ready, or whose status is not true any more.
+    /// Pools and record sets that are not ready, or whose status is not true any more.
     pub async fn unready(&self) -> Result<Vec<String>, String> {
         let nodes = self.nodes().list(&ListParams::default()).await.map_err(told)?;
         let well: BTreeMap<_, _> =
             nodes.iter().map(|node| (node.name_any(), is_well(node))).collect();
+        let marks: BTreeMap<_, _> =
+            nodes.iter().map(|node| (node.name_any(), dns::mark(node))).collect();
         let unready = |pool: &FloatingIPPool| {
             let Some(status) = &pool.status else { return true };
             let is_ready = status
@@ -297,15 +315,19 @@ impl Cluster {
                 let holder = ip.parse::<IpAddr>().ok().and_then(|ip| self.cloud.holder(ip));
                 let holder = holder.map(|machine| format!("digitalocean://{machine}"));
                 let moved = holder.as_ref() != Some(&one.provider_id);
-                moved || well.get(&one.node_name) != Some(&true)
+                let unmarked =
+                    marks.get(&one.node_name).is_none_or(|mark| mark.as_ref() != Some(ip));
+                moved || unmarked && !ip.contains(':') || well.get(&one.node_name) != Some(&true)
             };
-            !is_ready || !current || status.ips.iter().any(stale)
+            let dns = dns::is_current(&self.cloud, pool);
+            !is_ready || !current || !dns || status.ips.iter().any(stale)
         };
         let pools = self.all_pools().await?;
-        Ok(pools.iter().filter(|pool| unready(pool)).map(ResourceExt::name_any).collect())
+        let unready = pools.iter().filter(|pool| unready(pool)).map(ResourceExt::name_any);
+        Ok(unready.chain(self.unready_record_sets(&nodes.items).await?).collect())
     }
 
-    /// Nodes with their addresses, then pools.
+    /// Nodes with their addresses, then pools, then names in DNS.
     pub async fn status(&self) -> Result<String, String> {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -320,6 +342,9 @@ impl Cluster {
             let message = ready.map_or("not looked at yet", |one| one.message.as_str());
             let name = format!("{}/{}", pool.namespace().unwrap_or_default(), pool.name_any());
             let _ = writeln!(text, "{name:<22} {:<5} {message}", status.assigned);
+        }
+        for ((name, kind), listed) in dns::names(&self.cloud) {
+            let _ = writeln!(text, "{name:<22} {kind:<5} {}", listed.join(" "));
         }
         Ok(text.trim_end().to_owned())
     }
@@ -336,6 +361,12 @@ fn address(number: u64) -> IpAddr {
     Ipv4Addr::from(base.saturating_add(number)).into()
 }
 
+/// The address of a node with this number.
+fn numbered(base: [u8; 4], number: u64) -> Ipv4Addr {
+    let number = u32::try_from(number).unwrap_or(u32::MAX);
+    Ipv4Addr::from(u32::from(Ipv4Addr::from(base)).saturating_add(number))
+}
+
 fn ready(is_ready: bool) -> Value {
     let status = if is_ready { "True" } else { "False" };
     json!([{"type": "Ready", "status": status, "reason": "Sandbox"}])
@@ -350,7 +381,7 @@ fn cordoned(is_cordoned: bool) -> Value {
     }
 }
 
-fn is_well(node: &Node) -> bool {
+pub(super) fn is_well(node: &Node) -> bool {
     let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
     let ready =
         conditions.into_iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True");
@@ -358,7 +389,7 @@ fn is_well(node: &Node) -> bool {
 }
 
 /// The API server's own words.
-fn told(error: kube::Error) -> String {
+pub(super) fn told(error: kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message,
         other => other.to_string(),

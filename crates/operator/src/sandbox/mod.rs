@@ -7,6 +7,7 @@
 mod cluster;
 mod command;
 mod console;
+mod dns;
 mod manifest;
 mod story;
 
@@ -110,6 +111,8 @@ fn surroundings(
     let variable = |name: &str| match name {
         "DIGITALOCEAN_ACCESS_TOKEN" => Some("sandbox".to_owned()),
         "DIGITALOCEAN_API_URL" => Some("http://127.0.0.1".to_owned()),
+        "CLOUDFLARE_TOKEN" => Some("sandbox".to_owned()),
+        "CLOUDFLARE_API_URL" => Some("http://127.0.0.1/client/v4".to_owned()),
         _ => None,
     };
     Ok(Surroundings {

@@ -116,6 +116,7 @@ fn a_script_kills_a_node_and_the_address_moves() {
     assert!(output.status.success(), "{told}{}", text(&output.stderr));
     assert!(told.contains("198.51.100.1 moved node-1 → node-3 in "), "{told}");
     assert!(told.contains("2 addresses on 2 of 2 eligible nodes"), "{told}");
+    assert!(told.contains("ingress.example.com    A     198.51.100.1 198.51.100.2"), "{told}");
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn stock_kubectl_watches_an_address_move() {
 }
 
 #[test]
-fn the_predecessors_manifest_runs_and_the_addresses_that_it_lists_exist() {
+fn the_predecessors_manifests_run_and_the_addresses_and_zones_that_they_name_exist() {
     let folder = tempfile::tempdir().unwrap();
     let manifest = file(
         folder.path(),
@@ -176,6 +177,21 @@ spec:
     nodeLabel: doks.digitalocean.com/node-pool=work
     tolerations:
       - {key: node.kubernetes.io/unschedulable, effect: NoSchedule}
+---
+apiVersion: flipop.digitalocean.com/v1alpha1
+kind: NodeDNSRecordSet
+metadata:
+  name: ingress-nodes
+spec:
+  provider: digitalocean
+  dnsRecordSet: {recordName: nodes.example.com, zone: example.com, ttl: 120}
+  addressType: flipop.digitalocean.com/ipv4-reserved-ip
+  match:
+    nodeLabel: doks.digitalocean.com/node-pool=work
+    podNamespace: ingress
+    podLabel: app=nginx
+    tolerations:
+      - {key: node.kubernetes.io/unschedulable, effect: NoSchedule}
 ",
     );
     let output = scripted("wait\nstatus\n", &["-f", manifest.to_str().unwrap()]);
@@ -184,6 +200,8 @@ spec:
     assert!(told.contains("192.168.1.1 assigned to node-1"), "{told}");
     assert!(told.contains("192.168.2.1 assigned to node-2"), "{told}");
     assert!(told.contains("3 addresses on 3 of 3 eligible nodes"), "{told}");
+    assert!(told.contains("hello.example.com      A     192.168.1.1 192.168.2.1 "), "{told}");
+    assert!(told.contains("nodes.example.com      A     192.168.1.1 192.168.2.1 "), "{told}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use control_plane::{Assets, AuditEntry, ControlPlane};
 use fakecloud::FakeCloud;
 use fakekube::FakeKube;
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Node, NodeAddress, Pod};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -20,7 +20,7 @@ use kube::core::NamespaceResourceScope;
 use kube::runtime::conditions::is_crd_established;
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client, Resource};
-use pontoon::api::{self, FloatingIPPool, FloatingIPPoolStatus};
+use pontoon::api::{self, FloatingIPPool, FloatingIPPoolStatus, NodeDNSRecordSet};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -300,6 +300,47 @@ impl Arena {
         let resource = ApiResource::erase::<FloatingIPPool>(&());
         let api = Api::namespaced_with(self.client.clone(), NAMESPACE, &resource);
         (resource, api)
+    }
+
+    /// A record set of the nodes that run the ingress, with `spec` on top.
+    pub async fn record_set(&self, name: &str, spec: Value) {
+        let mut whole = json!({"match": {"nodeLabel": "pool=edge", "podLabel": "app=ingress"}});
+        whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        let object = json!({
+            "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "NodeDNSRecordSet",
+            "metadata": {"name": name}, "spec": whole,
+        });
+        self.create(&self.namespaced::<NodeDNSRecordSet>(), object).await;
+    }
+
+    /// Waits until a record set is in this state; returns its status.
+    pub async fn record_state(&self, name: &str, state: &str) -> api::NodeDNSRecordSetStatus {
+        eventually(&format!("{name} is {state}"), || async {
+            let set = self.namespaced::<NodeDNSRecordSet>().get(name).await.unwrap();
+            let status = set.status.unwrap_or_default();
+            if status.state == state { Ok(status) } else { Err(status) }
+        })
+        .await
+    }
+
+    /// Waits until a name in example.com lists exactly these addresses.
+    pub async fn listed(&self, name: &str, kind: &str, values: &[&str]) {
+        eventually(&format!("{name} {kind} lists {values:?}"), || async {
+            let listed = self.cloud.values("example.com", name, kind);
+            if listed == values { Ok(()) } else { Err(listed) }
+        })
+        .await;
+    }
+
+    /// The addresses that a node reports. As a whole: a strategic patch keeps one of a type.
+    pub async fn report(&self, node: &str, addresses: &[(&str, &str)]) {
+        let one = |(type_, address): &(&str, &str)| NodeAddress {
+            type_: (*type_).to_owned(),
+            address: (*address).to_owned(),
+        };
+        let mut object = self.nodes().get(node).await.unwrap();
+        object.status.get_or_insert_default().addresses = Some(addresses.iter().map(one).collect());
+        self.nodes().replace_status(node, &PostParams::default(), &object).await.unwrap();
     }
 
     pub async fn stored(&self, pool: &str) -> FloatingIPPool {

@@ -113,22 +113,8 @@ async fn two_pools_that_list_one_address_leave_it_to_the_one_that_has_it(on: On)
     arena.ready("first").await;
 }
 
-async fn objects_that_ask_for_dns_are_told_that_it_is_not_managed_yet(on: On) {
-    let Some(arena) = Arena::open(on).await else { return };
-    arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
-    arena.serving_node("a", 1).await;
-    let record = json!({"zone": "example.com", "recordName": "hello"});
-    arena.pool("ingress", json!({"ips": ["198.51.100.1"], "dnsRecordSet": record})).await;
-    let _replica = arena.replica("only");
-    arena.ready("ingress").await;
-    let (reason, message) = arena.condition("ingress", "DNSReady", "False").await;
-    assert_eq!(reason, "DNSNotManaged");
-    assert!(message.contains("hello.example.com"), "{message}");
-}
-
 on_both! {
     each_object_that_makes_no_sense_says_so_and_the_others_are_served,
     credentials_that_are_missing_or_refused_are_told_to_the_pools_that_need_them,
     two_pools_that_list_one_address_leave_it_to_the_one_that_has_it,
-    objects_that_ask_for_dns_are_told_that_it_is_not_managed_yet,
 }

@@ -7,6 +7,8 @@
 mod arena;
 mod bad_input;
 mod creation;
+mod dns;
+mod dns_of_nodes;
 mod drifting;
 mod families;
 mod faults;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use pontoon::api::IPV4_ANNOTATION;
 use serde_json::json;
 
 use crate::arena::{Arena, On};
@@ -17,7 +18,12 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does() {
 
     arena.serving_node("a", 1).await;
     arena.serving_node("b", 2).await;
-    arena.pool("ingress", json!({"desiredIPs": 1, "region": "nyc3"})).await;
+    arena.cloud.domain("example.com");
+    let record = |name: &str| json!({"zone": "example.com", "recordName": name});
+    let spec = json!({"desiredIPs": 1, "region": "nyc3", "dnsRecordSet": record("hello")});
+    arena.pool("ingress", spec).await;
+    let reserved = json!({"dnsRecordSet": record("nodes"), "addressType": IPV4_ANNOTATION});
+    arena.record_set("nodes", reserved).await;
     let extra = ["POD_NAMESPACE=pontoon-system", "--kubeconfig", account.to_str().unwrap()];
     let replica = Replica::start(&arena, "least", &extra);
     arena.ready("ingress").await;
@@ -27,6 +33,10 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does() {
     arena.set_ready("a", false).await;
     arena.marked("b", Some(&created[0])).await;
     arena.marked("a", None).await;
+    arena.listed("hello", "A", &[&created[0]]).await;
+    arena.listed("nodes", "A", &[&created[0]]).await;
+    arena.record_state("nodes", "active").await;
+    arena.event("nodes", "RecordUpdated").await;
 
     let log = replica.log();
     assert!(!log.to_lowercase().contains("forbidden"), "{log}");

@@ -31,6 +31,9 @@ impl Replica {
             .env("DIGITALOCEAN_ACCESS_TOKEN", "canary-token")
             .env("DIGITALOCEAN_API_URL", arena.cloud_url())
             .env("DIGITALOCEAN_USER_AGENT", name)
+            .env("CLOUDFLARE_TOKEN", "canary-token")
+            .env("CLOUDFLARE_API_URL", format!("{}/client/v4", arena.cloud_url()))
+            .env("CLOUDFLARE_USER_AGENT", name)
             .env("POD_NAME", name)
             .stdout(Stdio::null())
             .stderr(File::create(&log).unwrap());

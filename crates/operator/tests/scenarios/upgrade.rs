@@ -32,6 +32,12 @@ async fn objects_of_the_predecessors_definition_are_observed_and_after_the_upgra
     arena.cloud.reserve_on("198.51.100.1".parse::<IpAddr>().unwrap(), 1);
     arena.cloud.reserve("198.51.100.2".parse::<IpAddr>().unwrap(), "nyc3");
     arena.pool("ingress", json!({"ips": ["198.51.100.1", "198.51.100.2"]})).await;
+    // A record as the predecessor left it.
+    arena.report("a", &[("ExternalIP", "203.0.113.1")]).await;
+    arena.cloud.record("example.com", "A", "nodes", "203.0.113.1", 120);
+    let record = json!({"provider": "digitalocean", "zone": "example.com", "recordName": "nodes",
+                        "ttl": 120});
+    arena.record_set("nodes", json!({"dnsRecordSet": record})).await;
 
     let replica = arena.replica("only");
     replica.leads().await;
@@ -41,12 +47,15 @@ async fn objects_of_the_predecessors_definition_are_observed_and_after_the_upgra
     })
     .await;
     arena.event("ingress", "OldDefinition").await;
+    arena.event("nodes", "OldDefinition").await;
     assert_eq!(arena.cloud.mutations().len(), 0);
 
     arena.define(pontoon::api::crds()).await;
     arena.ready("ingress").await;
     assert_eq!(arena.cloud.holder("198.51.100.1".parse::<IpAddr>().unwrap()), Some(1));
     assert_eq!(arena.cloud.holder("198.51.100.2".parse::<IpAddr>().unwrap()), Some(2));
+    let status = arena.record_state("nodes", "active").await;
+    assert_eq!(status.error, "");
     assert_eq!(arena.cloud.mutations().len(), 1, "what is in place stays");
     assert_eq!(arena.status("ingress").await.error, "");
 }

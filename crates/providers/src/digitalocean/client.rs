@@ -1,21 +1,23 @@
-//! DigitalOcean's HTTP API: the only file with URLs, and the shapes of its answers.
+//! DigitalOcean's HTTP API: the only file with URLs.
 
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Method, Request, Response};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use http::{Method, Response};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
-use tower::ServiceExt;
 
 use super::config::Config;
 use super::error::{refusal, unreadable};
+use super::wire::{
+    Acted, Action, Droplet, Listing, Object, RecordListing, has_next, parse, relative, single,
+    single_record,
+};
 use crate::address::{Address, Family, MachineId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::Priority;
+use crate::record::{Record, RecordKind, RecordName, WantedRecord};
+use crate::rest::Rest;
 use crate::transport::Transport;
 
 /// The most that the vendor gives in one page.
@@ -24,8 +26,9 @@ const PER_PAGE: usize = 200;
 /// Typed calls; each is one request (see [`Client::address`] for the one exception).
 #[derive(Debug)]
 pub(super) struct Client {
-    transport: Transport,
-    config: Config,
+    rest: Rest,
+    /// The project that addresses created by region go into.
+    project: Option<String>,
     /// The token is known to be allowed to see droplets.
     sees_droplets: OnceCell<()>,
 }
@@ -36,11 +39,11 @@ pub(super) struct Page {
     pub more: bool,
 }
 
-/// An action as the vendor reports it.
-#[derive(Deserialize)]
-pub(super) struct Action {
-    pub id: u64,
-    pub status: String,
+/// One page of a listing of records, by their numbers; `None` is a record that the filter
+/// should have kept out.
+pub(super) struct RecordPage {
+    pub records: Vec<(u64, Option<Record>)>,
+    pub more: bool,
 }
 
 /// A new address, and the action that places it.
@@ -52,7 +55,8 @@ pub(super) struct Reserved {
 
 impl Client {
     pub fn new(config: Config, transport: Transport) -> Self {
-        Self { transport, config, sees_droplets: OnceCell::new() }
+        let Config { access, project } = config;
+        Self { rest: Rest::new(access, transport), project, sees_droplets: OnceCell::new() }
     }
 
     pub async fn page(&self, family: Family, page: usize, priority: Priority) -> Result<Page> {
@@ -67,8 +71,7 @@ impl Client {
         for object in found.ok_or_else(|| unreadable("a listing without its list"))? {
             addresses.push(self.address(object.of(family)?, priority).await?);
         }
-        let next = listing.links.and_then(|links| links.pages).and_then(|pages| pages.next);
-        Ok(Page { addresses, more: next.is_some_and(|next| !next.is_empty()) })
+        Ok(Page { addresses, more: has_next(listing.links) })
     }
 
     /// One address; an error of the kind `NotFound` if the account does not have it.
@@ -102,12 +105,12 @@ impl Client {
 
     /// The project that addresses created by region go into.
     pub fn project(&self) -> Option<&str> {
-        self.config.project.as_deref()
+        self.project.as_deref()
     }
 
     /// Reserves an address in a region, on no droplet. IPv6 has no projects.
     pub async fn reserve_in(&self, family: Family, region: &str) -> Result<Reserved> {
-        let request = match (family, &self.config.project) {
+        let request = match (family, &self.project) {
             (Family::V4, Some(project)) => json!({ "region": region, "project_id": project }),
             (Family::V4, None) => json!({ "region": region }),
             (Family::V6, _) => json!({ "region_slug": region }),
@@ -142,6 +145,60 @@ impl Client {
         let answer = self.send(Method::GET, &path, None, Priority::Housekeeping).await?;
         let action = parse::<Acted>(&answer)?.action;
         if action.id == id { Ok(action) } else { Err(unreadable("it is about another action")) }
+    }
+
+    /// One page of the records of a kind at a name. The filter takes the full name.
+    pub async fn record_page(
+        &self,
+        name: &RecordName,
+        kind: RecordKind,
+        page: usize,
+        priority: Priority,
+    ) -> Result<RecordPage> {
+        let full = &name.name;
+        let query = format!("name={full}&type={kind}&page={page}&per_page={PER_PAGE}");
+        let path = format!("{}?{query}", records(name));
+        let answer = self.send(Method::GET, &path, None, priority).await?;
+        let listing: RecordListing = parse(&answer)?;
+        let found =
+            listing.domain_records.ok_or_else(|| unreadable("a listing without its list"))?;
+        let records = found.into_iter().map(|object| object.of_set(name, kind));
+        Ok(RecordPage { records: records.collect::<Result<_>>()?, more: has_next(listing.links) })
+    }
+
+    pub async fn create_record(
+        &self,
+        name: &RecordName,
+        kind: RecordKind,
+        wanted: &WantedRecord,
+    ) -> Result<Record> {
+        let WantedRecord { value, ttl, mark: _ } = wanted;
+        let body = json!({
+            "type": kind.to_string(), "name": relative(name), "data": value, "ttl": ttl,
+        });
+        let path = records(name);
+        let answer = self.send(Method::POST, &path, Some(body), Priority::Housekeeping).await?;
+        single_record(&answer, name, kind)
+    }
+
+    pub async fn update_record(
+        &self,
+        name: &RecordName,
+        kind: RecordKind,
+        id: u64,
+        wanted: &WantedRecord,
+    ) -> Result<Record> {
+        let WantedRecord { value, ttl, mark: _ } = wanted;
+        let body = json!({ "type": kind.to_string(), "data": value, "ttl": ttl });
+        let path = format!("{}/{id}", records(name));
+        let answer = self.send(Method::PATCH, &path, Some(body), Priority::Housekeeping).await?;
+        single_record(&answer, name, kind)
+    }
+
+    pub async fn delete_record(&self, name: &RecordName, id: u64) -> Result<()> {
+        let path = format!("{}/{id}", records(name));
+        let answer = self.send(Method::DELETE, &path, None, Priority::Housekeeping).await?;
+        if answer.body().is_empty() { Ok(()) } else { Err(unreadable("a body after a deletion")) }
     }
 
     /// The address that `object` describes.
@@ -186,36 +243,12 @@ impl Client {
         body: Option<Value>,
         priority: Priority,
     ) -> Result<Response<Bytes>> {
-        let request = self.request(method, path, body, priority).map_err(|error| {
-            Error::new(ErrorKind::NotSent, format!("the request cannot be made: {error}"))
-        })?;
-        let answer = self.transport.clone().oneshot(request).await?;
+        let answer = self.rest.send(method, path, body.as_ref(), priority).await?;
         if answer.status().is_success() {
             Ok(answer)
         } else {
-            Err(refusal(&answer, &self.config.token))
+            Err(refusal(&answer, self.rest.token()))
         }
-    }
-
-    fn request(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<Value>,
-        priority: Priority,
-    ) -> http::Result<Request<Bytes>> {
-        const JSON: HeaderValue = HeaderValue::from_static("application/json");
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.config.endpoint))
-            .header(AUTHORIZATION, self.config.token.bearer()?)
-            .header(USER_AGENT, &self.config.user_agent)
-            .header(ACCEPT, JSON)
-            .extension(priority);
-        if body.is_some() {
-            request = request.header(CONTENT_TYPE, JSON);
-        }
-        request.body(body.map(|json| json.to_string().into()).unwrap_or_default())
     }
 }
 
@@ -231,111 +264,12 @@ fn member(ip: IpAddr) -> String {
     format!("{}/{ip}", collection(family))
 }
 
+fn records(name: &RecordName) -> String {
+    format!("/v2/domains/{}/records", name.zone)
+}
+
 fn blind() -> Error {
     let words = "the access token lacks the scope droplet:read, without which it is not shown \
                  which droplet has an address";
     Error::new(ErrorKind::Forbidden, words)
-}
-
-fn parse<T: DeserializeOwned>(answer: &Response<Bytes>) -> Result<T> {
-    // serde would take the fields of an object from an array, too, by their order.
-    if answer.body().trim_ascii_start().first() != Some(&b'{') {
-        return Err(unreadable("not an object"));
-    }
-    // serde_json's own words quote the answer, whatever it holds: only the place is told.
-    serde_json::from_slice(answer.body()).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        unreadable(&format!("not what was expected at line {line}, column {column}"))
-    })
-}
-
-/// The answer about one address: in an envelope, or bare as IPv6 addresses came at first.
-fn single(answer: &Response<Bytes>) -> Result<Single> {
-    let single: Single = parse(answer)?;
-    if single.reserved_ip.is_some() || single.reserved_ipv6.is_some() {
-        return Ok(single);
-    }
-    Ok(Single { reserved_ip: Some(parse(answer)?), ..single })
-}
-
-#[derive(Deserialize)]
-struct Listing {
-    reserved_ips: Option<Vec<Object>>,
-    reserved_ipv6s: Option<Vec<Object>>,
-    links: Option<Links>,
-}
-
-#[derive(Deserialize)]
-struct Single {
-    reserved_ip: Option<Object>,
-    reserved_ipv6: Option<Object>,
-    links: Option<Links>,
-}
-
-impl Single {
-    fn into_object(self) -> Result<Object> {
-        self.reserved_ip.or(self.reserved_ipv6).ok_or_else(|| unreadable("no address in it"))
-    }
-}
-
-#[derive(Deserialize)]
-struct Links {
-    pages: Option<Pages>,
-    actions: Option<Vec<ActionLink>>,
-}
-
-#[derive(Deserialize)]
-struct Pages {
-    next: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ActionLink {
-    id: u64,
-}
-
-#[derive(Deserialize)]
-struct Acted {
-    action: Action,
-}
-
-/// A reserved address of either family.
-#[derive(Deserialize)]
-struct Object {
-    ip: IpAddr,
-    /// `None`: not said. `Some(None)`: free.
-    #[serde(default, deserialize_with = "said")]
-    droplet: Option<Option<Droplet>>,
-    region: Option<Region>,
-    region_slug: Option<String>,
-    locked: Option<bool>,
-    project_id: Option<String>,
-}
-
-impl Object {
-    /// The object, if its address is of `family`.
-    fn of(self, family: Family) -> Result<Self> {
-        let fits = self.ip.is_ipv4() == (family == Family::V4);
-        if fits { Ok(self) } else { Err(unreadable("an address of another family")) }
-    }
-}
-
-#[derive(Deserialize)]
-struct Droplet {
-    id: u64,
-}
-
-impl Droplet {
-    fn machine(self) -> MachineId {
-        MachineId(self.id.to_string())
-    }
-}
-
-#[derive(Deserialize)]
-struct Region {
-    slug: String,
-}
-
-fn said<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<Droplet>>, D::Error> {
-    Option::deserialize(value).map(Some)
 }

@@ -15,13 +15,13 @@ use bytes::Bytes;
 use http::Response;
 use serde::Deserialize;
 
-use super::config::Token;
 use super::limits;
+use crate::access::Token;
 use crate::error::{Error, ErrorKind};
 use crate::layers::retry_after;
+use crate::rest::{self, shown};
 
-/// The longest text of a vendor's that we show, in characters.
-const LONGEST_MESSAGE: usize = 200;
+pub(super) const VENDOR: &str = "DigitalOcean";
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -35,14 +35,14 @@ pub(super) fn refusal(answer: &Response<Bytes>, token: &Token) -> Error {
     let body: Body = serde_json::from_slice(answer.body()).unwrap_or_default();
     let message = match body.message.as_deref().map(|text| shown(text, token)) {
         Some(message) if !message.is_empty() => message,
-        _ => format!("DigitalOcean answered {}", answer.status()),
+        _ => format!("{VENDOR} answered {}", answer.status()),
     };
     Error::new(kind(answer, body.id.as_deref(), &message), message)
 }
 
 /// The error of an answer that says success in a body that cannot be understood.
 pub(super) fn unreadable(what: &str) -> Error {
-    Error::new(ErrorKind::NoAnswer, format!("DigitalOcean's answer cannot be read: {what}"))
+    rest::unreadable(VENDOR, what)
 }
 
 /// The message of a refused creation is about the number of addresses (its exact words are
@@ -68,18 +68,4 @@ fn kind(answer: &Response<Bytes>, id: Option<&str>, message: &str) -> ErrorKind 
         501.. => ErrorKind::NoAnswer,
         _ => ErrorKind::Rejected,
     }
-}
-
-/// The vendor's words, fit for a status line: one line, not endless, without the token.
-fn shown(text: &str, token: &Token) -> String {
-    let plain: String = text.chars().filter(|c| !c.is_control()).collect();
-    // Neither before control characters may have hidden it, nor when half of it is cut off.
-    let plain = token.strike_from(&plain);
-    let plain = plain.trim();
-    if plain.chars().count() <= LONGEST_MESSAGE {
-        return plain.to_owned();
-    }
-    let mut short: String = plain.chars().take(LONGEST_MESSAGE - 1).collect();
-    short.push('…');
-    short
 }

@@ -1,4 +1,4 @@
-//! DigitalOcean: reserved IPs of both families.
+//! DigitalOcean: reserved IPs of both families, and DNS (in `records.rs`).
 //!
 //! Scopes that the token needs: `reserved_ip:read`, `reserved_ip:update`, `droplet:read`;
 //! to create and release `reserved_ip:create`, `reserved_ip:delete`; for IPv6
@@ -15,7 +15,11 @@ mod config;
 mod error;
 mod limits;
 #[cfg(test)]
+mod record_tests;
+mod records;
+#[cfg(test)]
 mod tests;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -29,15 +33,18 @@ use crate::address::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::{Budget, Priority, within};
+use crate::record::RecordProvider;
 use crate::transport::Transport;
 use crate::vendor::{Opened, Settings, Vendor};
 
-use client::{Action, Client};
+use client::Client;
 use config::Config;
+use records::Records;
+use wire::Action;
 
 /// DigitalOcean's entry in the registry.
 pub static VENDOR: Vendor =
-    Vendor { name: "digitalocean", machine, provider_id, open, region_required: true };
+    Vendor { name: "digitalocean", machine, provider_id, open, region_required: true, dns: true };
 
 const SCHEME: &str = "digitalocean://";
 
@@ -64,13 +71,15 @@ fn droplet(machine: &MachineId) -> Result<u64> {
 fn open(settings: &Settings<'_>, transport: Transport) -> Opened {
     let config = Config::read(settings)?;
     let transport = Budget::new(limits::RULES).around(within(transport, settings.timeout));
-    Ok(Arc::new(DigitalOcean { client: Client::new(config, transport) }))
+    let client = Arc::new(Client::new(config, transport));
+    Ok(Arc::new(DigitalOcean { records: Arc::new(Records { client: client.clone() }), client }))
 }
 
 /// One account.
 #[derive(Debug)]
 struct DigitalOcean {
-    client: Client,
+    client: Arc<Client>,
+    records: Arc<Records>,
 }
 
 #[async_trait]
@@ -83,6 +92,10 @@ impl AddressProvider for DigitalOcean {
             marks_created: false,
             places_created: Families { v4: true, v6: false },
         }
+    }
+
+    fn records(&self) -> Option<Arc<dyn RecordProvider>> {
+        Some(self.records.clone())
     }
 
     fn dedicated_project(&self) -> Option<&str> {

@@ -1,6 +1,5 @@
 //! The contract over the emulator, and answers that no emulator should have to give.
 
-use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use tower::service_fn;
 
 use super::*;
 use crate::contract::{self, Fixture};
+use crate::script::{Script, with_variables};
 use crate::transport::TransportError;
 use crate::vendor::ConfigError;
 
@@ -37,40 +37,13 @@ fn droplet(id: u64) -> MachineId {
     MachineId(id.to_string())
 }
 
-type Scripted = Result<Response<Bytes>, TransportError>;
-
-/// Gives prepared answers in order, and keeps the requests.
-#[derive(Clone, Default)]
-struct Script {
-    answers: Arc<Mutex<VecDeque<Scripted>>>,
-    requests: Arc<Mutex<Vec<Request<Bytes>>>>,
+/// Opens the account that a script plays.
+trait Opens {
+    fn open(&self) -> Arc<dyn AddressProvider>;
+    fn open_with(&self, more: &[(&str, &str)]) -> Arc<dyn AddressProvider>;
 }
 
-impl Script {
-    fn then(self, status: u16, body: impl ToString) -> Self {
-        let body = body.to_string();
-        self.then_answer(Response::builder().status(status).body(body.into()).unwrap())
-    }
-
-    fn then_answer(self, answer: Response<Bytes>) -> Self {
-        self.answers.lock().unwrap().push_back(Ok(answer));
-        self
-    }
-
-    fn then_error(self, error: TransportError) -> Self {
-        self.answers.lock().unwrap().push_back(Err(error));
-        self
-    }
-
-    fn transport(&self) -> Transport {
-        let script = self.clone();
-        Transport::new(service_fn(move |request| {
-            script.requests.lock().unwrap().push(request);
-            let answer = script.answers.lock().unwrap().pop_front();
-            async move { answer.expect("a request that the script does not expect") }
-        }))
-    }
-
+impl Opens for Script {
     fn open(&self) -> Arc<dyn AddressProvider> {
         self.open_with(&[])
     }
@@ -80,25 +53,10 @@ impl Script {
         variables.extend(more);
         open_with(&variables, self.transport()).unwrap()
     }
-
-    /// `METHOD /path body` of each request.
-    fn sent(&self) -> Vec<String> {
-        let requests = self.requests.lock().unwrap();
-        let line = |request: &Request<Bytes>| {
-            let body = String::from_utf8_lossy(request.body());
-            let target = request.uri().path_and_query().unwrap();
-            format!("{} {target} {body}", request.method()).trim_end().to_owned()
-        };
-        requests.iter().map(line).collect()
-    }
 }
 
 fn open_with(variables: &[(&str, &str)], transport: Transport) -> Opened {
-    let variable = |name: &str| {
-        let found = variables.iter().find(|(n, _)| *n == name);
-        found.map(|(_, value)| (*value).to_owned())
-    };
-    open(&Settings { variable: &variable, timeout: Duration::from_secs(5) }, transport)
+    with_variables(variables, |settings| open(settings, transport))
 }
 
 fn v4(droplet: Value, locked: bool) -> Value {
@@ -761,10 +719,11 @@ mod refusals {
 mod odd_answers {
     use super::*;
 
-    const ODD: [&str; 16] = [
+    const ODD: [&str; 17] = [
         "",
         "null",
         "[]",
+        "[[],[],null]",
         "{}",
         "7",
         "\"text\"",

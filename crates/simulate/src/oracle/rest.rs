@@ -92,7 +92,9 @@ impl Oracle {
             .iter()
             .filter(|(_, fit)| fit.eligible)
             .map(|(machine, _)| *machine)
-            .filter(|machine| self.cloud.held_by(*machine).all(|ip| self.is_useless_on(*machine, ip)))
+            .filter(|machine| {
+                self.cloud.held_by(*machine).all(|ip| self.is_useless_on(*machine, ip))
+            })
             .collect();
         let idle: Vec<_> = idle.collect();
         if idle.is_empty() || free.is_empty() {

@@ -10,8 +10,9 @@ use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Outcome};
 use pontoon_core::matching::{Match, PodMatch, Selector, Toleration};
 use pontoon_core::model::{
-    AccountId, Drift, Family, Finding, Intent, Labels, Ledger, Machine, MachineId, Marks, Node,
-    NodeName, Pod, Pool, PoolKey, Remembered, Request, Resolution, Sighting, Taint, Text,
+    AccountId, Addresses, Drift, Family, Finding, Intent, Labels, Ledger, Machine, MachineId,
+    Marks, Node, NodeName, Pod, Pool, PoolKey, Remembered, Request, Resolution, Sighting, Taint,
+    Text,
 };
 use pontoon_core::world::{AccountSetup, Settings};
 use proptest::collection::{btree_map, vec};
@@ -43,7 +44,7 @@ pub fn duration() -> impl Strategy<Value = Duration> {
 pub fn settings() -> impl Strategy<Value = Settings> {
     let times = (duration(), duration(), duration(), duration(), duration());
     let odd = times.prop_map(|(resync, call_deadline, settle, retry_initial, retry_max)| {
-        Settings { resync, call_deadline, settle, retry_initial, retry_max }
+        Settings { resync, record_resync: resync, call_deadline, settle, retry_initial, retry_max }
     });
     prop_oneof![Just(Settings::default()), odd]
 }
@@ -136,6 +137,7 @@ pub fn node() -> BoxedStrategy<Node> {
                 labels,
                 taints: taints.into_iter().flatten().collect(),
                 marks: Marks { v4, v6 },
+                addresses: Addresses::default(),
             }
         })
         .boxed()

@@ -43,6 +43,8 @@ fn subject(action: &Action) -> String {
         Action::WriteLedger { pool, .. } => format!("ledger of {pool}"),
         Action::Create { pool, intent, .. } => format!("{} of {pool}", intent.id),
         Action::Mark { node, family, .. } => format!("{family:?} of {node}"),
+        Action::ReadRecords { owner, family, .. } => format!("reading {family:?} of {owner}"),
+        Action::ChangeRecords { site, family, .. } => format!("{family:?} of {site}"),
     }
 }
 

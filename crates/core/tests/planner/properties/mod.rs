@@ -9,6 +9,7 @@ mod incremental;
 mod invariants;
 mod optimum;
 mod order;
+mod records;
 mod run;
 mod selectors;
 mod small;

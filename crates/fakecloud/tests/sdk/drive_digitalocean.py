@@ -1,6 +1,6 @@
 """Drives the emulator with DigitalOcean's own Python client.
 
-Usage: digitalocean.py http://127.0.0.1:PORT
+Usage: drive_digitalocean.py http://127.0.0.1:PORT
 
 Expects droplets 1 and 2 in nyc3, 3 in fra1, and an action time well under a second. Ends with exit code 0 and the line
 "ok", or with a traceback.
@@ -128,15 +128,46 @@ def reserved_ipv6():
     assert client.reserved_ipv6.delete(reserved_ipv6=ip) is None
 
 
+def records(**filters):
+    """All pages of the records of example.com, two a page."""
+    found, page = [], 1
+    while True:
+        answer = client.domains.list_records(domain_name="example.com", per_page=2, page=page, **filters)
+        found += answer["domain_records"]
+        if "next" not in answer["links"].get("pages", {}):
+            assert answer["meta"]["total"] == len(found)
+            return found
+        page += 1
+
+
+def create(kind, name, data):
+    body = {"type": kind, "name": name, "data": data, "ttl": 60}
+    return client.domains.create_record(domain_name="example.com", body=body)["domain_record"]
+
+
 def domains():
     client.domains.create(body={"name": "example.com"})
-    body = {"type": "A", "name": "www", "data": "192.0.2.1", "ttl": 60}
-    record = client.domains.create_record(domain_name="example.com", body=body)["domain_record"]
-    body = {"type": "A", "data": "192.0.2.2"}
-    client.domains.update_record(domain_name="example.com", domain_record_id=record["id"], body=body)
-    listed = client.domains.list_records(domain_name="example.com", name="www.example.com", type="A")
-    assert [r["data"] for r in listed["domain_records"]] == ["192.0.2.2"], listed
-    client.domains.delete_record(domain_name="example.com", domain_record_id=record["id"])
+    made = [create("A", "www", f"192.0.2.{last}") for last in range(1, 6)]
+    create("AAAA", "www", "2001:db8::1")
+    create("A", "@", "192.0.2.1")
+    assert [r["id"] for r in records(name="www.example.com", type="A")] == [r["id"] for r in made]
+    assert [r["name"] for r in records(name="example.com", type="A")] == ["@"]
+    assert records(name="www") == [], "the filter takes the full name"
+    assert len(records(name="www.example.com")) == 6
+    # A second record of the same value is a record of its own.
+    assert create("A", "www", "192.0.2.1")["id"] != made[0]["id"]
+    assert len(records(name="www.example.com", type="A")) == 6
+
+    one = {"domain_name": "example.com", "domain_record_id": made[0]["id"]}
+    client.domains.update_record(**one, body={"type": "A", "data": "192.0.2.8"})
+    client.domains.patch_record(**one, body={"type": "A", "ttl": 30})
+    record = client.domains.get_record(**one)["domain_record"]
+    assert (record["name"], record["data"], record["ttl"]) == ("www", "192.0.2.8", 30), record
+    assert client.domains.delete_record(**one) is None
+    assert client.domains.get_record(**one)["id"] == "not_found"
+    refused(422, lambda: create("A", "www", "2001:db8::1"))
+    refused(422, lambda: create("CNAME", "www", "example.org."))
+    assert client.domains.list_records(domain_name="example.net")["id"] == "not_found"
 
 
 def too_many_requests():

@@ -1,123 +1,14 @@
-//! The emulator, and the clients recorded talking to it, against DigitalOcean's own OpenAPI document.
+//! Every endpoint of DigitalOcean's, through success and every error.
 
-#![allow(clippy::unwrap_used, reason = "a test, helpers included")]
-
-mod client;
-
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::time::Duration;
 
-use client::{delete, get, ip, post, send, send_as};
-use fakecloud::contract::Contract;
-use fakecloud::{Answer, Exchange, FakeCloud, Fault, On, RateLimit, Rule, read_dump};
+use fakecloud::{Answer, FakeCloud, Fault, On, RateLimit, Rule};
 use serde_json::{Value, json};
 
-/// Operations of the document that the emulator cannot be driven through. Growing this list is a decision.
-const NOT_EMULATED: [&str; 0] = [];
-
-/// The document, or `None` with a loud line where it is absent; on CI that is a failure.
-fn contract() -> Option<&'static Contract> {
-    static CONTRACT: LazyLock<Option<Contract>> = LazyLock::new(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-        let path = root.join("shared/specs/digitalocean.json");
-        if path.exists() {
-            return Some(Contract::load(&path).unwrap());
-        }
-        let missing = format!("no {}: the contract was NOT checked", path.display());
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
-        say(&format!("SKIPPED: {missing}"));
-        None
-    });
-    CONTRACT.as_ref()
-}
-
-/// Past the test harness, which keeps what passing tests print.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-/// A refused request may be one that the document forbids: that is what it was refused for.
-fn refused(exchange: &Exchange) -> bool {
-    matches!(exchange.status(), Some(400 | 404 | 422))
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_answer_of_the_emulator_is_as_documented_and_every_operation_is_driven() {
-    let Some(contract) = contract() else {
-        return;
-    };
-    let cloud = client::fresh();
-    drive(&cloud).await;
-    let mut exercised = Vec::new();
-    let mut violations = Vec::new();
-    for exchange in cloud.log() {
-        match contract.check_response(&exchange) {
-            Ok(operation) => exercised.push(operation),
-            Err(violation) => violations.push(violation.to_string()),
-        }
-        if !refused(&exchange)
-            && let Err(violation) = contract.check_request(&exchange)
-        {
-            violations.push(violation.to_string());
-        }
-    }
-    assert!(violations.is_empty(), "{}", violations.join("\n"));
-    let never = contract.never_exercised(&exercised);
-    let count = cloud.log().len();
-    say(&format!(
-        "{count} exchanges with the emulator are as documented; operations never driven: {never:?}"
-    ));
-    assert_eq!(never, NOT_EMULATED);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_request_that_the_document_forbids_is_never_accepted() {
-    let Some(contract) = contract() else {
-        return;
-    };
-    let cloud = client::fresh();
-    drive(&cloud).await;
-    let forbidden: Vec<Exchange> =
-        cloud.log().into_iter().filter(|e| contract.check_request(e).is_err()).collect();
-    assert!(forbidden.len() >= 8, "only {} bad requests were tried", forbidden.len());
-    assert!(forbidden.iter().all(refused));
-}
-
-#[test]
-fn every_recorded_exchange_of_our_clients_is_as_documented() {
-    let Some(folder) = std::env::var_os("PONTOON_EXCHANGES").filter(|f| !f.is_empty()) else {
-        return;
-    };
-    let Some(contract) = contract() else {
-        return;
-    };
-    let files: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .map(|entries| entries.map(|entry| entry.unwrap().path()).collect())
-        .unwrap_or_default();
-    let mut exercised = Vec::new();
-    let mut violations = Vec::new();
-    let mut count = 0;
-    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "jsonl")) {
-        for exchange in read_dump(file).unwrap() {
-            count += 1;
-            match contract.check(&exchange) {
-                Ok(operation) => exercised.push(operation),
-                Err(violation) => violations.push(format!("{}: {violation}", file.display())),
-            }
-        }
-    }
-    let never = contract.never_exercised(&exercised);
-    say(&format!(
-        "{count} recorded exchanges in {}; operations never exercised: {never:?}",
-        folder.display()
-    ));
-    assert!(violations.is_empty(), "{}", violations.join("\n"));
-}
+use crate::client::{self, delete, get, ip, post, send, send_as};
 
 /// Drives every endpoint through success and every error.
-async fn drive(cloud: &FakeCloud) {
+pub async fn drive(cloud: &FakeCloud) {
     cloud
         .droplet(1, "one", "nyc3")
         .droplet(2, "two", "nyc3")

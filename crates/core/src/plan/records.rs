@@ -1,0 +1,376 @@
+//! What the names in DNS should list, and what must be done about it.
+//!
+//! | addresses to list | not known whether to list | so the name |
+//! |---|---|---|
+//! | some | | lists them, and keeps those of the second column that it lists |
+//! | none | some | is left as it is |
+//! | none | none | is left as it is, or emptied where `emptyPolicy: Remove` says so |
+//!
+//! Housekeeping: nothing here comes before an address.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::Draft;
+use super::difference::{Wanted, difference};
+use super::standing::{Place, PoolView};
+use crate::Time;
+use crate::action::{Action, FailureKind};
+use crate::model::{
+    EmptyPolicy, Family, Held, NodeAddress, PoolKey, RecordRequest, RecordSource, Site,
+};
+use crate::record_verdict::{RecordReason, RecordVerdict};
+use crate::world::{KnownSet, RecordEntry, Work, World};
+
+/// Plans the records of every object in scope, and what is read again in its turn.
+pub(super) fn plan(
+    world: &World,
+    scope: &BTreeSet<PoolKey>,
+    views: &[PoolView<'_>],
+    draft: &mut Draft,
+) {
+    if !world.may_plan_records() {
+        return;
+    }
+    let entries: Vec<_> = scope.iter().filter_map(|key| world.record_set(key)).collect();
+    if !entries.is_empty() {
+        let moving = draft.assigned();
+        let views: BTreeMap<_, _> = views.iter().map(|view| (view.key, view)).collect();
+        for entry in entries {
+            let view = views.get(&entry.set.key).copied();
+            let verdict = Case { world, entry, view, moving: &moving }.plan(draft);
+            draft.say_of_records(&entry.set.key, verdict);
+        }
+    }
+    read_again(world, draft);
+}
+
+/// One object that asks for records.
+struct Case<'a, 'w> {
+    world: &'w World,
+    entry: &'w RecordEntry,
+    /// The pool of the same key, if this is one.
+    view: Option<&'a PoolView<'w>>,
+    /// Addresses that this plan moves.
+    moving: &'a BTreeSet<IpAddr>,
+}
+
+/// What is to be done about one kind of record.
+enum Step {
+    /// Nothing: the name lists what it should, or has to wait for its addresses.
+    Rest,
+    /// The set must be read first.
+    Read,
+    /// The set must be changed.
+    Change(Action),
+}
+
+impl Case<'_, '_> {
+    fn plan(&self, draft: &mut Draft) -> RecordVerdict {
+        let (reason, held) = match &self.entry.set.request {
+            Err(finding) => (RecordReason::Invalid(finding.clone()), self.entry.held.clone()),
+            Ok(request) => match self.cannot_start(request) {
+                Some(reason) => (reason, self.entry.held.clone()),
+                None => self.pursue(request, draft),
+            },
+        };
+        let known =
+            Family::ALL.into_iter().filter_map(|one| self.entry.known(one).records.as_ref());
+        let known: Vec<_> = known.map(Vec::len).collect();
+        RecordVerdict {
+            reason,
+            site: self.entry.site.clone(),
+            listed: (!known.is_empty()).then(|| known.iter().sum()),
+            held,
+        }
+    }
+
+    /// Why nothing at all is to be done.
+    fn cannot_start(&self, request: &RecordRequest) -> Option<RecordReason> {
+        match self.world.record_account(&request.account).map(|account| &account.setup) {
+            Some(Ok(())) => {}
+            Some(Err(finding)) => return Some(RecordReason::NoAccount(finding.clone())),
+            None => {
+                let message = format!("there is no DNS provider \"{}\"", request.account);
+                let finding =
+                    crate::model::Finding { reason: "UnknownProvider", message: message.into() };
+                return Some(RecordReason::NoAccount(finding));
+            }
+        }
+        let site = self.entry.site.as_ref()?;
+        let owner = self.world.record_owner(site).filter(|owner| **owner != self.entry.set.key)?;
+        Some(RecordReason::Conflict(site.clone(), owner.clone()))
+    }
+
+    fn pursue(&self, request: &RecordRequest, draft: &mut Draft) -> (RecordReason, Option<Held>) {
+        let Some(wanted) = self.wanted(request) else {
+            return (RecordReason::PoolUnplanned, self.entry.held.clone());
+        };
+        let mut reasons = Vec::new();
+        for (family, wanted) in Family::ALL.into_iter().zip(&wanted) {
+            let step = self.step(request, family, wanted);
+            reasons.extend(self.take(request, family, step, draft));
+        }
+        let held = self.held(request, &wanted);
+        let settled = || self.settled(request, &wanted, held.as_ref());
+        let reason = reasons.into_iter().min_by_key(gravity).unwrap_or_else(settled);
+        (reason, held)
+    }
+
+    /// What there is to say when nothing is to be done.
+    fn settled(
+        &self,
+        request: &RecordRequest,
+        wanted: &[Wanted; 2],
+        held: Option<&Held>,
+    ) -> RecordReason {
+        if wanted.iter().any(|one| !one.sure.is_empty()) {
+            return RecordReason::Current;
+        }
+        let is_listed = |(family, wanted): (Family, &Wanted)| {
+            let records = self.entry.known(family).records.iter().flatten();
+            records.into_iter().any(|record| wanted.doubtful.contains(&record.value))
+        };
+        if Family::ALL.into_iter().zip(wanted).any(is_listed) {
+            return RecordReason::Current;
+        }
+        if wanted.iter().any(|one| !one.doubtful.is_empty()) {
+            return RecordReason::Reading;
+        }
+        match request.empty {
+            EmptyPolicy::Remove if held.is_none_or(|held| held.families.is_empty()) => {
+                RecordReason::Removed
+            }
+            EmptyPolicy::Remove | EmptyPolicy::Keep => RecordReason::NothingToList,
+        }
+    }
+
+    /// What is to be done about the records of one family.
+    fn step(&self, request: &RecordRequest, family: Family, wanted: &Wanted) -> Step {
+        let empty = wanted.sure.is_empty();
+        let may_empty = wanted.doubtful.is_empty()
+            && request.empty == EmptyPolicy::Remove
+            && self.entry.held.as_ref().is_some_and(|held| held.families.contains(&family));
+        if empty && !may_empty {
+            return Step::Rest;
+        }
+        let known = self.entry.known(family);
+        let (Some(site), Some(records)) = (&self.entry.site, &known.records) else {
+            return Step::Read;
+        };
+        let change = difference(records, wanted, request.ttl, request.mark.as_ref());
+        if change.is_empty() {
+            return Step::Rest;
+        }
+        let (owner, site) = (self.entry.set.key.clone(), site.clone());
+        Step::Change(Action::ChangeRecords { owner, site, family, change })
+    }
+
+    /// Takes a step if it may be taken now. Returns what there is to say of it.
+    fn take(
+        &self,
+        request: &RecordRequest,
+        family: Family,
+        step: Step,
+        draft: &mut Draft,
+    ) -> Option<RecordReason> {
+        let known = self.entry.known(family);
+        let write = self.entry.site.as_ref().and_then(|site| self.world.record_write(site, family));
+        if write.is_some_and(|write| write.in_flight) {
+            return Some(RecordReason::Updating);
+        }
+        let (action, from, reason) = match step {
+            // A zone that is gone is told, though nothing has to be changed in it.
+            Step::Rest => return failed(&known.read_work).filter(is_lasting),
+            Step::Read if known.reading => {
+                return Some(told(known).unwrap_or(RecordReason::Reading));
+            }
+            Step::Read => {
+                let (owner, request) = (self.entry.set.key.clone(), request.clone());
+                let from = known.readable_from().max(write.map_or(Time::default(), |w| w.until));
+                (Action::ReadRecords { owner, request, family }, from, RecordReason::Reading)
+            }
+            Step::Change(action) => (action, known.change_work.not_before, RecordReason::Updating),
+        };
+        let opens = from.max(opens(self.world, request));
+        if draft.now < opens {
+            draft.wake_for_records(&self.entry.set.key, opens);
+            return Some(self.waits(request, known, draft.now).unwrap_or(reason));
+        }
+        draft.act(action);
+        // What failed before is told until it has worked.
+        Some(told(known).unwrap_or(reason))
+    }
+
+    /// What a step waits for.
+    fn waits(&self, request: &RecordRequest, known: &KnownSet, now: Time) -> Option<RecordReason> {
+        let account = self.world.record_account(&request.account)?;
+        if account.closed_until > now {
+            return Some(RecordReason::Throttled(account.closed_until));
+        }
+        told(known)
+    }
+
+    /// The records that the object has, once they are as wanted. What is kept is kept.
+    fn held(&self, request: &RecordRequest, wanted: &[Wanted; 2]) -> Option<Held> {
+        let Some(site) = &self.entry.site else { return self.entry.held.clone() };
+        let before = self.entry.held.as_ref().filter(|held| held.site == *site);
+        let mut families = before.map(|held| held.families.clone()).unwrap_or_default();
+        for (family, wanted) in Family::ALL.into_iter().zip(wanted) {
+            let Some(records) = &self.entry.known(family).records else { continue };
+            if !wanted.sure.is_empty() {
+                let change = difference(records, wanted, request.ttl, None);
+                if change.is_empty() {
+                    families.insert(family);
+                }
+            } else if records.is_empty() {
+                families.remove(&family);
+            }
+        }
+        if families.is_empty() && before.is_none() {
+            // Nothing is had at the new name yet: the old one is not forgotten.
+            return self.entry.held.clone();
+        }
+        Some(Held { site: site.clone(), families })
+    }
+
+    /// The addresses of each family; none if nothing can be said of them.
+    fn wanted(&self, request: &RecordRequest) -> Option<[Wanted; 2]> {
+        let mut all = Wanted::default();
+        match &request.source {
+            RecordSource::Pool => {
+                let view = self.view.filter(|view| view.request.is_some())?;
+                for one in &view.addresses {
+                    match one.place {
+                        Place::Home(..) => drop(all.sure.insert(one.ip)),
+                        Place::Unknown | Place::Missing | Place::Busy(_) | Place::Moving(_) => {
+                            all.doubtful.insert(one.ip);
+                        }
+                        Place::Stranded(..) | Place::Free if self.moving.contains(&one.ip) => {
+                            all.doubtful.insert(one.ip);
+                        }
+                        Place::Stranded(..)
+                        | Place::Free
+                        | Place::Conflict(_)
+                        | Place::Disabled(_)
+                        | Place::Gone => {}
+                    }
+                }
+            }
+            RecordSource::Nodes { addresses, .. } => {
+                let class = self.entry.class?;
+                let names = self.world.candidates().eligible(class);
+                for node in names.filter_map(|name| self.world.node(name)) {
+                    match addresses {
+                        NodeAddress::External => all.sure.extend(&node.addresses.external),
+                        NodeAddress::Internal => all.sure.extend(&node.addresses.internal),
+                        NodeAddress::Reserved => all.sure.extend(marked(node.marks.v4.as_deref())),
+                    }
+                }
+            }
+        }
+        Some(Family::ALL.map(|family| {
+            let of = |ips: &BTreeSet<IpAddr>| {
+                ips.iter().copied().filter(|ip| Family::of(*ip) == family).collect()
+            };
+            Wanted { sure: of(&all.sure), doubtful: of(&all.doubtful) }
+        }))
+    }
+}
+
+/// The addresses that a mark names.
+fn marked(mark: Option<&str>) -> impl Iterator<Item = IpAddr> {
+    mark.into_iter().flat_map(|mark| mark.split(',')).filter_map(|ip| ip.trim().parse().ok())
+}
+
+/// When a call to the account may start.
+fn opens(world: &World, request: &RecordRequest) -> Time {
+    let account = world.record_account(&request.account);
+    let closed = account.map_or(Time::default(), |account| account.closed_until);
+    closed.max(world.open_from())
+}
+
+/// Whether somebody has to know of it though nothing has to be changed.
+fn is_lasting(reason: &RecordReason) -> bool {
+    matches!(reason, RecordReason::ZoneNotFound(..) | RecordReason::CredentialsRefused(..))
+}
+
+/// What the last call about a set failed with.
+fn told(known: &KnownSet) -> Option<RecordReason> {
+    failed(&known.change_work).or_else(|| failed(&known.read_work))
+}
+
+fn failed(work: &Work) -> Option<RecordReason> {
+    let failure = work.failure.as_ref()?;
+    let (message, next) = (failure.message.clone(), work.not_before);
+    Some(match failure.kind {
+        FailureKind::NotFound => RecordReason::ZoneNotFound(message, next),
+        FailureKind::Rejected => RecordReason::Rejected(message, next),
+        FailureKind::Quota => RecordReason::ZoneFull(message, next),
+        FailureKind::Refused => RecordReason::CredentialsRefused(message, next),
+        FailureKind::NotSent
+        | FailureKind::Throttled { .. }
+        | FailureKind::NoAnswer
+        | FailureKind::Unavailable
+        | FailureKind::Busy
+        | FailureKind::Conflict => RecordReason::Failed(message, next),
+    })
+}
+
+/// The graver is told first.
+fn gravity(reason: &RecordReason) -> u8 {
+    match reason {
+        RecordReason::Invalid(_) | RecordReason::NoAccount(_) | RecordReason::Conflict(..) => 0,
+        RecordReason::ZoneNotFound(..)
+        | RecordReason::Rejected(..)
+        | RecordReason::ZoneFull(..)
+        | RecordReason::CredentialsRefused(..) => 1,
+        RecordReason::Throttled(_) | RecordReason::Failed(..) => 2,
+        RecordReason::Updating => 3,
+        RecordReason::Reading => 4,
+        RecordReason::Current
+        | RecordReason::NothingToList
+        | RecordReason::Removed
+        | RecordReason::PoolUnplanned => 5,
+    }
+}
+
+/// Reads one set again, the one that was read longest ago: somebody may have changed it. One
+/// at a time in all, so that it costs the same however many names there are.
+fn read_again(world: &World, draft: &mut Draft) {
+    let (idle, last) = world.record_reads();
+    if !idle || draft.plans(|action| matches!(action, Action::ReadRecords { .. })) {
+        return;
+    }
+    let known = || world.record_sets().flat_map(known_sets);
+    let due = (last + world.settings().record_resync).max(world.open_from());
+    if draft.now < due {
+        return draft.wake_at(known().next().map(|_| due));
+    }
+    let mut oldest: Option<(Time, Action)> = None;
+    let mut next: Option<Time> = None;
+    for (key, request, site, family, known) in known() {
+        let opens = opens(world, request).max(known.readable_from());
+        if world.record_write(site, family).is_some() || draft.changes_records(site, family) {
+            continue;
+        } else if draft.now < opens {
+            next = Some(next.map_or(opens, |next| next.min(opens)));
+        } else if oldest.as_ref().is_none_or(|(at, _)| known.at < *at) {
+            let (owner, request) = (key.clone(), request.clone());
+            oldest = Some((known.at, Action::ReadRecords { owner, request, family }));
+        }
+    }
+    match oldest {
+        Some((_, action)) => draft.act(action),
+        None => draft.wake_at(next),
+    }
+}
+
+type OneSet<'w> = (&'w PoolKey, &'w RecordRequest, &'w Site, Family, &'w KnownSet);
+
+/// The kinds of record of an object of which it is known what the name lists.
+fn known_sets<'w>((key, entry): (&'w PoolKey, &'w RecordEntry)) -> Vec<OneSet<'w>> {
+    let (Ok(request), Some(site)) = (&entry.set.request, &entry.site) else { return vec![] };
+    let sets = Family::ALL.map(|family| (key, request, site, family, entry.known(family)));
+    sets.into_iter().filter(|(.., known)| known.records.is_some()).collect()
+}

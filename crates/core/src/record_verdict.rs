@@ -1,0 +1,148 @@
+//! What a plan has to say of the records that an object asks for.
+//!
+//! Times in here are absolute, so that a verdict that stands is equal to itself a second
+//! later and nothing is written again.
+
+use std::fmt;
+
+use crate::Time;
+use crate::model::{Finding, Held, PoolKey, Site, Text};
+use crate::verdict::Outlook;
+
+/// How the records of an object are doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordVerdict {
+    /// The one thing to know.
+    pub reason: RecordReason,
+    /// Where the records are, once the host has said so.
+    pub site: Option<Site>,
+    /// How many records the name lists; none while that is not known.
+    pub listed: Option<usize>,
+    /// The records that the object has.
+    pub held: Option<Held>,
+}
+
+/// The one thing to know about the records of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordReason {
+    /// The name lists what it should.
+    Current,
+    /// A change is under way.
+    Updating,
+    /// It has not been read yet what the name lists, or where the addresses are.
+    Reading,
+    /// There is no address to list, and the name is left as it is.
+    NothingToList,
+    /// There is no address to list, and the name lists none.
+    Removed,
+    /// The pool itself cannot be planned, so that its addresses are not known.
+    PoolUnplanned,
+    /// The object cannot be understood.
+    Invalid(Finding),
+    /// The account cannot be used.
+    NoAccount(Finding),
+    /// Another object has the name.
+    Conflict(Site, PoolKey),
+    /// The account does not host the zone; looked for again then.
+    ZoneNotFound(Text, Time),
+    /// The host refuses the records; tried again then.
+    Rejected(Text, Time),
+    /// The zone has no room for another record; tried again then.
+    ZoneFull(Text, Time),
+    /// The host refuses the credentials; tried again then.
+    CredentialsRefused(Text, Time),
+    /// The rate limit is used up until then.
+    Throttled(Time),
+    /// A call failed; the next attempt starts then.
+    Failed(Text, Time),
+}
+
+impl RecordReason {
+    /// Stable word for conditions, events and documents.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Current => "RecordCurrent",
+            Self::Updating => "UpdatingRecord",
+            Self::Reading => "ReadingRecord",
+            Self::NothingToList => "NothingToList",
+            Self::Removed => "RecordRemoved",
+            Self::PoolUnplanned => "PoolNotPlanned",
+            Self::Invalid(finding) | Self::NoAccount(finding) => finding.reason,
+            Self::Conflict(..) => "Conflict",
+            Self::ZoneNotFound(..) => "ZoneNotFound",
+            Self::Rejected(..) => "RecordRejected",
+            Self::ZoneFull(..) => "ZoneFull",
+            Self::CredentialsRefused(..) => "CredentialsRefused",
+            Self::Throttled(_) => "DNSThrottled",
+            Self::Failed(..) => "RecordFailed",
+        }
+    }
+
+    /// What it means for the one who waits.
+    pub fn outlook(&self) -> Outlook {
+        match self {
+            Self::Current | Self::Removed => Outlook::Well,
+            Self::Updating | Self::Reading | Self::Throttled(_) | Self::Failed(..) => {
+                Outlook::Working
+            }
+            Self::NothingToList | Self::PoolUnplanned => Outlook::Waiting,
+            Self::Invalid(_)
+            | Self::NoAccount(_)
+            | Self::Conflict(..)
+            | Self::ZoneNotFound(..)
+            | Self::Rejected(..)
+            | Self::ZoneFull(..)
+            | Self::CredentialsRefused(..) => Outlook::Stuck,
+        }
+    }
+}
+
+impl fmt::Display for RecordVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.site.as_ref().map_or("the name", |site| &*site.name);
+        match &self.reason {
+            RecordReason::Current => {
+                let listed = self.listed.unwrap_or(0);
+                let addresses = if listed == 1 { "address" } else { "addresses" };
+                write!(f, "{name} lists {listed} {addresses}")
+            }
+            RecordReason::Updating => write!(f, "{name} is being updated"),
+            RecordReason::Reading => write!(f, "{name} has not been read yet"),
+            RecordReason::NothingToList => write!(
+                f,
+                "there is no address to list; {name} is left as it is (emptyPolicy: Keep)"
+            ),
+            RecordReason::Removed => {
+                write!(f, "there is no address to list; {name} lists none (emptyPolicy: Remove)")
+            }
+            RecordReason::PoolUnplanned => {
+                write!(f, "the pool's addresses are not known; {name} is left as it is")
+            }
+            RecordReason::Invalid(finding) | RecordReason::NoAccount(finding) => {
+                f.write_str(&finding.message)
+            }
+            RecordReason::Conflict(site, owner) => {
+                write!(f, "{site} belongs to {owner}, which had it first")
+            }
+            RecordReason::ZoneNotFound(message, next) => {
+                write!(f, "{message}; looked for again at {next}")
+            }
+            RecordReason::Rejected(message, next) => {
+                write!(f, "the DNS provider refuses {name}: {message}; tried again at {next}")
+            }
+            RecordReason::ZoneFull(message, next) => {
+                write!(f, "the zone takes no more records: {message}; tried again at {next}")
+            }
+            RecordReason::CredentialsRefused(message, next) => write!(
+                f,
+                "the DNS provider refuses the credentials: {message}; tried again at {next}"
+            ),
+            RecordReason::Throttled(until) => {
+                write!(f, "the DNS provider's rate limit is used up until {until}")
+            }
+            RecordReason::Failed(message, next) => {
+                write!(f, "{name}: {message}; next attempt at {next}")
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Reads and changes of records begin, and come back.
+
+use super::records::RecordWrite;
+use super::{KnownSet, Settings, Work, World};
+use crate::Time;
+use crate::action::{Done, Failure, FailureKind, Outcome};
+use crate::model::{Family, PoolKey, Record, RecordChange, RecordRequest, Site};
+
+impl World {
+    pub(super) fn record_read_begins(&mut self, key: &PoolKey, family: Family) {
+        self.records.reads += 1;
+        if let Some(entry) = self.records.entries.get_mut(key) {
+            entry.sets.entry(family).or_default().reading = true;
+        }
+    }
+
+    pub(super) fn record_change_begins(&mut self, site: &Site, family: Family) {
+        let write = RecordWrite { in_flight: true, until: Time::default() };
+        self.records.writes.insert((site.clone(), family), write);
+    }
+
+    /// A read has come back. It counts if no change of ours is younger.
+    pub(super) fn records_read(
+        &mut self,
+        key: &PoolKey,
+        request: &RecordRequest,
+        family: Family,
+        outcome: Outcome,
+        now: Time,
+    ) {
+        let (sent_at, settings) = (outcome.sent_at, self.settings);
+        self.records.reads = self.records.reads.saturating_sub(1);
+        self.records.last_read = self.records.last_read.max(sent_at);
+        let Some(entry) = self.records.entries.get_mut(key) else { return };
+        if !entry.asks_like(request) {
+            return;
+        }
+        self.dirty.insert(key.clone());
+        let set = entry.sets.entry(family).or_default();
+        set.reading = false;
+        let (site, records) = match outcome.result {
+            Ok(Done::RecordsListed { site, records }) => (site, records),
+            Ok(_) => return,
+            Err(failure) => {
+                set.read_work.stumbled(&failure, now, outcome.jitter, &settings);
+                return self.close_records(request, &failure, now);
+            }
+        };
+        set.read_work = Work::default();
+        if entry.site.as_ref() != Some(&site) {
+            entry.forget();
+            entry.site = Some(site.clone());
+            self.reclaim_records(key);
+        }
+        let place = (site.clone(), family);
+        let write = self.records.writes.get(&place);
+        let settled = write.is_none_or(|write| !write.in_flight && sent_at >= write.until);
+        let owned = self.record_owner(&site) == Some(key);
+        if settled && owned {
+            self.records.writes.remove(&place);
+            self.with_records(key, family, |set| set.learn(records, sent_at));
+        }
+    }
+
+    /// A change has come back. What it answered is known; if it failed, nothing is.
+    pub(super) fn records_changed(
+        &mut self,
+        key: &PoolKey,
+        (site, family): (&Site, Family),
+        change: &RecordChange,
+        outcome: Outcome,
+        now: Time,
+    ) {
+        let settings = self.settings;
+        let place = (site.clone(), family);
+        self.records.writes.remove(&place);
+        self.touch_site(site);
+        self.dirty.insert(key.clone());
+        if let Err(Failure { kind: FailureKind::NoAnswer, .. }) = outcome.result {
+            let write = RecordWrite { in_flight: false, until: now + settings.settle };
+            self.records.writes.insert(place, write);
+        }
+        if self.record_owner(site) != Some(key) {
+            // Somebody else has the name by now, and may have read it too early.
+            if let Some(owner) = self.record_owner(site).cloned() {
+                self.with_records(&owner, family, |set| set.records = None);
+            }
+            return;
+        }
+        match outcome.result {
+            Ok(Done::RecordsChanged(written)) => self.with_records(key, family, |set| {
+                set.change_work = Work::default();
+                set.wrote(change, written, now, &settings);
+            }),
+            Ok(_) => self.with_records(key, family, |set| set.records = None),
+            Err(failure) => {
+                self.with_records(key, family, |set| {
+                    set.records = None;
+                    set.change_work.stumbled(&failure, now, outcome.jitter, &settings);
+                });
+                let request = self.records.entries.get(key).map(|entry| entry.set.request.clone());
+                if let Some(Ok(request)) = request {
+                    self.close_records(&request, &failure, now);
+                }
+            }
+        }
+    }
+
+    /// A rate limit holds for everything that the account hosts.
+    fn close_records(&mut self, request: &RecordRequest, failure: &Failure, now: Time) {
+        if let FailureKind::Throttled { wait } = failure.kind
+            && let Some(account) = self.records.accounts.get_mut(&request.account)
+        {
+            account.closed_until = account.closed_until.max(now + wait);
+        }
+    }
+
+    fn with_records(&mut self, key: &PoolKey, family: Family, change: impl FnOnce(&mut KnownSet)) {
+        if let Some(entry) = self.records.entries.get_mut(key) {
+            change(entry.sets.entry(family).or_default());
+        }
+    }
+}
+
+impl KnownSet {
+    fn learn(&mut self, records: Vec<Record>, sent_at: Time) {
+        if sent_at >= self.at && sent_at >= self.firm_until {
+            self.records = Some(records);
+            self.at = sent_at;
+        }
+    }
+
+    /// What the set is after a change of ours.
+    fn wrote(
+        &mut self,
+        change: &RecordChange,
+        written: Vec<Record>,
+        now: Time,
+        settings: &Settings,
+    ) {
+        let Some(records) = &mut self.records else { return };
+        let replaced = |record: &Record| {
+            change.delete.contains(&record.id)
+                || written.iter().any(|new| new.id == record.id)
+                || change.update.iter().any(|(id, _)| *id == record.id)
+        };
+        records.retain(|record| !replaced(record));
+        records.extend(written);
+        records.sort_by(|a, b| (a.value, &a.id).cmp(&(b.value, &b.id)));
+        self.at = now;
+        self.firm_until = now + settings.settle;
+    }
+}
+
+impl Work {
+    /// It failed. What would be refused again is not asked again soon; what the account has to
+    /// wait for is no failure.
+    fn stumbled(&mut self, failure: &Failure, now: Time, jitter: u16, settings: &Settings) {
+        match failure.kind {
+            FailureKind::Throttled { .. } => {}
+            FailureKind::NotFound
+            | FailureKind::Rejected
+            | FailureKind::Quota
+            | FailureKind::Refused => {
+                self.failed(failure.clone(), now, jitter, settings);
+                self.not_before = now + settings.retry_max;
+            }
+            FailureKind::NotSent
+            | FailureKind::NoAnswer
+            | FailureKind::Unavailable
+            | FailureKind::Busy
+            | FailureKind::Conflict => self.failed(failure.clone(), now, jitter, settings),
+        }
+    }
+}

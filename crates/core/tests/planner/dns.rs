@@ -1,0 +1,99 @@
+//! A DNS host that does at once what it is told, unless it is told to misbehave.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use pontoon_core::action::{Action, Done, Failure, FailureKind};
+use pontoon_core::model::{Family, Record, RecordChange, Site};
+
+use super::cloud::Fault;
+
+/// The account that hosts DNS.
+pub const DNS: &str = "dns";
+
+#[derive(Debug, Default)]
+pub struct Dns {
+    sets: BTreeMap<(String, Family), Vec<Record>>,
+    made: usize,
+}
+
+impl Dns {
+    /// Records that are there already, with the time to live that is usual.
+    pub fn list(&mut self, name: &str, ips: &[IpAddr]) {
+        for ip in ips {
+            self.add(name, *ip, 60);
+        }
+    }
+
+    pub fn add(&mut self, name: &str, value: IpAddr, ttl: u32) {
+        self.made += 1;
+        let id = format!("r{:03}", self.made).as_str().into();
+        let set = self.sets.entry((name.to_owned(), Family::of(value))).or_default();
+        set.push(Record { id, value, ttl, proxied: false });
+    }
+
+    /// Whether there is a record of this name.
+    pub fn has(&self, id: &str) -> bool {
+        self.sets.values().flatten().any(|record| *record.id == *id)
+    }
+
+    /// The addresses that a name lists, in order, of both families.
+    pub fn listed(&self, name: &str) -> Vec<IpAddr> {
+        let sets = Family::ALL.into_iter().filter_map(|one| self.sets.get(&(name.into(), one)));
+        let mut listed: Vec<_> = sets.flatten().map(|record| record.value).collect();
+        listed.sort_unstable();
+        listed
+    }
+
+    pub fn carry_out(&mut self, action: &Action, fault: Option<Fault>) -> Result<Done, Failure> {
+        match fault {
+            None => Ok(self.obey(action)),
+            Some(Fault::Answer(kind)) => Err(Failure::plain(kind, "scripted")),
+            Some(Fault::Lost) => {
+                self.obey(action);
+                Err(Failure::plain(FailureKind::NoAnswer, "timed out"))
+            }
+            Some(_) => Err(Failure::plain(FailureKind::NoAnswer, "timed out")),
+        }
+    }
+
+    fn obey(&mut self, action: &Action) -> Done {
+        match action {
+            Action::ReadRecords { request, family, .. } => {
+                let (zone, name) = (request.zone.clone(), located(&request.zone, &request.name));
+                let records = self.sets.get(&(name.clone(), *family)).cloned().unwrap_or_default();
+                let site =
+                    Site { account: request.account.clone(), zone, name: name.as_str().into() };
+                Done::RecordsListed { site, records }
+            }
+            Action::ChangeRecords { site, family, change, .. } => {
+                Done::RecordsChanged(self.change(&site.name, *family, change))
+            }
+            other => panic!("this is not about DNS: {other:?}"),
+        }
+    }
+
+    fn change(&mut self, name: &str, family: Family, change: &RecordChange) -> Vec<Record> {
+        let set = self.sets.entry((name.to_owned(), family)).or_default();
+        let mut written = vec![];
+        for (id, value) in &change.update {
+            let record = set.iter_mut().find(|record| record.id == *id).expect("it is there");
+            *record = Record { id: id.clone(), value: *value, ttl: change.ttl, proxied: false };
+            written.push(record.clone());
+        }
+        for value in &change.create {
+            self.made += 1;
+            let id = format!("r{:03}", self.made).as_str().into();
+            let record = Record { id, value: *value, ttl: change.ttl, proxied: false };
+            set.push(record.clone());
+            written.push(record);
+        }
+        set.retain(|record| !change.delete.contains(&record.id));
+        written
+    }
+}
+
+/// A name is relative to its zone, or full.
+fn located(zone: &str, name: &str) -> String {
+    if name.ends_with(zone) { name.to_owned() } else { format!("{name}.{zone}") }
+}

@@ -1,0 +1,432 @@
+//! Names in DNS list what they should, and nothing is taken out on the strength of an unknown.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::matching::{Match, Selector};
+use pontoon_core::model::{
+    Addresses, EmptyPolicy, Finding, Node, NodeAddress, PoolKey, RecordChange, RecordRequest,
+    RecordSet, RecordSource,
+};
+use pontoon_core::record_verdict::RecordReason;
+
+use super::cloud::Fault;
+use super::dns::DNS;
+use super::fixture::*;
+use super::scene::{Scene, scene};
+
+const NAME: &str = "www.example.com";
+
+fn nodes_key(name: &str) -> PoolKey {
+    PoolKey { kind: "NodeDNSRecordSet", namespace: "default".into(), name: name.into() }
+}
+
+fn records(key: PoolKey, source: RecordSource) -> RecordSet {
+    RecordSet {
+        uid: format!("uid-{}", key.name).as_str().into(),
+        key,
+        version: 1,
+        created_at: at(-1000),
+        request: Ok(RecordRequest {
+            account: DNS.into(),
+            zone: "example.com".into(),
+            name: "www".into(),
+            ttl: 60,
+            empty: EmptyPolicy::Keep,
+            source,
+            mark: None,
+        }),
+        held: None,
+    }
+}
+
+/// The records of the pool of this name.
+fn of_pool(name: &str) -> RecordSet {
+    records(key(name), RecordSource::Pool)
+}
+
+/// Records of the nodes with the label role=edge.
+fn of_nodes(name: &str, addresses: NodeAddress) -> RecordSet {
+    let nodes = Selector::parse("role=edge").expect("a selector");
+    let matching = Arc::new(Match { nodes, ..Match::default() });
+    records(nodes_key(name), RecordSource::Nodes { matching, addresses })
+}
+
+fn ask(mut set: RecordSet, change: impl FnOnce(&mut RecordRequest)) -> RecordSet {
+    change(set.request.as_mut().expect("a request"));
+    set
+}
+
+fn edge(name: &str, external: IpAddr) -> Node {
+    let addresses = Addresses { external: vec![external], internal: vec![] };
+    Node { addresses, ..node(name).labelled("role", "edge") }
+}
+
+fn is_change_of_records(action: &Action) -> bool {
+    matches!(action, Action::ChangeRecords { .. })
+}
+
+fn is_read_of_records(action: &Action) -> bool {
+    matches!(action, Action::ReadRecords { .. })
+}
+
+fn writes(actions: &[Action]) -> usize {
+    count(actions, is_change_of_records)
+}
+
+fn last_change(actions: &[Action]) -> RecordChange {
+    let change = |action: &Action| match action {
+        Action::ChangeRecords { change, .. } => Some(change.clone()),
+        _ => None,
+    };
+    actions.iter().rev().find_map(change).expect("a change")
+}
+
+/// Two nodes with an address each, in DNS.
+fn served() -> Scene {
+    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2])).records(of_pool("p"));
+    scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b"));
+    scene.settle();
+    assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2)]);
+    scene
+}
+
+#[test]
+fn a_name_lists_the_addresses_that_are_confirmed_on_nodes() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1, 2])).records(of_pool("p"));
+    scene = scene.address(ip(1), None).address(ip(2), None);
+    let done = scene.settle();
+    assert_eq!(scene.dns.listed(NAME), [ip(1)]);
+    assert_eq!((writes(&done), count(&done, is_read_of_records)), (1, 1), "{done:#?}");
+    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::Current);
+    assert_eq!(scene.record_verdict(&key("p")).to_string(), "www.example.com lists 1 address");
+}
+
+#[test]
+fn an_address_without_a_node_leaves_the_name_and_comes_back_once_its_move_is_confirmed() {
+    let mut scene = served();
+    scene.change_node("b", NodeFixture::not_ready);
+    let change = last_change(&scene.settle());
+    assert_eq!(scene.dns.listed(NAME), [ip(1)]);
+    assert_eq!((change.update.len(), change.delete.len()), (0, 1));
+
+    scene.fault(is_assign, Fault::Slow);
+    scene.set_node(node("c"));
+    assert_eq!(writes(&scene.settle()), 0, "the move is not confirmed yet");
+    scene.cloud.work();
+    assert_eq!(writes(&scene.run(seconds(5))), 1);
+    assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2)]);
+}
+
+#[test]
+fn an_address_that_moves_at_once_stays_in_its_name() {
+    let mut scene = served().nodes(["c"]);
+    scene.settle();
+    scene.change_node("b", NodeFixture::not_ready);
+    let done = scene.run(seconds(5));
+    assert_eq!(scene.home(ip(2)), Some("c"));
+    assert_eq!(writes(&done), 0, "{done:#?}");
+}
+
+#[test]
+fn an_address_of_which_nothing_is_known_stays_in_its_name() {
+    let mut scene = served();
+    scene.restart(Duration::ZERO);
+    for _ in 0..4 {
+        scene.fault(is_list, Fault::Answer(FailureKind::Throttled { wait: seconds(30) }));
+    }
+    assert_eq!(writes(&scene.run(seconds(100))), 0);
+    assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2)]);
+    scene.cloud.hidden.push(ip(2));
+    scene.fault(is_read, Fault::Dropped);
+    assert_eq!(writes(&scene.run(seconds(60))), 0);
+    assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2)]);
+}
+
+#[test]
+fn a_name_is_never_emptied_unless_its_object_says_so() {
+    let mut scene = served();
+    for node in ["a", "b"] {
+        scene.change_node(node, NodeFixture::not_ready);
+    }
+    assert_eq!(writes(&scene.run(seconds(300))), 0);
+    assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2)]);
+    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::NothingToList);
+
+    scene.change_records("p", |set| ask(set, |request| request.empty = EmptyPolicy::Remove));
+    assert_eq!(writes(&scene.settle()), 1);
+    assert_eq!(scene.dns.listed(NAME), [] as [IpAddr; 0]);
+    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::Removed);
+}
+
+#[test]
+fn a_kind_of_record_that_is_not_wanted_and_was_never_ours_is_not_touched() {
+    let mut scene = served();
+    scene.dns.list(NAME, &[ip6(9)]);
+    scene.change_records("p", |set| ask(set, |request| request.empty = EmptyPolicy::Remove));
+    for node in ["a", "b"] {
+        scene.change_node(node, NodeFixture::not_ready);
+    }
+    scene.run(seconds(300));
+    assert_eq!(scene.dns.listed(NAME), [ip6(9)]);
+}
+
+#[test]
+fn a_restart_with_everything_in_place_reads_each_name_once_and_writes_nothing() {
+    let mut scene = served();
+    scene.restart(seconds(3));
+    let done = scene.run(seconds(30));
+    assert_eq!((writes(&done), count(&done, is_read_of_records)), (0, 1));
+}
+
+#[test]
+fn records_that_a_predecessor_wrote_are_adopted_without_a_write() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).records(of_pool("p"));
+    scene = scene.address(ip(1), Some("a"));
+    scene.dns.list(NAME, &[ip(1)]);
+    assert_eq!(writes(&scene.run(seconds(600))), 0);
+    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::Current);
+}
+
+#[test]
+fn what_somebody_else_put_there_is_put_right_with_the_fewest_records() {
+    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2])).records(of_pool("p"));
+    scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b"));
+    // One address twice, one with another time to live, two strangers.
+    scene.dns.add(NAME, ip(1), 30);
+    scene.dns.list(NAME, &[ip(1), ip(8), ip(9)]);
+    let change = last_change(&scene.settle());
+    assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2)]);
+    let sizes = (change.create.len(), change.update.len(), change.delete.len());
+    assert_eq!(sizes, (0, 1, 2), "{change:?}");
+}
+
+#[test]
+fn at_rest_one_name_is_read_every_two_minutes_however_many_there_are() {
+    let mut scene = scene();
+    for n in 1..=20_u8 {
+        scene = scene.node(edge(&format!("n{n}"), ip(n)));
+        let set = of_nodes(&format!("s{n}"), NodeAddress::External);
+        scene = scene.records(ask(set, |request| request.name = format!("w{n}").as_str().into()));
+    }
+    let first = scene.run(seconds(60));
+    assert_eq!(count(&first, is_read_of_records), 20);
+    let hour = scene.run(seconds(3600));
+    assert_eq!((writes(&hour), count(&hour, is_read_of_records)), (0, 30));
+    let mut names: Vec<_> = hour
+        .iter()
+        .filter_map(|action| match action {
+            Action::ReadRecords { owner, .. } => Some(owner.clone()),
+            _ => None,
+        })
+        .collect();
+    names.truncate(20);
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), 20, "each in its turn");
+}
+
+#[test]
+fn a_hundred_addresses_in_dns_at_rest_cost_two_listings_a_minute_at_most() {
+    let mut scene = scene();
+    for n in 1..=100_u8 {
+        let name = format!("n{n}");
+        scene = scene.nodes([&*name]).address(ip(n), Some(&name));
+        // Half of them in one name, the others with a name each.
+        let pool_name = if n % 2 == 0 { "p".to_owned() } else { format!("p{n}") };
+        let mut set = of_pool(&pool_name);
+        set = ask(set, |request| request.name = pool_name.as_str().into());
+        let listed = (1..=100).filter(|m| *m == n || n % 2 == 0 && m % 2 == 0).map(ip);
+        let pool = pool(&pool_name).ask(|request| request.listed.extend(listed));
+        scene = scene.pool(pool).records(set);
+    }
+    scene.run(seconds(120));
+    let hour = scene.run(seconds(3600));
+    let listings = count(&hour, is_list) + count(&hour, is_read_of_records);
+    assert_eq!(listings, hour.len(), "nothing but listings");
+    assert!(listings <= 120, "{listings} in an hour");
+}
+
+#[test]
+fn what_somebody_changed_by_hand_is_put_right_when_it_is_read_again() {
+    let mut scene = served();
+    scene.dns.list(NAME, &[ip(9)]);
+    assert_eq!(writes(&scene.run(seconds(240))), 1);
+    assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2)]);
+}
+
+#[test]
+fn a_change_without_an_answer_is_read_once_it_cannot_take_effect_any_more() {
+    let mut scene = served();
+    scene.change_node("b", NodeFixture::not_ready);
+    scene.fault(is_change_of_records, Fault::Lost);
+    let sent = scene.now;
+    scene.settle();
+    let done = scene.run(seconds(20));
+    assert_eq!(writes(&done), 0, "it had come through");
+    assert_eq!(count(&done, is_read_of_records), 1);
+    assert!(scene.now.since(sent) >= seconds(5));
+    assert_eq!(scene.dns.listed(NAME), [ip(1)]);
+    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::Current);
+}
+
+#[test]
+fn trouble_is_tried_again_with_a_longer_wait_each_time() {
+    let mut scene = served();
+    scene.run(seconds(10));
+    scene.change_node("b", NodeFixture::not_ready);
+    for _ in 0..3 {
+        scene.fault(is_change_of_records, Fault::Answer(FailureKind::Unavailable));
+    }
+    let done = scene.run(seconds(2));
+    assert!(matches!(scene.record_verdict(&key("p")).reason, RecordReason::Failed(..)));
+    assert_eq!(writes(&done), 2);
+    let done = scene.run(seconds(20));
+    assert_eq!(writes(&done), 2);
+    assert_eq!(scene.dns.listed(NAME), [ip(1)]);
+}
+
+#[test]
+fn what_would_be_refused_again_is_a_verdict_and_not_a_loop() {
+    type Told = fn(&RecordReason) -> bool;
+    let cases: [(FailureKind, Told); 4] = [
+        (FailureKind::NotFound, |reason| matches!(reason, RecordReason::ZoneNotFound(..))),
+        (FailureKind::Rejected, |reason| matches!(reason, RecordReason::Rejected(..))),
+        (FailureKind::Quota, |reason| matches!(reason, RecordReason::ZoneFull(..))),
+        (FailureKind::Refused, |reason| matches!(reason, RecordReason::CredentialsRefused(..))),
+    ];
+    for (kind, is_told) in cases {
+        let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).records(of_pool("p"));
+        scene = scene.address(ip(1), Some("a"));
+        for _ in 0..3 {
+            scene.fault(is_read_of_records, Fault::Answer(kind));
+        }
+        let done = scene.run(seconds(290));
+        assert_eq!(count(&done, is_read_of_records), 1, "{kind:?}");
+        assert!(is_told(&scene.record_verdict(&key("p")).reason), "{kind:?}");
+        assert_eq!(scene.home(ip(1)), Some("a"));
+        scene.run(seconds(900));
+        assert_eq!(scene.dns.listed(NAME), [ip(1)], "{kind:?}");
+    }
+}
+
+#[test]
+fn a_rate_limit_holds_for_every_name_of_the_account_and_for_no_address() {
+    let mut scene = served();
+    let set = ask(of_nodes("other", NodeAddress::External), |one| one.name = "other".into());
+    scene = scene.records(set);
+    scene.fault(is_change_of_records, Fault::Answer(FailureKind::Throttled { wait: seconds(60) }));
+    scene.change_node("b", NodeFixture::not_ready);
+    scene.settle();
+    scene.set_node(edge("c", ip(7)));
+    let done = scene.run(seconds(50));
+    assert_eq!(scene.home(ip(2)), Some("c"), "failover waits for nothing");
+    let about_dns = |action: &Action| action.record_account().is_some();
+    assert_eq!(count(&done, about_dns), 0, "{done:#?}");
+    assert!(matches!(scene.record_verdict(&nodes_key("other")).reason, RecordReason::Throttled(_)));
+    scene.run(seconds(30));
+    assert_eq!(scene.dns.listed("other.example.com"), [ip(7)]);
+}
+
+#[test]
+fn each_kind_of_address_of_the_matching_nodes_is_listed() {
+    let addresses = Addresses { external: vec![ip(1), ip6(1)], internal: vec![ip(2)] };
+    let one = Node { addresses, ..edge("a", ip(1)).marked("192.0.2.3, 192.0.2.4") };
+    let cases = [
+        (NodeAddress::External, vec![ip(1), ip6(1)]),
+        (NodeAddress::Internal, vec![ip(2)]),
+        (NodeAddress::Reserved, vec![ip(3), ip(4)]),
+    ];
+    for (which, listed) in cases {
+        let mut scene = scene().node(one.clone()).nodes(["other"]).records(of_nodes("s", which));
+        scene.settle();
+        assert_eq!(scene.dns.listed(NAME), listed, "{which:?}");
+    }
+}
+
+#[test]
+fn a_node_that_changes_its_address_changes_the_name() {
+    let mut scene = scene().node(edge("a", ip(1))).records(of_nodes("s", NodeAddress::External));
+    scene.settle();
+    scene.change_node("a", |_| edge("a", ip(2)));
+    let change = last_change(&scene.settle());
+    assert_eq!(scene.dns.listed(NAME), [ip(2)]);
+    assert_eq!(change.update.len(), 1, "one call");
+}
+
+#[test]
+fn a_node_of_any_cloud_is_listed() {
+    let scene = scene().node(edge("a", ip(1)).of_unknown_cloud());
+    let mut scene = scene.node(edge("b", ip(2)).without_provider_id());
+    scene.set_records(of_nodes("s", NodeAddress::External));
+    scene.settle();
+    assert_eq!(scene.dns.listed(NAME), [ip(1)]);
+}
+
+#[test]
+fn the_object_that_has_a_name_keeps_it_and_the_other_writes_nothing() {
+    let mut scene = scene().node(edge("a", ip(1)));
+    scene.set_records(of_nodes("first", NodeAddress::External));
+    scene.settle();
+    // Older, and the name written in another way.
+    let mut second = of_nodes("second", NodeAddress::Reserved);
+    second.created_at = at(-5000);
+    second = ask(second, |request| request.name = NAME.into());
+    scene.change_node("a", |node| node.marked("192.0.2.9"));
+    scene.set_records(second);
+    assert_eq!(writes(&scene.run(seconds(600))), 0);
+    let verdict = scene.record_verdict(&nodes_key("second"));
+    assert!(
+        matches!(&verdict.reason, RecordReason::Conflict(_, owner) if *owner == nodes_key("first"))
+    );
+    scene.restart(seconds(3));
+    assert_eq!(writes(&scene.run(seconds(600))), 0, "the status says whose it is");
+
+    scene.remove_records(&nodes_key("first"));
+    scene.settle();
+    assert_eq!(scene.dns.listed(NAME), [ip(9)]);
+}
+
+#[test]
+fn of_two_new_objects_the_older_has_the_name() {
+    let mut scene = scene().node(edge("a", ip(1)).marked("192.0.2.9"));
+    let older = RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Reserved) };
+    scene.set_records(of_nodes("a", NodeAddress::External));
+    scene.set_records(older);
+    assert_eq!(writes(&scene.run(seconds(10))), 1);
+    assert_eq!(scene.dns.listed(NAME), [ip(9)]);
+}
+
+#[test]
+fn another_name_is_written_and_the_old_one_is_left_as_it_is() {
+    let mut scene = served();
+    scene.change_records("p", |set| ask(set, |request| request.name = "new".into()));
+    assert_eq!(writes(&scene.run(seconds(600))), 1);
+    assert_eq!(scene.dns.listed("new.example.com"), [ip(1), ip(2)]);
+    assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2)]);
+    let held = scene.record_verdict(&key("p")).held.clone().expect("held");
+    assert_eq!(&*held.site.name, "new.example.com");
+}
+
+#[test]
+fn an_account_that_cannot_be_used_is_told_to_the_records_and_the_addresses_are_served() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).records(of_pool("p"));
+    scene = scene.address(ip(1), None);
+    let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
+    scene.world.set_record_account(DNS.into(), Err(finding.clone()));
+    let done = scene.settle();
+    assert_eq!(scene.home(ip(1)), Some("a"));
+    assert!(!done.iter().any(|action| action.record_account().is_some()));
+    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::NoAccount(finding));
+}
+
+#[test]
+fn a_new_time_to_live_is_written_to_every_record() {
+    let mut scene = served();
+    scene.change_records("p", |set| ask(set, |request| request.ttl = 300));
+    let change = last_change(&scene.settle());
+    assert_eq!((change.ttl, change.update.len()), (300, 2));
+    assert_eq!(writes(&scene.run(seconds(600))), 0);
+}

@@ -1,0 +1,115 @@
+//! The envelope of every answer: `{success, errors, messages, result}`, and `result_info` with listings.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::call::{Call, Reply};
+use crate::turn::Turn;
+
+/// A refusal.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    code: u32,
+    message: String,
+    cause: Option<(u32, String)>,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, code: u32, message: &str) -> Self {
+        Self { status, code, message: message.to_owned(), cause: None }
+    }
+
+    /// What the vendor says with a status when there is nothing special to say (the codes of 5xx are not verified).
+    pub(super) fn usual(status: StatusCode, message: Option<&str>) -> Self {
+        let (code, words) = match status.as_u16() {
+            401 => (10_000, "Authentication error"),
+            403 => (9109, "Unauthorized to access requested resource"),
+            404 => {
+                (7003, "Could not route to the path, perhaps your object identifier is invalid?")
+            }
+            429 => (10_429, "Rate limited. Please wait and consider throttling your request speed"),
+            400..=499 => (1004, "DNS Validation Error"),
+            _ => (10_001, "Internal error"),
+        };
+        Self::new(status, code, message.unwrap_or(words))
+    }
+
+    /// With the error behind the error.
+    pub(super) fn because(mut self, code: u32, message: &str) -> Self {
+        self.cause = Some((code, message.to_owned()));
+        self
+    }
+
+    /// 400, for a record that cannot be.
+    pub(super) fn bad(code: u32, message: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    /// 400, for a record that cannot be, in the form that hides the reason in the chain.
+    pub(super) fn invalid(code: u32, message: &str) -> Self {
+        Self::bad(1004, "DNS Validation Error").because(code, message)
+    }
+
+    /// 404, for a record that is not there.
+    pub(super) fn no_record() -> Self {
+        Self::new(StatusCode::NOT_FOUND, 81_044, "Record does not exist.")
+    }
+
+    /// 501, for what this emulator does not know.
+    pub(super) fn not_emulated(call: &Call) -> Self {
+        let words = format!("fakecloud does not emulate {} {}", call.method, call.target);
+        Self::new(StatusCode::NOT_IMPLEMENTED, 7000, &words)
+    }
+
+    pub(super) fn reply(&self) -> Reply {
+        let mut error = json!({"code": self.code, "message": self.message});
+        if let Some((code, message)) = &self.cause {
+            error["error_chain"] = json!([{"code": code, "message": message}]);
+        }
+        let body = json!({"success": false, "errors": [error], "messages": [], "result": null});
+        Reply::json(self.status, &body)
+    }
+}
+
+/// One thing.
+pub(super) fn single(result: &Value) -> Reply {
+    let body = json!({"success": true, "errors": [], "messages": [], "result": result});
+    Reply::json(StatusCode::OK, &body)
+}
+
+/// How large a page is.
+pub(super) struct Sizes {
+    pub(super) smallest: usize,
+    pub(super) usual: usize,
+    pub(super) largest: usize,
+}
+
+/// One page of a listing. Numbers out of range are clamped (not verified).
+pub(super) fn page<T>(
+    turn: &Turn<'_>,
+    call: &Call,
+    sizes: &Sizes,
+    items: &[T],
+    show: impl Fn(&T) -> Value,
+) -> Reply {
+    let number = |name| call.parameter(name)?.parse::<usize>().ok();
+    let page = number("page").unwrap_or(1).max(1);
+    let size = number("per_page").unwrap_or(sizes.usual).clamp(sizes.smallest, sizes.largest);
+    // A gap: as if an item of an earlier page had been deleted meanwhile, so that the rest moved up by one.
+    let moved = usize::from(turn.weather.page_gap && page > 1);
+    let total = items.len().saturating_sub(moved);
+    let shown: Vec<Value> =
+        items.iter().skip((page - 1).saturating_mul(size) + moved).take(size).map(show).collect();
+    let info = json!({
+        "page": page,
+        "per_page": size,
+        "count": shown.len(),
+        "total_count": total,
+        "total_pages": total.div_ceil(size),
+    });
+    let body = json!({
+        "success": true, "errors": [], "messages": [], "result": shown, "result_info": info,
+    });
+    Reply::json(StatusCode::OK, &body)
+}

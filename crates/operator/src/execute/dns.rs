@@ -1,0 +1,68 @@
+//! Calls to DNS hosts: core's words into the providers' and back.
+
+use pontoon_core::action::{Action, Done, Failure, FailureKind};
+use pontoon_core::model::{Family, Record, RecordChange, RecordRequest, Site, Text};
+use pontoon_providers as providers;
+use pontoon_providers::{RecordKind, RecordProvider, WantedRecord};
+
+use super::cloud::failure;
+
+/// Carries out an action at the host.
+pub(super) async fn call(host: &dyn RecordProvider, action: &Action) -> Result<Done, Failure> {
+    let result = match action {
+        Action::ReadRecords { request, family, .. } => read(host, request, *family).await,
+        Action::ChangeRecords { site, family, change, .. } => {
+            let name =
+                providers::RecordName { zone: site.zone.to_string(), name: site.name.to_string() };
+            let written = host.change(&name, kind(*family), &wanted(change)).await;
+            written.map(|written| Done::RecordsChanged(written.into_iter().map(record).collect()))
+        }
+        _ => {
+            let message = "this is no call to a DNS host";
+            return Err(Failure::plain(FailureKind::NotSent, message));
+        }
+    };
+    result.map_err(failure)
+}
+
+/// Finding a name costs nothing once its zone is known, and is done each time: a zone may
+/// have been deleted and made anew.
+async fn read(
+    host: &dyn RecordProvider,
+    request: &RecordRequest,
+    family: Family,
+) -> providers::Result<Done> {
+    let name = host.locate(&request.zone, &request.name).await?;
+    let listed = host.list(&name, kind(family)).await?;
+    let site = Site {
+        account: request.account.clone(),
+        zone: name.zone.as_str().into(),
+        name: name.name.as_str().into(),
+    };
+    Ok(Done::RecordsListed { site, records: listed.into_iter().map(record).collect() })
+}
+
+fn kind(family: Family) -> RecordKind {
+    match family {
+        Family::V4 => RecordKind::A,
+        Family::V6 => RecordKind::Aaaa,
+    }
+}
+
+fn record(record: providers::Record) -> Record {
+    let providers::Record { id, value, ttl, mark: _, proxied } = record;
+    Record { id: id.0.as_str().into(), value, ttl, proxied }
+}
+
+fn wanted(change: &RecordChange) -> providers::RecordChange {
+    let RecordChange { ttl, mark, create, update, delete } = change;
+    let mark = mark.as_ref().map(ToString::to_string);
+    let one =
+        |value: &std::net::IpAddr| WantedRecord { value: *value, ttl: *ttl, mark: mark.clone() };
+    let id = |id: &Text| providers::RecordId(id.to_string());
+    providers::RecordChange {
+        create: create.iter().map(one).collect(),
+        update: update.iter().map(|(name, value)| (id(name), one(value))).collect(),
+        delete: delete.iter().map(id).collect(),
+    }
+}

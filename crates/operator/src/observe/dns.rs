@@ -1,0 +1,164 @@
+//! What objects ask for in DNS.
+
+use std::collections::BTreeSet;
+
+use pontoon_core::model::{
+    EmptyPolicy, Family, Finding, Held, PoolKey, RecordRequest, RecordSource, Site,
+};
+
+use crate::api::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus};
+
+/// The time to live where none is given, in seconds.
+const DEFAULT_TTL: u32 = 60;
+
+/// A note that every host takes whole, in characters.
+const LONGEST_MARK: usize = 100;
+
+/// What `record` asks for at `provider`.
+pub(super) fn request(
+    key: &PoolKey,
+    record: &DnsRecordSet,
+    provider: &str,
+    source: RecordSource,
+) -> Result<RecordRequest, Finding> {
+    let finding = |reason, problem: String| Err(Finding { reason, message: problem.into() });
+    if !pontoon_providers::dns_names().any(|name| name == provider) {
+        let known: Vec<_> = pontoon_providers::dns_names().collect();
+        let known = known.join(", ");
+        let problem = format!("\"{provider}\" is not a known DNS provider; known: {known}");
+        return finding("UnknownProvider", problem);
+    }
+    if record.zone.trim().is_empty() {
+        return finding("InvalidRecord", "spec.dnsRecordSet.zone is empty".to_owned());
+    }
+    if record.record_name.trim().is_empty() {
+        let problem = "spec.dnsRecordSet.recordName is empty; write @ for the zone itself";
+        return finding("InvalidRecord", problem.to_owned());
+    }
+    let empty = match record.empty_policy.as_str() {
+        "" | "Keep" => EmptyPolicy::Keep,
+        "Remove" => EmptyPolicy::Remove,
+        other => {
+            let problem = format!(
+                "spec.dnsRecordSet.emptyPolicy \"{other}\" is not known; use Keep or Remove"
+            );
+            return finding("InvalidRecord", problem);
+        }
+    };
+    Ok(RecordRequest {
+        account: provider.into(),
+        zone: record.zone.as_str().into(),
+        name: record.record_name.as_str().into(),
+        ttl: match record.ttl {
+            ..=0 => DEFAULT_TTL,
+            ttl => u32::try_from(ttl).unwrap_or(u32::MAX),
+        },
+        empty,
+        source,
+        mark: Some(mark(key).as_str().into()),
+    })
+}
+
+/// Whose records these are, for whoever looks at them at their host.
+fn mark(key: &PoolKey) -> String {
+    format!("pontoon: {key}").chars().take(LONGEST_MARK).collect()
+}
+
+/// A pool's DNS provider where its record names none: its own, if that hosts DNS.
+pub(super) fn provider_for(record: &DnsRecordSet, pools: &str) -> String {
+    let own = pontoon_providers::dns_names().find(|name| *name == pools);
+    match record.provider.as_str() {
+        "" => own.unwrap_or(DEFAULT_DNS_PROVIDER).to_owned(),
+        named => named.to_owned(),
+    }
+}
+
+/// The full name, as far as the object itself tells: for labels of metrics.
+pub(super) fn full_name(record: &DnsRecordSet) -> String {
+    let plain = |text: &str| text.trim().trim_end_matches('.').to_ascii_lowercase();
+    let (zone, name) = (plain(&record.zone), plain(&record.record_name));
+    let is_id = zone.len() == 32 && zone.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match name.as_str() {
+        "" | "@" => zone,
+        full if is_id || full == zone || full.ends_with(&format!(".{zone}")) => name,
+        relative if zone.is_empty() => relative.to_owned(),
+        relative => format!("{relative}.{zone}"),
+    }
+}
+
+/// The records that a status says an object has.
+pub(super) fn held(status: Option<&DnsRecordStatus>) -> Option<Held> {
+    let status = status.filter(|status| !status.name.is_empty())?;
+    let family = |kind: &String| match kind.as_str() {
+        "A" => Some(Family::V4),
+        "AAAA" => Some(Family::V6),
+        _ => None,
+    };
+    let families: BTreeSet<_> = status.types.iter().filter_map(family).collect();
+    let site = Site {
+        account: status.provider.as_str().into(),
+        zone: status.zone.as_str().into(),
+        name: status.name.as_str().into(),
+    };
+    Some(Held { site, families })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(zone: &str, name: &str) -> DnsRecordSet {
+        let (zone, record_name) = (zone.to_owned(), name.to_owned());
+        DnsRecordSet { zone, record_name, ..DnsRecordSet::default() }
+    }
+
+    fn asked(record: &DnsRecordSet) -> Result<RecordRequest, Finding> {
+        let key = PoolKey { kind: "FloatingIPPool", namespace: "n".into(), name: "p".into() };
+        request(&key, record, "digitalocean", RecordSource::Pool)
+    }
+
+    #[test]
+    fn a_record_without_a_zone_or_a_name_is_told_what_to_write() {
+        for (zone, name, words) in [("", "www", "zone"), ("example.com", " ", "@ for the zone")] {
+            let finding = asked(&record(zone, name)).unwrap_err();
+            assert_eq!(finding.reason, "InvalidRecord");
+            assert!(finding.message.contains(words), "{}", finding.message);
+        }
+        let odd = DnsRecordSet { empty_policy: "Maybe".into(), ..record("example.com", "www") };
+        assert!(asked(&odd).unwrap_err().message.contains("Keep or Remove"));
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let request = asked(&record("example.com", "www")).unwrap();
+        assert_eq!((request.ttl, request.empty), (60, EmptyPolicy::Keep));
+        let negative = DnsRecordSet { ttl: i64::MIN, ..record("example.com", "www") };
+        assert_eq!(asked(&negative).unwrap().ttl, 60);
+        assert_eq!(provider_for(&record("a", "b"), "digitalocean"), "digitalocean");
+        assert_eq!(provider_for(&record("a", "b"), "hetzner"), "digitalocean");
+        let named = DnsRecordSet { provider: "cloudflare".into(), ..record("a", "b") };
+        assert_eq!(provider_for(&named, "digitalocean"), "cloudflare");
+    }
+
+    #[test]
+    fn the_name_in_the_metrics_is_full() {
+        for (zone, name, full) in [
+            ("example.com", "www", "www.example.com"),
+            ("example.com", "WWW.Example.com.", "www.example.com"),
+            ("example.com", "@", "example.com"),
+            ("0123456789abcdef0123456789abcdef", "www.example.com", "www.example.com"),
+        ] {
+            assert_eq!(full_name(&record(zone, name)), full);
+        }
+    }
+
+    #[test]
+    fn a_mark_fits_into_every_hosts_notes() {
+        let key = PoolKey {
+            kind: "FloatingIPPool",
+            namespace: "n".repeat(63).as_str().into(),
+            name: "p".repeat(253).as_str().into(),
+        };
+        assert_eq!(mark(&key).chars().count(), LONGEST_MARK);
+    }
+}

@@ -1,0 +1,159 @@
+//! Tells people what happens to names in DNS.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use pontoon_core::action::Action;
+use pontoon_core::model::{Family, PoolKey, RecordSet, Site};
+use pontoon_core::plan::Plan;
+use pontoon_core::record_verdict::{RecordReason, RecordVerdict};
+use pontoon_core::verdict::Outlook;
+
+use super::events::{Weight, about_pool};
+use super::narrator::{Narrator, millis};
+use crate::api::{CONDITION_DNS, CONDITION_READY};
+use crate::execute::Finished;
+use crate::observe::pool::ObservedPool;
+use crate::observe::record_set::{self, ObservedRecordSet};
+
+/// What was told of an object's records.
+#[derive(Debug, Default)]
+pub(super) struct ToldRecords {
+    uid: String,
+    provider: String,
+    dns: String,
+    verdict: Option<RecordVerdict>,
+    reason: Option<&'static str>,
+    /// Where its records are, or were last.
+    site: Option<Site>,
+}
+
+impl Narrator {
+    /// A record set was seen.
+    pub fn see_record_set(&mut self, observed: &ObservedRecordSet) {
+        let said = said(&observed.status.conditions, CONDITION_READY);
+        self.see_records(&observed.set, (&observed.provider, &observed.dns), said);
+    }
+
+    /// A pool was seen, with its record or without.
+    pub(super) fn see_records_of_pool(&mut self, observed: &ObservedPool) {
+        let Some(set) = &observed.records else {
+            // One that cannot be decoded has not let go of anything.
+            if observed.decoded
+                && let Some(ToldRecords { uid, site: Some(site), .. }) =
+                    self.records.remove(&observed.pool.key)
+            {
+                self.left(&observed.pool.key, &uid, &site);
+            }
+            return;
+        };
+        let dns = observed.dns.clone().unwrap_or_default();
+        let said = said(&observed.status.conditions, CONDITION_DNS);
+        self.see_records(set, (&observed.provider, &dns), said);
+    }
+
+    fn see_records(&mut self, set: &RecordSet, labels: (&str, &str), said: Option<&'static str>) {
+        let told = self.records.entry(set.key.clone()).or_default();
+        if *told.uid != *set.uid {
+            let site = set.held.as_ref().map(|held| held.site.clone());
+            *told = ToldRecords {
+                uid: set.uid.to_string(),
+                reason: said,
+                site,
+                ..ToldRecords::default()
+            };
+        }
+        (told.provider, told.dns) = (labels.0.to_owned(), labels.1.to_owned());
+    }
+
+    /// A record set is gone.
+    pub fn forget_record_set(&mut self, key: &PoolKey) {
+        self.records.remove(key);
+        self.metrics.forget_pool(key);
+    }
+
+    /// Takes in what a plan has to say of records.
+    pub(super) fn take_records(&mut self, plan: &Plan) {
+        for (key, verdict) in &plan.records {
+            let Some(told) = self.records.get_mut(key) else { continue };
+            if told.verdict.as_ref() == Some(verdict) {
+                continue;
+            }
+            told.verdict = Some(verdict.clone());
+            if let (record_set::KIND, Some(listed)) = (key.kind, verdict.listed) {
+                self.metrics.record_set(key, &told.provider, &told.dns, listed);
+            }
+            let now = verdict.held.as_ref().map(|held| held.site.clone());
+            let before = now.clone().and_then(|site| told.site.replace(site));
+            let left = before.filter(|before| Some(before) != now.as_ref());
+            let word = verdict.reason.word();
+            let news = told.reason != Some(word) && is_news(&verdict.reason);
+            let uid = told.uid.clone();
+            if news {
+                told.reason = Some(word);
+                let note = verdict.to_string();
+                tracing::info!(object = %key, reason = word, "{note}");
+                self.events.tell(about_pool(key, &uid), weight(&verdict.reason), word, &note);
+            }
+            if let Some(site) = left {
+                self.left(key, &uid, &site);
+            }
+        }
+    }
+
+    /// A change of records has come back. What failed, the verdict tells.
+    pub(super) fn changed_records(&mut self, finished: &Finished) {
+        let (Action::ChangeRecords { owner, site, family, change }, Ok(_)) =
+            (&finished.outcome.action, &finished.outcome.result)
+        else {
+            return;
+        };
+        let Some(told) = self.records.get(owner) else { return };
+        let kind = match family {
+            Family::V4 => "A",
+            Family::V6 => "AAAA",
+        };
+        let (added, changed, removed) =
+            (change.create.len(), change.update.len(), change.delete.len());
+        let note = format!(
+            "{site} {kind}: {added} added, {changed} changed, {removed} removed in {} ms",
+            millis(finished.took)
+        );
+        tracing::info!(object = %owner, "{note}");
+        self.events.tell(about_pool(owner, &told.uid), Weight::Normal, "RecordUpdated", &note);
+    }
+
+    /// A name that an object had and does not ask for any more.
+    fn left(&mut self, key: &PoolKey, uid: &str, site: &Site) {
+        let note = format!(
+            "{site} at {} is not kept any more and left as it is; delete it there if nobody needs it",
+            site.account
+        );
+        tracing::info!(object = %key, "{note}");
+        self.events.tell(about_pool(key, uid), Weight::Normal, "RecordLeft", &note);
+    }
+}
+
+impl ToldRecords {
+    /// Leadership began or ended.
+    pub(super) fn forget_verdict(&mut self) {
+        self.verdict = None;
+    }
+}
+
+/// What a status says already, a new leader does not repeat.
+fn said(conditions: &[Condition], type_: &str) -> Option<&'static str> {
+    let well = RecordReason::Current.word();
+    let found = conditions.iter().find(|one| one.type_ == type_)?;
+    (found.reason == well).then_some(well)
+}
+
+/// Passing states are not worth an event.
+fn is_news(reason: &RecordReason) -> bool {
+    !matches!(reason, RecordReason::Reading | RecordReason::Updating | RecordReason::PoolUnplanned)
+}
+
+fn weight(reason: &RecordReason) -> Weight {
+    match reason.outlook() {
+        Outlook::Well => Weight::Normal,
+        Outlook::Working | Outlook::Waiting | Outlook::Stuck => Weight::Warning,
+    }
+}

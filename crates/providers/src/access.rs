@@ -1,0 +1,104 @@
+//! How an account is reached: what the settings of every vendor have in common.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use http::uri::Scheme;
+use http::{HeaderValue, Uri};
+
+use crate::vendor::{ConfigError, Settings};
+
+const DEFAULT_USER_AGENT: &str = concat!("pontoon/", env!("CARGO_PKG_VERSION"));
+
+/// The names of a vendor's variables, and what holds where one is not set.
+pub(crate) struct Variables {
+    pub token: &'static str,
+    pub api_url: &'static str,
+    pub user_agent: &'static str,
+    pub default_api_url: &'static str,
+}
+
+/// One account and how to reach it.
+#[derive(Debug)]
+pub(crate) struct Access {
+    /// Scheme, host and perhaps a path, without a slash at the end.
+    pub endpoint: String,
+    pub token: Token,
+    pub user_agent: HeaderValue,
+}
+
+impl Access {
+    pub fn read(settings: &Settings<'_>, variables: &Variables) -> Result<Self, ConfigError> {
+        let Variables { token, api_url, user_agent, default_api_url } = *variables;
+        let url = value(settings, api_url).unwrap_or_else(|| default_api_url.into());
+        let agent = value(settings, user_agent).unwrap_or_else(|| DEFAULT_USER_AGENT.into());
+        let secret = value(settings, token).ok_or(ConfigError::Missing(token))?;
+        Ok(Self {
+            endpoint: endpoint(api_url, &url)?,
+            token: Token::new(token, secret)?,
+            user_agent: HeaderValue::from_str(&agent)
+                .map_err(|_| unusable(user_agent, "has characters that no header may have"))?,
+        })
+    }
+}
+
+/// A variable without the space around it; an empty one counts as unset.
+pub(crate) fn value(settings: &Settings<'_>, name: &str) -> Option<String> {
+    let value = (settings.variable)(name)?.trim().to_owned();
+    (!value.is_empty()).then_some(value)
+}
+
+pub(crate) fn unusable(variable: &'static str, problem: &str) -> ConfigError {
+    ConfigError::Unusable { variable, problem: problem.into() }
+}
+
+/// An access token, which no formatting shows.
+#[derive(Clone)]
+pub(crate) struct Token(String);
+
+impl Token {
+    fn new(variable: &'static str, text: String) -> Result<Self, ConfigError> {
+        if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Ok(Self(text))
+        } else {
+            Err(unusable(variable, "has spaces, control or non-ASCII characters in it"))
+        }
+    }
+
+    /// The `Authorization` header; it too hides its value when it is formatted.
+    pub fn bearer(&self) -> Result<HeaderValue, http::header::InvalidHeaderValue> {
+        let mut header = HeaderValue::from_str(&format!("Bearer {}", self.0))?;
+        header.set_sensitive(true);
+        Ok(header)
+    }
+
+    /// `text` without the token, should a server have echoed it.
+    pub fn strike_from(&self, text: &str) -> String {
+        text.replace(&self.0, "[token]")
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(hidden)")
+    }
+}
+
+fn endpoint(variable: &'static str, text: &str) -> Result<String, ConfigError> {
+    let uri: Uri = text.parse().map_err(|_| unusable(variable, "is not a URL"))?;
+    let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+        return Err(unusable(variable, "is not a URL with a scheme and a host"));
+    };
+    if authority.as_str().contains('@') || uri.query().is_some() {
+        return Err(unusable(variable, "must be scheme, host and path only"));
+    }
+    if *scheme != Scheme::HTTPS && !(*scheme == Scheme::HTTP && is_this_machine(authority.host())) {
+        return Err(unusable(variable, "must be https (plain http only to this machine)"));
+    }
+    Ok(format!("{scheme}://{authority}{}", uri.path().trim_end_matches('/')))
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.is_loopback())
+}

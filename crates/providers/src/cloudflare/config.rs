@@ -1,0 +1,15 @@
+//! Cloudflare's settings, parsed once.
+
+use crate::access::{Access, Variables};
+use crate::vendor::{ConfigError, Settings};
+
+const VARIABLES: Variables = Variables {
+    token: "CLOUDFLARE_TOKEN",
+    api_url: "CLOUDFLARE_API_URL",
+    user_agent: "CLOUDFLARE_USER_AGENT",
+    default_api_url: "https://api.cloudflare.com/client/v4",
+};
+
+pub(super) fn read(settings: &Settings<'_>) -> Result<Access, ConfigError> {
+    Access::read(settings, &VARIABLES)
+}

@@ -1,0 +1,128 @@
+//! DigitalOcean's DNS. Scopes that the token needs: `domain:read`, `domain:create`,
+//! `domain:update`, `domain:delete`.
+//!
+//! Each record is changed by a call of its own, one after the other. Equal records are
+//! allowed, so that a creation that is sent twice makes two. Records carry no notes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::client::Client;
+use super::error::{self, speaks_of_quota};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layers::Priority;
+use crate::names;
+use crate::record::{
+    Record, RecordCapabilities, RecordChange, RecordId, RecordKind, RecordName, RecordProvider,
+    WantedRecord,
+};
+
+/// More pages than this (10,000 records under one name) are a listing that does not end.
+const MOST_PAGES: usize = 50;
+
+/// The DNS of one account.
+#[derive(Debug)]
+pub(super) struct Records {
+    pub client: Arc<Client>,
+}
+
+#[async_trait]
+impl RecordProvider for Records {
+    fn capabilities(&self) -> RecordCapabilities {
+        RecordCapabilities {
+            changes_per_call: 1,
+            longest_mark: None,
+            zones_by_id: false,
+            ttls: 30..=i32::MAX as u32,
+            automatic_ttl: None,
+        }
+    }
+
+    async fn locate(&self, zone: &str, name: &str) -> Result<RecordName> {
+        let zone = names::zone_name(zone)?;
+        let name = names::full_name(&zone, name)?;
+        Ok(RecordName { zone, name })
+    }
+
+    async fn list(&self, name: &RecordName, kind: RecordKind) -> Result<Vec<Record>> {
+        let name = names::located(name)?;
+        let mut found = BTreeMap::new();
+        let mut priority = Priority::Housekeeping;
+        for number in 1..=MOST_PAGES {
+            let page = self.client.record_page(name, kind, number, priority).await;
+            let page = page.map_err(|error| no_domain(name, error))?;
+            // A listing that has begun is finished: half of one is of no use.
+            priority = Priority::Begun;
+            let before = found.len();
+            found.extend(page.records);
+            if !page.more {
+                let mut set: Vec<Record> = found.into_values().flatten().collect();
+                set.sort_by(|a, b| (a.value, &a.id).cmp(&(b.value, &b.id)));
+                return Ok(set);
+            }
+            if found.len() == before {
+                return Err(error::unreadable("a listing that repeats itself"));
+            }
+        }
+        Err(error::unreadable("a listing that does not end"))
+    }
+
+    async fn change(
+        &self,
+        name: &RecordName,
+        kind: RecordKind,
+        change: &RecordChange,
+    ) -> Result<Vec<Record>> {
+        let name = names::located(name)?;
+        change.check(kind, &self.capabilities())?;
+        let updates: Vec<(u64, &WantedRecord)> =
+            change.update.iter().map(|(id, to)| Ok((number(id)?, to))).collect::<Result<_>>()?;
+        let deletes: Vec<u64> = change.delete.iter().map(number).collect::<Result<_>>()?;
+        let mut done = Vec::new();
+        for (id, wanted) in updates {
+            let updated = self.client.update_record(name, kind, id, wanted).await;
+            done.push(updated.map_err(|error| moved_on(name, error))?);
+        }
+        for wanted in &change.create {
+            let created = self.client.create_record(name, kind, wanted).await;
+            done.push(created.map_err(|error| full(no_domain(name, error)))?);
+        }
+        for id in deletes {
+            match self.client.delete_record(name, id).await {
+                Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(done)
+    }
+}
+
+fn number(id: &RecordId) -> Result<u64> {
+    let words = || format!("\"{}\" is not the number of a record", id.0);
+    id.0.parse().map_err(|_| Error::new(ErrorKind::Rejected, words()))
+}
+
+/// The vendor says "not found" of a path: here it is the domain that it does not know.
+fn no_domain(name: &RecordName, error: Error) -> Error {
+    if error.kind != ErrorKind::NotFound {
+        return error;
+    }
+    let words = format!("the account has no domain {} at {}", name.zone, error::VENDOR);
+    Error::new(ErrorKind::NotFound, words)
+}
+
+/// A record that was listed is gone.
+fn moved_on(name: &RecordName, error: Error) -> Error {
+    if error.kind != ErrorKind::NotFound {
+        return error;
+    }
+    Error::new(ErrorKind::Busy, format!("a record of {name} was deleted by somebody else"))
+}
+
+fn full(error: Error) -> Error {
+    let about_quota = error.kind == ErrorKind::Rejected && speaks_of_quota(&error.message);
+    let kind = if about_quota { ErrorKind::QuotaExceeded } else { error.kind };
+    Error { kind, ..error }
+}
