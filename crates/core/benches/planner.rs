@@ -131,6 +131,7 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
         deleting: false,
         releases: false,
         finalizers: vec![],
+        paused: None,
         remembered: [].into(),
         last_assignment: None,
     }

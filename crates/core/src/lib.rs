@@ -14,6 +14,7 @@ pub mod matching;
 pub mod model;
 pub mod plan;
 pub mod record_verdict;
+pub mod restraint;
 pub mod verdict;
 pub mod world;
 

@@ -7,6 +7,7 @@ use std::fmt;
 
 use crate::Time;
 use crate::model::{Finding, Held, PoolKey, Site, Text};
+use crate::restraint::Withheld;
 use crate::verdict::Outlook;
 
 /// How the records of an object are doing.
@@ -20,6 +21,8 @@ pub struct RecordVerdict {
     pub listed: Option<usize>,
     /// The records that the object has.
     pub held: Option<Held>,
+    /// What is not carried out; whoever executes the plan knows.
+    pub withheld: Option<Withheld>,
 }
 
 /// The one thing to know about the records of an object.
@@ -100,6 +103,12 @@ impl RecordReason {
 impl fmt::Display for RecordVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.site.as_ref().map_or("the name", |site| &*site.name);
+        if let Some(withheld) = &self.withheld {
+            write!(f, "{}; ", withheld.by)?;
+            if !withheld.would.is_empty() {
+                return withheld.fmt(f);
+            }
+        }
         match &self.reason {
             RecordReason::Current => {
                 let listed = self.listed.unwrap_or(0);

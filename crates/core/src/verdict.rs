@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use crate::Time;
 use crate::matching::Unfit;
 use crate::model::{Finding, MachineId, NodeName, PoolKey, Remembered, Text};
+use crate::restraint::Withheld;
 
 /// How a pool is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Verdict {
     pub last_assignment: Option<Time>,
     /// Addresses that were reserved for it.
     pub created: Vec<IpAddr>,
+    /// What is not carried out; whoever executes the plan knows.
+    pub withheld: Option<Withheld>,
 }
 
 impl Verdict {
@@ -291,6 +294,12 @@ impl fmt::Display for Verdict {
     /// The message of the pool: how many addresses are in place, and what the reason says.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (active, wanted) = (self.active(), self.wanted);
+        if let Some(withheld) = &self.withheld {
+            write!(f, "{}; ", withheld.by)?;
+            if !withheld.would.is_empty() {
+                return write!(f, "{active} of {wanted} in place; {withheld}");
+            }
+        }
         match &self.reason {
             Reason::Invalid(finding) | Reason::NoAccount(finding) => {
                 return f.write_str(&finding.message);

@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::leadership::Timing;
+use crate::pause::Pausable;
+use crate::run::Mode;
 use crate::sandbox::Load;
 
 /// Keeps floating IPs on the right nodes.
@@ -24,9 +26,41 @@ pub enum Command {
     Run(RunArgs),
     /// Print the custom resource definitions.
     Crds,
+    /// Leave one object alone until `resume`: what would be done for it is said, not done.
+    Pause(PauseArgs),
+    /// Go on with an object that was paused.
+    Resume(ResumeArgs),
     /// Try it with no cluster and no cloud: an API server, a cloud and the operator in one
     /// process.
     Sandbox(SandboxArgs),
+}
+
+/// Options of `pause`.
+#[derive(Args, Clone, Debug)]
+pub struct PauseArgs {
+    /// Which: floatingippool/NAMESPACE/NAME or nodednsrecordset/NAMESPACE/NAME.
+    #[arg(value_name = "OBJECT")]
+    pub object: Pausable,
+
+    /// Why, for whoever finds it paused.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+
+    /// The kubeconfig file; without it $KUBECONFIG, ~/.kube/config or the pod's own account.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+}
+
+/// Options of `resume`.
+#[derive(Args, Clone, Debug)]
+pub struct ResumeArgs {
+    /// Which: floatingippool/NAMESPACE/NAME or nodednsrecordset/NAMESPACE/NAME.
+    #[arg(value_name = "OBJECT")]
+    pub object: Pausable,
+
+    /// The kubeconfig file; without it $KUBECONFIG, ~/.kube/config or the pod's own account.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
 }
 
 /// Options of `sandbox`.
@@ -96,6 +130,11 @@ pub struct RunArgs {
     /// Where to serve /healthz and /readyz as well; empty for nowhere.
     #[arg(long, default_value = "", value_name = "ADDRESS")]
     pub health_probe_bind_address: String,
+
+    /// Act, or only observe: say in statuses and events what would be done, and write nothing
+    /// else.
+    #[arg(long, value_enum, default_value_t = Mode::Active, value_name = "MODE")]
+    pub mode: Mode,
 
     /// Stand for election among the replicas. With `false` this must be the only one.
     #[arg(
@@ -188,7 +227,7 @@ mod tests {
         let all = ["pontoon", "run"].iter().chain(args);
         match Cli::try_parse_from(all).unwrap().command {
             Command::Run(args) => args,
-            Command::Crds | Command::Sandbox(_) => panic!(),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Builder, Client as HttpClient};
 use hyper_util::rt::TokioExecutor;
@@ -12,6 +14,9 @@ use tower::ServiceBuilder;
 /// Every write to Kubernetes gives up after this.
 pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 
+/// What the API server's audit log calls us.
+const WHO: &str = concat!("pontoon/", env!("CARGO_PKG_VERSION"));
+
 /// A client that sends each request at once and tells of each failure.
 ///
 /// kube's own leaves Nagle's algorithm on, which holds the first request of a connection
@@ -20,7 +25,8 @@ pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// If the configuration names certificates or credentials that cannot be used.
-pub fn connect(config: Config) -> kube::Result<Client> {
+pub fn connect(mut config: Config) -> kube::Result<Client> {
+    config.headers.push((USER_AGENT, HeaderValue::from_static(WHO)));
     if config.proxy_url.is_some() {
         return Client::try_from(config);
     }

@@ -1,7 +1,7 @@
 //! The `pontoon` binary: parses its arguments, sets up its surroundings, runs.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -12,6 +12,7 @@ use pontoon::args::{Cli, Command, RunArgs};
 use pontoon::connect::connect;
 use pontoon::env::Env;
 use pontoon::leadership::Timing;
+use pontoon::pause::{self, Pausable};
 use pontoon::report::metrics::Metrics;
 use pontoon::run::{self, Options, Surroundings};
 use pontoon::serve::{self, Health, Pages};
@@ -22,6 +23,10 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Crds => print(&api::crds_yaml()),
         Command::Run(args) => start(args),
+        Command::Pause(args) => {
+            on_one_thread(annotate(args.kubeconfig, args.object, Some(args.reason)))
+        }
+        Command::Resume(args) => on_one_thread(annotate(args.kubeconfig, args.object, None)),
         Command::Sandbox(args) => {
             if args.debug {
                 log(true);
@@ -69,6 +74,7 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         namespace: lease_namespace(&config),
         name: replica_name(),
         leader_elect: args.leader_elect,
+        mode: args.mode,
         timing,
         provider_timeout: args.provider_timeout,
         retry_initial: args.retry_initial,
@@ -98,6 +104,18 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
     };
     run::run(options, surroundings).await;
     Ok(())
+}
+
+async fn annotate(
+    kubeconfig: Option<PathBuf>,
+    object: Pausable,
+    reason: Option<String>,
+) -> Result<(), String> {
+    // Already installed is as good.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let config = kube_config(kubeconfig.as_deref()).await?;
+    let client = connect(config).map_err(|error| error.to_string())?;
+    pause::annotate(client, &object, reason.as_deref()).await
 }
 
 async fn kube_config(file: Option<&Path>) -> Result<Config, String> {

@@ -11,7 +11,7 @@ use kube::Client;
 use pontoon::env::Env;
 use pontoon::leadership::Timing;
 use pontoon::report::metrics::Metrics;
-use pontoon::run::{self, Options, Surroundings};
+use pontoon::run::{self, Mode, Options, Surroundings};
 use pontoon::serve::Health;
 use pontoon_core::Time;
 use pontoon_providers::Transport;
@@ -296,6 +296,7 @@ fn options(process: &Process) -> Options {
         namespace: "default".to_owned(),
         name: process.name.clone(),
         leader_elect: true,
+        mode: Mode::Active,
         timing: Timing::default(),
         provider_timeout: Duration::from_secs(5),
         retry_initial: Duration::from_secs(1),

@@ -32,6 +32,8 @@ pub struct Pool {
     pub releases: bool,
     /// What others keep it from going for.
     pub finalizers: Vec<Text>,
+    /// Somebody paused it, and says why.
+    pub paused: Option<Text>,
     /// What its status remembers of each address.
     pub remembered: BTreeMap<IpAddr, Remembered>,
     /// When the last assignment of this pool began, as its status remembers it.

@@ -25,6 +25,8 @@ pub struct RecordSet {
     pub request: Result<RecordRequest, Finding>,
     /// The records that its status says it has.
     pub held: Option<Held>,
+    /// Somebody paused it, and says why.
+    pub paused: Option<Text>,
 }
 
 /// A request that makes sense.

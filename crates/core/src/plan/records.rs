@@ -82,6 +82,7 @@ impl Case<'_, '_> {
             site: self.entry.site.clone(),
             listed: (!known.is_empty()).then(|| known.iter().sum()),
             held,
+            withheld: None,
         }
     }
 

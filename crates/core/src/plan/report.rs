@@ -34,6 +34,7 @@ pub(super) fn verdict(
         unusable: placement.unusable(view).to_vec(),
         last_assignment,
         created: view.entry.pool.ledger.created.clone(),
+        withheld: None,
         addresses,
     };
     let reason = reason(world, view, placement, creation, &verdict, draft);

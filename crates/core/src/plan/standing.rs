@@ -99,7 +99,8 @@ impl<'w> Place<'w> {
     }
 }
 
-/// Looks at every pool in scope. Older pools come first: they choose first.
+/// Looks at every pool in scope. Older pools come first: they choose first. What a paused
+/// one would take is not kept from those that are served.
 pub(super) fn survey<'w>(
     world: &'w World,
     scope: &BTreeSet<PoolKey>,
@@ -111,8 +112,8 @@ pub(super) fn survey<'w>(
     views
 }
 
-fn seniority(entry: &PoolEntry) -> (Time, &PoolKey) {
-    (entry.pool.created_at, &entry.pool.key)
+fn seniority(entry: &PoolEntry) -> (bool, Time, &PoolKey) {
+    (entry.pool.paused.is_some(), entry.pool.created_at, &entry.pool.key)
 }
 
 fn view<'w>(world: &'w World, entry: &'w PoolEntry, now: Time) -> PoolView<'w> {
@@ -207,7 +208,8 @@ impl<'w> PoolView<'w> {
         let place = self.place(world, ip, used);
         let mut memory = self.entry.memory(ip);
         if let Some(holder) = place.holder() {
-            let left = memory.machine.take().filter(|left| used && Some(left) != holder);
+            let judged = used && !world.leaves_alone(&self.entry.pool);
+            let left = memory.machine.take().filter(|left| judged && Some(left) != holder);
             // From a node that may not have it anybody may take it.
             if let Some(from) = left.filter(|from| self.is_eligible(world, from)) {
                 memory.drift = Some(drift::found(memory.drift.as_ref(), from, now));

@@ -30,7 +30,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::Time;
-use crate::model::{AccountId, Family, Finding, Machine, MachineId, Node, NodeName, PoolKey, Text};
+use crate::model::{
+    AccountId, Family, Finding, Machine, MachineId, Node, NodeName, Pool, PoolKey, Text,
+};
 use claims::Claims;
 use records::Records;
 use vacancy::Vacancy;
@@ -42,6 +44,8 @@ pub struct World {
     unread: BTreeSet<Source>,
     /// No call that changes a cloud starts before; what was read before does not count.
     open_from: Time,
+    /// Nothing of ours is carried out: what happens is others' doing.
+    hands_off: bool,
     nodes: BTreeMap<NodeName, Node>,
     machines: BTreeMap<Machine, BTreeSet<NodeName>>,
     marked: BTreeMap<IpAddr, BTreeSet<NodeName>>,
@@ -69,6 +73,7 @@ impl World {
             settings,
             unread: [Source::Nodes, Source::Pods, Source::Pools].into(),
             open_from: Time::default(),
+            hands_off: false,
             nodes: BTreeMap::new(),
             machines: BTreeMap::new(),
             marked: BTreeMap::new(),
@@ -108,9 +113,25 @@ impl World {
             Source::Nodes | Source::Pods | Source::Pools => drop(self.unread.remove(&source)),
         }
         if self.is_read() {
-            self.dirty.extend(self.pools.keys().cloned());
-            self.dirty.extend(self.records.entries.keys().cloned());
+            self.look_again();
         }
+    }
+
+    /// From now on nothing of ours is carried out, or everything is again. What there is to
+    /// say of every object may have changed.
+    pub fn set_hands_off(&mut self, hands_off: bool) {
+        self.hands_off = hands_off;
+        self.look_again();
+    }
+
+    /// Whether we leave a pool alone: then nobody interferes who moves its addresses.
+    pub(crate) fn leaves_alone(&self, pool: &Pool) -> bool {
+        self.hands_off || pool.paused.is_some()
+    }
+
+    fn look_again(&mut self) {
+        self.dirty.extend(self.pools.keys().cloned());
+        self.dirty.extend(self.records.entries.keys().cloned());
     }
 
     /// A term of leadership begins: nothing that was known of the clouds counts any more,

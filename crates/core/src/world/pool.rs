@@ -369,6 +369,7 @@ impl Pool {
             && self.deleting == other.deleting
             && self.releases == other.releases
             && self.finalizers == other.finalizers
+            && self.paused == other.paused
             && self.created_at == other.created_at
             && self.uid == other.uid
     }

@@ -326,6 +326,8 @@ impl World {
 
 /// Whether an object as it is seen now says nothing new, or is an old story.
 fn keeps(entry: &RecordEntry, seen: &RecordSet) -> bool {
-    let same = entry.set.request == seen.request && entry.set.created_at == seen.created_at;
+    let same = entry.set.request == seen.request
+        && entry.set.created_at == seen.created_at
+        && entry.set.paused == seen.paused;
     entry.set.version > seen.version || same
 }

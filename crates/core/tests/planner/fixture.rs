@@ -170,6 +170,7 @@ pub fn pool(name: &str) -> Pool {
         deleting: false,
         releases: false,
         finalizers: vec![],
+        paused: None,
         remembered: [].into(),
         last_assignment: None,
     }

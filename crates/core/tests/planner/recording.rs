@@ -39,6 +39,7 @@ fn records(key: PoolKey, source: RecordSource) -> RecordSet {
             mark: None,
         }),
         held: None,
+        paused: None,
     }
 }
 

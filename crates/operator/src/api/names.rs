@@ -33,6 +33,9 @@ pub const RELEASE_FINALIZER: &str = own!("release");
 /// On a pool, set by a person: how a creation with an unknown outcome ended.
 pub const RESOLVE_CREATE_ANNOTATION: &str = own!("resolve-create");
 
+/// On a pool or a record set, set by a person: it is left alone, for this reason.
+pub const PAUSED_ANNOTATION: &str = own!("paused");
+
 /// The condition that is `True` when everything that the spec asks for is in place.
 pub const CONDITION_READY: &str = "Ready";
 
@@ -51,7 +54,8 @@ mod tests {
 
     #[test]
     fn annotations_are_the_predecessors_or_under_our_prefix() {
-        for ours in [ADDRESSES_ANNOTATION, RESOLVE_CREATE_ANNOTATION, RELEASE_FINALIZER] {
+        let annotations = [ADDRESSES_ANNOTATION, RESOLVE_CREATE_ANNOTATION, PAUSED_ANNOTATION];
+        for ours in annotations.into_iter().chain([RELEASE_FINALIZER]) {
             assert!(ours.starts_with(PREFIX), "{ours}");
         }
         for theirs in [IPV4_ANNOTATION, IPV6_ANNOTATION] {

@@ -4,12 +4,15 @@
 //! a time about one address, one ledger or one node's mark: so everything runs in parallel
 //! and each address still has its calls in order.
 //!
-//! Leadership gates here and nowhere else: a call that changes a cloud is checked last thing
-//! before the wire (the transport's gate), a write to Kubernetes before it is sent.
+//! Leadership, observe mode and pause gate here and nowhere else: what is withheld is taken
+//! out of the plan before anything begins (`restraint`); a call that changes a cloud is
+//! checked last thing before the wire (the transport's gate), a write to Kubernetes before it
+//! is sent.
 
 mod cloud;
 mod cluster;
 mod dns;
+pub mod restraint;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

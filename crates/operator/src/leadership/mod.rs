@@ -17,7 +17,8 @@
 //! for an expired lease. One that starts at that moment cannot know.)
 //!
 //! `record` reads and writes the object, `election` decides, `candidate` carries it out,
-//! `guard` judges a call.
+//! `guard` judges a call. Other controllers of the same objects have Leases of their own:
+//! `rivalry` judges those, `sentry` watches them and holds the predecessor's.
 
 mod candidate;
 mod election;
@@ -29,6 +30,10 @@ mod guard_tests;
 #[cfg(test)]
 mod odd_leases;
 mod record;
+mod rivalry;
+#[cfg(test)]
+mod rivalry_tests;
+mod sentry;
 #[cfg(test)]
 mod simulation;
 mod timing;
@@ -45,10 +50,15 @@ use tokio::time::timeout;
 
 use crate::env::Env;
 pub use guard::NotPermitted;
+pub use rivalry::{PREDECESSORS_LEASE, Rival, Rivalry};
+pub use sentry::{Post, Sentry};
 pub use timing::{Timing, TimingError};
 
 /// The name of our own Lease.
 pub const LEASE: &str = "pontoon";
+
+/// The name of the Lease of those who only observe: it keeps nobody from acting.
+pub const OBSERVERS_LEASE: &str = "pontoon-observe";
 
 /// Which Lease to stand for, and how.
 #[derive(Clone, Debug)]

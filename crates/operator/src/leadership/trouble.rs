@@ -43,6 +43,11 @@ impl Trouble {
         })
     }
 
+    /// Whether the server does not let us.
+    pub fn is_forbidden(&self) -> bool {
+        self.cause() == Cause::Forbidden
+    }
+
     fn status(&self) -> Option<&kube::core::Status> {
         match self {
             Self::Request(kube::Error::Api(status))
@@ -111,6 +116,27 @@ impl Complaints {
             error = %trouble.words(),
             advice = %trouble.advice(config),
             "the Lease could not be used; trying again"
+        );
+    }
+
+    /// The same of a Lease that is not ours.
+    pub fn tell_of_others(
+        &mut self,
+        trouble: &Trouble,
+        verb: &'static str,
+        lease: &str,
+        now: Duration,
+    ) {
+        let error = trouble.words();
+        if !self.is_due(trouble.cause(), verb, now) {
+            return tracing::debug!(verb, error, "another controller's Lease could not be used");
+        }
+        tracing::warn!(
+            lease,
+            verb,
+            error,
+            advice = "grant what deploy/rbac.yaml grants on leases.coordination.k8s.io in all namespaces",
+            "another controller's Lease could not be used; trying again"
         );
     }
 

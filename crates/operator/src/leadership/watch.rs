@@ -1,4 +1,4 @@
-//! A watch on one Lease that goes on for ever, with a back-off from [`Env`].
+//! A watch on Leases of one name that goes on for ever, with a back-off from [`Env`].
 
 use std::time::Duration;
 
@@ -34,23 +34,33 @@ impl LeaseWatch {
     /// after a pause. May be dropped and called again without losing anything.
     pub async fn next(&mut self) -> watcher::Result<Option<Lease>> {
         loop {
-            let pause = self.resume_at.saturating_sub(self.env.elapsed());
-            if !pause.is_zero() {
-                sleep(pause).await;
+            let event = self.event().await?;
+            if let Some(found) = self.understand(event) {
+                return Ok(found);
             }
-            match self.events.next().await {
-                Some(Ok(event)) => {
-                    if let Some(found) = self.understand(event) {
-                        return Ok(found);
-                    }
+        }
+    }
+
+    /// The next event as it comes. May be dropped and called again, too.
+    pub async fn event(&mut self) -> watcher::Result<Event<Lease>> {
+        let pause = self.resume_at.saturating_sub(self.env.elapsed());
+        if !pause.is_zero() {
+            sleep(pause).await;
+        }
+        match self.events.next().await {
+            Some(Ok(event)) => {
+                // A list that begins is no success yet.
+                if matches!(event, Event::InitDone | Event::Apply(_)) {
+                    self.failures = 0;
                 }
-                Some(Err(error)) => {
-                    self.back_off();
-                    return Err(error);
-                }
-                // kube's watcher never ends; if it did, the election goes on by reading.
-                None => std::future::pending().await,
+                Ok(event)
             }
+            Some(Err(error)) => {
+                self.back_off();
+                Err(error)
+            }
+            // kube's watcher never ends; if it did, the election goes on by reading.
+            None => std::future::pending().await,
         }
     }
 
@@ -64,14 +74,8 @@ impl LeaseWatch {
                 self.listed = true;
                 Some(Some(lease))
             }
-            Event::InitDone => {
-                self.failures = 0;
-                (!self.listed).then_some(None)
-            }
-            Event::Apply(lease) => {
-                self.failures = 0;
-                Some(Some(lease))
-            }
+            Event::InitDone => (!self.listed).then_some(None),
+            Event::Apply(lease) => Some(Some(lease)),
             Event::Delete(_) => Some(None),
         }
     }

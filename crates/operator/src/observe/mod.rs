@@ -17,7 +17,10 @@ pub use watch::{Watch, watch};
 
 use std::collections::BTreeSet;
 
-use pontoon_core::model::{Node, NodeName, Pod, PodId, PoolKey};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use pontoon_core::model::{Node, NodeName, Pod, PodId, PoolKey, Text};
+
+use crate::api::PAUSED_ANNOTATION;
 
 use pool::ObservedPool;
 use record_set::ObservedRecordSet;
@@ -60,4 +63,11 @@ pub enum Observation {
 /// breaks this makes every event count as news.
 pub fn version(resource_version: Option<&str>) -> u64 {
     resource_version.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX)
+}
+
+/// Why an object is paused, if it is. Any text pauses it, even none: whoever annotated it
+/// wants it left alone.
+fn paused(metadata: &ObjectMeta) -> Option<Text> {
+    let why = metadata.annotations.as_ref()?.get(PAUSED_ANNOTATION)?;
+    Some(why.trim().into())
 }

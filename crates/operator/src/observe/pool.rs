@@ -16,7 +16,7 @@ use pontoon_core::model::{
 use pontoon_providers::VENDORS;
 
 use super::schema::Schema;
-use super::{Observation, Watch, dns, ledger, version};
+use super::{Observation, Watch, dns, ledger, paused, version};
 use crate::api::{
     ADDRESSES_ANNOTATION, DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus,
     IpStatus, MOST_ADDRESSES, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION,
@@ -119,6 +119,7 @@ fn bare(
         deleting: metadata.deletion_timestamp.is_some(),
         releases: false,
         finalizers: finalizers.filter(|one| *one != RELEASE_FINALIZER).map(Into::into).collect(),
+        paused: paused(metadata),
         remembered: BTreeMap::new(),
         last_assignment: None,
     };
@@ -176,6 +177,7 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
             created_at: pool.created_at,
             request,
             held: dns::held(status.dns_record.as_ref()),
+            paused: pool.paused.clone(),
         }
     });
     observed.provider = spec.provider;
@@ -195,8 +197,9 @@ fn with_mirror(mut ledger: Ledger, status: &FloatingIPPoolStatus) -> Ledger {
 }
 
 fn remembered(status: &FloatingIPPoolStatus) -> BTreeMap<IpAddr, Remembered> {
-    // What a predecessor's status says was never ours to let go of.
-    let ours = !status.conditions.is_empty();
+    // What a predecessor's status says was never ours to let go of. Conditions of ours may
+    // stand beside it: while it works, they are all that we write.
+    let ours = !status.assigned.is_empty();
     let memory = |status: &IpStatus| Remembered {
         had: ours && !matches!(status.state.as_str(), "" | "error"),
         held: matches!(status.state.as_str(), "active" | "in-progress" | "no-match")

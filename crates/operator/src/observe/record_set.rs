@@ -11,7 +11,7 @@ use pontoon_core::model::{Finding, NodeAddress, PoolKey, RecordRequest, RecordSe
 
 use super::pool::{finding, matching};
 use super::schema::Schema;
-use super::{Observation, Watch, dns, version};
+use super::{Observation, Watch, dns, paused, version};
 use crate::api::{IPV4_ANNOTATION, NodeDNSRecordSet, NodeDNSRecordSetSpec, NodeDNSRecordSetStatus};
 
 /// The kind, as core names it.
@@ -103,6 +103,7 @@ fn bare(
         created_at: Time::from_micros(created_at.map_or(0, |time| time.0.as_microsecond())),
         request,
         held: None,
+        paused: paused(metadata),
     };
     Some(ObservedRecordSet {
         set,

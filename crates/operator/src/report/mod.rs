@@ -8,6 +8,7 @@ pub mod status;
 
 mod narrator;
 mod record_narrator;
+mod would;
 mod writer;
 
 pub use narrator::Narrator;

@@ -1,19 +1,21 @@
 //! Tells people what happens: events, metrics and log lines about pools and their addresses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
-use pontoon_core::model::{AccountId, Drift, Machine, MachineId, NodeName, PoolKey};
+use pontoon_core::model::{AccountId, Drift, Machine, MachineId, NodeName, PoolKey, Text};
 use pontoon_core::plan::Plan;
+use pontoon_core::restraint::Restraint;
 use pontoon_core::verdict::{AddressVerdict, Note, Outlook, Reason, State, Verdict};
 use pontoon_core::world::{Knowledge, World};
 
 use super::events::{Events, Weight, about_node, about_pool};
 use super::metrics::{Metrics, PoolLabels};
 use super::record_narrator::ToldRecords;
+use super::would;
 use crate::api::CONDITION_READY;
 use crate::env::Env;
 use crate::execute::Finished;
@@ -28,6 +30,8 @@ pub struct Narrator {
     pub(super) records: BTreeMap<PoolKey, ToldRecords>,
     /// When each address that is on its way was sent, and from where.
     departures: BTreeMap<IpAddr, Departure>,
+    /// What was told that would be done.
+    pub(super) would: BTreeMap<PoolKey, BTreeSet<Text>>,
 }
 
 /// What was told of a pool.
@@ -50,7 +54,8 @@ impl Narrator {
     /// A narrator that knows no pool yet.
     pub fn new(env: Env, events: Events, metrics: Metrics) -> Self {
         let (pools, records, departures) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { env, events, metrics, pools, records, departures }
+        let would = BTreeMap::new();
+        Self { env, events, metrics, pools, records, departures, would }
     }
 
     /// A pool was seen.
@@ -82,6 +87,7 @@ impl Narrator {
     pub fn forget_pool(&mut self, key: &PoolKey) {
         self.pools.remove(key);
         self.records.remove(key);
+        self.would.remove(key);
         self.metrics.forget_pool(key);
     }
 
@@ -110,10 +116,10 @@ impl Narrator {
                 self.metrics.pool(told.labels(key), verdict);
             }
             told.verdict = Some(verdict.clone());
-            let word = verdict.reason.word();
-            if told.reason != Some(word) && is_news(&verdict.reason) {
+            let word = verdict.word();
+            if told.reason != Some(word) && is_news(verdict) {
                 told.reason = Some(word);
-                let (weight, note) = (weight(&verdict.reason), verdict.to_string());
+                let (weight, note) = (weight(verdict), verdict.to_string());
                 tracing::info!(pool = %key, reason = word, "{note}");
                 self.events.tell(about_pool(key, &told.uid), weight, word, &note);
             }
@@ -265,6 +271,14 @@ impl Narrator {
     }
 }
 
+impl Narrator {
+    /// The identity of an object that was seen.
+    pub(super) fn uid_of(&self, key: &PoolKey) -> Option<String> {
+        let pool = self.pools.get(key).map(|told| told.uid.clone());
+        pool.or_else(|| self.records.get(key).map(|told| told.uid.clone()))
+    }
+}
+
 impl Told {
     fn labels<'a>(&'a self, key: &'a PoolKey) -> PoolLabels<'a> {
         PoolLabels { key, provider: &self.provider, dns: &self.dns }
@@ -309,15 +323,18 @@ fn drift_note(world: &World, key: &PoolKey, one: &AddressVerdict, drift: &Drift)
 
 /// What a status says already, a new leader does not repeat.
 fn told_by_status(observed: &ObservedPool) -> Option<&'static str> {
-    let all_well = Reason::AllAssigned.word();
     let ready = observed.status.conditions.iter().find(|one| one.type_ == CONDITION_READY)?;
-    (ready.reason == all_well).then_some(all_well)
+    let mut lasting = Restraint::WORDS.into_iter().chain([Reason::AllAssigned.word()]);
+    lasting.find(|word| ready.reason == *word)
 }
 
 /// Passing states are not worth an event; what somebody moved is told for each address.
-fn is_news(reason: &Reason) -> bool {
+fn is_news(verdict: &Verdict) -> bool {
+    if verdict.withheld.is_some() {
+        return verdict.reason != Reason::Reading;
+    }
     !matches!(
-        reason,
+        verdict.reason,
         Reason::Reading
             | Reason::Assigning
             | Reason::Creating
@@ -327,10 +344,15 @@ fn is_news(reason: &Reason) -> bool {
     )
 }
 
-fn weight(reason: &Reason) -> Weight {
-    match reason.outlook() {
+fn weight(verdict: &Verdict) -> Weight {
+    if let Some(withheld) = &verdict.withheld {
+        return would::weight(withheld);
+    }
+    match verdict.reason.outlook() {
         Outlook::Well => Weight::Normal,
-        Outlook::Working if matches!(reason, Reason::CoolingOff(_) | Reason::Releasing(_)) => {
+        Outlook::Working
+            if matches!(verdict.reason, Reason::CoolingOff(_) | Reason::Releasing(_)) =>
+        {
             Weight::Normal
         }
         Outlook::Working | Outlook::Waiting | Outlook::Stuck => Weight::Warning,

@@ -5,10 +5,12 @@ use pontoon_core::action::Action;
 use pontoon_core::model::{Family, PoolKey, RecordSet, Site};
 use pontoon_core::plan::Plan;
 use pontoon_core::record_verdict::{RecordReason, RecordVerdict};
+use pontoon_core::restraint::Restraint;
 use pontoon_core::verdict::Outlook;
 
 use super::events::{Weight, about_pool};
 use super::narrator::{Narrator, millis};
+use super::would;
 use crate::api::{CONDITION_DNS, CONDITION_READY};
 use crate::execute::Finished;
 use crate::observe::pool::ObservedPool;
@@ -17,7 +19,7 @@ use crate::observe::record_set::{self, ObservedRecordSet};
 /// What was told of an object's records.
 #[derive(Debug, Default)]
 pub(super) struct ToldRecords {
-    uid: String,
+    pub(super) uid: String,
     provider: String,
     dns: String,
     verdict: Option<RecordVerdict>,
@@ -67,6 +69,7 @@ impl Narrator {
     /// A record set is gone.
     pub fn forget_record_set(&mut self, key: &PoolKey) {
         self.records.remove(key);
+        self.would.remove(key);
         self.metrics.forget_pool(key);
     }
 
@@ -84,14 +87,14 @@ impl Narrator {
             let now = verdict.held.as_ref().map(|held| held.site.clone());
             let before = now.clone().and_then(|site| told.site.replace(site));
             let left = before.filter(|before| Some(before) != now.as_ref());
-            let word = verdict.reason.word();
-            let news = told.reason != Some(word) && is_news(&verdict.reason);
+            let word = verdict.word();
+            let news = told.reason != Some(word) && is_news(verdict);
             let uid = told.uid.clone();
             if news {
                 told.reason = Some(word);
                 let note = verdict.to_string();
                 tracing::info!(object = %key, reason = word, "{note}");
-                self.events.tell(about_pool(key, &uid), weight(&verdict.reason), word, &note);
+                self.events.tell(about_pool(key, &uid), weight(verdict), word, &note);
             }
             if let Some(site) = left {
                 self.left(key, &uid, &site);
@@ -141,18 +144,27 @@ impl ToldRecords {
 
 /// What a status says already, a new leader does not repeat.
 fn said(conditions: &[Condition], type_: &str) -> Option<&'static str> {
-    let well = RecordReason::Current.word();
     let found = conditions.iter().find(|one| one.type_ == type_)?;
-    (found.reason == well).then_some(well)
+    let mut lasting = Restraint::WORDS.into_iter().chain([RecordReason::Current.word()]);
+    lasting.find(|word| found.reason == *word)
 }
 
 /// Passing states are not worth an event.
-fn is_news(reason: &RecordReason) -> bool {
-    !matches!(reason, RecordReason::Reading | RecordReason::Updating | RecordReason::PoolUnplanned)
+fn is_news(verdict: &RecordVerdict) -> bool {
+    if verdict.withheld.is_some() {
+        return verdict.reason != RecordReason::Reading;
+    }
+    !matches!(
+        verdict.reason,
+        RecordReason::Reading | RecordReason::Updating | RecordReason::PoolUnplanned
+    )
 }
 
-fn weight(reason: &RecordReason) -> Weight {
-    match reason.outlook() {
+fn weight(verdict: &RecordVerdict) -> Weight {
+    if let Some(withheld) = &verdict.withheld {
+        return would::weight(withheld);
+    }
+    match verdict.reason.outlook() {
         Outlook::Well => Weight::Normal,
         Outlook::Working | Outlook::Waiting | Outlook::Stuck => Weight::Warning,
     }

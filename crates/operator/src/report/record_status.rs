@@ -6,7 +6,7 @@ use pontoon_core::model::{Family, Held};
 use pontoon_core::record_verdict::{RecordReason, RecordVerdict};
 use pontoon_core::verdict::Outlook;
 
-use super::status::Conditions;
+use super::status::{Conditions, is_anothers};
 use crate::api::{CONDITION_DNS, DnsRecordStatus, NodeDNSRecordSetStatus};
 use crate::observe::pool::ObservedPool;
 use crate::observe::record_set::ObservedRecordSet;
@@ -22,10 +22,18 @@ pub fn record_set(
     let message = verdict.to_string();
     if observed.schema == Schema::Old {
         // Whatever else we wrote would be pruned, and written again for ever.
-        return NodeDNSRecordSetStatus { error: message, ..before.clone() };
+        let error = match is_anothers(verdict.withheld.as_ref()) {
+            true => before.error.clone(),
+            false => message,
+        };
+        return NodeDNSRecordSetStatus { error, ..before.clone() };
     }
     let set = Conditions { before: &before.conditions, generation: observed.generation, now };
-    let (outlook, reason) = (verdict.reason.outlook(), verdict.reason.word());
+    let (outlook, reason) = (verdict.outlook(), verdict.word());
+    if is_anothers(verdict.withheld.as_ref()) {
+        let conditions = set.three(ready(verdict), outlook, reason, &message);
+        return NodeDNSRecordSetStatus { conditions, ..before.clone() };
+    }
     NodeDNSRecordSetStatus {
         conditions: set.three(ready(verdict), outlook, reason, &message),
         observed_generation: observed.generation,
@@ -44,7 +52,7 @@ pub(super) fn condition(
     observed.records.as_ref()?;
     match verdict.filter(|verdict| verdict.reason != RecordReason::Reading) {
         Some(verdict) => {
-            let (reason, message) = (verdict.reason.word(), verdict.to_string());
+            let (reason, message) = (verdict.word(), verdict.to_string());
             Some(set.condition(CONDITION_DNS, ready(verdict), reason, &message))
         }
         None => set.before.iter().find(|one| one.type_ == CONDITION_DNS).cloned(),
@@ -64,7 +72,7 @@ pub(super) fn of_pool(
 }
 
 fn ready(verdict: &RecordVerdict) -> &'static str {
-    match verdict.reason.outlook() {
+    match verdict.outlook() {
         Outlook::Well => "True",
         Outlook::Working if verdict.listed.is_none() => "Unknown",
         Outlook::Working | Outlook::Waiting | Outlook::Stuck => "False",

@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Time 
 use pontoon_core::Time;
 use pontoon_core::model::MachineId;
 use pontoon_core::record_verdict::RecordVerdict;
+use pontoon_core::restraint::{Restraint, Withheld};
 use pontoon_core::verdict::{AddressVerdict, Outlook, Reason, State, Verdict};
 use pontoon_providers::VENDORS;
 
@@ -28,9 +29,17 @@ pub fn pool(
     let before = &observed.status;
     if observed.schema == Schema::Old {
         // Whatever else we wrote would be pruned, and written again for ever.
-        return FloatingIPPoolStatus { error: verdict.to_string(), ..before.clone() };
+        let error = match is_anothers(verdict.withheld.as_ref()) {
+            true => before.error.clone(),
+            false => verdict.to_string(),
+        };
+        return FloatingIPPoolStatus { error, ..before.clone() };
     }
-    let stuck = verdict.reason.outlook() == Outlook::Stuck;
+    if is_anothers(verdict.withheld.as_ref()) {
+        let conditions = conditions(observed, verdict, records, now);
+        return FloatingIPPoolStatus { conditions, ..before.clone() };
+    }
+    let stuck = verdict.outlook() == Outlook::Stuck;
     let ips: BTreeMap<_, _> = match &verdict.reason {
         // An object that cannot be planned keeps what was last known of its addresses.
         Reason::Invalid(_) | Reason::NoAccount(_) => before.ips.clone(),
@@ -56,6 +65,12 @@ pub fn pool(
         error: if stuck { verdict.to_string() } else { String::new() },
         ips,
     }
+}
+
+/// Whether the status is a predecessor's own while it works: the fields that it knows are
+/// its word, and whoever wrote them too would fight over them.
+pub(super) fn is_anothers(withheld: Option<&Withheld>) -> bool {
+    withheld.is_some_and(|withheld| matches!(withheld.by, Restraint::Competing { .. }))
 }
 
 /// One address, with what is said of it. Unknown is not absent: what was said before stands.
@@ -104,8 +119,8 @@ fn conditions(
     records: Option<&RecordVerdict>,
     now: Time,
 ) -> Vec<Condition> {
-    let outlook = verdict.reason.outlook();
-    let (reason, message) = (verdict.reason.word(), verdict.to_string());
+    let outlook = verdict.outlook();
+    let (reason, message) = (verdict.word(), verdict.to_string());
     let set =
         Conditions { before: &observed.status.conditions, generation: observed.generation, now };
     let ready = match outlook {

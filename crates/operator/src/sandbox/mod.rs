@@ -30,7 +30,7 @@ use crate::args::SandboxArgs;
 use crate::env::Env;
 use crate::leadership::Timing;
 use crate::report::metrics::Metrics;
-use crate::run::{self, Options, Surroundings};
+use crate::run::{self, Mode, Options, Surroundings};
 use crate::serve::Health;
 use cluster::Cluster;
 pub use cluster::Load;
@@ -94,6 +94,7 @@ fn options() -> Options {
         namespace: "default".to_owned(),
         name: "sandbox".to_owned(),
         leader_elect: true,
+        mode: Mode::Active,
         timing: Timing::default(),
         provider_timeout: std::time::Duration::from_secs(5),
         retry_initial: std::time::Duration::from_secs(1),

@@ -4,11 +4,10 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use control_plane::{Assets, AuditEntry, ControlPlane};
+use control_plane::{AuditEntry, ControlPlane};
 use fakecloud::FakeCloud;
 use fakekube::FakeKube;
 use k8s_openapi::api::core::v1::{Namespace, Node, NodeAddress, Pod};
@@ -84,13 +83,13 @@ macro_rules! on_both {
 pub(crate) use on_both;
 
 pub struct Arena {
-    server: ApiServer,
+    pub(crate) server: ApiServer,
     pub client: Client,
     pub cloud: FakeCloud,
     cloud_server: fakecloud::Server,
 }
 
-enum ApiServer {
+pub(crate) enum ApiServer {
     Real {
         plane: Box<ControlPlane>,
         recording: Option<Recording>,
@@ -161,28 +160,6 @@ impl Arena {
         match &self.server {
             ApiServer::Real { plane, .. } => plane.kubeconfig().to_owned(),
             ApiServer::Fake { folder, .. } => folder.path().join("kubeconfig"),
-        }
-    }
-
-    /// What stock kubectl says, where there is one. Not on this thread: it may be the one
-    /// that serves.
-    pub async fn kubectl(&self, args: &[&str]) -> Option<Output> {
-        let mut kubectl = self.kubectl_command()?;
-        kubectl.args(args);
-        Some(tokio::task::spawn_blocking(move || kubectl.output()).await.unwrap().unwrap())
-    }
-
-    fn kubectl_command(&self) -> Option<Command> {
-        match &self.server {
-            ApiServer::Real { plane, .. } => Some(plane.kubectl()),
-            ApiServer::Fake { folder, .. } => match control_plane::assets() {
-                Assets::Found(assets) => {
-                    let mut kubectl = Command::new(assets.join("kubectl"));
-                    kubectl.env("KUBECONFIG", self.kubeconfig()).env("HOME", folder.path());
-                    Some(kubectl)
-                }
-                Assets::Missing(_) => None,
-            },
         }
     }
 

@@ -6,6 +6,7 @@ use pontoon::api::IPV4_ANNOTATION;
 use serde_json::json;
 
 use crate::arena::{Arena, On};
+use crate::predecessor::Predecessor;
 use crate::replica::Replica;
 
 #[tokio::test]
@@ -24,8 +25,12 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does() {
     arena.pool("ingress", spec).await;
     let reserved = json!({"dnsRecordSet": record("nodes"), "addressType": IPV4_ANNOTATION});
     arena.record_set("nodes", reserved).await;
+    let flipop = Predecessor::start(&arena).await;
     let extra = ["POD_NAMESPACE=pontoon-system", "--kubeconfig", account.to_str().unwrap()];
     let replica = Replica::start(&arena, "least", &extra);
+    arena.event("ingress", "CompetingController").await;
+    drop(flipop);
+    arena.flipop_lease("held", |holder, _| holder.starts_with("pontoon/")).await;
     arena.ready("ingress").await;
     arena.event("ingress", "AllAssigned").await;
     let created = arena.status("ingress").await.created_ips;
@@ -37,8 +42,11 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does() {
     arena.listed("nodes", "A", &[&created[0]]).await;
     arena.record_state("nodes", "active").await;
     arena.event("nodes", "RecordUpdated").await;
+    let extra = ["--mode=observe", extra[0], extra[1], extra[2]];
+    let observer = Replica::start(&arena, "watcher", &extra);
+    observer.leads().await;
 
-    let log = replica.log();
+    let log = format!("{}{}", replica.log(), observer.log());
     assert!(!log.to_lowercase().contains("forbidden"), "{log}");
     let denied: Vec<_> =
         arena.plane().audit_log().unwrap().into_iter().filter(|entry| entry.code == 403).collect();

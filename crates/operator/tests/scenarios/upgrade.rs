@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::arena::{Arena, On, eventually, on_both};
 
 /// The predecessor's definitions, test data beside the clone.
-fn predecessors_definition(file: &str) -> Option<String> {
+pub fn predecessors_definition(file: &str) -> Option<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/crds/flipop");
     match std::fs::read_to_string(folder.join(file)) {
         Ok(text) => Some(text),

@@ -243,6 +243,7 @@ pub fn pool() -> BoxedStrategy<Pool> {
             deleting: version % 4 == 1,
             releases: version % 3 != 0,
             finalizers: vec![],
+            paused: None,
             remembered: status.0,
             last_assignment: status.1,
         })

@@ -84,6 +84,7 @@ fn set() -> impl Strategy<Value = RecordSet> {
                 created_at: at(-age),
                 request: if odd == 0 { Err(finding) } else { Ok(request) },
                 held: held.map(|name| Held { site: site(name), families: [Family::V4].into() }),
+                paused: None,
             }
         },
     )

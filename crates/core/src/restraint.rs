@@ -1,0 +1,111 @@
+//! What keeps a plan from being carried out, and what it would have done.
+
+use std::fmt;
+
+use crate::model::Text;
+use crate::record_verdict::RecordVerdict;
+use crate::verdict::{Outlook, Verdict};
+
+/// What keeps us from acting for an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Restraint {
+    /// Another controller is at work: it renews this lease.
+    Competing {
+        /// The lease, as `namespace/name`.
+        lease: Text,
+        /// Whoever holds it.
+        holder: Text,
+    },
+    /// Somebody paused this object, and says why.
+    Paused(Text),
+    /// We were started to observe.
+    Observing,
+}
+
+impl Restraint {
+    /// Every word that one has.
+    pub const WORDS: [&str; 3] = ["CompetingController", "Paused", "Observing"];
+
+    /// Stable word for conditions, events and documents.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Competing { .. } => Self::WORDS[0],
+            Self::Paused(_) => Self::WORDS[1],
+            Self::Observing => Self::WORDS[2],
+        }
+    }
+}
+
+impl fmt::Display for Restraint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Competing { lease, holder } => {
+                write!(f, "observing only: {holder} renews the lease {lease}")
+            }
+            Self::Paused(why) if why.is_empty() => f.write_str("paused"),
+            Self::Paused(why) => write!(f, "paused: {why}"),
+            Self::Observing => f.write_str("observing only"),
+        }
+    }
+}
+
+/// What a plan has for an object, and is not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withheld {
+    /// Why not.
+    pub by: Restraint,
+    /// What would be done, in words.
+    pub would: Vec<Text>,
+}
+
+/// How much of it a message lists.
+const LISTED: usize = 10;
+
+impl Withheld {
+    /// What a reason means under restraint: nobody is working on it.
+    fn outlook(&self, alone: Outlook) -> Outlook {
+        match alone {
+            Outlook::Working => Outlook::Waiting,
+            Outlook::Well | Outlook::Waiting | Outlook::Stuck => alone,
+        }
+    }
+}
+
+impl fmt::Display for Withheld {
+    /// What would be done.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, one) in self.would.iter().take(LISTED).enumerate() {
+            write!(f, "{}{one}", if index == 0 { "would " } else { ", " })?;
+        }
+        match self.would.len().saturating_sub(LISTED) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+impl Verdict {
+    /// Stable word for conditions and events: the restraint's, if there is one.
+    pub fn word(&self) -> &'static str {
+        self.withheld.as_ref().map_or_else(|| self.reason.word(), |withheld| withheld.by.word())
+    }
+
+    /// What it means for the one who waits.
+    pub fn outlook(&self) -> Outlook {
+        let alone = self.reason.outlook();
+        self.withheld.as_ref().map_or(alone, |withheld| withheld.outlook(alone))
+    }
+}
+
+impl RecordVerdict {
+    /// Stable word for conditions and events: the restraint's, if there is one.
+    pub fn word(&self) -> &'static str {
+        self.withheld.as_ref().map_or_else(|| self.reason.word(), |withheld| withheld.by.word())
+    }
+
+    /// What it means for the one who waits.
+    pub fn outlook(&self) -> Outlook {
+        let alone = self.reason.outlook();
+        self.withheld.as_ref().map_or(alone, |withheld| withheld.outlook(alone))
+    }
+}

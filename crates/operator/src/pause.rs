@@ -1,0 +1,86 @@
+//! `pontoon pause` and `pontoon resume`: an annotation on one object, with a reason.
+
+use std::str::FromStr;
+
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::json;
+
+use crate::api::{GROUP, PAUSED_ANNOTATION, VERSION};
+use crate::observe::{pool, record_set};
+
+/// An object that can be paused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pausable {
+    kind: &'static str,
+    namespace: String,
+    name: String,
+}
+
+impl FromStr for Pausable {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let kind = |word: &str| match word.to_lowercase().as_str() {
+            "floatingippool" | "floatingippools" => Some(pool::KIND),
+            "nodednsrecordset" | "nodednsrecordsets" | "nodedns" => Some(record_set::KIND),
+            _ => None,
+        };
+        let parts: Vec<_> = text.split('/').collect();
+        match parts.as_slice() {
+            [word, namespace, name] if !namespace.is_empty() && !name.is_empty() => {
+                kind(word).map(|kind| Self {
+                    kind,
+                    namespace: (*namespace).to_owned(),
+                    name: (*name).to_owned(),
+                })
+            }
+            _ => None,
+        }
+        .ok_or_else(|| {
+            "write floatingippool/NAMESPACE/NAME or nodednsrecordset/NAMESPACE/NAME".to_owned()
+        })
+    }
+}
+
+/// Pauses an object for a reason, or resumes it.
+///
+/// # Errors
+/// The API server's words.
+pub async fn annotate(
+    client: Client,
+    object: &Pausable,
+    reason: Option<&str>,
+) -> Result<(), String> {
+    let Pausable { kind, namespace, name } = object;
+    let resource = ApiResource {
+        group: GROUP.into(),
+        version: VERSION.into(),
+        api_version: format!("{GROUP}/{VERSION}"),
+        kind: (*kind).into(),
+        plural: format!("{}s", kind.to_lowercase()),
+    };
+    let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &resource);
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {PAUSED_ANNOTATION: reason}}}));
+    api.patch(name, &PatchParams::default(), &patch).await.map(drop).map_err(|error| match error {
+        kube::Error::Api(status) => status.message,
+        other => other.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_named_by_kind_namespace_and_name() {
+        let parsed = |text: &str| text.parse::<Pausable>();
+        let pool =
+            Pausable { kind: "FloatingIPPool", namespace: "n".to_owned(), name: "p".to_owned() };
+        assert_eq!(parsed("FloatingIPPool/n/p"), Ok(pool));
+        assert_eq!(parsed("nodedns/n/r").map(|one| one.kind), Ok("NodeDNSRecordSet"));
+        for odd in ["p", "n/p", "node/n/p", "floatingippool//p", "floatingippool/n/p/x"] {
+            assert!(parsed(odd).is_err(), "{odd}");
+        }
+    }
+}

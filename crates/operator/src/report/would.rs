@@ -1,0 +1,62 @@
+//! Tells people what would be done, and why it is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pontoon_core::model::{PoolKey, Text};
+use pontoon_core::plan::Plan;
+use pontoon_core::restraint::{Restraint, Withheld};
+
+use super::Narrator;
+use super::events::{Weight, about_lease, about_pool};
+use crate::execute::restraint::Would;
+use crate::leadership::Rival;
+
+impl Narrator {
+    /// Takes in what of a plan is not carried out: each is told once, and again only after
+    /// something else would have been done instead.
+    pub fn take_would(&mut self, plan: &Plan, would: &[Would]) {
+        for key in plan.verdicts.keys().chain(plan.records.keys()) {
+            let verdict = plan.verdicts.get(key).is_some_and(|one| one.withheld.is_some());
+            let records = plan.records.get(key).is_some_and(|one| one.withheld.is_some());
+            if !verdict && !records {
+                self.would.remove(key);
+            }
+        }
+        let mut by_object: BTreeMap<&PoolKey, Vec<&Would>> = BTreeMap::new();
+        for one in would {
+            by_object.entry(&one.key).or_default().push(one);
+        }
+        for (key, all) in by_object {
+            let words: BTreeSet<Text> = all.iter().map(|one| one.words.clone()).collect();
+            let told = self.would.insert(key.clone(), words).unwrap_or_default();
+            let Some(uid) = self.uid_of(key) else { continue };
+            for one in all.into_iter().filter(|one| !told.contains(&one.words)) {
+                tracing::info!(object = %key, "would {}", one.words);
+                if let Some(reason) = one.event {
+                    let note = format!("would {}", one.words);
+                    self.events.tell(about_pool(key, &uid), Weight::Normal, reason, &note);
+                }
+            }
+        }
+    }
+
+    /// Another installation of ours goes first.
+    pub fn stands_aside(&mut self, (namespace, lease): &(String, &str), rival: &Rival) {
+        let Rival { lease: theirs, holder } = rival;
+        let note = format!(
+            "another Pontoon ({holder}) renews the older Lease {theirs}: this one does nothing \
+             until it stops; remove one of the two"
+        );
+        tracing::warn!("{note}");
+        let about = about_lease(namespace, lease);
+        self.events.tell(about, Weight::Warning, "CompetingController", &note);
+    }
+}
+
+/// How much it matters that something is not done: a person asked for it, or nobody did.
+pub(super) fn weight(withheld: &Withheld) -> Weight {
+    match withheld.by {
+        Restraint::Paused(_) | Restraint::Observing => Weight::Normal,
+        Restraint::Competing { .. } => Weight::Warning,
+    }
+}

@@ -1,0 +1,215 @@
+//! One replica: observe, plan, execute, report, for as long as it lives.
+//!
+//! Everything that a replica runs is owned by [`run`]'s future: dropping it is killing the
+//! replica.
+
+mod replica;
+mod take_in;
+mod watches;
+
+use std::future::Future;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use kube::Client;
+use pontoon_core::Time;
+use pontoon_core::plan::Planner;
+use pontoon_core::world::{Settings, World};
+use pontoon_providers::Transport;
+use pontoon_providers::layers::Gate;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use crate::clouds::Clouds;
+use crate::env::Env;
+use crate::execute::{Executor, Term};
+use crate::leadership::{self, Leadership, Post, Rivalry, Sentry, Timing};
+use crate::report::events::{Events, Weight, about_lease};
+use crate::report::metrics::Metrics;
+use crate::report::{Narrator, StatusWriter};
+use crate::serve::Health;
+use replica::Replica;
+use watches::Watches;
+
+/// Whether a replica acts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// It does what it plans.
+    #[default]
+    Active,
+    /// It says what it would do, in statuses and events, and writes nothing else.
+    Observe,
+}
+
+/// How a replica behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The namespace of the Lease.
+    pub namespace: String,
+    /// The name of this replica, before a random part is added.
+    pub name: String,
+    /// Stand for election; without, this must be the only replica.
+    pub leader_elect: bool,
+    /// Act, or only say what would be done.
+    pub mode: Mode,
+    /// The election's periods.
+    pub timing: Timing,
+    /// Hard deadline of each call to a cloud.
+    pub provider_timeout: Duration,
+    /// Wait after the first failure of a call.
+    pub retry_initial: Duration,
+    /// Longest wait between two attempts.
+    pub retry_max: Duration,
+}
+
+/// Reads one variable of an environment.
+pub type Variable = Box<dyn Fn(&str) -> Option<String>>;
+
+/// What a replica works with.
+pub struct Surroundings {
+    /// The API server.
+    pub client: Client,
+    /// Makes the way to the clouds, with the gate that shuts it.
+    pub transport: Box<dyn Fn(&Gate) -> Transport>,
+    /// Reads one variable of the environment.
+    pub variable: Variable,
+    /// Clock, randomness and tasks.
+    pub env: Env,
+    /// Where metrics go.
+    pub metrics: Metrics,
+    /// Where readiness goes.
+    pub health: Health,
+    /// Becomes true when the replica shall stop.
+    pub stop: watch::Receiver<bool>,
+}
+
+/// What somebody should know who turned the election off.
+const ALONE: &str = "leader election is off: this must be the only replica";
+
+/// Observations that wait to be taken in.
+const INBOX: usize = 4096;
+
+/// Runs a replica until it is told to stop, then drains and hands over.
+pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output = ()> + Send {
+    let Surroundings { client, transport, variable, env, metrics, health, stop } = surroundings;
+    let identity = format!("{}_{}", options.name, env.token());
+    let process = env.clone();
+    let mut tasks = JoinSet::new();
+    let leadership = elect(&options, &identity, &client, &env, &mut tasks);
+    let term = Term::default();
+    let sentry = watch_others(&options, &identity, &client, &leadership, &env, &mut tasks);
+    let gate = gate(options.mode, &leadership, &term, &sentry);
+    let clouds = Clouds::open(&*variable, options.provider_timeout, &transport(&gate));
+    let (to, inbox) = mpsc::channel(INBOX);
+    let mut world = World::new(Settings {
+        call_deadline: options.provider_timeout,
+        settle: options.timing.settle,
+        retry_initial: options.retry_initial,
+        retry_max: options.retry_max,
+        ..Settings::default()
+    });
+    for (account, setup) in clouds.setups() {
+        world.set_account(account, setup);
+    }
+    for (account, setup) in clouds.hosts() {
+        world.set_record_account(account, setup);
+    }
+    let mut events = Events::new(client.clone(), env.clone(), identity);
+    if !options.leader_elect {
+        let about = about_lease(&options.namespace, lease(options.mode));
+        events.tell(about, Weight::Warning, "NoLeaderElection", ALONE);
+    }
+    let replica = Replica {
+        executor: Executor::new(
+            clouds,
+            client.clone(),
+            leadership.clone(),
+            env.clone(),
+            metrics.clone(),
+        ),
+        narrator: Narrator::new(env.clone(), events, metrics.clone()),
+        statuses: StatusWriter::new(client.clone(), env.clone()),
+        watches: Watches::new(client, env.clone(), to, tasks),
+        planner: Planner::default(),
+        drain_limit: options.provider_timeout + Duration::from_millis(500),
+        wake: None,
+        leading: None,
+        mode: options.mode,
+        lease: (options.namespace, lease(options.mode)),
+        rivalry: Rivalry::Unknown,
+        sentry,
+        unanswered_until: Time::default(),
+        world,
+        leadership,
+        term,
+        env,
+        metrics,
+        health,
+        inbox,
+    };
+    process.run(replica.run(stop))
+}
+
+/// The name of the Lease that replicas of a mode stand for. Whoever only observes must not
+/// keep one from leading that acts.
+fn lease(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Active => leadership::LEASE,
+        Mode::Observe => leadership::OBSERVERS_LEASE,
+    }
+}
+
+/// The last check before a cloud is changed.
+fn gate(mode: Mode, leadership: &Leadership, term: &Term, sentry: &Sentry) -> Gate {
+    let (leadership, term, rivalry) = (leadership.clone(), term.clone(), sentry.rivalry());
+    Gate::new(move || match (mode, &*rivalry.borrow()) {
+        (Mode::Observe, _) => Err("this replica only observes".to_owned()),
+        (Mode::Active, Rivalry::None) => {
+            leadership.permit_in(term.get()).map_err(|error| error.to_string())
+        }
+        (Mode::Active, _) => Err("another controller may be at work".to_owned()),
+    })
+}
+
+fn watch_others(
+    options: &Options,
+    identity: &str,
+    client: &Client,
+    leadership: &Leadership,
+    env: &Env,
+    tasks: &mut JoinSet<()>,
+) -> Sentry {
+    let own = (options.namespace.clone(), lease(options.mode).to_owned());
+    let post = Post {
+        own: options.leader_elect.then_some(own),
+        identity: identity.to_owned(),
+        timing: options.timing,
+        holds: options.mode == Mode::Active,
+    };
+    let (sentry, round) = Sentry::start(client.clone(), env.clone(), leadership, post);
+    env.spawn(tasks, round);
+    sentry
+}
+
+fn elect(
+    options: &Options,
+    identity: &str,
+    client: &Client,
+    env: &Env,
+    tasks: &mut JoinSet<()>,
+) -> Leadership {
+    if !options.leader_elect {
+        tracing::warn!("{ALONE}");
+        return leadership::always(env.clone());
+    }
+    let config = leadership::Config {
+        namespace: options.namespace.clone(),
+        name: lease(options.mode).to_owned(),
+        identity: identity.to_owned(),
+        timing: options.timing,
+        provider_timeout: options.provider_timeout,
+    };
+    let (leadership, election) = Leadership::start(client.clone(), env.clone(), config);
+    env.spawn(tasks, election);
+    leadership
+}

@@ -1,0 +1,230 @@
+//! The main loop.
+
+use std::time::Duration;
+
+use pontoon_core::Time;
+use pontoon_core::action::Action;
+use pontoon_core::plan::Planner;
+use pontoon_core::restraint::Restraint;
+use pontoon_core::world::World;
+use tokio::sync::mpsc::Receiver;
+use tokio::sync::watch;
+
+use super::Mode;
+use super::watches::Watches;
+use crate::env::Env;
+use crate::execute::restraint::restrain;
+use crate::execute::{Executor, Term};
+use crate::leadership::{Leadership, Rival, Rivalry, Role, Sentry};
+use crate::observe::Observation;
+use crate::report::metrics::Metrics;
+use crate::report::{Narrator, StatusWriter};
+use crate::serve::Health;
+
+/// How many observations are taken in before the next plan, at most.
+const BATCH: usize = 10_000;
+
+/// A replica at work.
+pub(super) struct Replica {
+    pub(super) world: World,
+    pub(super) planner: Planner,
+    pub(super) executor: Executor,
+    pub(super) narrator: Narrator,
+    pub(super) statuses: StatusWriter,
+    pub(super) watches: Watches,
+    pub(super) leadership: Leadership,
+    pub(super) term: Term,
+    pub(super) env: Env,
+    pub(super) metrics: Metrics,
+    pub(super) health: Health,
+    pub(super) inbox: Receiver<Observation>,
+    /// The term that we lead in.
+    pub(super) leading: Option<u64>,
+    pub(super) mode: Mode,
+    /// The Lease that we stand for: namespace and name.
+    pub(super) lease: (String, &'static str),
+    /// Whether somebody else is at work, as far as we have followed it.
+    pub(super) rivalry: Rivalry,
+    pub(super) sentry: Sentry,
+    /// Plan again at this time.
+    pub(super) wake: Option<Time>,
+    /// A call of ours without an answer may take effect until then.
+    pub(super) unanswered_until: Time,
+    pub(super) drain_limit: Duration,
+}
+
+impl Replica {
+    pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        self.watches.start();
+        let mut role = self.leadership.role();
+        role.mark_changed();
+        let mut rivalry = self.sentry.rivalry();
+        rivalry.mark_changed();
+        loop {
+            let sleep = self.wake.map(|wake| wake.since(self.env.now()));
+            tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => break,
+                changed = role.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                    let now = role.borrow_and_update().clone();
+                    self.follow(&now);
+                }
+                changed = rivalry.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                    let now = rivalry.borrow_and_update().clone();
+                    self.face(now);
+                }
+                finished = self.executor.next() => self.take_outcome(finished),
+                written = self.statuses.next() => {
+                    let wrote = self.statuses.written(written, self.env.now());
+                    if let Some((key, uid, version)) = wrote {
+                        self.world.wrote_pool(&key, &uid, version);
+                    }
+                }
+                observation = self.inbox.recv() => {
+                    let Some(observation) = observation else { break };
+                    self.take_in(observation);
+                }
+                () = pause(sleep) => {}
+            }
+            self.take_in_all();
+            self.turn();
+        }
+        self.hand_over().await;
+    }
+
+    /// Takes in whatever else has arrived, so that one plan serves it all.
+    fn take_in_all(&mut self) {
+        for _ in 0..BATCH {
+            let Ok(observation) = self.inbox.try_recv() else { return };
+            self.take_in(observation);
+        }
+    }
+
+    /// Plans, acts and reports, if we lead.
+    fn turn(&mut self) {
+        self.health.set_ready(self.world.is_read());
+        self.wake = None;
+        if self.leading.is_none() || !self.world.is_read() || self.stands_aside() {
+            return;
+        }
+        let now = self.env.now();
+        let mut plan = self.planner.next(&mut self.world, now);
+        self.metrics.planned(self.env.now().since(now));
+        let would = restrain(&mut plan, &self.world, self.restraint().as_ref());
+        self.narrator.take(&plan, &self.world);
+        self.narrator.take_would(&plan, &would);
+        self.statuses.take(&plan);
+        self.wake = plan.wake;
+        for action in plan.actions {
+            // Its version is about to change: planned again when that is over.
+            if matches!(&action, Action::WriteLedger { pool, .. } if self.statuses.is_writing(pool))
+            {
+                continue;
+            }
+            self.narrator.begins(&self.world, &action, now);
+            self.world.begin(&action);
+            self.executor.start(action);
+        }
+        let report = self.statuses.flush(&self.world, now);
+        self.wake = [self.wake, report].into_iter().flatten().min();
+    }
+
+    fn take_outcome(&mut self, finished: crate::execute::Finished) {
+        self.narrator.ended(&self.world, &finished);
+        let now = self.env.now();
+        if crate::execute::is_unanswered(&finished.outcome) {
+            self.unanswered_until = now + self.world.settings().settle;
+        }
+        self.world.finish(finished.outcome, now);
+    }
+
+    /// The role changed: a term begins, or ends.
+    fn follow(&mut self, role: &Role) {
+        let term = match role {
+            Role::Leader(tenure) => Some(tenure.term),
+            Role::Follower { .. } => None,
+        };
+        if term == self.leading {
+            return;
+        }
+        self.executor.abandon();
+        self.narrator.set_leads(term.is_some());
+        self.statuses.restart();
+        self.leading = term;
+        if let Role::Leader(tenure) = role {
+            let wait = tenure.settle_until.saturating_sub(self.env.elapsed());
+            if !wait.is_zero() {
+                tracing::info!(?wait, "letting the last leader's calls settle");
+            }
+            self.term.set(tenure.term);
+            self.planner = Planner::default();
+            self.world.take_over(self.env.now() + wait);
+        }
+    }
+
+    /// Somebody else is at work, or not any more.
+    fn face(&mut self, rivalry: Rivalry) {
+        let before = std::mem::replace(&mut self.rivalry, rivalry);
+        match &self.rivalry {
+            Rivalry::Predecessor(Rival { lease, holder }) => {
+                tracing::warn!(lease, holder, "a predecessor is at work: observing only");
+            }
+            Rivalry::Pontoon(rival) => self.narrator.stands_aside(&self.lease, rival),
+            Rivalry::Unknown | Rivalry::None => {}
+        }
+        self.world.set_hands_off(self.restraint().is_some());
+        let was_rival = matches!(before, Rivalry::Predecessor(_) | Rivalry::Pontoon(_));
+        if was_rival && self.leading.is_some() {
+            // What it did last may take effect for as long as a call of ours.
+            let settings = self.world.settings();
+            let open_from = self.env.now() + settings.call_deadline + settings.settle;
+            self.executor.abandon();
+            self.planner = Planner::default();
+            self.world.take_over(open_from);
+        }
+    }
+
+    /// Whether there is nothing to say, either: it is not known yet who is at work, or
+    /// another of us says all there is to say.
+    fn stands_aside(&self) -> bool {
+        matches!(self.rivalry, Rivalry::Unknown | Rivalry::Pontoon(_))
+    }
+
+    /// What keeps us from acting for any object.
+    fn restraint(&self) -> Option<Restraint> {
+        match (&self.rivalry, self.mode) {
+            (Rivalry::Predecessor(Rival { lease, holder }), _) => Some(Restraint::Competing {
+                lease: lease.as_str().into(),
+                holder: holder.as_str().into(),
+            }),
+            (_, Mode::Observe) => Some(Restraint::Observing),
+            (_, Mode::Active) => None,
+        }
+    }
+
+    /// Stops deciding, waits for the calls that are under way, gives up the lease.
+    async fn hand_over(mut self) {
+        if self.leading.is_some() {
+            tracing::info!("stopping: waiting for calls under way");
+            let answered = self.executor.drain(self.drain_limit).await;
+            let settled = answered && self.env.now() >= self.unanswered_until;
+            self.leadership.release(settled).await;
+            // After our own: a follower of ours is to be faster than a predecessor.
+            self.sentry.release().await;
+        }
+        tracing::info!("stopped");
+    }
+}
+
+async fn pause(time: Option<Duration>) {
+    match time {
+        Some(time) => tokio::time::sleep(time).await,
+        None => std::future::pending().await,
+    }
+}

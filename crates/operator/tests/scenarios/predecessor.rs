@@ -1,0 +1,73 @@
+//! FLIPOP, as far as others see it: a Lease that it renews, and what it leaves behind.
+
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use kube::api::{Patch, PatchParams, PostParams};
+use pontoon::api::{FloatingIPPool, IPV4_ANNOTATION};
+use pontoon::leadership::PREDECESSORS_LEASE;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::arena::{Arena, eventually};
+
+/// Renews its Lease until it is dropped, which is its death: nothing is released.
+pub struct Predecessor(JoinHandle<()>);
+
+/// Short, so that its silence does not take long.
+const LASTS: u32 = 3;
+
+impl Predecessor {
+    pub async fn start(arena: &Arena) -> Self {
+        let leases: Api<Lease> = arena.namespaced();
+        let lease = json!({
+            "metadata": {"name": PREDECESSORS_LEASE},
+            "spec": {"holderIdentity": "flipop-0", "leaseDurationSeconds": LASTS,
+                     "leaseTransitions": 0, "renewTime": "2026-01-01T00:00:00.000000Z"},
+        });
+        let lease = serde_json::from_value(lease).unwrap();
+        leases.create(&PostParams::default(), &lease).await.unwrap();
+        Self(tokio::spawn(async move {
+            for second in 1.. {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                let time = format!("2026-01-01T{:02}:{:02}:00.000000Z", second / 60, second % 60);
+                let renewal = Patch::Merge(json!({"spec": {"renewTime": time}}));
+                leases.patch(PREDECESSORS_LEASE, &PatchParams::default(), &renewal).await.unwrap();
+            }
+        }))
+    }
+}
+
+impl Drop for Predecessor {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Arena {
+    /// The status of a pool as FLIPOP writes it.
+    pub async fn flipop_status(&self, pool: &str, status: Value) {
+        let pools = self.namespaced::<FloatingIPPool>();
+        let patch = Patch::Merge(json!({"status": status}));
+        pools.patch_status(pool, &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    /// The annotation of a node as FLIPOP writes it.
+    pub async fn flipop_annotation(&self, node: &str, ip: &str) {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {IPV4_ANNOTATION: ip}}}));
+        self.nodes().patch(node, &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    /// FLIPOP's Lease, once it is as `wanted`.
+    pub async fn flipop_lease(&self, what: &str, wanted: impl Fn(&str, &Lease) -> bool) -> Lease {
+        let leases: Api<Lease> = self.namespaced();
+        eventually(what, || async {
+            let lease = leases.get(PREDECESSORS_LEASE).await.unwrap();
+            let spec = lease.spec.clone().unwrap_or_default();
+            let holder = spec.holder_identity.unwrap_or_default();
+            if wanted(&holder, &lease) { Ok(lease) } else { Err(lease) }
+        })
+        .await
+    }
+}

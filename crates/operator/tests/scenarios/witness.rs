@@ -1,0 +1,63 @@
+//! What the operator has written to the API server, as that saw it.
+
+use crate::arena::{ApiServer, Arena, eventually};
+
+impl Arena {
+    /// From now on [`writes`](Self::writes) knows. The real server always logs.
+    pub fn record(&self) {
+        if let ApiServer::Fake { kube, .. } = &self.server {
+            kube.record(true);
+        }
+    }
+
+    /// The path of each write of the operator.
+    pub fn writes(&self) -> Vec<String> {
+        let ours = |agent: &str| agent.starts_with("pontoon/");
+        let path = |uri: &str| uri.split('?').next().unwrap_or_default().to_owned();
+        match &self.server {
+            ApiServer::Fake { kube, .. } => {
+                let all = kube.exchanges();
+                let writes = all.iter().filter(|one| ours(&one.user_agent) && one.method != "GET");
+                writes.map(|one| path(&one.path)).collect()
+            }
+            ApiServer::Real { plane, .. } => {
+                let all = plane.audit_log().unwrap();
+                let read = |verb: &str| ["get", "list", "watch"].contains(&verb);
+                let writes = all.iter().filter(|one| ours(&one.user_agent) && !read(&one.verb));
+                writes.map(|one| path(&one.request_uri)).collect()
+            }
+        }
+    }
+
+    /// Waits until a pool's `Ready` has this reason; returns its status and message.
+    pub async fn says(&self, pool: &str, reason: &str) -> (String, String) {
+        self.says_of("Ready", pool, reason).await
+    }
+
+    /// The same of another condition.
+    pub async fn says_of(&self, type_: &str, pool: &str, reason: &str) -> (String, String) {
+        eventually(&format!("{pool} says {reason}"), || async {
+            let conditions = self.status(pool).await.conditions;
+            let mut found = conditions.iter().filter(|one| one.type_ == type_);
+            let found = found.find(|one| one.reason == reason);
+            found.map(|one| (one.status.clone(), one.message.clone())).ok_or(conditions)
+        })
+        .await
+    }
+
+    /// Nothing was written but statuses, events and the Lease that says who of several
+    /// observers looks; nothing at all at the cloud and in DNS.
+    pub fn assert_only_said(&self, lease: &str) {
+        let writes = self.writes();
+        assert!(!writes.is_empty(), "the witness saw nothing");
+        let lease = format!("/leases/{lease}");
+        let other = |path: &&String| {
+            let said = path.ends_with("/status") || path.ends_with("/events");
+            !said && !path.ends_with("/leases") && !path.ends_with(&lease)
+        };
+        let others: Vec<_> = writes.iter().filter(other).collect();
+        assert!(others.is_empty(), "{others:#?}");
+        let mutations = self.cloud.mutations();
+        assert!(mutations.is_empty(), "{mutations:#?}");
+    }
+}
