@@ -3,7 +3,8 @@
 //!
 //! Only when a pool finds no node at all, and never more than it is short of. Addresses that
 //! nobody wants go first, then those whose own pool may not use the node. What leaves by
-//! itself, or will as soon as there is room for it, is waited for.
+//! itself, or will as soon as there is room for it, is waited for. Nothing makes room for a
+//! paused pool, and what is a paused pool's stays.
 
 use std::net::IpAddr;
 
@@ -38,7 +39,7 @@ pub(super) fn displace(
     mut short: usize,
     draft: &mut Draft,
 ) {
-    let Some(class) = view.class else {
+    let Some(class) = view.class.filter(|_| view.entry.pool.paused.is_none()) else {
         return;
     };
     let full: Vec<_> = full_nodes(world, class, family).take(LOOKED_AT).collect();
@@ -160,6 +161,9 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
     let (Ok(request), Some(class)) = (&entry.pool.request, entry.class) else {
         return Occupant::Stays;
     };
+    if entry.pool.paused.is_some() {
+        return Occupant::Stays;
+    }
     let Some(address) = world.account(&request.account).and_then(|one| one.address(ip)) else {
         return Occupant::Stays;
     };

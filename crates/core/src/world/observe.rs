@@ -112,7 +112,9 @@ impl World {
             self.leave(&key, before, class);
         }
         let reranked = before.as_ref().is_some_and(|before| {
-            before.pool.uid != pool.uid || before.pool.created_at != pool.created_at
+            before.pool.uid != pool.uid
+                || before.pool.created_at != pool.created_at
+                || before.pool.paused != pool.paused
         });
         let entry = match before.filter(|before| before.pool.uid == pool.uid) {
             Some(mut entry) => {
@@ -125,11 +127,12 @@ impl World {
         if let Some(account) = account {
             self.users.entry(account).or_default().insert(key.clone());
         }
-        let disputable = if reranked { entry.addresses().to_vec() } else { Vec::new() };
+        let all = || entry.addresses().iter().copied().chain(entry.leaving());
+        let disputable: Vec<_> = if reranked { all().collect() } else { Vec::new() };
         self.pools.insert(key.clone(), entry);
         self.reclaim(&key);
         // Another object of this name has no past: whose an address is that others list too
-        // may have changed.
+        // may have changed. One that is paused, or no more, makes no room for others, or does.
         for ip in disputable {
             self.touch_address(ip);
         }

@@ -18,6 +18,7 @@ mod leaving;
 mod marking;
 mod matching;
 mod pacing;
+mod pausing;
 mod placing;
 mod properties;
 mod reading;

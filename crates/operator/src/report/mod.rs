@@ -6,6 +6,7 @@ pub mod metrics;
 pub mod record_status;
 pub mod status;
 
+mod log;
 mod narrator;
 mod record_narrator;
 mod would;

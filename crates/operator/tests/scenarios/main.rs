@@ -26,6 +26,7 @@ mod predecessor;
 mod releasing;
 mod replay;
 mod replica;
+mod rivals;
 mod storm;
 mod takeover;
 mod upgrade;

@@ -243,7 +243,7 @@ pub fn pool() -> BoxedStrategy<Pool> {
             deleting: version % 4 == 1,
             releases: version % 3 != 0,
             finalizers: vec![],
-            paused: None,
+            paused: (version % 5 == 2).then(|| "why".into()),
             remembered: status.0,
             last_assignment: status.1,
         })

@@ -1,0 +1,75 @@
+//! Pools that are left alone. What is planned for them is not carried out: that is not the
+//! planner's business, but nobody else may suffer from it.
+
+use pontoon_core::model::Pool;
+use pontoon_core::restraint::{Restraint, Withheld};
+use pontoon_core::verdict::{Outlook, Reason};
+
+use super::fixture::*;
+use super::scene::scene;
+
+fn paused(pool: Pool) -> Pool {
+    Pool { paused: Some("moving".into()), ..pool }
+}
+
+#[test]
+fn a_paused_pool_chooses_last() {
+    let mut scene = scene()
+        .nodes(["a"])
+        .pool(paused(pool("p")).ips([1]).created_at(at(-20)))
+        .pool(pool("q").ips([2]).created_at(at(-10)))
+        .address(ip(1), None)
+        .address(ip(2), None);
+    assert_eq!(moves(&scene.settle()), [(ip(2), "a")]);
+}
+
+#[test]
+fn what_is_a_paused_pools_makes_no_room_and_nothing_makes_room_for_it() {
+    for one in ["p", "q"] {
+        // Each is on the node that only the other may use.
+        let mut scene = scene()
+            .node(node("a").labelled("for", "p"))
+            .node(node("b").labelled("for", "q"))
+            .pool(pool("p").ips([1]).on("for=p"))
+            .pool(pool("q").ips([2]).on("for=q"))
+            .address(ip(1), Some("b"))
+            .address(ip(2), Some("a"));
+        scene.change_pool(one, paused);
+        assert_eq!(count(&scene.run(seconds(1)), is_unassign), 0, "{one} is paused");
+        scene.change_pool(one, |pool| Pool { paused: None, ..pool });
+        scene.run(seconds(1));
+        assert_eq!((scene.home(ip(1)), scene.home(ip(2))), (Some("a"), Some("b")));
+    }
+}
+
+#[test]
+fn nobody_interferes_who_moves_the_address_of_a_paused_pool() {
+    let mut scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1]));
+    scene = scene.address(ip(1), Some("b")).settled();
+    scene.change_pool("p", paused);
+    scene.cloud.place(ip(1), Some("m-c"));
+    scene.run(seconds(61));
+    scene.change_pool("p", |pool| Pool { paused: None, ..pool });
+    scene.run(seconds(61));
+    assert_eq!(scene.verdict("p").addresses[0].memory.drift, None);
+    assert_eq!((scene.home(ip(1)), scene.reason("p")), (Some("c"), &Reason::AllAssigned));
+}
+
+#[test]
+fn a_verdict_under_restraint_says_why_and_what_would_be_done() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), None);
+    scene.begin();
+    scene.answer();
+    scene.planned();
+    let mut verdict = scene.verdict("p").clone();
+    assert_eq!((verdict.word(), verdict.outlook()), ("Assigning", Outlook::Working));
+    let by = Restraint::Paused("moving".into());
+    let would = vec!["assign 192.0.2.1 to a".into()];
+    verdict.withheld = Some(Withheld { by: by.clone(), would });
+    assert_eq!((verdict.word(), verdict.outlook()), ("Paused", Outlook::Waiting));
+    let said = "paused: moving; 0 of 1 in place; would assign 192.0.2.1 to a";
+    assert_eq!(verdict.to_string(), said);
+    let many = (0..12).map(|n| format!("do {n}").as_str().into()).collect();
+    verdict.withheld = Some(Withheld { by, would: many });
+    assert!(verdict.to_string().ends_with(", do 9 and 2 more"), "{verdict}");
+}
