@@ -139,16 +139,14 @@ async fn on_the_way_back_the_spec_lists_every_address(on: On) {
     let again = arena.replica("again");
     again.leads().await;
     eventually("it has looked", || async {
-        let page = again.page("/metrics").await.unwrap_or_default();
-        let line = "flipop_floatingippoolcontroller_unfulfilled_ips";
-        if page.lines().any(|one| one.starts_with(line) && one.ends_with(" 0")) {
-            Ok(())
-        } else {
-            Err(page)
-        }
+        let pool = arena.stored("ingress").await;
+        let status = pool.status.unwrap_or_default();
+        let looked = status.observed_generation == pool.metadata.generation;
+        if looked { Ok(()) } else { Err(status) }
     })
     .await;
-    arena.ready("ingress").await;
+    arena.says("ingress", "AllAssigned").await;
+    again.terminate().await;
     assert_eq!(arena.status("ingress").await.ips.len(), 3);
     assert_eq!(arena.cloud.mutations_since(before).len(), 0);
 }
