@@ -206,6 +206,7 @@ impl<'w> PoolView<'w> {
     fn stand(&self, world: &'w World, ip: IpAddr, used: bool, now: Time) -> Standing<'w> {
         let place = self.place(world, ip, used);
         let mut memory = self.entry.memory(ip);
+        drift::not_ahead(&mut memory, now);
         if let Some(holder) = place.holder() {
             let left = memory.machine.take().filter(|left| used && Some(left) != holder);
             // From a node that may not have it anybody may take it.
