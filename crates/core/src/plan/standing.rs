@@ -206,6 +206,10 @@ impl<'w> PoolView<'w> {
     fn stand(&self, world: &'w World, ip: IpAddr, used: bool, now: Time) -> Standing<'w> {
         let place = self.place(world, ip, used);
         let mut memory = self.entry.memory(ip);
+        if let Some(drift) = &mut memory.drift {
+            // A time ahead of us is a clock's mistake: it counts as now.
+            drift.at = drift.at.min(now);
+        }
         if let Some(holder) = place.holder() {
             let left = memory.machine.take().filter(|left| used && Some(left) != holder);
             // From a node that may not have it anybody may take it.

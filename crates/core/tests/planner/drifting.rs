@@ -96,6 +96,24 @@ fn a_restart_does_not_forget_that_somebody_moved_it() {
 }
 
 #[test]
+fn a_time_that_lies_ahead_counts_as_now() {
+    let mut scene = in_place();
+    scene.cloud.place(ip(1), None);
+    scene.change_pool("p", |mut pool| {
+        let from = Some(machine("b").as_str().into());
+        let drift = pontoon_core::model::Drift { times: 1, at: at(100_000), from };
+        let memory = pool.remembered.entry(ip(1)).or_default();
+        (memory.drift, memory.machine) = (Some(drift), None);
+        pool
+    });
+    scene.restart(seconds(3));
+    scene.run(seconds(9));
+    assert_eq!(scene.home(ip(1)), None);
+    scene.run(seconds(2));
+    assert_eq!(scene.home(ip(1)), Some("b"));
+}
+
+#[test]
 fn what_is_lost_with_its_machine_is_not_waited_for() {
     let mut scene = in_place();
     scene.cloud.place(ip(1), None);
