@@ -240,7 +240,8 @@ impl Narrator {
         let Some(told) = self.pools.get_mut(key) else { return };
         for one in &verdict.addresses {
             let Some(drift) = &one.memory.drift else { continue };
-            if told.drifts.insert(one.ip, drift.at) == Some(drift.at) {
+            // A time that lay ahead was corrected since, and is no news.
+            if told.drifts.insert(one.ip, drift.at).is_some_and(|before| before >= drift.at) {
                 continue;
             }
             let note = drift_note(world, key, one, drift);
