@@ -21,9 +21,12 @@ async fn a_hundred_addresses_and_two_replicas_at_rest_cost_two_listings_a_minute
         arena.serving_node(&format!("node-{number:03}"), number).await;
         arena.cloud.reserve_on(ip.parse::<std::net::IpAddr>().unwrap(), number);
     }
-    arena.pool("ingress", json!({"ips": ips})).await;
+    arena.cloud.domain("example.com");
+    let record = json!({"zone": "example.com", "recordName": "hello"});
+    arena.pool("ingress", json!({"ips": ips, "dnsRecordSet": record})).await;
     let (first, second) = (arena.replica("first"), arena.replica("second"));
     arena.ready("ingress").await;
+    arena.condition("ingress", "DNSReady", "True").await;
     eventually("both replicas are ready", || async {
         let pages = [first.page("/readyz").await, second.page("/readyz").await];
         let ready = |page: &Option<String>| {

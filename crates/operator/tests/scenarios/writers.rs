@@ -7,7 +7,7 @@ use fakecloud::Exchange;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::arena::{Arena, On};
+use crate::arena::{Arena, On, eventually};
 use crate::replica::Replica;
 
 const IP: &str = "198.51.100.1";
@@ -26,6 +26,10 @@ async fn account(arena: &Arena, name: &str) -> PathBuf {
 fn start(arena: &Arena, name: &str, account: &Path) -> Replica {
     let account = account.to_str().unwrap();
     Replica::start(arena, name, &["POD_NAMESPACE=pontoon-system", "--kubeconfig", account])
+}
+
+fn droplet(node: &str) -> u64 {
+    if node == "a" { 1 } else { 2 }
 }
 
 /// The nodes take turns in being ready, and the address goes with them.
@@ -75,6 +79,14 @@ async fn of_two_replicas_one_writes_at_a_time_to_the_cloud_and_to_the_cluster() 
     // The leader freezes, the other one takes over, and the first wakes up.
     first.signal(Signal::STOP);
     to_and_fro(&arena, 1).await;
+    // What the first one was about to write when it froze, the version stops once the other
+    // one has written.
+    let holder = arena.droplet_of(IP);
+    eventually("the other one has written the status", || async {
+        let node = arena.status("ingress").await.ips[IP].node_name.clone();
+        if Some(droplet(&node)) == holder { Ok(()) } else { Err(node) }
+    })
+    .await;
     first.signal(Signal::CONT);
     to_and_fro(&arena, 6).await;
     first.metric("pontoon_leader", "0").await;
