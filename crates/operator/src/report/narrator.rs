@@ -111,7 +111,7 @@ impl Narrator {
                 continue;
             }
             // What is not known is not shown: a gauge cannot say so.
-            if verdict.is_heard() {
+            if is_known(verdict) {
                 self.metrics.pool(told.labels(key), verdict);
             }
             told.verdict = Some(verdict.clone());
@@ -322,6 +322,12 @@ fn told_by_status(observed: &ObservedPool) -> Option<&'static str> {
     let all_well = Reason::AllAssigned.word();
     let ready = observed.status.conditions.iter().find(|one| one.type_ == CONDITION_READY)?;
     (ready.reason == all_well).then_some(all_well)
+}
+
+/// Whether a verdict says where each address is. An object that cannot be planned leaves
+/// everything as it is, and what was last known of it stands, as it does in its status.
+fn is_known(verdict: &Verdict) -> bool {
+    verdict.is_heard() && !matches!(verdict.reason, Reason::Invalid(_) | Reason::NoAccount(_))
 }
 
 /// Passing states are not worth an event; what somebody moved is told for each address.

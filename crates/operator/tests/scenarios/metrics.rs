@@ -1,6 +1,7 @@
 //! The metrics, as they are after what happens to people: see `scrape.rs`.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use fakecloud::{Answer, Fault, On as Calls, Rule};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -71,6 +72,14 @@ async fn what_failed_is_counted_and_what_is_lacking_is_shown(on: On) {
     replica.shows("failed", None).await;
 }
 
+async fn an_address_on_its_way(on: On) {
+    let Some(arena) = nodes(on, &["a"]).await else { return };
+    arena.cloud.set(|knobs| knobs.action_time = Duration::from_secs(600));
+    arena.pool("ingress", json!({"ips": [IPS[0]]})).await;
+    let replica = arena.replica("only");
+    replica.shows("on_its_way", None).await;
+}
+
 async fn a_reserved_address_and_disabled_ones(on: On) {
     let Some(arena) = nodes(on, &["a", "b"]).await else { return };
     arena.label("a", "role", "reserved").await;
@@ -122,6 +131,7 @@ async fn names_in_dns_on_and_gone_and_leadership_lost(on: On) {
 on_both! {
     placed_failed_over_stranded_and_deleted_on_leader_and_follower,
     what_failed_is_counted_and_what_is_lacking_is_shown,
+    an_address_on_its_way,
     a_reserved_address_and_disabled_ones,
     names_in_dns_on_and_gone_and_leadership_lost,
 }
