@@ -8,7 +8,11 @@ pub mod status;
 
 mod narrator;
 mod record_narrator;
+mod series;
 mod writer;
+
+#[cfg(test)]
+mod metrics_tests;
 
 pub use narrator::Narrator;
 pub use writer::{StatusWriter, Written};
