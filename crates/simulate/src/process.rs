@@ -56,7 +56,7 @@ struct Inner {
 }
 
 /// More often than this nobody with something to do runs within [`STRETCH`].
-const RUNS: u64 = 50_000;
+const RUNS: u64 = 10_000;
 const STRETCH: Duration = Duration::from_millis(200);
 
 /// One call of a process to the outside.

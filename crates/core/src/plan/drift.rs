@@ -32,11 +32,18 @@ pub(super) fn mend(memory: &mut Remembered) {
     }
 }
 
+/// A time ahead of us is a clock's mistake: it counts as now, and is remembered as that, or it
+/// would be now for as long as it is ahead.
+pub(super) fn not_ahead(memory: &mut Remembered, now: Time) {
+    if let Some(drift) = &mut memory.drift {
+        drift.at = drift.at.min(now);
+    }
+}
+
 /// Until when an address is left alone, if that lies ahead.
 pub(super) fn held_until(memory: &Remembered, now: Time) -> Option<Time> {
     let drift = memory.drift.as_ref().filter(|drift| drift.from.is_some())?;
     let doublings = drift.times.saturating_sub(1).min(10);
     let hold = FIRST.saturating_mul(1 << doublings).min(LONGEST);
-    // A time ahead of us is a clock's mistake: it counts as now.
-    Some(drift.at.min(now) + hold).filter(|until| *until > now)
+    Some(drift.at + hold).filter(|until| *until > now)
 }

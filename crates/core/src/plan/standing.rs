@@ -207,6 +207,7 @@ impl<'w> PoolView<'w> {
     fn stand(&self, world: &'w World, ip: IpAddr, used: bool, now: Time) -> Standing<'w> {
         let place = self.place(world, ip, used);
         let mut memory = self.entry.memory(ip);
+        drift::not_ahead(&mut memory, now);
         if let Some(holder) = place.holder() {
             let judged = used && !world.leaves_alone(&self.entry.pool);
             let left = memory.machine.take().filter(|left| judged && Some(left) != holder);

@@ -96,6 +96,23 @@ fn a_restart_does_not_forget_that_somebody_moved_it() {
 }
 
 #[test]
+fn a_time_that_a_fast_clock_wrote_does_not_leave_it_alone_for_ever() {
+    let mut scene = in_place();
+    scene.cloud.place(ip(1), None);
+    scene.now = scene.wake.unwrap();
+    scene.settle();
+    let ahead = scene.now + seconds(86_400);
+    scene.change_pool("p", |mut pool| {
+        let memory = pool.remembered.get_mut(&ip(1)).unwrap();
+        memory.drift.as_mut().unwrap().at = ahead;
+        pool
+    });
+    scene.restart(seconds(0));
+    scene.run(seconds(12));
+    assert_eq!(scene.home(ip(1)), Some("b"));
+}
+
+#[test]
 fn what_is_lost_with_its_machine_is_not_waited_for() {
     let mut scene = in_place();
     scene.cloud.place(ip(1), None);

@@ -1,5 +1,7 @@
 //! Rules in CEL: reading one from a schema, and running those of a schema over an object.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use kube_cel::cel::objects::OptionalValue;
@@ -16,11 +18,27 @@ use super::variables::to_cel;
 /// The longest message that a rule may compute, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
 
+thread_local! {
+    /// Parsing a rule takes about as long as serving fifty requests, and every server of a
+    /// simulation has the same rules.
+    static PROGRAMS: RefCell<HashMap<String, Arc<Program>>> = RefCell::default();
+}
+
+fn compiled(text: &str) -> Result<Arc<Program>, String> {
+    if let Some(known) = PROGRAMS.with_borrow(|programs| programs.get(text).cloned()) {
+        return Ok(known);
+    }
+    let program = Program::compile(text).map_err(|error| format!("compilation failed: {error}"))?;
+    let program = Arc::new(program);
+    PROGRAMS.with_borrow_mut(|programs| programs.insert(text.to_owned(), Arc::clone(&program)));
+    Ok(program)
+}
+
 /// An entry of `x-kubernetes-validations`, compiled.
 #[derive(Debug)]
 pub(super) struct Rule {
-    program: Program,
-    message_program: Option<Program>,
+    program: Arc<Program>,
+    message_program: Option<Arc<Program>>,
     text: String,
     message: String,
     reason: String,
@@ -34,9 +52,6 @@ impl Rule {
     /// checked.
     pub(super) fn compile(written: &Value) -> Result<Self, String> {
         let of = |key: &str| written[key].as_str().unwrap_or_default().trim().to_owned();
-        let compiled = |text: &str| {
-            Program::compile(text).map_err(|error| format!("compilation failed: {error}"))
-        };
         let text = of("rule");
         let program = compiled(&text)?;
         let uses_old_self = program.references().has_variable("oldSelf");

@@ -1,5 +1,7 @@
 //! The custom resource definitions, made from the types.
 
+use std::sync::LazyLock;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
@@ -23,7 +25,10 @@ const HEADER: &str = "\
 
 /// Both definitions, in the order in which they are applied.
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    [PoolDefinition::crd(), NodeDNSDefinition::crd()].map(finished).into()
+    // Making them from the types takes a while, and they never change.
+    static CRDS: LazyLock<Vec<CustomResourceDefinition>> =
+        LazyLock::new(|| [PoolDefinition::crd(), NodeDNSDefinition::crd()].map(finished).into());
+    CRDS.clone()
 }
 
 /// Both definitions as YAML documents, the same text each time.

@@ -156,7 +156,11 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
     // What cannot be read is not written, either: it stays as it is.
     let writable = ledger.is_ok() && schema != Schema::Old;
     let mut finalizers = metadata.finalizers.iter().flatten();
-    observed.pool.ledger = with_mirror(ledger.unwrap_or_default(), &status);
+    let stripped = annotation(ADDRESSES_ANNOTATION).is_none_or(|text| text.trim().is_empty());
+    observed.pool.ledger = ledger.unwrap_or_default();
+    if stripped {
+        observed.pool.ledger.created = mirrored(&status);
+    }
     observed.pool.ledger.guarded = writable && finalizers.any(|one| one == RELEASE_FINALIZER);
     observed.pool.releases = spec.deletion_policy == "Release";
     observed.pool.resolution = ledger::resolution(annotation(RESOLVE_CREATE_ANNOTATION));
@@ -186,14 +190,16 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
     Some(observed)
 }
 
-/// The status mirrors the ledger: addresses survive a tool that strips our annotation.
-fn with_mirror(mut ledger: Ledger, status: &FloatingIPPoolStatus) -> Ledger {
+/// The status mirrors the ledger: addresses survive a tool that strips our annotation. While
+/// that is there, its word counts alone: it is written first, also when an address is dropped.
+fn mirrored(status: &FloatingIPPoolStatus) -> Vec<IpAddr> {
+    let mut created = Vec::new();
     for ip in status.created_ips.iter().filter_map(|ip| ip.parse().ok()) {
-        if !ledger.created.contains(&ip) {
-            ledger.created.push(ip);
+        if !created.contains(&ip) {
+            created.push(ip);
         }
     }
-    ledger
+    created
 }
 
 fn remembered(status: &FloatingIPPoolStatus) -> BTreeMap<IpAddr, Remembered> {
@@ -416,6 +422,27 @@ mod tests {
         assert!(!tolerates(serde_json::json!({})));
         assert!(tolerates(serde_json::json!({"key": "k"})));
         assert!(!tolerates(serde_json::json!({"key": "k", "effect": "NoExecute"})));
+    }
+
+    #[test]
+    fn the_status_stands_in_for_an_annotation_that_was_stripped_and_for_no_other() {
+        let created = |annotations: serde_json::Value| {
+            let object = serde_json::json!({
+                "metadata": {"name": "p", "uid": "u", "annotations": annotations},
+                "spec": {"provider": "digitalocean", "desiredIPs": 2, "region": "nyc3"},
+                "status": {"createdIPs": ["192.0.2.1", "192.0.2.2"]},
+            });
+            let object = serde_json::from_value(object).unwrap();
+            understood(object, Schema::Current).unwrap().pool.ledger.created.len()
+        };
+        let ledger = "{\"created\":[\"192.0.2.2\"]}";
+        assert_eq!(created(serde_json::json!({})), 2);
+        assert_eq!(created(serde_json::json!({ADDRESSES_ANNOTATION: ""})), 2);
+        assert_eq!(
+            created(serde_json::json!({ADDRESSES_ANNOTATION: ledger})),
+            1,
+            "one was dropped"
+        );
     }
 
     #[test]

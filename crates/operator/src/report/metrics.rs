@@ -1,17 +1,18 @@
 //! Metrics: the predecessor's names, types and labels, and a few of our own.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pontoon_core::action::Action;
 use pontoon_core::model::PoolKey;
-use pontoon_core::verdict::{State, Verdict};
+use pontoon_core::verdict::{AddressVerdict, Note, State, Verdict};
 use prometheus::{
     Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounterVec, Opts,
     Registry, TextEncoder,
 };
 
+use super::series::{Book, Counting, texts};
 use super::status::provider_id;
 use crate::api::IpState;
 
@@ -34,14 +35,8 @@ pub struct Metrics {
     call_duration: HistogramVec,
     leader: Gauge,
     plan_duration: Histogram,
-    /// The series of each pool, so that they vanish with it.
-    series: Arc<Mutex<BTreeMap<PoolKey, Vec<Series>>>>,
-}
-
-#[derive(Debug)]
-struct Series {
-    family: GaugeVec,
-    labels: Vec<String>,
+    /// Held while a page is made, so that no page shows half of a change.
+    book: Arc<Mutex<Book>>,
 }
 
 /// How a pool is labelled.
@@ -112,7 +107,7 @@ impl Metrics {
             call_duration,
             leader,
             plan_duration,
-            series: Arc::default(),
+            book: Arc::default(),
             registry,
         })
     }
@@ -120,25 +115,34 @@ impl Metrics {
     /// The page that Prometheus reads.
     pub fn page(&self) -> String {
         let mut page = Vec::new();
+        let _whole = self.book();
         if let Err(error) = TextEncoder::new().encode(&self.registry.gather(), &mut page) {
             tracing::error!(%error, "metrics cannot be shown");
         }
         String::from_utf8(page).unwrap_or_default()
     }
 
-    /// This replica leads, or not. A follower shows no pools: it does not know.
+    /// This replica leads, or not. A follower shows no objects and no calls.
     pub fn leads(&self, leads: bool) {
         self.leader.set(f64::from(u8::from(leads)));
+        let mut book = self.book();
+        book.leads = leads;
         if !leads {
-            self.series.lock().unwrap_or_else(PoisonError::into_inner).clear();
-            for family in [&self.node_status, &self.ip_node, &self.ip_state, &self.unfulfilled_ips]
-            {
-                family.reset();
-            }
-            self.record_set_records.reset();
-            self.ip_assignments.reset();
-            self.ip_assignment_errors.reset();
+            book.clear();
+            // Those that are nobody's: the account's.
+            self.calls.reset();
+            self.call_duration.reset();
         }
+    }
+
+    /// An object is there.
+    pub fn see(&self, key: &PoolKey, uid: &str) {
+        self.book().see(key, uid);
+    }
+
+    /// An object is gone, and its series with it.
+    pub fn forget(&self, key: &PoolKey) {
+        self.book().forget(key);
     }
 
     /// One planning pass took this long.
@@ -148,62 +152,47 @@ impl Metrics {
 
     /// A pool is doing as `verdict` says.
     pub fn pool(&self, labels: PoolLabels<'_>, verdict: &Verdict) {
-        self.forget_pool(labels.key);
-        let mut series = Vec::new();
-        let mut set = |family: &GaugeVec, labels: Vec<String>, value: f64| {
-            let texts: Vec<_> = labels.iter().map(String::as_str).collect();
-            family.with_label_values(&texts).set(value);
-            series.push(Series { family: family.clone(), labels });
-        };
+        let mut book = self.book();
+        let Some(object) = book.shown(labels.key) else { return };
         let pool = labels.pool();
-        let wanting = verdict.wanted.saturating_sub(verdict.addresses.len());
-        set(&self.unfulfilled_ips, pool.clone(), wanting as f64);
+        let mut gauges =
+            vec![(self.unfulfilled_ips.clone(), pool.clone(), lacking(verdict) as f64)];
         for (status, count) in
-            [("available", verdict.available_count), ("assigned", verdict.active())]
+            [("available", verdict.available_count), ("assigned", serving(verdict))]
         {
-            set(&self.node_status, join(&pool, &[status]), count as f64);
+            gauges.push((self.node_status.clone(), join(&pool, &[status]), count as f64));
         }
         for one in &verdict.addresses {
             let ip = labels.ip(&one.ip.to_string());
             if let Some(state) = state(one.state) {
-                set(&self.ip_state, join(&ip, &[state.as_str()]), 1.0);
+                gauges.push((self.ip_state.clone(), join(&ip, &[state.as_str()]), 1.0));
             }
             if let (Some(node), Some(machine)) = (&one.node, &one.machine) {
                 let provider_id = provider_id(labels.provider, machine);
-                set(&self.ip_node, join(&ip, &[&provider_id, &node.0]), 1.0);
+                gauges.push((self.ip_node.clone(), join(&ip, &[&provider_id, &node.0]), 1.0));
             }
         }
-        let mut all = self.series.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(labels.key.clone(), series);
+        object.set(gauges);
     }
 
     /// A record set lists so many addresses.
-    pub fn record_set(&self, key: &PoolKey, provider: &str, dns: &str, records: usize) {
-        self.forget_pool(key);
-        let labels = PoolLabels { key, provider, dns }.pool();
-        let texts: Vec<_> = labels.iter().map(String::as_str).collect();
-        self.record_set_records.with_label_values(&texts).set(records as f64);
-        let family = self.record_set_records.clone();
-        let mut all = self.series.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(key.clone(), vec![Series { family, labels }]);
-    }
-
-    /// An object is gone, and its gauges with it.
-    pub fn forget_pool(&self, key: &PoolKey) {
-        let mut all = self.series.lock().unwrap_or_else(PoisonError::into_inner);
-        for series in all.remove(key).into_iter().flatten() {
-            let labels: Vec<_> = series.labels.iter().map(String::as_str).collect();
-            // Not there any more is what we want.
-            drop(series.family.remove_label_values(&labels));
-        }
+    pub fn record_set(&self, labels: PoolLabels<'_>, records: usize) {
+        let mut book = self.book();
+        let Some(object) = book.shown(labels.key) else { return };
+        object.set(vec![(self.record_set_records.clone(), labels.pool(), records as f64)]);
     }
 
     /// An assignment worked, or did not.
     pub fn assigned(&self, labels: PoolLabels<'_>, ip: &str, worked: bool) {
-        let family = if worked { &self.ip_assignments } else { &self.ip_assignment_errors };
+        let mut book = self.book();
+        let Some(object) = book.shown(labels.key) else { return };
+        let (name, family) = match worked {
+            true => ("ip_assignments", &self.ip_assignments),
+            false => ("ip_assignment_errors", &self.ip_assignment_errors),
+        };
         let labels = labels.ip(ip);
-        let texts: Vec<_> = labels.iter().map(String::as_str).collect();
-        family.with_label_values(&texts).inc();
+        family.with_label_values(&texts(&labels)).inc();
+        object.count(name, labels, Counting::Counter(family.clone()));
     }
 
     /// A call to a cloud came back.
@@ -228,10 +217,23 @@ impl Metrics {
         let (kind, namespace, name) =
             pool.map_or(("", "", ""), |key| (key.kind, &*key.namespace, &*key.name));
         let outcome = if worked { "success" } else { "error" };
-        self.calls.with_label_values(&[&account.0, call, outcome, kind, namespace, name]).inc();
-        self.call_duration
-            .with_label_values(&[&account.0, call, kind, namespace, name])
-            .observe(took.as_secs_f64());
+        let counted = owned(&[&account.0, call, outcome, kind, namespace, name]);
+        let timed = owned(&[&account.0, call, kind, namespace, name]);
+        let mut book = self.book();
+        if let Some(key) = pool {
+            let Some(object) = book.shown(key) else { return };
+            object.count("calls", counted.clone(), Counting::Counter(self.calls.clone()));
+            let durations = Counting::Histogram(self.call_duration.clone());
+            object.count("call_duration", timed.clone(), durations);
+        } else if !book.leads {
+            return;
+        }
+        self.calls.with_label_values(&texts(&counted)).inc();
+        self.call_duration.with_label_values(&texts(&timed)).observe(took.as_secs_f64());
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -265,10 +267,34 @@ fn state(state: State) -> Option<IpState> {
     }
 }
 
+/// How many nodes have an address that is where it should be.
+fn serving(verdict: &Verdict) -> usize {
+    let active = verdict.addresses.iter().filter(|one| one.state == State::Active);
+    active.filter_map(|one| one.node.as_ref()).collect::<BTreeSet<_>>().len()
+}
+
+/// How many addresses are wanted and not the pool's yet.
+fn lacking(verdict: &Verdict) -> usize {
+    let acquired = verdict.addresses.iter().filter(|one| is_acquired(one)).count();
+    verdict.wanted.saturating_sub(acquired)
+}
+
+fn is_acquired(one: &AddressVerdict) -> bool {
+    match (one.state, &one.note) {
+        (_, Some(Note::Gone | Note::Conflict(_))) => false,
+        (State::Leaving, note) => *note == Some(Note::Kept),
+        (state, _) => state != State::Disabled,
+    }
+}
+
 fn with<'a>(labels: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [labels, more].concat()
 }
 
 fn join(labels: &[String], more: &[&str]) -> Vec<String> {
     labels.iter().cloned().chain(more.iter().map(|text| (*text).to_owned())).collect()
+}
+
+fn owned(labels: &[&str]) -> Vec<String> {
+    labels.iter().map(|text| (*text).to_owned()).collect()
 }

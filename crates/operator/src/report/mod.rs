@@ -9,8 +9,12 @@ pub mod status;
 mod log;
 mod narrator;
 mod record_narrator;
+mod series;
 mod would;
 mod writer;
+
+#[cfg(test)]
+mod metrics_tests;
 
 pub use narrator::Narrator;
 pub use writer::{StatusWriter, Written};

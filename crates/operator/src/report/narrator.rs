@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
-use pontoon_core::model::{AccountId, Drift, Machine, MachineId, NodeName, PoolKey, Text};
+use pontoon_core::model::{AccountId, Drift, Intent, Machine, MachineId, NodeName, PoolKey, Text};
 use pontoon_core::plan::Plan;
 use pontoon_core::restraint::Restraint;
 use pontoon_core::verdict::{AddressVerdict, Note, Outlook, Reason, State, Verdict};
@@ -78,8 +78,13 @@ impl Narrator {
         let known = &observed.pool.remembered;
         let known = known.iter().filter_map(|(ip, memory)| Some((*ip, memory.drift.as_ref()?.at)));
         told.drifts.extend(known);
-        told.provider.clone_from(&observed.provider);
-        told.dns = observed.dns.clone().unwrap_or_default();
+        let dns = observed.dns.clone().unwrap_or_default();
+        if (&told.provider, &told.dns) != (&observed.provider, &dns) {
+            // The same verdict, under other labels.
+            told.verdict = None;
+        }
+        (told.provider, told.dns) = (observed.provider.clone(), dns);
+        self.metrics.see(&observed.pool.key, &observed.pool.uid);
         self.see_records_of_pool(observed);
     }
 
@@ -88,7 +93,7 @@ impl Narrator {
         self.pools.remove(key);
         self.records.remove(key);
         self.would.remove(key);
-        self.metrics.forget_pool(key);
+        self.metrics.forget(key);
     }
 
     /// Leadership began or ended.
@@ -112,7 +117,7 @@ impl Narrator {
                 continue;
             }
             // What is not known is not shown: a gauge cannot say so.
-            if verdict.is_heard() {
+            if is_known(verdict) {
                 self.metrics.pool(told.labels(key), verdict);
             }
             told.verdict = Some(verdict.clone());
@@ -135,12 +140,17 @@ impl Narrator {
     }
 
     /// A new address: told once, and again when it is on its node.
-    fn created(&mut self, pool: &PoolKey, finished: &Finished) {
+    fn created(&mut self, pool: &PoolKey, intent: &Intent, finished: &Finished) {
         let Ok(Done::Created { ip, .. } | Done::CreatedLoose { ip }) = finished.outcome.result
         else {
             return;
         };
         let Some(told) = self.pools.get(pool) else { return };
+        // Reserved on its machine: an assignment without a call of its own.
+        let placed = matches!(finished.outcome.result, Ok(Done::Created { .. }));
+        if placed && intent.target.is_some() {
+            self.metrics.assigned(told.labels(pool), &ip.to_string(), true);
+        }
         let note = format!("{ip} reserved for this pool in {} ms", millis(finished.took));
         self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Created", &note);
         let at = finished.outcome.sent_at;
@@ -150,8 +160,8 @@ impl Narrator {
     /// An action has come back.
     pub fn ended(&mut self, world: &World, finished: &Finished) {
         log::ended(finished);
-        if let Action::Create { pool, .. } = &finished.outcome.action {
-            return self.created(pool, finished);
+        if let Action::Create { pool, intent, .. } = &finished.outcome.action {
+            return self.created(pool, intent, finished);
         }
         if let Action::ChangeRecords { .. } = &finished.outcome.action {
             return self.changed_records(finished);
@@ -246,7 +256,8 @@ impl Narrator {
         let Some(told) = self.pools.get_mut(key) else { return };
         for one in &verdict.addresses {
             let Some(drift) = &one.memory.drift else { continue };
-            if told.drifts.insert(one.ip, drift.at) == Some(drift.at) {
+            // A time that lay ahead was corrected since, and is no news.
+            if told.drifts.insert(one.ip, drift.at).is_some_and(|before| before >= drift.at) {
                 continue;
             }
             let note = drift_note(world, key, one, drift);
@@ -326,6 +337,12 @@ fn told_by_status(observed: &ObservedPool) -> Option<&'static str> {
     let ready = observed.status.conditions.iter().find(|one| one.type_ == CONDITION_READY)?;
     let mut lasting = Restraint::WORDS.into_iter().chain([Reason::AllAssigned.word()]);
     lasting.find(|word| ready.reason == *word)
+}
+
+/// Whether a verdict says where each address is. An object that cannot be planned leaves
+/// everything as it is, and what was last known of it stands, as it does in its status.
+fn is_known(verdict: &Verdict) -> bool {
+    verdict.is_heard() && !matches!(verdict.reason, Reason::Invalid(_) | Reason::NoAccount(_))
 }
 
 /// Passing states are not worth an event; what somebody moved is told for each address.

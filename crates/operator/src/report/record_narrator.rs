@@ -9,6 +9,7 @@ use pontoon_core::restraint::Restraint;
 use pontoon_core::verdict::Outlook;
 
 use super::events::{Weight, about_pool};
+use super::metrics::PoolLabels;
 use super::narrator::{Narrator, millis};
 use super::would;
 use crate::api::{CONDITION_DNS, CONDITION_READY};
@@ -63,14 +64,19 @@ impl Narrator {
                 ..ToldRecords::default()
             };
         }
+        if (&*told.provider, &*told.dns) != labels {
+            // The same verdict, under other labels.
+            told.verdict = None;
+        }
         (told.provider, told.dns) = (labels.0.to_owned(), labels.1.to_owned());
+        self.metrics.see(&set.key, &set.uid);
     }
 
     /// A record set is gone.
     pub fn forget_record_set(&mut self, key: &PoolKey) {
         self.records.remove(key);
         self.would.remove(key);
-        self.metrics.forget_pool(key);
+        self.metrics.forget(key);
     }
 
     /// Takes in what a plan has to say of records.
@@ -82,7 +88,8 @@ impl Narrator {
             }
             told.verdict = Some(verdict.clone());
             if let (record_set::KIND, Some(listed)) = (key.kind, verdict.listed) {
-                self.metrics.record_set(key, &told.provider, &told.dns, listed);
+                let labels = PoolLabels { key, provider: &told.provider, dns: &told.dns };
+                self.metrics.record_set(labels, listed);
             }
             let now = verdict.held.as_ref().map(|held| held.site.clone());
             let before = now.clone().and_then(|site| told.site.replace(site));

@@ -52,7 +52,7 @@ async fn each_object_that_makes_no_sense_says_so_and_the_others_are_served(on: O
         arena.raw_pool(name, spec.clone()).await;
     }
     arena.pool("good", json!({"ips": ["198.51.100.1"]})).await;
-    let _replica = arena.replica("only");
+    let replica = arena.replica("only");
     arena.ready("good").await;
     for (name, _, wanted) in cases {
         let (reason, message) = arena.condition(name, "Stalled", "True").await;
@@ -69,6 +69,14 @@ async fn each_object_that_makes_no_sense_says_so_and_the_others_are_served(on: O
         arena.condition("good", "Ready", if ready { "True" } else { "False" }).await;
     }
     assert_eq!(version(arena.raw_pool_object("undecodable").await), before);
+    // One that stops making sense leaves its address where it is, and goes on saying so.
+    arena.edit("good", json!({"match": {"nodeLabel": "a==,,b"}})).await;
+    let (reason, _) = arena.condition("good", "Stalled", "True").await;
+    assert_eq!(reason, "InvalidSelector");
+    let state = "flipop_floatingippoolcontroller_ip_state{dns=\"\",ip=\"198.51.100.1\",\
+                 name=\"good\",namespace=\"flipop\",provider=\"digitalocean\",state=\"active\"}";
+    replica.metric(state, "1").await;
+    assert_eq!(arena.status("good").await.ips["198.51.100.1"].state, "active");
 }
 
 async fn credentials_that_are_missing_or_refused_are_told_to_the_pools_that_need_them(on: On) {

@@ -19,7 +19,7 @@ fn ip(number: u64) -> IpAddr {
     format!("198.51.100.{number}").parse().unwrap()
 }
 
-/// As many nodes as addresses, one to spare, everything in place.
+/// As many nodes as addresses, one to spare, everything in place and in DNS.
 async fn twenty_in_place(on: On) -> Option<(Arena, Replica)> {
     let arena = Arena::open(on).await?;
     for number in 1..=ADDRESSES + 1 {
@@ -29,10 +29,18 @@ async fn twenty_in_place(on: On) -> Option<(Arena, Replica)> {
         }
     }
     let ips: Vec<_> = (1..=ADDRESSES).map(ip).collect();
-    arena.pool("ingress", json!({"ips": ips})).await;
+    arena.cloud.domain("example.com");
+    let record = json!({"zone": "example.com", "recordName": "hello"});
+    arena.pool("ingress", json!({"ips": ips, "dnsRecordSet": record})).await;
     let replica = Replica::start(&arena, "first", ALONE);
     arena.ready("ingress").await;
+    arena.condition("ingress", "DNSReady", "True").await;
+    assert_eq!(in_dns(&arena), ADDRESSES as usize);
     Some((arena, replica))
+}
+
+fn in_dns(arena: &Arena) -> usize {
+    arena.cloud.values("example.com", "hello", "A").len()
 }
 
 /// Waits for that much of the storm, and sees all the while that nothing is lost or moved.
@@ -40,6 +48,7 @@ async fn nothing_changes(arena: &Arena, until: Instant) {
     while Instant::now() < until {
         let status = arena.status("ingress").await;
         assert_eq!(status.ips.len() as u64, ADDRESSES);
+        assert_eq!(in_dns(arena), ADDRESSES as usize);
         for number in 1..=ADDRESSES {
             assert_eq!(arena.cloud.holder(ip(number)), Some(number));
             let said = &status.ips[&ip(number).to_string()];
@@ -49,7 +58,7 @@ async fn nothing_changes(arena: &Arena, until: Instant) {
     }
 }
 
-async fn a_storm_of_429_loses_nothing_moves_nothing_and_a_restart_in_it_neither(on: On) {
+async fn a_storm_of_429_loses_nothing_moves_nothing_and_leaves_dns_and_a_restart_in_it_too(on: On) {
     let Some((arena, first)) = twenty_in_place(on).await else { return };
     let mark = arena.cloud.mark();
     let began = Instant::now();
@@ -71,14 +80,23 @@ async fn a_storm_of_429_loses_nothing_moves_nothing_and_a_restart_in_it_neither(
     let waited = began.elapsed();
     assert!(waited < STORM + Duration::from_secs(30), "moved only after {waited:?}");
     arena.ready("ingress").await;
-    let moved = arena.cloud.mutations_since(mark);
-    let moved = moved.iter().filter(|call| call.status() != Some(429)).count();
-    assert_eq!(moved, 1);
+    let done = arena.cloud.mutations_since(mark);
+    let done = done.iter().filter(|call| call.status() != Some(429));
+    let done: Vec<_> = done.map(|call| call.path().to_owned()).collect();
+    let moves = done.iter().filter(|path| path.contains("reserved_ips"));
+    assert_eq!(moves.count(), 1, "{done:?}");
+    // Out of the name while nobody serves it, and in again: nothing else is written.
+    assert!(done.len() <= 3, "{done:?}");
+    eventually("all of them are in DNS", || async {
+        let listed = in_dns(&arena);
+        if listed == ADDRESSES as usize { Ok(()) } else { Err(listed) }
+    })
+    .await;
     for number in 2..=ADDRESSES {
         assert_eq!(arena.cloud.holder(ip(number)), Some(number));
     }
 }
 
 on_both! {
-    a_storm_of_429_loses_nothing_moves_nothing_and_a_restart_in_it_neither,
+    a_storm_of_429_loses_nothing_moves_nothing_and_leaves_dns_and_a_restart_in_it_too,
 }

@@ -48,8 +48,11 @@ pub(super) struct Pool {
     pub listed: Vec<IpAddr>,
     pub wanted: Option<usize>,
     app: Option<String>,
-    pub created: Vec<IpAddr>,
-    pub mirrored: Vec<IpAddr>,
+    /// What the annotation says that it reserved and that it keeps; where there is none, what
+    /// the status says.
+    pub recorded: Vec<IpAddr>,
+    /// What its status says that it had, and it names no more.
+    pub leaving: Vec<IpAddr>,
     pub intents: BTreeMap<String, Intent>,
     /// Every intent that was ever written.
     pub all_intents: BTreeMap<String, Intent>,
@@ -79,14 +82,13 @@ pub(super) struct Intent {
 impl Pool {
     /// Every address that it names as its own.
     pub fn claims(&self) -> BTreeSet<IpAddr> {
-        let all = self.listed.iter().chain(&self.created).chain(&self.mirrored);
-        all.copied().collect()
+        self.listed.iter().chain(&self.recorded).copied().collect()
     }
 
     /// Every address that it names, in the order in which they are used.
     fn in_order(&self) -> Vec<IpAddr> {
         let mut all = Vec::new();
-        for ip in self.listed.iter().chain(&self.created).chain(&self.mirrored) {
+        for ip in self.listed.iter().chain(&self.recorded) {
             if !all.contains(ip) {
                 all.push(*ip);
             }
@@ -166,6 +168,11 @@ impl Cluster {
         self.pools.values().filter(move |pool| pool.claims().contains(&ip))
     }
 
+    /// Whether a pool has yet to let go of an address that it names no more.
+    pub fn is_leaving(&self, ip: IpAddr) -> bool {
+        self.pools.values().any(|pool| pool.leaving.contains(&ip))
+    }
+
     /// Who may use what, now.
     fn judge(&mut self, now: Millis) {
         let Self { nodes, pods, pools, .. } = self;
@@ -201,13 +208,22 @@ impl Cluster {
         }
         let app = spec["match"]["podLabel"].as_str();
         pool.app = app.and_then(|label| label.strip_prefix("app=")).map(str::to_owned);
-        let ledger = text(&object["metadata"]["annotations"][ADDRESSES_ANNOTATION]);
-        let ledger: Value = serde_json::from_str(ledger).unwrap_or_default();
-        pool.created = addresses(&ledger["created"]);
+        let ledger = &object["metadata"]["annotations"][ADDRESSES_ANNOTATION];
+        let is_told = ledger.is_string();
+        let ledger: Value = serde_json::from_str(text(ledger)).unwrap_or_default();
         pool.intents = intents(&ledger["intents"]);
         pool.all_intents.extend(pool.intents.clone());
         pool.status = object["status"].clone();
-        pool.mirrored = addresses(&pool.status["createdIPs"]);
+        pool.recorded = if is_told {
+            let both = [&ledger["created"], &ledger["kept"]];
+            both.into_iter().flat_map(addresses).collect()
+        } else {
+            addresses(&pool.status["createdIPs"])
+        };
+        let had = pool.status["ips"].as_object().into_iter().flat_map(|ips| ips.keys());
+        let had = had.filter_map(|ip| ip.parse().ok());
+        let claims = pool.claims();
+        pool.leaving = had.filter(|ip| !claims.contains(ip)).collect();
         let lacking = pool.wanted.unwrap_or(0).saturating_sub(pool.listed.len());
         pool.most_lacking = pool.most_lacking.max(lacking);
     }

@@ -64,6 +64,10 @@ impl Oracle {
     fn check_move(&mut self, sent: &Sent) {
         let Some(ip) = sent.ip() else { return };
         let (api, cloud) = (self.api_floor(), self.cloud_floor());
+        // Taken out of a list, and off its node for that.
+        if sent.action == CloudAction::Unassign && self.cluster.is_leaving(ip) {
+            return;
+        }
         if self.cloud.last_claimed(ip).is_none_or(|time| time < api) && !self.is_claimed(ip) {
             return self.violated("S6", format!("{}: no object lists {ip}", sent.agent));
         }

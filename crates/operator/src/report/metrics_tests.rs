@@ -1,0 +1,116 @@
+//! Whose series are shown, and for how long.
+
+use std::time::Duration;
+
+use pontoon_core::action::Action;
+use pontoon_core::model::PoolKey;
+
+use super::metrics::{Metrics, PoolLabels};
+use crate::observe::{pool, record_set};
+
+fn key(kind: &'static str, name: &str) -> PoolKey {
+    PoolKey { kind, namespace: "flipop".into(), name: name.into() }
+}
+
+fn leading() -> Metrics {
+    let metrics = Metrics::new().unwrap();
+    metrics.leads(true);
+    metrics
+}
+
+fn assign(pool: &PoolKey) -> Action {
+    Action::Assign {
+        account: "digitalocean".into(),
+        pool: pool.clone(),
+        ip: "192.0.2.1".parse().unwrap(),
+        node: "a".into(),
+        machine: "1".into(),
+    }
+}
+
+fn list() -> Action {
+    Action::List { account: "digitalocean".into(), families: Vec::new() }
+}
+
+fn count(metrics: &Metrics, part: &str) -> usize {
+    metrics.page().lines().filter(|line| !line.starts_with('#') && line.contains(part)).count()
+}
+
+/// A pool's assignment, as the executor and the narrator tell of it.
+fn assigns(metrics: &Metrics, pool: &PoolKey) {
+    metrics.called(&assign(pool), true, Duration::from_millis(3));
+    let labels = PoolLabels { key: pool, provider: "digitalocean", dns: "" };
+    metrics.assigned(labels, "192.0.2.1", true);
+}
+
+#[test]
+fn counters_go_with_their_object_and_leave_those_of_others() {
+    let metrics = leading();
+    let (gone, stays) = (key(pool::KIND, "gone"), key(pool::KIND, "stays"));
+    for pool in [&gone, &stays] {
+        metrics.see(pool, "1");
+        assigns(&metrics, pool);
+    }
+    metrics.called(&list(), true, Duration::ZERO);
+    metrics.forget(&gone);
+    assert_eq!(count(&metrics, "name=\"gone\""), 0, "{}", metrics.page());
+    assert_eq!(count(&metrics, "ip_assignments{"), 1);
+    assert_eq!(count(&metrics, "calls_total{"), 2, "the pool's and the account's");
+    assert_eq!(count(&metrics, "call_duration_seconds_count{"), 2);
+}
+
+#[test]
+fn a_call_that_comes_back_after_its_object_has_gone_brings_nothing_back() {
+    let metrics = leading();
+    let gone = key(pool::KIND, "gone");
+    metrics.see(&gone, "1");
+    metrics.forget(&gone);
+    assigns(&metrics, &gone);
+    assert_eq!(count(&metrics, "flipop_"), 0, "{}", metrics.page());
+}
+
+#[test]
+fn an_object_that_is_seen_again_goes_on_counting_and_another_of_its_name_begins_anew() {
+    let metrics = leading();
+    let pool = key(pool::KIND, "ingress");
+    for _ in 0..2 {
+        metrics.see(&pool, "1");
+        assigns(&metrics, &pool);
+    }
+    assert_eq!(count(&metrics, "provider=\"digitalocean\"} 2"), 3, "{}", metrics.page());
+    metrics.see(&pool, "2");
+    assert_eq!(count(&metrics, "flipop_"), 0, "{}", metrics.page());
+}
+
+#[test]
+fn a_pool_and_a_record_set_of_one_name_are_two_objects() {
+    let metrics = leading();
+    let (pool, set) = (key(pool::KIND, "edge"), key(record_set::KIND, "edge"));
+    metrics.see(&pool, "1");
+    metrics.see(&set, "2");
+    assigns(&metrics, &pool);
+    metrics.record_set(PoolLabels { key: &set, provider: "digitalocean", dns: "x" }, 3);
+    metrics.forget(&pool);
+    assert_eq!(count(&metrics, "flipop_"), 1, "{}", metrics.page());
+    assert_eq!(count(&metrics, "flipop_nodednsrecordset_records{"), 1);
+}
+
+#[test]
+fn a_replica_that_does_not_lead_shows_its_process_and_nothing_else() {
+    let metrics = leading();
+    let pool = key(pool::KIND, "ingress");
+    metrics.see(&pool, "1");
+    assigns(&metrics, &pool);
+    metrics.called(&list(), true, Duration::ZERO);
+    metrics.leads(false);
+    // What was under way when leadership ended.
+    assigns(&metrics, &pool);
+    metrics.called(&list(), true, Duration::ZERO);
+    assert_eq!(count(&metrics, "flipop_"), 0, "{}", metrics.page());
+    assert_eq!(count(&metrics, "pontoon_leader 0"), 1);
+    // The next term counts from nothing.
+    metrics.leads(true);
+    assigns(&metrics, &pool);
+    assert_eq!(count(&metrics, "ip_assignments{"), 1);
+    assert_eq!(count(&metrics, "provider=\"digitalocean\"} 1"), 3, "{}", metrics.page());
+}

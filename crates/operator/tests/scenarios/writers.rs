@@ -1,0 +1,115 @@
+//! Who writes, when there are two who could. Only the real API server tells them apart.
+
+use std::path::{Path, PathBuf};
+
+use control_plane::AuditEntry;
+use fakecloud::Exchange;
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::arena::{Arena, On, eventually};
+use crate::replica::Replica;
+
+const IP: &str = "198.51.100.1";
+
+/// A service account of its own with the rights that we ship.
+async fn account(arena: &Arena, name: &str) -> PathBuf {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/rbac.yaml");
+    let rights = std::fs::read_to_string(shipped).unwrap();
+    let file = arena.folder().join(format!("{name}.yaml"));
+    std::fs::write(&file, rights.replace("name: pontoon\n", &format!("name: {name}\n"))).unwrap();
+    let applied = arena.plane().kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
+    assert!(applied.status.success(), "{applied:?}");
+    arena.plane().kubeconfig_for("pontoon-system", name).await.unwrap()
+}
+
+fn start(arena: &Arena, name: &str, account: &Path) -> Replica {
+    let account = account.to_str().unwrap();
+    Replica::start(arena, name, &["POD_NAMESPACE=pontoon-system", "--kubeconfig", account])
+}
+
+fn droplet(node: &str) -> u64 {
+    if node == "a" { 1 } else { 2 }
+}
+
+/// The nodes take turns in being ready, and the address goes with them.
+async fn to_and_fro(arena: &Arena, times: u64) {
+    for _ in 0..times {
+        let (from, to) = if arena.droplet_of(IP) == Some(1) { ("a", 2) } else { ("b", 1) };
+        let target = if to == 1 { "a" } else { "b" };
+        arena.set_ready(target, true).await;
+        arena.set_ready(from, false).await;
+        arena.held_by(IP, Some(to)).await;
+        arena.marked(target, Some(IP)).await;
+    }
+}
+
+/// What took effect and decides something: not the election itself, not what is told of it,
+/// and not a write that the version stopped, as it is there to do.
+fn is_decision(entry: &&AuditEntry) -> bool {
+    let writes = ["create", "update", "patch", "delete"].contains(&&*entry.verb);
+    let writes = writes && entry.code < 300;
+    let ours = entry.user.starts_with("system:serviceaccount:pontoon-system:");
+    writes && ours && !["leases", "events"].contains(&&*entry.resource)
+}
+
+/// Writers in the order of their writes, each run of one told once.
+fn turns(writers: impl Iterator<Item = String>) -> Vec<String> {
+    let mut turns: Vec<_> = writers.collect();
+    turns.dedup();
+    turns
+}
+
+#[tokio::test]
+async fn of_two_replicas_one_writes_at_a_time_to_the_cloud_and_to_the_cluster() {
+    let Some(arena) = Arena::open(On::RealServer).await else { return };
+    let accounts = [account(&arena, "first").await, account(&arena, "second").await];
+    arena.cloud.reserve(IP.parse::<std::net::IpAddr>().unwrap(), "nyc3");
+    arena.cloud.domain("example.com");
+    arena.serving_node("a", 1).await;
+    arena.serving_node("b", 2).await;
+    let record = json!({"zone": "example.com", "recordName": "hello"});
+    arena.pool("ingress", json!({"ips": [IP], "dnsRecordSet": record})).await;
+
+    let first = start(&arena, "first", &accounts[0]);
+    first.leads().await;
+    let second = start(&arena, "second", &accounts[1]);
+    arena.held_by(IP, Some(1)).await;
+    to_and_fro(&arena, 6).await;
+    // The leader freezes, the other one takes over, and the first wakes up.
+    first.signal(Signal::STOP);
+    to_and_fro(&arena, 1).await;
+    // What the first one was about to write when it froze, the version stops once the other
+    // one has written.
+    let holder = arena.droplet_of(IP);
+    eventually("the other one has written the status", || async {
+        let node = arena.status("ingress").await.ips[IP].node_name.clone();
+        if Some(droplet(&node)) == holder { Ok(()) } else { Err(node) }
+    })
+    .await;
+    first.signal(Signal::CONT);
+    to_and_fro(&arena, 6).await;
+    first.metric("pontoon_leader", "0").await;
+    second.terminate().await;
+    to_and_fro(&arena, 2).await;
+
+    let in_turn = ["first", "second", "first"];
+    let calls = arena.cloud.mutations();
+    let agents = calls.iter().filter_map(|call: &Exchange| call.user_agent.clone());
+    assert_eq!(turns(agents), in_turn, "calls to the cloud");
+    let mut log = arena.plane().audit_log().unwrap();
+    log.sort_by_key(|entry| entry.received);
+    let decisions: Vec<_> = log.iter().filter(is_decision).collect();
+    let told: Vec<_> = decisions.iter().map(|entry| words(entry)).collect();
+    let users = decisions.iter().map(|entry| name(entry).to_owned());
+    assert_eq!(turns(users), in_turn, "writes to the cluster: {told:#?}");
+}
+
+fn name(entry: &AuditEntry) -> &str {
+    entry.user.rsplit(':').next().unwrap_or_default()
+}
+
+fn words(entry: &AuditEntry) -> String {
+    let AuditEntry { received, verb, request_uri, code, .. } = entry;
+    format!("{received} {}: {verb} {request_uri} {code}", name(entry))
+}
