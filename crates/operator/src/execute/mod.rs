@@ -92,12 +92,12 @@ impl Executor {
             let result = match (provider, host) {
                 (Some(provider), _) => {
                     let result = cloud::call(&*provider, &action).await;
-                    metrics.called(&action, result.is_ok(), env.now().since(sent_at));
+                    count(&metrics, &action, &result, env.now().since(sent_at));
                     result
                 }
                 (None, Some(host)) => {
                     let result = dns::call(&*host, &action).await;
-                    metrics.called(&action, result.is_ok(), env.now().since(sent_at));
+                    count(&metrics, &action, &result, env.now().since(sent_at));
                     result
                 }
                 (None, None) if may_write => cluster::write(&client, &action).await,
@@ -144,6 +144,13 @@ impl Executor {
             answered &= !is_unanswered(&finished.outcome);
         }
         answered
+    }
+}
+
+/// Counts a call to a vendor. One that never left is none.
+fn count(metrics: &Metrics, action: &Action, result: &Result<Done, Failure>, took: Duration) {
+    if !matches!(result, Err(failure) if failure.kind == FailureKind::NotSent) {
+        metrics.called(action, result.is_ok(), took);
     }
 }
 
