@@ -346,6 +346,15 @@ impl Arena {
         (found.reason, found.message)
     }
 
+    /// Waits until a pool's condition has this reason. Returns its message.
+    pub async fn reason(&self, pool: &str, type_: &str, status: &str, reason: &str) -> String {
+        eventually(&format!("{pool}: {type_} is {status} because of {reason}"), async || {
+            let (told, message) = self.condition(pool, type_, status).await;
+            if told == reason { Ok(message) } else { Err((told, message)) }
+        })
+        .await
+    }
+
     /// Waits until a pool says that all is well.
     pub async fn ready(&self, pool: &str) {
         self.condition(pool, "Ready", "True").await;
