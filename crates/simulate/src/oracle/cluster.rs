@@ -20,6 +20,9 @@ pub(super) struct Cluster {
     pub pools: BTreeMap<String, Pool>,
     /// Whether a pool was ever deleted.
     pub lost_a_pool: bool,
+    /// Reservations by region that pools took with them when they went: what they made is
+    /// nobody's.
+    pub orphaned: usize,
     /// Who the Lease names.
     pub leader: String,
 }
@@ -101,6 +104,10 @@ impl Pool {
         self.in_order().into_iter().take(self.wants()).any(|one| one == ip)
     }
 
+    fn open_by_region(&self) -> usize {
+        self.intents.values().filter(|intent| intent.target.is_none()).count()
+    }
+
     /// How many addresses it wants.
     pub fn wants(&self) -> usize {
         self.wanted.unwrap_or_else(|| self.claims().len())
@@ -134,7 +141,9 @@ impl Cluster {
             ("floatingippools", Some(pool)) => self.read_pool(key, pool, now),
             ("floatingippools", None) => {
                 self.lost_a_pool = true;
-                self.pools.remove(&key);
+                if let Some(pool) = self.pools.remove(&key) {
+                    self.orphaned += pool.open_by_region();
+                }
             }
             ("leases", Some(lease)) => {
                 self.leader = text(&lease["spec"]["holderIdentity"]).to_owned();
@@ -198,6 +207,7 @@ impl Cluster {
         let uid = text(&object["metadata"]["uid"]);
         let pool = self.pools.entry(key).or_default();
         if pool.uid != uid {
+            self.orphaned += pool.open_by_region();
             *pool = Pool { uid: uid.to_owned(), ..Pool::default() };
         }
         let spec = &object["spec"];
