@@ -113,6 +113,7 @@ impl World {
         }
         let reranked = before.as_ref().is_some_and(|before| {
             before.pool.uid != pool.uid
+                || before.pool.request != pool.request
                 || before.pool.created_at != pool.created_at
                 || before.pool.paused != pool.paused
         });
@@ -132,7 +133,8 @@ impl World {
         self.pools.insert(key.clone(), entry);
         self.reclaim(&key);
         // Another object of this name has no past: whose an address is that others list too
-        // may have changed. One that is paused, or no more, makes no room for others, or does.
+        // may have changed. One that is paused, or no more, makes no room for others, or does;
+        // so does one that wants fewer addresses, or other nodes.
         for ip in disputable {
             self.touch_address(ip);
         }

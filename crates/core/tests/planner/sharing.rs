@@ -225,3 +225,24 @@ fn an_address_that_serves_nobody_makes_room_for_one_that_would() {
     assert_eq!((scene.home(ip(1)), scene.home(ip(2))), (Some("a"), None));
     assert_eq!(moves(&scene.run(seconds(300))), []);
 }
+
+#[test]
+fn an_address_that_serves_nobody_is_asked_again_after_throttling() {
+    let mut scene = scene()
+        .nodes(["a", "b"])
+        .pool(pool("p").ips([1, 2]))
+        .pool(pool("q").ips([7]))
+        .address(ip(1), Some("a"))
+        .address(ip(2), Some("b"))
+        .address(ip(7), None)
+        .settled();
+    for wait in [3, 2, 3, 2, 3, 2, 3, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3] {
+        scene.fault(is_unassign, super::cloud::throttled(wait));
+    }
+    scene.change_pool("p", |mut pool| {
+        pool.request.as_mut().unwrap().wanted = Some(1);
+        pool
+    });
+    scene.run(seconds(300));
+    assert_eq!(scene.home(ip(7)), Some("b"));
+}
