@@ -1,0 +1,95 @@
+//! The contract over the emulator, and answers that no emulator should have to give.
+
+mod changes;
+mod creation;
+mod examples;
+mod listing;
+mod machines;
+mod odd_answers;
+mod operations;
+mod refusals;
+mod secrets;
+mod settings;
+mod withheld_droplets;
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use serde_json::{Value, json};
+use tower::service_fn;
+
+use super::*;
+use crate::contract::{self, Fixture};
+use crate::script::{Script, with_variables};
+use crate::transport::TransportError;
+use crate::vendor::ConfigError;
+
+contract::suite!(Fixture {
+    vendor: &VENDOR,
+    variables: &[("DIGITALOCEAN_ACCESS_TOKEN", TOKEN)],
+    secret: TOKEN,
+    region: "nyc3",
+});
+
+const TOKEN: &str = "dop_v1_canary0123456789";
+const IP: &str = "45.55.96.47";
+const IP6: &str = "2604:a880:800:14::79d4:4000";
+
+fn ip() -> IpAddr {
+    IP.parse().unwrap()
+}
+
+fn ip6() -> IpAddr {
+    IP6.parse().unwrap()
+}
+
+fn droplet(id: u64) -> MachineId {
+    MachineId(id.to_string())
+}
+
+/// Opens the account that a script plays.
+trait Opens {
+    fn open(&self) -> Arc<dyn AddressProvider>;
+    fn open_with(&self, more: &[(&str, &str)]) -> Arc<dyn AddressProvider>;
+}
+
+impl Opens for Script {
+    fn open(&self) -> Arc<dyn AddressProvider> {
+        self.open_with(&[])
+    }
+
+    fn open_with(&self, more: &[(&str, &str)]) -> Arc<dyn AddressProvider> {
+        let mut variables = vec![("DIGITALOCEAN_ACCESS_TOKEN", TOKEN)];
+        variables.extend(more);
+        open_with(&variables, self.transport()).unwrap()
+    }
+}
+
+fn open_with(variables: &[(&str, &str)], transport: Transport) -> Opened {
+    with_variables(variables, |settings| open(settings, transport))
+}
+
+fn v4(droplet: Value, locked: bool) -> Value {
+    json!({ "reserved_ip": {
+        "ip": IP, "droplet": droplet, "region": { "slug": "nyc3" }, "locked": locked,
+        "project_id": "746c6152-2fa2-11ed-92d3-27aaa54e4988",
+    }})
+}
+
+fn problem(id: &str, message: &str) -> Value {
+    json!({ "id": id, "message": message })
+}
+
+fn unprocessable(message: &str) -> Value {
+    problem("unprocessable_entity", message)
+}
+
+fn action(status: &str) -> Value {
+    json!({ "action": { "id": 72531856, "status": status, "type": "assign_ip" } })
+}
+
+fn not_found() -> Value {
+    problem("not_found", "The resource you were accessing could not be found.")
+}
