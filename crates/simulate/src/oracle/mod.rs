@@ -7,6 +7,7 @@
 mod calm;
 mod cloud;
 mod cluster;
+mod pace;
 mod rest;
 mod safety;
 
@@ -25,6 +26,7 @@ use crate::wire::ApiAction;
 use calm::Calm;
 use cloud::Cloud;
 use cluster::Cluster;
+use pace::Pace;
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +61,7 @@ pub struct Oracle {
     /// Somebody acts by hand at the moment.
     by_hand: bool,
     doings: Doings,
+    pace: Pace,
     violation: Option<Violation>,
 }
 
@@ -73,6 +76,7 @@ impl Oracle {
             cloud_calm: Calm::default(),
             by_hand: false,
             doings: Doings::default(),
+            pace: Pace::default(),
             violation: None,
         }
     }
@@ -156,6 +160,7 @@ impl Oracle {
     /// A replica asks something of the cloud.
     pub fn sent(&mut self, sent: Sent) {
         self.doings.sent(sent.action);
+        self.check_pace(sent.action);
         if sent.action.changes() {
             self.check_call(&sent);
             self.cloud.sent(sent);
