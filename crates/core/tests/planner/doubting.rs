@@ -243,3 +243,34 @@ fn a_strangers_address_on_the_target_is_not_adopted_while_two_loose_ones_have_on
         scene.reason("p")
     );
 }
+
+#[test]
+fn a_reservation_that_is_wiped_off_its_object_is_written_down_again_and_resolved() {
+    for fault in [None, Some(Fault::Lost)] {
+        let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1));
+        if let Some(fault) = fault {
+            scene.fault(is_create, fault);
+        }
+        while !scene.begin().iter().any(is_create) {
+            scene.answer();
+        }
+        let create = scene.held_back.pop().unwrap();
+        let intents = scene.stored("p").ledger.intents.clone();
+        scene.change_pool("p", |mut pool| {
+            pool.ledger = Default::default();
+            pool
+        });
+        scene.settle();
+        assert_eq!(scene.stored("p").ledger.intents, intents);
+        // Once more, while its outcome is in doubt.
+        scene.held_back.push(create);
+        scene.answer();
+        scene.change_pool("p", |mut pool| {
+            pool.ledger.intents.clear();
+            pool
+        });
+        scene.run(seconds(60));
+        assert_eq!(scene.stored("p").ledger.created, [made(1)]);
+        assert_eq!((scene.cloud.made, scene.reason("p")), (1, &Reason::AllAssigned));
+    }
+}

@@ -129,7 +129,7 @@ impl Oracle {
         // address down is the one.
         let one = Some(pool).filter(|_| target.is_some());
         let uid = one.map(|pool| pool.uid.clone());
-        let stripped = one.is_some_and(|pool| !open(&pool));
+        let stripped = one.map_or_else(|| !pools().any(|pool| open(&pool)), |pool| !open(&pool));
         if let Some(address) = self.cloud.addresses.get_mut(&ip) {
             address.origin = Origin::Ours(uid);
             address.target = target;
