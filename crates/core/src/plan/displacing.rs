@@ -31,57 +31,71 @@ enum Occupant<'w> {
     Stranded(&'w PoolEntry, &'w Request),
 }
 
-/// Takes up to `short` addresses of other pools off nodes that this pool could use.
-pub(super) fn displace(
+/// Which useless addresses make room: those that nobody wants go first, for all pools, so that
+/// none is taken off its node that gets another by that.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Useless {
+    Surplus,
+    Stranded,
+}
+
+/// How many of `short` addresses a pool lacks room for once what leaves its nodes has left.
+pub(super) fn left_short(
     world: &World,
     view: &PoolView<'_>,
     family: Family,
-    mut short: usize,
+    short: usize,
     draft: &mut Draft,
-) {
-    let Some(class) = view.class.filter(|_| view.entry.pool.paused.is_none()) else {
-        return;
-    };
-    let full: Vec<_> = full_nodes(world, class, family).take(LOOKED_AT).collect();
-    let room_comes = |name: &NodeName, machine: &Machine| {
+) -> usize {
+    let room_comes = |(name, machine): &(&NodeName, &Machine)| {
         let leaves = |ip| {
             let off = matches!(occupant(world, name, ip), Occupant::Leaves);
             (off || draft.plans(|action| moves(action, ip))) && frees(world, machine, family, ip)
         };
         occupants(world, name, family).any(leaves)
     };
-    let coming = full.iter().filter(|(name, machine)| room_comes(name, machine)).count();
+    let coming = full_nodes(world, view, family).filter(room_comes).count();
     if coming > 0 {
         draft.contest(view.key);
     }
-    short = short.saturating_sub(coming);
-    for surplus in [true, false] {
-        for (name, machine) in &full {
-            if short == 0 {
-                return;
-            }
-            let useless = occupants(world, name, family).find_map(|ip| {
-                let (entry, request) = match occupant(world, name, ip) {
-                    Occupant::Surplus(entry, request) if surplus => (entry, request),
-                    Occupant::Stranded(entry, request) if !surplus => (entry, request),
-                    _ => return None,
-                };
-                let other = entry.pool.key != *view.key;
-                (other && frees(world, machine, family, ip)).then_some((ip, entry, request))
-            });
-            if let Some((ip, entry, request)) = useless {
-                draft.contest(view.key);
-                let held = held_until(world, name, entry, request, ip, draft.now);
-                if held.is_some() {
-                    draft.wake_at(held);
-                } else if !is_on_its_way(world, entry, ip, draft) {
-                    short -= 1;
-                    draft.make_room(view.key);
-                    unassign(world, machine, entry, request, ip, draft);
-                }
-            }
+    short.saturating_sub(coming)
+}
+
+/// Takes up to `short` such addresses of other pools off nodes that this pool could use.
+/// Returns how many it is still short of.
+pub(super) fn displace(
+    world: &World,
+    view: &PoolView<'_>,
+    family: Family,
+    mut short: usize,
+    which: Useless,
+    draft: &mut Draft,
+) -> usize {
+    for (name, machine) in full_nodes(world, view, family) {
+        if short == 0 {
+            break;
+        }
+        let useless = occupants(world, name, family).find_map(|ip| {
+            let (entry, request) = match (occupant(world, name, ip), which) {
+                (Occupant::Surplus(entry, request), Useless::Surplus)
+                | (Occupant::Stranded(entry, request), Useless::Stranded) => (entry, request),
+                _ => return None,
+            };
+            let other = entry.pool.key != *view.key;
+            (other && frees(world, machine, family, ip)).then_some((ip, entry, request))
+        });
+        let Some((ip, entry, request)) = useless else { continue };
+        draft.contest(view.key);
+        let held = held_until(world, name, entry, request, ip, draft.now);
+        if held.is_some() {
+            draft.wake_at(held);
+        } else if !is_on_its_way(world, entry, ip, draft) {
+            short -= 1;
+            draft.make_room(view.key);
+            unassign(world, machine, entry, request, ip, draft);
         }
     }
+    short
 }
 
 /// Until when an address stays on a node that its pool may not use, if it does.
@@ -99,15 +113,20 @@ fn held_until(
     drift::held_until(&memory, now).or_else(grace).filter(|_| used)
 }
 
-/// Nodes of a class that have no room, with their machines.
-fn full_nodes(
-    world: &World,
-    class: ClassId,
+/// The first nodes of a pool that have no room, with their machines; none if nothing makes
+/// room for it.
+fn full_nodes<'w>(
+    world: &'w World,
+    view: &PoolView<'_>,
     family: Family,
-) -> impl Iterator<Item = (&NodeName, &Machine)> {
-    let on = |name| Some((name, world.node(name)?.machine.as_ref()?));
-    let full = move |(name, _): &(&NodeName, &Machine)| !world.is_vacant(class, family, name);
-    world.candidates().eligible(class).filter_map(on).filter(full)
+) -> impl Iterator<Item = (&'w NodeName, &'w Machine)> {
+    let class = view.class.filter(|_| view.entry.pool.paused.is_none());
+    let full = move |class| {
+        let on = |name| Some((name, world.node(name)?.machine.as_ref()?));
+        let full = move |(name, _): &(&NodeName, &Machine)| !world.is_vacant(class, family, name);
+        world.candidates().eligible(class).filter_map(on).filter(full).take(LOOKED_AT)
+    };
+    class.into_iter().flat_map(full)
 }
 
 /// Whether a machine has room once this address is off it.

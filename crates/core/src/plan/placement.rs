@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::displacing::displace;
+use super::displacing::{Useless, displace, left_short};
 use super::pairing::{Group, Offer, pair};
 use super::room::{occupants, take_off};
 use super::standing::{Place, PoolView, Standing};
@@ -311,12 +311,15 @@ impl Placement {
             for family in Family::ALL {
                 let unplaced = self.unplaced.get(&(view.key.clone(), family)).copied();
                 if let Some(unplaced) = unplaced.filter(|unplaced| *unplaced > 0) {
-                    short.push((view, family, take_off(world, view, family, unplaced, draft)));
+                    let left = left_short(world, view, family, unplaced, draft);
+                    short.push((view, family, take_off(world, view, family, left, draft)));
                 }
             }
         }
-        for (view, family, short) in short {
-            displace(world, view, family, short, draft);
+        for which in [Useless::Surplus, Useless::Stranded] {
+            for (view, family, short) in &mut short {
+                *short = displace(world, view, *family, *short, which, draft);
+            }
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 
 use super::Draft;
-use super::standing::{Place, PoolView, Standing, owner};
+use super::standing::{Place, PoolView, owner};
 use crate::action::Action;
 use crate::model::{Family, NodeName};
 use crate::verdict::Obstacle;
-use crate::world::{Operation, World};
+use crate::world::World;
 
 /// Of how many nodes it is asked what they hold, when none is free.
 const LOOKED_AT: usize = 100;
@@ -15,26 +15,20 @@ const LOOKED_AT: usize = 100;
 /// How many of them a message names.
 const NAMED: usize = 3;
 
-/// Takes up to `short` surplus addresses of a pool off nodes that are full, less those that
-/// are on their way off already. Returns how many it is still short of then.
+/// Takes up to `short` surplus addresses of a pool off nodes that are full. Returns how many
+/// it is still short of then.
 pub(super) fn take_off(
     world: &World,
     view: &PoolView<'_>,
     family: Family,
-    short: usize,
+    mut short: usize,
     draft: &mut Draft,
 ) -> usize {
     let (Some(account), Some(request), Some(cloud)) = (view.account, view.request, view.cloud())
     else {
         return short;
     };
-    let of_family = || view.addresses.iter().filter(|one| Family::of(one.ip) == family);
-    let leaves = |one: &&Standing<'_>| match one.place {
-        Place::Moving(operation) => Operation::to(operation).is_none(),
-        _ => false,
-    };
-    let mut short = short.saturating_sub(of_family().filter(leaves).count());
-    for one in of_family() {
+    for one in view.addresses.iter().filter(|one| Family::of(one.ip) == family) {
         let Place::Disabled(Some(machine)) = one.place else {
             continue;
         };

@@ -170,7 +170,11 @@ impl World {
             return;
         };
         for id in touched {
-            self.reoccupy(&Machine { cloud: cloud.clone(), id });
+            let machine = Machine { cloud: cloud.clone(), id };
+            self.reoccupy(&machine);
+            // Also a node that is still full may hold less than it did: what is left there can
+            // perhaps be asked to leave.
+            self.opened.extend(self.machines.get(&machine).into_iter().flatten().cloned());
         }
     }
 

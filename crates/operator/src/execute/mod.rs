@@ -85,7 +85,7 @@ impl Executor {
         let (env, client) = (self.env.clone(), self.client.clone());
         let provider = action.account().and_then(|id| self.clouds.client(id).cloned());
         let host = action.record_account().and_then(|id| self.clouds.host(id).cloned());
-        let may_write = !action.changes_cluster() || self.leadership.leads();
+        let leadership = self.leadership.clone();
         let metrics = self.metrics.clone();
         self.env.spawn(&mut self.running, async move {
             let sent_at = env.now();
@@ -100,7 +100,7 @@ impl Executor {
                     count(&metrics, &action, &result, env.now().since(sent_at));
                     result
                 }
-                (None, None) if may_write => cluster::write(&client, &action).await,
+                (None, None) if leadership.leads() => cluster::write(&client, &action).await,
                 (None, None) => {
                     Err(Failure::plain(FailureKind::NotSent, "this replica does not lead"))
                 }

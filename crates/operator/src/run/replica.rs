@@ -24,6 +24,9 @@ use crate::serve::Health;
 /// How many observations are taken in before the next plan, at most.
 const BATCH: usize = 10_000;
 
+/// How soon it is looked again whether a lease that is not surely ours was renewed.
+const LEASE_DOUBTED: Duration = Duration::from_millis(250);
+
 /// A replica at work.
 pub(super) struct Replica {
     pub(super) world: World,
@@ -114,6 +117,11 @@ impl Replica {
             return;
         }
         let now = self.env.now();
+        // One that was stopped for a while learns of its lease before it says anything.
+        if !self.leadership.leads() {
+            self.wake = Some(now + LEASE_DOUBTED);
+            return;
+        }
         let mut plan = self.planner.next(&mut self.world, now);
         self.metrics.planned(self.env.now().since(now));
         let would = restrain(&mut plan, &self.world, self.restraint().as_ref());
