@@ -275,6 +275,8 @@ pub struct IpStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct DriftStatus {
     /// How often that happened, with less than ten minutes in between.
+    // Kubernetes warns of formats that it does not know, such as uint32.
+    #[schemars(with = "i64", range(min = 0))]
     pub times: u32,
 
     /// When it was last found.

@@ -11,7 +11,7 @@ use crate::replica::Replica;
 
 /// Our definitions without their rules: what an older server, or an older definition,
 /// may have stored.
-fn lax_definitions()
+pub fn lax_definitions()
 -> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>
 {
     let mut crds = api::crds();

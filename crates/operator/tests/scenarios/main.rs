@@ -15,6 +15,7 @@ mod faults;
 mod flipop_readme;
 mod hands;
 mod identity;
+mod installing;
 mod kubectl;
 mod leaving;
 mod metrics;

@@ -1,21 +1,23 @@
 //! The role that we ship. Only the real API server has RBAC.
 
-use std::path::Path;
-
+use control_plane::AuditEntry;
 use pontoon::api::IPV4_ANNOTATION;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::arena::{Arena, On};
+use crate::arena::{Arena, On, eventually};
+use crate::bad_input::lax_definitions;
+use crate::installing::{root, shipped};
 use crate::predecessor::Predecessor;
 use crate::replica::Replica;
 
 #[tokio::test]
-async fn the_shipped_role_is_enough_for_everything_that_the_operator_does() {
-    let Some(arena) = Arena::open(On::RealServer).await else { return };
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/rbac.yaml");
+async fn the_shipped_role_is_enough_for_everything_that_the_operator_does_and_no_more() {
+    let Some(arena) = Arena::open_without_definitions(On::RealServer).await else { return };
+    arena.define(lax_definitions()).await;
+    let file = root().join("deploy/rbac.yaml");
     let applied = arena.plane().kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
     assert!(applied.status.success(), "{applied:?}");
-    let account = arena.plane().kubeconfig_for("pontoon-system", "pontoon").await.unwrap();
+    let account = arena.plane().kubeconfig_for("flipop", "pontoon").await.unwrap();
 
     arena.serving_node("a", 1).await;
     arena.serving_node("b", 2).await;
@@ -25,8 +27,15 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does() {
     arena.pool("ingress", spec).await;
     let reserved = json!({"dnsRecordSet": record("nodes"), "addressType": IPV4_ANNOTATION});
     arena.record_set("nodes", reserved).await;
+    // What cannot be read is told so by a patch.
+    arena.raw_pool("odd", json!({"ips": {"a": 1}})).await;
+    let odd = json!({
+        "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "NodeDNSRecordSet",
+        "metadata": {"name": "odd"}, "spec": {"match": 7},
+    });
+    arena.manifest(odd).await;
     let flipop = Predecessor::start(&arena).await;
-    let extra = ["POD_NAMESPACE=pontoon-system", "--kubeconfig", account.to_str().unwrap()];
+    let extra = ["POD_NAMESPACE=flipop", "--kubeconfig", account.to_str().unwrap()];
     let replica = Replica::start(&arena, "least", &extra);
     arena.event("ingress", "CompetingController").await;
     drop(flipop);
@@ -51,4 +60,85 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does() {
     let denied: Vec<_> =
         arena.plane().audit_log().unwrap().into_iter().filter(|entry| entry.code == 403).collect();
     assert!(denied.is_empty(), "{denied:#?}");
+    are_used(&arena, rights().filter(|right| right.verb != "watch").collect()).await;
+    // A watch is in the log once it has ended.
+    replica.terminate().await;
+    observer.terminate().await;
+    are_used(&arena, rights().collect()).await;
+}
+
+async fn are_used(arena: &Arena, rights: Vec<Right>) {
+    eventually("every right is used", || async {
+        let log = arena.plane().audit_log().unwrap();
+        let idle: Vec<_> = rights.iter().filter(|right| !right.is_used(&log)).collect();
+        if idle.is_empty() { Ok(()) } else { Err(format!("{idle:#?}")) }
+    })
+    .await;
+}
+
+/// Something that a role allows.
+#[derive(Debug)]
+struct Right {
+    group: String,
+    /// With its subresource, as roles write it.
+    resource: String,
+    verb: String,
+    /// Of this object alone.
+    name: Option<String>,
+    /// In this namespace alone.
+    namespace: Option<String>,
+}
+
+impl Right {
+    fn is_used(&self, log: &[AuditEntry]) -> bool {
+        log.iter().any(|entry| {
+            let resource = match &*entry.subresource {
+                "" => entry.resource.clone(),
+                below => format!("{}/{below}", entry.resource),
+            };
+            entry.user == "system:serviceaccount:flipop:pontoon"
+                && (&entry.api_group, &resource, &entry.verb)
+                    == (&self.group, &self.resource, &self.verb)
+                && self.name.as_ref().is_none_or(|name| *name == entry.name)
+                && self.namespace.as_ref().is_none_or(|namespace| *namespace == entry.namespace)
+        })
+    }
+}
+
+/// All that the shipped roles allow, one by one.
+fn rights() -> impl Iterator<Item = Right> {
+    let mut rights = Vec::new();
+    for role in [shipped("ClusterRole"), shipped("Role")] {
+        let namespace = role["metadata"]["namespace"].as_str().map(ToOwned::to_owned);
+        for rule in role["rules"].as_array().unwrap() {
+            let names = match &*words(&rule["resourceNames"]) {
+                [] => vec![None],
+                names => names.iter().cloned().map(Some).collect(),
+            };
+            for (group, resource, verb, name) in product(rule, &names) {
+                rights.push(Right { group, resource, verb, name, namespace: namespace.clone() });
+            }
+        }
+    }
+    rights.into_iter()
+}
+
+fn product(
+    rule: &Value,
+    names: &[Option<String>],
+) -> Vec<(String, String, String, Option<String>)> {
+    let mut all = Vec::new();
+    for group in words(&rule["apiGroups"]) {
+        for resource in words(&rule["resources"]) {
+            for verb in words(&rule["verbs"]) {
+                let one = |name| (group.clone(), resource.clone(), verb.clone(), name);
+                all.extend(names.iter().cloned().map(one));
+            }
+        }
+    }
+    all
+}
+
+fn words(list: &Value) -> Vec<String> {
+    serde_json::from_value(list.clone()).unwrap_or_default()
 }

@@ -8,24 +8,24 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::arena::{Arena, On, eventually};
+use crate::installing::root;
 use crate::replica::Replica;
 
 const IP: &str = "198.51.100.1";
 
 /// A service account of its own with the rights that we ship.
 async fn account(arena: &Arena, name: &str) -> PathBuf {
-    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/rbac.yaml");
-    let rights = std::fs::read_to_string(shipped).unwrap();
+    let rights = std::fs::read_to_string(root().join("deploy/rbac.yaml")).unwrap();
     let file = arena.folder().join(format!("{name}.yaml"));
     std::fs::write(&file, rights.replace("name: pontoon\n", &format!("name: {name}\n"))).unwrap();
     let applied = arena.plane().kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
     assert!(applied.status.success(), "{applied:?}");
-    arena.plane().kubeconfig_for("pontoon-system", name).await.unwrap()
+    arena.plane().kubeconfig_for("flipop", name).await.unwrap()
 }
 
 fn start(arena: &Arena, name: &str, account: &Path) -> Replica {
     let account = account.to_str().unwrap();
-    Replica::start(arena, name, &["POD_NAMESPACE=pontoon-system", "--kubeconfig", account])
+    Replica::start(arena, name, &["POD_NAMESPACE=flipop", "--kubeconfig", account])
 }
 
 fn droplet(node: &str) -> u64 {
@@ -49,7 +49,7 @@ async fn to_and_fro(arena: &Arena, times: u64) {
 fn is_decision(entry: &&AuditEntry) -> bool {
     let writes = ["create", "update", "patch", "delete"].contains(&&*entry.verb);
     let writes = writes && entry.code < 300;
-    let ours = entry.user.starts_with("system:serviceaccount:pontoon-system:");
+    let ours = entry.user.starts_with("system:serviceaccount:flipop:");
     writes && ours && !["leases", "events"].contains(&&*entry.resource)
 }
 

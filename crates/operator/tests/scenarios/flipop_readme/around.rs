@@ -1,4 +1,4 @@
-//! What else the page says: features, metrics, providers, installation.
+//! What else the page says: features, metrics, providers.
 
 use std::time::Duration;
 
@@ -153,7 +153,7 @@ async fn series_vanish(replica: &Replica) {
     .await;
 }
 
-/// The namespace and the Secret of the page's installation, as the operator reads them.
+/// What the Secret of the page's installation holds.
 async fn a_token_from_the_environment_is_all_that_digitalocean_needs(on: On) {
     let Some(arena) = cluster_of(on, &["a"]).await else { return };
     let without = ["DIGITALOCEAN_ACCESS_TOKEN=", "--leader-elect=false"];

@@ -6,12 +6,14 @@
 //! | FloatingIPPool: its manifest, what a pool does | `pools` |
 //! | NodeDNSRecordSet: its manifest, `addressType`, what a record set does | `record_sets` |
 //! | matching, assignment logic | `matching` |
-//! | features, metrics, providers, installation | `around` |
+//! | features, metrics, providers | `around` |
+//! | installation | `installation`, and its Secret in `around` |
 //!
 //! Not promises, and not here: its internal architecture, its TODO (a grace period, which we
-//! have), its deployment in a folder `k8s` that the page only names.
+//! have).
 
 mod around;
+mod installation;
 mod matching;
 mod pools;
 mod record_sets;

@@ -20,7 +20,10 @@ pub const NODE_LABEL: (&str, &str) = ("doks.digitalocean.com/node-pool", "work")
 
 /// The cluster without any node.
 pub async fn cluster(on: On) -> Option<Arena> {
-    let arena = Arena::open(on).await?;
+    Some(furnished(Arena::open(on).await?).await)
+}
+
+async fn furnished(arena: Arena) -> Arena {
     let ingress = serde_json::from_value(json!({"metadata": {"name": "ingress"}})).unwrap();
     let namespaces: Api<Namespace> = Api::all(arena.client.clone());
     namespaces.create(&PostParams::default(), &ingress).await.unwrap();
@@ -28,18 +31,27 @@ pub async fn cluster(on: On) -> Option<Arena> {
         arena.cloud.reserve(ip.parse::<IpAddr>().unwrap(), "nyc3");
     }
     arena.cloud.domain("example.com");
-    Some(arena)
+    arena
 }
 
 /// The cluster with these nodes of the node pool, on droplets 1, 2, ..., each with the
 /// ingress controller.
 pub async fn cluster_of(on: On, nodes: &[&str]) -> Option<Arena> {
-    let arena = cluster(on).await?;
+    Some(with_nodes(cluster(on).await?, nodes).await)
+}
+
+/// The same before anything is installed.
+pub async fn cluster_without_definitions(on: On, nodes: &[&str]) -> Option<Arena> {
+    let arena = Arena::open_without_definitions(on).await?;
+    Some(with_nodes(furnished(arena).await, nodes).await)
+}
+
+async fn with_nodes(arena: Arena, nodes: &[&str]) -> Arena {
     for (name, droplet) in nodes.iter().zip(1..) {
         arena.worker(name, droplet).await;
         arena.controller(name).await;
     }
-    Some(arena)
+    arena
 }
 
 /// A manifest of the page.

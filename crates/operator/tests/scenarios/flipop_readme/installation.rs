@@ -1,0 +1,74 @@
+//! The page's installation: its commands, with our folder in the place of theirs.
+
+use control_plane::ControlPlane;
+use serde_json::json;
+
+use super::stage::{LISTED, cluster_without_definitions, pool};
+use crate::arena::{Arena, On};
+use crate::installing::{arguments, environment, root, shipped};
+use crate::replica::Replica;
+use crate::upgrade::predecessors_definition;
+
+/// As printed there, but for the folder and the token. The namespace is there already.
+const COMMANDS: &str = r#"
+kubectl create secret generic flipop -n flipop --from-literal=DIGITALOCEAN_ACCESS_TOKEN="canary-token"
+kubectl apply -n flipop -f deploy
+"#;
+
+async fn shell(arena: &Arena, commands: &str) {
+    let script = format!("cd '{}'\n{commands}", root().display());
+    let done = arena.shell(&script).await.unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+/// What the Deployment would start, with its account, arguments and variables.
+async fn pod_of_the_deployment(arena: &Arena) -> Replica {
+    let plane: &ControlPlane = arena.plane();
+    let account = shipped("Deployment")["spec"]["template"]["spec"]["serviceAccountName"].take();
+    let account = plane.kubeconfig_for("flipop", account.as_str().unwrap()).await.unwrap();
+    let mut given = environment(arena, "pontoon-7d4b9").await;
+    let [run, flags @ ..] = &arguments()[..] else { panic!("no arguments") };
+    assert_eq!(run, "run");
+    given.extend(flags.iter().cloned());
+    given.extend(["--kubeconfig".to_owned(), account.to_str().unwrap().to_owned()]);
+    let given: Vec<_> = given.iter().map(String::as_str).collect();
+    Replica::start(arena, "pod", &given)
+}
+
+async fn the_pages_pool_is_served(arena: &Arena) {
+    let replica = pod_of_the_deployment(arena).await;
+    arena.manifest(pool(json!({"desiredIPs": null}))).await;
+    arena.ready("ingress-pool").await;
+    arena.marked("a", Some(LISTED[0])).await;
+    arena.listed("hello", "A", &LISTED).await;
+    let log = replica.log();
+    assert!(!log.to_lowercase().contains("forbidden"), "{log}");
+}
+
+#[tokio::test]
+async fn after_the_pages_commands_a_pool_is_served() {
+    let Some(arena) = cluster_without_definitions(On::RealServer, &["a", "b"]).await else {
+        return;
+    };
+    shell(&arena, COMMANDS).await;
+    the_pages_pool_is_served(&arena).await;
+}
+
+#[tokio::test]
+async fn over_the_predecessors_own_installation_the_last_command_is_enough() {
+    let Some(pools) = predecessors_definition("flipop.floatingippool.crd.yaml") else { return };
+    let Some(sets) = predecessors_definition("flipop.nodednsrecordset.crd.yaml") else { return };
+    let Some(arena) = cluster_without_definitions(On::RealServer, &["a", "b"]).await else {
+        return;
+    };
+    let folder = arena.folder().join("k8s");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("pools.yaml"), pools).unwrap();
+    std::fs::write(folder.join("sets.yaml"), sets).unwrap();
+    shell(&arena, &COMMANDS.replace("-f deploy", &format!("-f {}", folder.display()))).await;
+
+    shell(&arena, "kubectl apply --server-side --dry-run=server -f deploy").await;
+    shell(&arena, COMMANDS.lines().last().unwrap()).await;
+    shell(&arena, "kubectl diff -f deploy").await;
+    the_pages_pool_is_served(&arena).await;
+}

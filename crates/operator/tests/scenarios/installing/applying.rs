@@ -1,0 +1,75 @@
+//! Whether API servers take the folder.
+
+use std::process::Output;
+
+use control_plane::ControlPlane;
+use serde_json::{Value, json};
+
+use super::{objects, root, shipped};
+use crate::arena::{Arena, On};
+
+/// Runs kubectl on the folder `deploy`, and demands that it has nothing to complain of.
+fn kubectl(plane: &ControlPlane, args: &[&str]) -> Output {
+    let done = plane.kubectl().current_dir(root()).args(args).output().unwrap();
+    assert!(done.status.success() && done.stderr.is_empty(), "{args:?}: {done:?}");
+    done
+}
+
+#[tokio::test]
+async fn an_empty_cluster_takes_the_folder_in_one_command() {
+    let Some(plane) = ControlPlane::start().await.unwrap() else { return };
+    let strict = ["apply", "--server-side", "--validate=strict", "-f", "deploy"];
+    let done = kubectl(&plane, &strict);
+    assert_eq!(String::from_utf8_lossy(&done.stdout).lines().count(), objects().len());
+    kubectl(&plane, &["diff", "--server-side", "-f", "deploy"]);
+}
+
+/// As `kubectl apply` was before: what was applied is kept in an annotation, whose size is
+/// limited.
+#[tokio::test]
+async fn it_can_be_applied_without_the_servers_help_too_and_again() {
+    let Some(plane) = ControlPlane::start().await.unwrap() else { return };
+    let plain = ["apply", "--validate=strict", "-f", "deploy"];
+    for _ in 1..=2 {
+        kubectl(&plane, &plain);
+        kubectl(&plane, &["diff", "-f", "deploy"]);
+    }
+}
+
+#[tokio::test]
+async fn its_pods_meet_the_strictest_of_the_pod_security_standards() {
+    let Some(plane) = ControlPlane::start().await.unwrap() else { return };
+    kubectl(&plane, &["apply", "-f", "deploy/namespace.yaml"]);
+    let enforce = "pod-security.kubernetes.io/enforce=restricted";
+    kubectl(&plane, &["label", "namespace", "flipop", enforce]);
+    let mut pod = shipped("Deployment")["spec"]["template"].take();
+    pod["apiVersion"] = json!("v1");
+    pod["kind"] = json!("Pod");
+    pod["metadata"]["name"] = json!("pontoon");
+    let file = plane.folder().join("pod.json");
+    let file = file.to_str().unwrap();
+    std::fs::write(file, pod.to_string()).unwrap();
+    kubectl(&plane, &["create", "-n", "flipop", "-f", file]);
+
+    // And they are enforced here.
+    pod["spec"]["containers"][0]["securityContext"] = json!({"privileged": true});
+    std::fs::write(file, pod.to_string()).unwrap();
+    let create = ["create", "-n", "flipop", "-f", file];
+    let refused = plane.kubectl().args(create).output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("PodSecurity"), "{refused:?}");
+}
+
+#[tokio::test]
+async fn the_api_server_in_memory_takes_the_kinds_that_it_knows() {
+    let Some(arena) = Arena::open_without_definitions(On::FakeKube).await else { return };
+    let known = ["Namespace", "ServiceAccount", "CustomResourceDefinition"];
+    let is_known = |object: &Value| known.iter().any(|kind| object["kind"] == *kind);
+    let documents: Vec<_> =
+        objects().iter().filter(|one| is_known(one)).map(Value::to_string).collect();
+    let file = arena.folder().join("known.yaml");
+    std::fs::write(&file, documents.join("\n---\n")).unwrap();
+    let apply = ["apply", "--validate=strict", "-f", file.to_str().unwrap()];
+    let Some(done) = arena.kubectl(&apply).await else { return };
+    assert!(done.status.success(), "{done:?}");
+    assert_eq!(String::from_utf8_lossy(&done.stdout).lines().count(), 4);
+}
