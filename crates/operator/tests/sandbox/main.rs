@@ -172,6 +172,26 @@ fn the_predecessors_manifests_run_and_the_addresses_and_zones_that_they_name_exi
 }
 
 #[test]
+fn the_manifests_of_our_own_readme_run_too() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let blocks = readme.split("```yaml\n").skip(1).map(|rest| rest.split_once("```").unwrap().0);
+    let manifests = blocks.collect::<Vec<_>>().join("---\n");
+    // As they are, but for the time that the second address would take.
+    let pause = "assignmentCoolOffSeconds: 20";
+    assert!(manifests.contains(pause));
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = file(folder.path(), "readme.yaml", &manifests.replace(pause, ""));
+    let output = scripted("wait\nstatus\n", &["-f", manifest.to_str().unwrap()]);
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{told}{}", text(&output.stderr));
+    assert!(told.contains("2 addresses on 2 of 3 eligible nodes"), "{told}");
+    assert!(told.contains("hello.example.com      A     198.51.100.1 203.0.113.7"), "{told}");
+    let nodes = "nodes.example.com      A     203.0.113.1 203.0.113.2 203.0.113.3";
+    assert!(told.contains(nodes), "{told}");
+}
+
+#[test]
 fn ctrl_c_ends_it_and_leaves_nothing_behind() {
     let mut running = Running::start(&[]);
     let kubeconfig = running.kubeconfig();
