@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the manifests to each other, to the binary and to the image | `fitting` |
 //! | the manifests to an API server | `applying` |
+//! | all of it to the commands that our pages print | `printed` |
 //! | the rights to what the operator does | `permissions` beside this folder |
 //! | all of it to the commands of the predecessor's README | `flipop_readme::installation` |
 //!
@@ -11,6 +12,7 @@
 
 mod applying;
 mod fitting;
+mod printed;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
