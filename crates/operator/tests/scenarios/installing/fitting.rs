@@ -121,6 +121,7 @@ fn the_image_is_this_version_built_with_our_rust_and_runs_as_the_pods_user() {
     holds("ENTRYPOINT [\"/pontoon\"]");
     let named = concat!("-t pontoon:", env!("CARGO_PKG_VERSION"), " ");
     assert_eq!(file.matches(named).count(), 2, "the commands at its top");
+    assert!(std::fs::read_to_string(root().join("README.md")).unwrap().contains(named));
 }
 
 /// The page of the migration prints it.
