@@ -123,6 +123,7 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
             listed: (first..first + cluster.addresses + extra).map(address).collect(),
             wanted: None,
             matching: Arc::new(Match { nodes, pods, tolerations: vec![] }),
+            unreadable: None,
             cool_off: Duration::ZERO,
             grace: Duration::ZERO,
         }),

@@ -185,6 +185,8 @@ pub enum Reason {
     Reading,
     /// The object cannot be understood.
     Invalid(Finding),
+    /// A part of the object cannot be understood; the rest is served.
+    PartlyInvalid(Finding),
     /// The account cannot be used.
     NoAccount(Finding),
     /// Another pool has one of the addresses.
@@ -242,7 +244,9 @@ impl Reason {
             Self::Assigning => "Assigning",
             Self::Creating => "Creating",
             Self::Reading => "ReadingCloud",
-            Self::Invalid(finding) | Self::NoAccount(finding) => finding.reason,
+            Self::Invalid(finding) | Self::PartlyInvalid(finding) | Self::NoAccount(finding) => {
+                finding.reason
+            }
             Self::Conflict(..) => "Conflict",
             Self::AddressNotFound(_) => "AddressNotFound",
             Self::RegionMissing => "RegionMissing",
@@ -279,6 +283,7 @@ impl Reason {
             | Self::Drift(..) => Outlook::Working,
             Self::NoMatchingNode | Self::NoFreeNode(_) => Outlook::Waiting,
             Self::Invalid(_)
+            | Self::PartlyInvalid(_)
             | Self::NoAccount(_)
             | Self::Conflict(..)
             | Self::AddressNotFound(_)
@@ -338,7 +343,9 @@ impl Reason {
             Self::Assigning => f.write_str("assigning"),
             Self::Creating => f.write_str("reserving new addresses"),
             Self::Reading => f.write_str("the cloud account has not been read yet"),
-            Self::Invalid(finding) | Self::NoAccount(finding) => f.write_str(&finding.message),
+            Self::Invalid(finding) | Self::PartlyInvalid(finding) | Self::NoAccount(finding) => {
+                f.write_str(&finding.message)
+            }
             Self::Conflict(ip, owner) => write!(f, "{ip} belongs to {owner}, which had it first"),
             Self::AddressNotFound(ip) => write!(f, "the cloud account has no address {ip}"),
             Self::RegionMissing => f.write_str(

@@ -49,6 +49,8 @@ pub struct Request {
     pub region: Option<Text>,
     /// The addresses that the user lists, without repetition, in order.
     pub listed: Vec<IpAddr>,
+    /// What is wrong with an entry of the list that is no address.
+    pub unreadable: Option<Finding>,
     /// How many addresses to use; `None` is all that are listed.
     pub wanted: Option<usize>,
     /// The nodes that may have one.

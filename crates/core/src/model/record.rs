@@ -38,8 +38,8 @@ pub struct RecordRequest {
     pub zone: Text,
     /// The name, as the user writes it.
     pub name: Text,
-    /// Time to live, in seconds.
-    pub ttl: u32,
+    /// Time to live, in seconds; none: records that are there live as long as they do.
+    pub ttl: Option<u32>,
     /// What to do when there is nothing to list.
     pub empty: EmptyPolicy,
     /// Where the addresses come from.

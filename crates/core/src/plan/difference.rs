@@ -14,6 +14,9 @@ use std::net::IpAddr;
 
 use crate::model::{Record, RecordChange, Text};
 
+/// How long a new record lives where nothing is said of that, in seconds.
+const DEFAULT_TTL: u32 = 60;
+
 /// The addresses of one family, as far as they are known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted {
@@ -27,10 +30,10 @@ pub(super) struct Wanted {
 pub(super) fn difference(
     current: &[Record],
     wanted: &Wanted,
-    ttl: u32,
+    ttl: Option<u32>,
     mark: Option<&Text>,
 ) -> RecordChange {
-    let is_off = |record: &Record| record.ttl != ttl || record.proxied;
+    let is_off = |record: &Record| ttl.is_some_and(|ttl| record.ttl != ttl) || record.proxied;
     let stays = |record: &Record| {
         [&wanted.sure, &wanted.doubtful].iter().any(|s| s.contains(&record.value))
     };
@@ -57,6 +60,7 @@ pub(super) fn difference(
             None => create.push(ip),
         }
     }
+    let ttl = ttl.unwrap_or(DEFAULT_TTL);
     let change = RecordChange { ttl, mark: None, create, update, delete: spare.collect() };
     let mark = mark.filter(|_| !change.is_empty()).cloned();
     RecordChange { mark, ..change }

@@ -254,7 +254,10 @@ fn needs_help(view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
             _ => {}
         }
     }
-    creation.region_missing.then_some(Reason::RegionMissing)
+    if creation.region_missing {
+        return Some(Reason::RegionMissing);
+    }
+    view.request?.unreadable.clone().map(Reason::PartlyInvalid)
 }
 
 /// What is wrong with the account just now.

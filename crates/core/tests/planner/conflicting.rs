@@ -1,5 +1,6 @@
 //! Two pools that name one address.
 
+use pontoon_core::model::Finding;
 use pontoon_core::verdict::{Note, Reason, State};
 
 use super::fixture::*;
@@ -130,4 +131,15 @@ fn a_pool_of_an_account_that_does_not_exist_is_told_so() {
     assert!(
         matches!(scene.reason("p"), Reason::NoAccount(finding) if finding.reason == "UnknownProvider")
     );
+}
+
+#[test]
+fn an_entry_that_is_no_address_is_told_and_the_others_move_on_with_health() {
+    let finding = Finding { reason: "InvalidAddress", message: "no address".into() };
+    let mut pool = pool("p").ips([1]);
+    pool.request.as_mut().unwrap().unreadable = Some(finding.clone());
+    let mut scene = scene().nodes(["a", "b"]).pool(pool).address(ip(1), Some("a")).settled();
+    assert_eq!(scene.reason("p"), &Reason::PartlyInvalid(finding));
+    scene.change_node("a", NodeFixture::not_ready);
+    assert_eq!(moves(&scene.settle()), [(ip(1), "b")]);
 }

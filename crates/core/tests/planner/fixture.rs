@@ -162,6 +162,7 @@ pub fn pool(name: &str) -> Pool {
             listed: vec![],
             wanted: None,
             matching: Arc::default(),
+            unreadable: None,
             cool_off: Duration::ZERO,
             grace: Duration::ZERO,
         }),

@@ -33,7 +33,7 @@ fn records(key: PoolKey, source: RecordSource) -> RecordSet {
             account: DNS.into(),
             zone: "example.com".into(),
             name: "www".into(),
-            ttl: 60,
+            ttl: Some(60),
             empty: EmptyPolicy::Keep,
             source,
             mark: None,
@@ -426,8 +426,17 @@ fn an_account_that_cannot_be_used_is_told_to_the_records_and_the_addresses_are_s
 #[test]
 fn a_new_time_to_live_is_written_to_every_record() {
     let mut scene = served();
-    scene.change_records("p", |set| ask(set, |request| request.ttl = 300));
+    scene.change_records("p", |set| ask(set, |request| request.ttl = Some(300)));
     let change = last_change(&scene.settle());
     assert_eq!((change.ttl, change.update.len()), (300, 2));
+    assert_eq!(writes(&scene.run(seconds(600))), 0);
+}
+
+#[test]
+fn where_no_time_to_live_is_asked_for_that_of_records_that_are_there_stays() {
+    let mut scene = served();
+    scene.change_records("p", |set| ask(set, |request| request.ttl = Some(1800)));
+    scene.settle();
+    scene.change_records("p", |set| ask(set, |request| request.ttl = None));
     assert_eq!(writes(&scene.run(seconds(600))), 0);
 }

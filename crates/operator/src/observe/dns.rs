@@ -8,7 +8,7 @@ use pontoon_core::model::{
 
 use crate::api::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus};
 
-/// The time to live where none is given, in seconds.
+/// The time to live of a pool's records where none is given, in seconds.
 const DEFAULT_TTL: u32 = 60;
 
 /// A note that every host takes whole, in characters.
@@ -49,9 +49,11 @@ pub(super) fn request(
         account: provider.into(),
         zone: record.zone.as_str().into(),
         name: record.record_name.as_str().into(),
-        ttl: match record.ttl {
-            ..=0 => DEFAULT_TTL,
-            ttl => u32::try_from(ttl).unwrap_or(u32::MAX),
+        ttl: match (record.ttl, &source) {
+            (..=0, RecordSource::Pool) => Some(DEFAULT_TTL),
+            // FLIPOP left that to the vendor: what it made is not rewritten for it.
+            (..=0, RecordSource::Nodes { .. }) => None,
+            (ttl, _) => Some(u32::try_from(ttl).unwrap_or(u32::MAX)),
         },
         empty,
         source,
@@ -131,9 +133,9 @@ mod tests {
     #[test]
     fn what_is_not_said_has_a_default() {
         let request = asked(&record("example.com", "www")).unwrap();
-        assert_eq!((request.ttl, request.empty), (60, EmptyPolicy::Keep));
+        assert_eq!((request.ttl, request.empty), (Some(60), EmptyPolicy::Keep));
         let negative = DnsRecordSet { ttl: i64::MIN, ..record("example.com", "www") };
-        assert_eq!(asked(&negative).unwrap().ttl, 60);
+        assert_eq!(asked(&negative).unwrap().ttl, Some(60));
         assert_eq!(provider_for(&record("a", "b"), "digitalocean"), "digitalocean");
         assert_eq!(provider_for(&record("a", "b"), "hetzner"), "digitalocean");
         let named = DnsRecordSet { provider: "cloudflare".into(), ..record("a", "b") };

@@ -249,11 +249,14 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         );
         return Err(finding("UnknownProvider", problem));
     }
-    let listed = addresses(&spec.ips)?;
+    let (listed, unreadable) = addresses(&spec.ips);
     let wanted = usize::try_from(spec.desired_ips).ok().filter(|wanted| *wanted > 0);
     if let Some(wanted) = wanted.filter(|wanted| *wanted > MOST_ADDRESSES) {
         let problem = format!("spec.desiredIPs is {wanted}; a pool has at most {MOST_ADDRESSES}");
         return Err(finding("TooManyAddresses", problem));
+    }
+    if let Some(finding) = unreadable.first().filter(|_| listed.is_empty() && wanted.is_none()) {
+        return Err(finding.clone());
     }
     if listed.is_empty() && wanted.is_none() {
         let problem = "spec.ips is empty and spec.desiredIPs is 0: there is nothing to assign";
@@ -270,25 +273,30 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         account: spec.provider.as_str().into(),
         region: text(&spec.region),
         listed,
-        wanted,
+        // None is reserved in the place of one that cannot be read.
+        wanted: wanted.map(|wanted| wanted.saturating_sub(unreadable.len())),
+        unreadable: unreadable.into_iter().next(),
         matching: Arc::new(matching(&spec.matching)?),
         cool_off: spec.cool_off(),
         grace: spec.grace(),
     })
 }
 
-fn addresses(texts: &[String]) -> Result<Vec<IpAddr>, Finding> {
-    let mut addresses = Vec::with_capacity(texts.len());
+/// The addresses of a list, and what is wrong with the rest of it: a definition that is less
+/// strict than ours may have let it in, and the others are served all the same.
+fn addresses(texts: &[String]) -> (Vec<IpAddr>, Vec<Finding>) {
+    let (mut addresses, mut unreadable) = (Vec::with_capacity(texts.len()), Vec::new());
     for text in texts {
-        let ip = text.trim().parse::<IpAddr>().map_err(|_| {
-            let problem = format!("spec.ips: \"{text}\" is not an IPv4 or IPv6 address");
-            finding("InvalidAddress", problem)
-        })?;
-        if !addresses.contains(&ip) {
-            addresses.push(ip);
+        match text.trim().parse::<IpAddr>() {
+            Ok(ip) if addresses.contains(&ip) => {}
+            Ok(ip) => addresses.push(ip),
+            Err(_) => {
+                let problem = format!("spec.ips: \"{text}\" is not an IPv4 or IPv6 address");
+                unreadable.push(finding("InvalidAddress", problem));
+            }
         }
     }
-    Ok(addresses)
+    (addresses, unreadable)
 }
 
 /// The conditions on nodes that both kinds share.
@@ -301,7 +309,7 @@ pub(super) fn matching(wanted: &crate::api::Match) -> Result<Match, Finding> {
     };
     let asks_for_pods = !wanted.pod_label.is_empty() || !wanted.pod_namespace.is_empty();
     let pod_labels = selector("podLabel", &wanted.pod_label)?;
-    let tolerations = wanted.tolerations.iter().map(toleration).collect::<Result<_, _>>()?;
+    let tolerations = wanted.tolerations.iter().filter_map(toleration).collect();
     Ok(Match {
         nodes: selector("nodeLabel", &wanted.node_label)?,
         pods: asks_for_pods
@@ -310,21 +318,16 @@ pub(super) fn matching(wanted: &crate::api::Match) -> Result<Match, Finding> {
     })
 }
 
-fn toleration(toleration: &crate::api::Toleration) -> Result<Toleration, Finding> {
+/// As Kubernetes itself compares it with a taint: an empty key is every key, and an operator
+/// that is not known tolerates nothing.
+fn toleration(toleration: &crate::api::Toleration) -> Option<Toleration> {
     let value = match toleration.operator.as_str() {
         "Exists" => None,
         "" | "Equal" => Some(toleration.value.as_str().into()),
-        other => {
-            let problem = format!(
-                "spec.match.tolerations: operator \"{other}\" is not known; use Exists or Equal"
-            );
-            return Err(finding("InvalidToleration", problem));
-        }
+        _ => return None,
     };
-    // As on pods: an empty key tolerates every key only with the operator Exists.
-    let key = text(&toleration.key).or_else(|| value.is_some().then(|| "".into()));
     let effect = text(&toleration.effect).map(|effect| (&*effect).into());
-    Ok(Toleration { key, value, effect })
+    Some(Toleration { key: text(&toleration.key), value, effect })
 }
 
 fn text(text: &str) -> Option<Text> {
@@ -383,12 +386,6 @@ mod tests {
             ),
             (
                 serde_json::json!({"provider": "digitalocean", "ips": ["192.0.2.1"],
-                                "match": {"tolerations": [{"operator": "Like"}]}}),
-                "InvalidToleration",
-                "use Exists or Equal",
-            ),
-            (
-                serde_json::json!({"provider": "digitalocean", "ips": ["192.0.2.1"],
                                 "deletionPolicy": "Delete"}),
                 "InvalidDeletionPolicy",
                 "use Retain or Release",
@@ -407,21 +404,33 @@ mod tests {
     }
 
     #[test]
-    fn a_toleration_without_key_tolerates_everything_only_if_it_says_exists() {
-        let tolerates = |toleration: serde_json::Value| {
+    fn one_entry_that_is_no_address_does_not_keep_the_others_from_being_served() {
+        let spec = serde_json::json!({"provider": "digitalocean", "desiredIPs": 3,
+                                      "ips": ["192.0.2.1", "192.0.2.01", "192.0.2.3"]});
+        let request = seen(spec).pool.request.unwrap();
+        assert_eq!((request.listed.len(), request.wanted), (2, Some(2)), "none is reserved for it");
+        assert!(request.unreadable.unwrap().message.contains("\"192.0.2.01\""));
+    }
+
+    #[test]
+    fn a_toleration_without_a_key_is_for_every_key_and_one_of_an_unknown_kind_for_none() {
+        let tolerates = |toleration: serde_json::Value, value: &str| {
             let spec = serde_json::json!({"provider": "digitalocean", "ips": ["192.0.2.1"],
                                           "match": {"tolerations": [toleration]}});
             let taint = pontoon_core::model::Taint {
                 key: "k".into(),
-                value: "".into(),
+                value: value.into(),
                 effect: "NoSchedule".into(),
             };
-            seen(spec).pool.request.unwrap().matching.tolerations[0].tolerates(&taint)
+            let request = seen(spec).pool.request.unwrap();
+            request.matching.tolerations.iter().any(|one| one.tolerates(&taint))
         };
-        assert!(tolerates(serde_json::json!({"operator": "Exists"})));
-        assert!(!tolerates(serde_json::json!({})));
-        assert!(tolerates(serde_json::json!({"key": "k"})));
-        assert!(!tolerates(serde_json::json!({"key": "k", "effect": "NoExecute"})));
+        assert!(tolerates(serde_json::json!({"operator": "Exists"}), "v"));
+        assert!(tolerates(serde_json::json!({}), ""));
+        assert!(!tolerates(serde_json::json!({}), "v"));
+        assert!(tolerates(serde_json::json!({"key": "k"}), ""));
+        assert!(!tolerates(serde_json::json!({"key": "k", "effect": "NoExecute"}), ""));
+        assert!(!tolerates(serde_json::json!({"operator": "exists"}), ""));
     }
 
     #[test]

@@ -145,8 +145,9 @@ impl Cluster {
 
     /// What the only pool is told that is wrong with it.
     pub fn finding(&self) -> Option<&'static str> {
-        let observed = self.pools.values().next()?;
-        observed.pool.request.as_ref().err().map(|finding| finding.reason)
+        let request = &self.pools.values().next()?.pool.request;
+        let finding = request.as_ref().map_or_else(Some, |request| request.unreadable.as_ref());
+        finding.map(|finding| finding.reason)
     }
 
     /// Whether the only pool tolerates a taint; none if it cannot be understood.

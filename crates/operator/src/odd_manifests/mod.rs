@@ -73,7 +73,6 @@ fn what_is_wrong_with_an_object_of_the_corpus_is_told_on_that_object() {
         ("address-with-unicode", "InvalidAddress"),
         ("selector-emoji", "InvalidSelector"),
         ("pod-selector-garbage", "InvalidSelector"),
-        ("toleration-operator", "InvalidToleration"),
         ("ledger-garbage", "UnreadableLedger"),
         ("ledger-array", "UnreadableLedger"),
         ("ledger-of-null", "UnreadableLedger"),

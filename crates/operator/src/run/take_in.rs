@@ -4,9 +4,8 @@ use pontoon_core::model::PoolKey;
 use pontoon_core::world::Source;
 
 use super::replica::Replica;
-use crate::observe::Observation;
-use crate::observe::record_set;
 use crate::observe::schema::Schema;
+use crate::observe::{Observation, pool, record_set};
 
 impl Replica {
     pub(super) fn take_in(&mut self, observation: Observation) {
@@ -57,11 +56,14 @@ impl Replica {
                 self.world.source_read(Source::RecordSets);
             }
             Observation::Schema(kind, schema) => self.watches.schema(kind, schema),
-            // Pools' records need not wait for a kind that this cluster does not have.
-            Observation::SchemasListed(kinds) if !kinds.contains(record_set::KIND) => {
-                self.watches.schema(record_set::KIND, Schema::Missing);
+            // One kind need not wait for another that this cluster does not have.
+            Observation::SchemasListed(kinds) => {
+                match [pool::KIND, record_set::KIND].map(|kind| kinds.contains(kind)) {
+                    [true, true] => {}
+                    [_, false] => self.watches.schema(record_set::KIND, Schema::Missing),
+                    [false, true] => self.watches.schema(pool::KIND, Schema::Missing),
+                }
             }
-            Observation::SchemasListed(_) => {}
         }
     }
 

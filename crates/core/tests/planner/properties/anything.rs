@@ -219,6 +219,8 @@ pub fn pool() -> BoxedStrategy<Pool> {
         |((account, region, listed), wanted, matching, (cool_off, grace))| Request {
             account,
             region,
+            unreadable: (listed.len() == 3)
+                .then(|| Finding { reason: "InvalidAddress", message: "no address".into() }),
             listed,
             wanted,
             matching: Arc::new(matching),

@@ -71,7 +71,7 @@ fn set() -> impl Strategy<Value = RecordSet> {
                 name: if odd == 2 { format!("w{name}.example.com") } else { format!("w{name}") }
                     .as_str()
                     .into(),
-                ttl: if odd == 3 { 30 } else { 60 },
+                ttl: if odd == 3 { Some(30) } else { Some(60) },
                 empty: if remove { EmptyPolicy::Remove } else { EmptyPolicy::Keep },
                 source: RecordSource::Nodes { matching, addresses: NodeAddress::External },
                 mark: None,
