@@ -58,10 +58,10 @@ impl Replica {
             Observation::Schema(kind, schema) => self.watches.schema(kind, schema),
             // One kind need not wait for another that this cluster does not have.
             Observation::SchemasListed(kinds) => {
-                match [pool::KIND, record_set::KIND].map(|kind| kinds.contains(kind)) {
-                    [true, true] => {}
-                    [_, false] => self.watches.schema(record_set::KIND, Schema::Missing),
-                    [false, true] => self.watches.schema(pool::KIND, Schema::Missing),
+                let kinds =
+                    [pool::KIND, record_set::KIND].into_iter().filter(|kind| !kinds.contains(kind));
+                for missing in kinds {
+                    self.watches.schema(missing, Schema::Missing);
                 }
             }
         }

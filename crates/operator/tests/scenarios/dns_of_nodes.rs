@@ -14,6 +14,11 @@ fn www() -> Value {
 
 async fn two_nodes(on: On) -> Option<Arena> {
     let arena = Arena::open(on).await?;
+    nodes_of(&arena).await;
+    Some(arena)
+}
+
+async fn nodes_of(arena: &Arena) {
     arena.cloud.domain("example.com");
     for (name, droplet) in [("a", 1), ("b", 2)] {
         arena.serving_node(name, droplet).await;
@@ -24,7 +29,17 @@ async fn two_nodes(on: On) -> Option<Arena> {
             [("ExternalIP", &*external), ("ExternalIP", &*sixth), ("InternalIP", &*internal)];
         arena.report(name, &addresses).await;
     }
-    Some(arena)
+}
+
+async fn record_sets_are_served_in_a_cluster_that_knows_no_pools(on: On) {
+    let Some(arena) = Arena::open_without_definitions(on).await else { return };
+    let mut definitions = pontoon::api::crds();
+    definitions.retain(|crd| crd.spec.names.kind == "NodeDNSRecordSet");
+    arena.define(definitions).await;
+    nodes_of(&arena).await;
+    arena.record_set("nodes", json!({"dnsRecordSet": www()})).await;
+    let _replica = arena.replica("only");
+    arena.listed("www", "A", &["203.0.113.1", "203.0.113.2"]).await;
 }
 
 async fn each_type_of_address_is_listed_and_nodes_come_and_go(on: On) {
@@ -111,6 +126,7 @@ async fn a_pool_and_a_record_set_that_ask_for_one_name_do_not_fight(on: On) {
 }
 
 on_both! {
+    record_sets_are_served_in_a_cluster_that_knows_no_pools,
     each_type_of_address_is_listed_and_nodes_come_and_go,
     a_pool_and_a_record_set_that_ask_for_one_name_do_not_fight,
 }
