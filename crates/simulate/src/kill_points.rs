@@ -48,7 +48,7 @@ impl Scenario {
     /// What happens, without crashes.
     pub fn schedule(self) -> Schedule {
         let pool =
-            |listed, wanted, app| PoolSetting { listed, wanted, app, cool_off: 0, covets: false };
+            |listed, wanted, app| PoolSetting { listed, wanted, app, ..PoolSetting::default() };
         let (nodes, pools, events) = match self {
             Self::Create => (2, vec![pool(0, Some(2), None)], vec![]),
             Self::CreateOne => (1, vec![pool(0, Some(1), None)], vec![]),
@@ -79,6 +79,7 @@ impl Scenario {
                 crowded: false,
                 project: false,
                 clocks: [Clock::default(); 2],
+                observes: Default::default(),
             },
             ends: if events.is_empty() { SOON } else { OVER },
             events,

@@ -103,6 +103,17 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
             setting.nodes = 3;
             setting.pools = vec![pool(3, None), pool(3, None)];
         }
+        Called::Cloud(CloudAction::ListSix) => {
+            setting.pools[0] = PoolSetting { six: true, ..pool(2, None) };
+        }
+        Called::Cloud(CloudAction::CreateSix) => {
+            setting.pools[0] = PoolSetting { six: true, ..pool(1, Some(3)) };
+        }
+        Called::Cloud(CloudAction::Release) => {
+            setting.nodes = 3;
+            setting.action_time = setting.action_time.min(2_000);
+            setting.pools[0] = PoolSetting { releases: true, ..pool(0, Some(dice.u8(1..=3))) };
+        }
         Called::Cloud(CloudAction::CreateIn) => {
             setting.nodes = 2;
             setting.pools[0] = pool(0, Some(4));
@@ -130,6 +141,13 @@ fn provocation(called: Called, dice: &mut Rng) -> Vec<Event> {
             let gap = on_cloud(CloudFault::PageGap, CloudAction::List, dice);
             let deleted = What::Hand(HandEvent::Deletes(dice.u8(..)));
             vec![from(0, TROUBLE, gap), from(PROVOKED, 0, deleted)]
+        }
+        Called::Cloud(CloudAction::Release) => {
+            vec![from(PROVOKED, TROUBLE, What::Pool(0, PoolEvent::Deleted))]
+        }
+        // It is left behind, and taken by whoever leads.
+        Called::Api(ApiAction::HoldTheirs) => {
+            vec![from(0, 0, What::Flipop { gives_back: dice.bool() })]
         }
         _ => vec![],
     }

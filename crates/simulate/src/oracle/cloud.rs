@@ -31,6 +31,11 @@ impl Sent {
         self.path.split('/').find_map(|segment| segment.parse().ok())
     }
 
+    /// Whether it is about an IPv6 address.
+    pub fn is_six(&self) -> bool {
+        self.action == CloudAction::CreateSix || self.ip().is_some_and(|ip| ip.is_ipv6())
+    }
+
     /// The machine that it is about.
     pub fn machine(&self) -> Option<Machine> {
         self.body["droplet_id"].as_u64()

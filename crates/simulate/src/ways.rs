@@ -1,0 +1,69 @@
+//! What some clusters have and others have not: IPv6 pools, grace periods, pools that give back
+//! what they had, pauses, observers, FLIPOP beside us.
+//!
+//! Drawn from dice of their own, so that a schedule without them is what it was before there
+//! were any.
+
+use fastrand::Rng;
+
+use crate::schedule::{Event, HandEvent, Millis, Observes, PoolEvent, PoolSetting, Schedule, What};
+
+/// Adds some of all that to every other schedule.
+pub fn ways(schedule: &mut Schedule) {
+    let mut dice = Rng::with_seed(schedule.seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x7761_7973);
+    let dice = &mut dice;
+    if dice.bool() {
+        return;
+    }
+    schedule.setting.pools.iter_mut().for_each(|pool| change_pool(pool, dice));
+    if dice.u8(0..8) == 0 {
+        let which = [Observes::Never, Observes::AtFirst, Observes::AtFirst, Observes::Always];
+        for observes in &mut schedule.setting.observes {
+            *observes = dice.choice(which).unwrap_or_default();
+        }
+    }
+    if dice.u8(0..6) == 0 {
+        flipop(schedule, dice);
+    }
+    for _ in 0..dice.usize(0..=5) {
+        let at = dice.u64(0..schedule.ends);
+        let lasts = dice.u64(2_000..80_000);
+        schedule.events.push(Event { at, lasts, what: event(dice) });
+    }
+    schedule.events.sort_by_key(|event| event.at);
+}
+
+fn change_pool(pool: &mut PoolSetting, dice: &mut Rng) {
+    if dice.u8(0..3) == 0 {
+        pool.six = true;
+        // What it lists says which family is reserved for it.
+        pool.listed = pool.listed.max(1);
+    }
+    if dice.u8(0..3) == 0 {
+        pool.grace = grace(dice);
+    }
+    pool.releases = dice.u8(0..3) == 0;
+}
+
+fn grace(dice: &mut Rng) -> u8 {
+    dice.choice([0, 5, 15, 40, 90]).unwrap_or(0)
+}
+
+/// FLIPOP is there at the start, comes later, or left its Lease behind.
+fn flipop(schedule: &mut Schedule, dice: &mut Rng) {
+    let at: Millis = if dice.bool() { 0 } else { dice.u64(0..schedule.ends) };
+    let lasts = if dice.u8(0..3) == 0 { 0 } else { dice.u64(5_000..90_000) };
+    let what = What::Flipop { gives_back: dice.bool() };
+    schedule.events.push(Event { at, lasts, what });
+}
+
+fn event(dice: &mut Rng) -> What {
+    let pool = dice.u8(..);
+    match dice.u8(0..12) {
+        0..4 => What::Pool(pool, PoolEvent::Paused),
+        4 | 5 => What::Pool(pool, PoolEvent::Grace(grace(dice))),
+        6 | 7 => What::Pool(pool, PoolEvent::Releases(dice.bool())),
+        8..11 => What::Pool(pool, PoolEvent::Deleted),
+        _ => What::Hand(HandEvent::ReservesSix),
+    }
+}
