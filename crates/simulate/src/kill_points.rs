@@ -21,6 +21,8 @@ pub enum Scenario {
     Swap,
     /// A pool is deleted.
     Delete,
+    /// A pool is deleted that gives back what was reserved for it, and made again.
+    GiveBack,
     /// The leader dies together with a node; it is the follower that crashes.
     Takeover,
 }
@@ -37,8 +39,15 @@ const OVER: Millis = 110_000;
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Create, Self::CreateOne, Self::Move, Self::Swap, Self::Delete, Self::Takeover];
+    pub const ALL: [Self; 7] = [
+        Self::Create,
+        Self::CreateOne,
+        Self::Move,
+        Self::Swap,
+        Self::Delete,
+        Self::GiveBack,
+        Self::Takeover,
+    ];
 
     /// The process that crashes.
     pub fn victim(self) -> &'static str {
@@ -58,6 +67,10 @@ impl Scenario {
             Self::Swap => (2, vec![pool(1, None, Some(0)), pool(1, None, Some(1))], swap()),
             Self::Delete => {
                 (2, vec![pool(1, Some(2), None)], vec![lasting(What::Pool(0, PoolEvent::Deleted))])
+            }
+            Self::GiveBack => {
+                let pool = PoolSetting { releases: true, ..pool(1, Some(2), None) };
+                (2, vec![pool], vec![lasting(What::Pool(0, PoolEvent::Deleted))])
             }
             Self::Takeover => {
                 let dies = What::Process(0, ProcessEvent::Killed);

@@ -65,6 +65,11 @@ fn a_crash_while_a_pool_is_deleted_costs_nothing() {
 }
 
 #[test]
+fn a_crash_while_a_pool_gives_back_its_addresses_costs_nothing() {
+    every_point(Scenario::GiveBack);
+}
+
+#[test]
 fn a_crash_of_the_successor_during_a_takeover_costs_nothing() {
     every_point(Scenario::Takeover);
 }

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Draft;
 use super::creation::{Creation, missing};
 use super::displacing::is_displaceable;
 use super::pairing::Group;
 use super::standing::{Place, PoolView, Standing};
+use super::{Draft, may_change};
 use crate::model::{Family, NodeName, PoolKey};
 use crate::verdict::{Reason, Verdict};
 use crate::world::World;
@@ -69,10 +69,13 @@ pub(super) fn groups(
     draft: &Draft,
 ) -> Option<Vec<Group>> {
     let class = view.class?;
+    // Nobody could be asked to make room just now: that is asked again, whatever is said.
+    let account = &view.request?.account;
     let for_a_node = matches!(verdict.reason, Reason::NoFreeNode(_) | Reason::NoMatchingNode);
     // One that could make room by itself has something else to wait for.
     let alone = |one: &Standing<'_>| !matches!(one.place, Place::Disabled(Some(_)));
     if !for_a_node
+        || !may_change(world, account, draft.now)
         || creation.writes
         || creation.open > 0
         || missing(view) > 0

@@ -57,8 +57,7 @@ pub(super) fn unmade(view: &PoolView<'_>) -> usize {
         matches!(progress, IntentProgress::Made(_))
     };
     let intents = &view.entry.pool.ledger.intents;
-    let wiped = view.entry.unlisted_progress().filter(|one| *one == IntentProgress::Sent);
-    intents.iter().filter(|intent| !made(intent)).count() + wiped.count()
+    intents.iter().filter(|intent| !made(intent)).count() + view.entry.wiped().count()
 }
 
 pub(super) fn plan(
@@ -154,7 +153,8 @@ fn settle<'w>(
         }
     }
     let mut left = Vec::new();
-    for intent in &view.entry.pool.ledger.intents {
+    // What somebody wiped is written down again.
+    for intent in view.entry.pool.ledger.intents.iter().chain(view.entry.wiped()) {
         let resolved = resolve(world, view, account, intent, next, draft);
         match resolved {
             Resolved::Address(ip) => {

@@ -56,21 +56,25 @@ pub(super) fn resolve(
     if account.listing.last.is_none_or(|last| last < until) {
         return Resolved::After(until);
     }
-    let is_new = |ip: &IpAddr| {
+    let is_nobodys = |ip: &IpAddr| {
         world.claimants(*ip).all(|claimant| claimant == view.key)
             && !view.entry.has(*ip)
             && !view.entry.is_leaving(*ip)
-            && !intent.strangers.contains(ip)
-            && !next.created.contains(ip)
-            && !draft.has_adopted(*ip)
             && Family::of(*ip) == intent.family
+    };
+    let is_new = |ip: &IpAddr| {
+        !intent.strangers.contains(ip) && !next.created.contains(ip) && !draft.has_adopted(*ip)
     };
     let known = account.addresses().filter_map(|(ip, address)| match &address.knowledge {
         Knowledge::Known { sighting, .. } => Some((ip, sighting)),
         Knowledge::Unknown | Knowledge::Missing | Knowledge::Gone => None,
     });
-    let new: Vec<_> = known.filter(|(ip, _)| is_new(ip)).collect();
+    let nobodys: Vec<_> = known.filter(|(ip, _)| is_nobodys(ip)).collect();
+    let new: Vec<_> = nobodys.iter().copied().filter(|(ip, _)| is_new(ip)).collect();
     let others = open_intents(world, Some((view.key, &intent.id)));
+    let waits = |(other, _): &(&Intent, IntentProgress)| !has_arrived(other, &nobodys);
+    let elsewhere = others.iter().copied().filter(waits).map(|(other, _)| other).collect();
+    let others = Others { all: others, elsewhere };
     match judge(account, intent, &new, &others, view.entry.pool.resolution) {
         // What was to be made on a machine gets there when the cloud's action is done.
         Resolved::Unclear(_) if intent.target.is_some() && draft.now < until + ACTION => {
@@ -80,23 +84,39 @@ pub(super) fn resolve(
     }
 }
 
+/// The other open reservations.
+struct Others<'w> {
+    all: Vec<(&'w Intent, IntentProgress)>,
+    /// Those that may have made an address on no machine: there is none on their target.
+    elsewhere: Vec<&'w Intent>,
+}
+
+/// Whether an address is where a reservation was to make it.
+fn has_arrived(intent: &Intent, nobodys: &[(IpAddr, &Sighting)]) -> bool {
+    let mut there = nobodys.iter().filter(|(_, seen)| at_target(intent, seen));
+    there.any(|(ip, _)| !intent.strangers.contains(ip) && Family::of(*ip) == intent.family)
+}
+
+fn at_target(intent: &Intent, seen: &Sighting) -> bool {
+    seen.holder.is_some() && seen.holder == intent.target
+}
+
 fn judge(
     account: &Account,
     intent: &Intent,
     new: &[(IpAddr, &Sighting)],
-    others: &[(&Intent, IntentProgress)],
+    others: &Others<'_>,
     resolution: Option<Resolution>,
 ) -> Resolved {
-    let at_target = |seen: &Sighting| seen.holder.is_some() && seen.holder == intent.target;
     let loose: Vec<_> = new.iter().filter(|(_, seen)| may_be(account, intent, seen)).collect();
-    let on_target = new.iter().find(|(_, seen)| at_target(seen));
+    let on_target = new.iter().find(|(_, seen)| at_target(intent, seen));
     // Somebody else may have put an address of theirs there, and kept ours from arriving:
     // ours is then among those on no machine, of which no other reservation knows.
     let knows = |ip: &IpAddr| {
         let after = |other: &Intent| !other.strangers.contains(ip) && !other.unsettled.contains(ip);
-        others.iter().any(|(other, _)| after(other))
+        others.elsewhere.iter().any(|other| after(other))
     };
-    let explained = loose.len() <= others.len() && loose.iter().all(|(ip, _)| knows(ip));
+    let explained = loose.len() <= others.elsewhere.len() && loose.iter().all(|(ip, _)| knows(ip));
     if let Some((ip, _)) = on_target.filter(|_| explained) {
         return Resolved::Address(*ip);
     }
@@ -107,18 +127,20 @@ fn judge(
         Some(Resolution::Nothing) => return Resolved::Refuted,
         Some(Resolution::Adopt(_)) | None => {}
     }
-    if let Some(ip) = by_project(account, intent, &loose, others).filter(|_| on_target.is_none()) {
+    if let Some(ip) =
+        by_project(account, intent, &loose, &others.all).filter(|_| on_target.is_none())
+    {
         // One that is on its way may have made it, and its answer is about to say so.
         let sent = |(other, progress): &(&Intent, IntentProgress)| {
             other.target.is_none() && *progress == IntentProgress::Sent
         };
-        if others.iter().any(sent) {
+        if others.all.iter().any(sent) {
             return Resolved::After(next_look(account));
         }
         return Resolved::Address(ip);
     }
     if loose.is_empty() {
-        let strayed = strayed(account, intent, new, others);
+        let strayed = strayed(account, intent, new, &others.all);
         return if strayed.is_empty() { Resolved::Nothing } else { Resolved::Unclear(strayed) };
     }
     if loose.iter().any(|(_, seen)| seen.busy) {

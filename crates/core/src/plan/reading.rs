@@ -7,7 +7,7 @@ use super::Draft;
 use crate::Time;
 use crate::action::Action;
 use crate::model::{AccountId, Family};
-use crate::world::{Account, Operation, World};
+use crate::world::{Account, Knowledge, Operation, World};
 
 /// How often an account is listed while the cloud works on one of our addresses for
 /// somebody else.
@@ -40,7 +40,9 @@ pub(super) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut
         else {
             continue;
         };
-        if *reading || *checks < LISTINGS_BEFORE_READ {
+        // What a listing did not show is read itself, above.
+        let missing = account.address(ip).is_some_and(|one| one.knowledge == Knowledge::Missing);
+        if *reading || *checks < LISTINGS_BEFORE_READ || (missing && world.is_claimed(ip)) {
             continue;
         }
         if draft.now >= *read_after {

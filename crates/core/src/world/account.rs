@@ -217,12 +217,13 @@ impl Account {
             }
         }
         for ip in unseen {
-            if tracked(ip) {
-                if self.fold_absence(ip, sent_at, now, settings) {
-                    changed.insert(ip);
-                }
-            } else if self.addresses.get(&ip).is_some_and(|address| address.operation.is_none()) {
+            // Also what no pool asks for any more may be on its way: it is watched to its end.
+            let news = self.fold_absence(ip, sent_at, now, settings);
+            let over = self.addresses.get(&ip).is_some_and(|one| one.operation.is_none());
+            if over && !tracked(ip) {
                 self.forget(ip);
+                changed.insert(ip);
+            } else if news {
                 changed.insert(ip);
             }
         }
@@ -249,7 +250,7 @@ impl Account {
 
     /// A listing that was sent at `sent_at` did not show `ip`.
     fn fold_absence(&mut self, ip: IpAddr, sent_at: Time, now: Time, settings: &Settings) -> bool {
-        let news = self.update(ip, |address| address.miss(sent_at, now));
+        let news = self.update(ip, |address| address.miss(sent_at, now, settings));
         self.fold_news(news, now, settings)
     }
 

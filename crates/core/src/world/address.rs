@@ -204,13 +204,15 @@ impl Address {
     }
 
     /// Takes in that a listing did not show it, as far as that is news.
-    pub(super) fn miss(&mut self, sent_at: Time, now: Time) -> News {
+    pub(super) fn miss(&mut self, sent_at: Time, now: Time, settings: &Settings) -> News {
         match &mut self.operation {
             Some(Operation::Sent { .. }) => return News::Nothing,
             Some(Operation::Accepted { since, .. }) if sent_at < *since => return News::Nothing,
-            Some(Operation::Accepted { .. }) => {
+            Some(Operation::Accepted { since, .. }) => {
+                let tells = sent_at >= *since + settings.doubt();
                 let news = self.check(now);
-                if self.operation.is_none() {
+                // A direct read says whether the operation has lost its object.
+                if tells || self.operation.is_none() {
                     self.lose();
                 }
                 return news;
@@ -234,16 +236,25 @@ impl Address {
         (!late).into()
     }
 
-    /// Takes in that a direct read found nothing. Returns whether that is news.
-    pub(super) fn vanish(&mut self, sent_at: Time) -> bool {
+    /// Takes in that a direct read found nothing. Returns whether that is news: the second
+    /// of two different reads also ends an operation that was accepted long enough before.
+    pub(super) fn vanish(&mut self, sent_at: Time, settings: &Settings) -> bool {
+        let over = match &self.operation {
+            None => true,
+            Some(Operation::Accepted { since, .. }) => {
+                self.knowledge == Knowledge::Missing && sent_at >= *since + settings.doubt()
+            }
+            Some(Operation::Sent { .. } | Operation::Uncertain { .. }) => false,
+        };
         let late = match &self.knowledge {
             Knowledge::Known { at, firm_until, .. } => sent_at <= *at || sent_at < *firm_until,
             Knowledge::Unknown | Knowledge::Missing => false,
             Knowledge::Gone => true,
         };
-        if late || self.operation.is_some() {
+        if late || !over {
             return false;
         }
+        self.operation = None;
         self.knowledge = Knowledge::Gone;
         self.intended = None;
         self.gone_at = sent_at;

@@ -78,7 +78,7 @@ impl World {
                     account.fold_sighting(ip, outcome.sent_at, sighting, now, &settings);
                 }
                 Ok(Done::Read(None)) => {
-                    account.update(ip, |one| one.vanish(outcome.sent_at));
+                    account.update(ip, |one| one.vanish(outcome.sent_at, &settings));
                 }
                 Ok(_) | Err(_) => {
                     let wait = settings.back_off(PATIENCE, outcome.jitter);

@@ -21,6 +21,9 @@ pub struct PoolEntry {
     pub last_assignment: Option<Time>,
     /// How far each intent is; one that is missing here was found, not written by us.
     pub(super) intents: BTreeMap<Text, IntentProgress>,
+    /// Intents that were sent and whose outcome is not known, in case somebody wipes the
+    /// ledger that names them.
+    sent: BTreeMap<Text, Intent>,
     /// What a write of the ledger that is under way, or that nobody knows the end of, adds:
     /// its addresses and its intents' machines are spoken for.
     pub(super) writing: Ledger,
@@ -92,6 +95,7 @@ impl PoolEntry {
             remembered: pool.remembered.clone(),
             last_assignment: pool.last_assignment,
             intents: BTreeMap::new(),
+            sent: BTreeMap::new(),
             writing: Ledger::default(),
             ledger_work: Work::default(),
             ledger_in_doubt: false,
@@ -161,6 +165,8 @@ impl PoolEntry {
 
     /// The ledger was written.
     pub(super) fn write_done(&mut self, ledger: Ledger, version: u64) {
+        let open = |id: &Text| ledger.intents.iter().any(|intent| intent.id == *id);
+        self.sent.retain(|id, _| open(id) || self.intents.get(id) == Some(&IntentProgress::Sent));
         self.pool.ledger = ledger;
         self.pool.version = self.pool.version.max(version);
         self.pool.resolution = None;
@@ -192,8 +198,17 @@ impl PoolEntry {
         self.end_doubt();
     }
 
+    /// An intent is sent.
+    pub(super) fn sends(&mut self, intent: &Intent) {
+        self.sent.insert(intent.id.clone(), intent.clone());
+        self.progressed(&intent.id, IntentProgress::Sent);
+    }
+
     /// An intent got further.
     pub(super) fn progressed(&mut self, intent: &Text, progress: IntentProgress) {
+        if matches!(progress, IntentProgress::Ready | IntentProgress::Made(_)) {
+            self.sent.remove(intent);
+        }
         self.intents.insert(intent.clone(), progress);
         self.recount();
     }
@@ -206,7 +221,7 @@ impl PoolEntry {
         let writing = self.ledger_work.in_flight;
         self.intents.retain(|id, progress| match progress {
             IntentProgress::Ready => writing || listed(id),
-            IntentProgress::Doubtful { .. } => listed(id),
+            IntentProgress::Doubtful { .. } => listed(id) || self.sent.contains_key(id),
             IntentProgress::Sent => true,
             IntentProgress::Made(ip) => listed(id) || !ledger.created.contains(ip),
         });
@@ -302,9 +317,19 @@ impl PoolEntry {
         self.intents.contains_key(intent)
     }
 
-    /// Every reservation that may be sent: the ledger's, and those that are being written.
+    /// Every reservation that may be sent: the ledger's, those that are being written, and
+    /// those that somebody wiped from it.
     pub(crate) fn open_intents(&self) -> impl Iterator<Item = &Intent> {
-        self.pool.ledger.intents.iter().chain(&self.writing.intents)
+        let unwritten =
+            |intent: &&Intent| self.writing.intents.iter().all(|one| one.id != intent.id);
+        let wiped = self.wiped().filter(unwritten);
+        self.pool.ledger.intents.iter().chain(&self.writing.intents).chain(wiped)
+    }
+
+    /// Reservations that may have made something, and that the ledger does not name any more.
+    pub(crate) fn wiped(&self) -> impl Iterator<Item = &Intent> {
+        let listed = |id: &Text| self.pool.ledger.intents.iter().any(|one| one.id == *id);
+        self.sent.values().filter(move |intent| !listed(&intent.id))
     }
 
     /// How far the intents are that we know of and the ledger does not name.

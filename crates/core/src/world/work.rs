@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::observe::marked_addresses;
-use super::{Account, IntentProgress, Operation, PoolEntry, World};
+use super::{Account, Operation, PoolEntry, World};
 use crate::Time;
 use crate::action::{Action, Done, Outcome};
 use crate::model::{AccountId, Family, NodeName, PoolKey, Remembered, Text};
@@ -52,7 +52,7 @@ impl World {
                 self.reclaim(pool);
             }
             Action::Create { pool, intent, .. } => {
-                self.with_pool(pool, |entry| entry.progressed(&intent.id, IntentProgress::Sent));
+                self.with_pool(pool, |entry| entry.sends(intent));
             }
             Action::Mark { node, family, .. } => {
                 self.mark_work.entry((node.clone(), *family)).or_default().in_flight = true;

@@ -223,3 +223,54 @@ fn an_address_that_is_being_written_down_is_not_taken_off_its_node() {
     }
     assert_eq!(scene.home(made(1)), Some("a"));
 }
+
+#[test]
+fn a_strangers_address_on_the_target_is_not_adopted_while_two_loose_ones_have_one_explanation() {
+    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").wants(3));
+    for _ in 0..3 {
+        scene.fault(is_create, Fault::Lost);
+    }
+    scene.settle();
+    assert_eq!(scene.cloud.made, 3);
+    // The second was to come to `b`, and somebody else's was there first.
+    scene.cloud.place(made(2), None);
+    scene.cloud.place(ip(50), Some("m-b"));
+    scene.run(seconds(60));
+    assert!(!scene.stored("p").ledger.created.contains(&ip(50)));
+    assert!(
+        matches!(scene.reason("p"), Reason::CreateOutcomeUnknown(_)),
+        "{:?}",
+        scene.reason("p")
+    );
+}
+
+#[test]
+fn a_reservation_that_is_wiped_off_its_object_is_written_down_again_and_resolved() {
+    for fault in [None, Some(Fault::Lost)] {
+        let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1));
+        if let Some(fault) = fault {
+            scene.fault(is_create, fault);
+        }
+        while !scene.begin().iter().any(is_create) {
+            scene.answer();
+        }
+        let create = scene.held_back.pop().unwrap();
+        let intents = scene.stored("p").ledger.intents.clone();
+        scene.change_pool("p", |mut pool| {
+            pool.ledger = Default::default();
+            pool
+        });
+        scene.settle();
+        assert_eq!(scene.stored("p").ledger.intents, intents);
+        // Once more, while its outcome is in doubt.
+        scene.held_back.push(create);
+        scene.answer();
+        scene.change_pool("p", |mut pool| {
+            pool.ledger.intents.clear();
+            pool
+        });
+        scene.run(seconds(60));
+        assert_eq!(scene.stored("p").ledger.created, [made(1)]);
+        assert_eq!((scene.cloud.made, scene.reason("p")), (1, &Reason::AllAssigned));
+    }
+}

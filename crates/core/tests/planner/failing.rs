@@ -283,6 +283,33 @@ fn an_address_that_vanishes_under_an_operation_is_not_listed_without_end() {
 }
 
 #[test]
+fn an_address_that_vanishes_under_an_operation_is_known_to_be_gone_long_before_that_is_given_up() {
+    let mut scene = four_nodes();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_assign, Fault::Slow);
+    scene.settle();
+    scene.cloud.addresses.remove(&ip(1));
+    scene.run(seconds(9));
+    assert_eq!(scene.states("p"), [State::InProgress, State::Active], "it may only show late");
+    scene.run(seconds(6));
+    assert_eq!(scene.reason("p"), &Reason::AddressNotFound(ip(1)));
+}
+
+#[test]
+fn an_address_that_nobody_asks_for_and_that_vanishes_under_an_operation_is_forgotten() {
+    let mut scene = four_nodes();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_assign, Fault::Slow);
+    scene.settle();
+    scene.remove_pool("p");
+    scene.set_pool(pool("q").ips([2]));
+    scene.cloud.addresses.remove(&ip(1));
+    let done = scene.run(seconds(200));
+    assert!(count(&done, is_list) < 100, "{}", count(&done, is_list));
+    assert_eq!(count(&scene.run(seconds(300)), is_operation_read), 0);
+}
+
+#[test]
 fn a_call_without_an_answer_is_not_repeated_before_it_was_read() {
     let mut scene = four_nodes();
     scene.change_node("a", NodeFixture::not_ready);

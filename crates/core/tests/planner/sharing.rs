@@ -246,3 +246,26 @@ fn an_address_that_serves_nobody_is_asked_again_after_throttling() {
     scene.run(seconds(300));
     assert_eq!(scene.home(ip(7)), Some("b"));
 }
+
+#[test]
+fn an_address_is_asked_again_although_a_listing_answered_after_the_throttling() {
+    let mut scene = scene()
+        .nodes(["a", "b"])
+        .pool(pool("p").ips([1, 2]))
+        .pool(pool("q").ips([7]))
+        .address(ip(1), Some("a"))
+        .address(ip(2), Some("b"))
+        .address(ip(7), None)
+        .settled();
+    scene.pass(seconds(600));
+    scene.fault(is_unassign, super::cloud::throttled(3));
+    scene.change_pool("p", |mut pool| {
+        pool.request.as_mut().unwrap().wanted = Some(1);
+        pool
+    });
+    let begun = scene.begin();
+    assert_eq!((count(&begun, is_unassign), count(&begun, is_list)), (1, 1));
+    scene.answer();
+    scene.run(seconds(300));
+    assert_eq!(scene.home(ip(7)), Some("b"));
+}

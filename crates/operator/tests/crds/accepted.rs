@@ -37,51 +37,11 @@ async fn kubectl_applies_the_yaml() {
 }
 
 /// As FLIPOP's README shows them, field for field.
-const MANIFESTS: &str = "\
-apiVersion: flipop.digitalocean.com/v1alpha1
-kind: FloatingIPPool
-metadata:
-  name: ingress-pool
-spec:
-  provider: digitalocean
-  region: nyc3
-  desiredIPs: 3
-  assignmentCoolOffSeconds: 20
-  ips:
-  - 192.168.1.1
-  - 192.168.2.1
-  dnsRecordSet:
-    recordName: hello
-    zone: example.com
-    ttl: 30
-    provider: digitalocean
-  match:
-    podNamespace: ingress
-    podLabel: app=nginx,component=controller
-    nodeLabel: doks.digitalocean.com/node-pool=work
-    tolerations:
-    - key: node.kubernetes.io/unschedulable
-      effect: NoSchedule
----
-apiVersion: flipop.digitalocean.com/v1alpha1
-kind: NodeDNSRecordSet
-metadata:
-  name: ingress-nodes
-spec:
-  provider: digitalocean
-  dnsRecordSet:
-    recordName: nodes.example.com
-    zone: example.com
-    ttl: 120
-  addressType: flipop.digitalocean.com/ipv4-reserved-ip
-  match:
-    nodeLabel: doks.digitalocean.com/node-pool=work
-    podNamespace: ingress
-    podLabel: app=nginx
-    tolerations:
-    - key: node.kubernetes.io/unschedulable
-      effect: NoSchedule
-";
+const MANIFESTS: &str = concat!(
+    include_str!("../flipop_manifests/pool.yaml"),
+    "---\n",
+    include_str!("../flipop_manifests/record_set.yaml"),
+);
 
 #[tokio::test]
 async fn the_manifests_of_the_predecessors_readme_apply_without_an_unknown_field() {

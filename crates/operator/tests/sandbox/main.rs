@@ -156,44 +156,11 @@ fn stock_kubectl_watches_an_address_move() {
 #[test]
 fn the_predecessors_manifests_run_and_the_addresses_and_zones_that_they_name_exist() {
     let folder = tempfile::tempdir().unwrap();
-    let manifest = file(
-        folder.path(),
-        "pool.yaml",
-        "
-apiVersion: flipop.digitalocean.com/v1alpha1
-kind: FloatingIPPool
-metadata:
-  name: ingress-pool
-spec:
-  provider: digitalocean
-  region: nyc3
-  desiredIPs: 3
-  assignmentCoolOffSeconds: 1
-  ips: [192.168.1.1, 192.168.2.1]
-  dnsRecordSet: {recordName: hello, zone: example.com, ttl: 30, provider: digitalocean}
-  match:
-    podNamespace: ingress
-    podLabel: app=nginx,component=controller
-    nodeLabel: doks.digitalocean.com/node-pool=work
-    tolerations:
-      - {key: node.kubernetes.io/unschedulable, effect: NoSchedule}
----
-apiVersion: flipop.digitalocean.com/v1alpha1
-kind: NodeDNSRecordSet
-metadata:
-  name: ingress-nodes
-spec:
-  provider: digitalocean
-  dnsRecordSet: {recordName: nodes.example.com, zone: example.com, ttl: 120}
-  addressType: flipop.digitalocean.com/ipv4-reserved-ip
-  match:
-    nodeLabel: doks.digitalocean.com/node-pool=work
-    podNamespace: ingress
-    podLabel: app=nginx
-    tolerations:
-      - {key: node.kubernetes.io/unschedulable, effect: NoSchedule}
-",
-    );
+    let pool = include_str!("../flipop_manifests/pool.yaml");
+    let record_set = include_str!("../flipop_manifests/record_set.yaml");
+    // As they are, but for the time that the third address would take.
+    let pool = pool.replace("assignmentCoolOffSeconds: 20", "assignmentCoolOffSeconds: 1");
+    let manifest = file(folder.path(), "both.yaml", &format!("{pool}---\n{record_set}"));
     let output = scripted("wait\nstatus\n", &["-f", manifest.to_str().unwrap()]);
     let told = text(&output.stdout);
     assert!(output.status.success(), "{told}{}", text(&output.stderr));

@@ -10,6 +10,10 @@ use super::cluster::Machine;
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
 
+/// How long a listing may show what was before: the longest lag of reads, and the time until
+/// the next one.
+const SHOWN: Millis = 10_000;
+
 /// A request to the cloud.
 #[derive(Clone, Debug)]
 pub struct Sent {
@@ -64,6 +68,10 @@ pub(super) struct Address {
     pub touched: Option<Millis>,
     /// Somebody removed what was written down of it before it was anywhere else.
     pub words_lost: bool,
+    /// When it got to where it is.
+    pub arrived: Millis,
+    /// The process that last meant to put it somewhere.
+    pub mover: Option<String>,
 }
 
 /// Who reserved an address.
@@ -78,6 +86,10 @@ pub(super) enum Origin {
 impl Cloud {
     /// A request was sent.
     pub fn sent(&mut self, sent: Sent) {
+        let moves = sent.ip().filter(|_| sent.action == CloudAction::Assign);
+        if let Some(address) = moves.and_then(|ip| self.addresses.get_mut(&ip)) {
+            address.mover = Some(sent.process.clone());
+        }
         self.flights.push(sent);
     }
 
@@ -108,6 +120,8 @@ impl Cloud {
                     target: None,
                     touched: by_hand.then_some(now),
                     words_lost: false,
+                    arrived: now,
+                    mover: None,
                 }
             });
             if address.holder != seen.holder {
@@ -117,6 +131,7 @@ impl Cloud {
                     self.touched.extend(machines.map(|machine| (machine, now)));
                 }
                 address.holder = seen.holder;
+                address.arrived = now;
             }
         }
         new
@@ -138,6 +153,16 @@ impl Cloud {
         let machine = address.and_then(|address| self.touched.get(&address.holder?)).copied();
         let times = [address.and_then(|address| address.touched), machine];
         times.into_iter().flatten().any(|time| time >= floor)
+    }
+
+    /// Whether a predecessor put an IPv6 address where it is, a moment ago: of those the cloud
+    /// does not say that an operation is under way, so that a successor learns of it when a
+    /// listing shows its end.
+    pub fn is_anothers_arrival(&self, ip: IpAddr, process: &str, now: Millis) -> bool {
+        self.addresses.get(&ip).is_some_and(|one| {
+            let anothers = one.mover.as_deref().is_some_and(|mover| mover != process);
+            ip.is_ipv6() && anothers && now < one.arrived + SHOWN
+        })
     }
 
     /// The machine that holds an address.

@@ -8,6 +8,7 @@ mod calm;
 mod cloud;
 mod cluster;
 mod grace;
+mod pace;
 mod release;
 mod rest;
 mod restraint;
@@ -29,6 +30,7 @@ use crate::wire::ApiAction;
 use calm::Calm;
 use cloud::Cloud;
 use cluster::Cluster;
+use pace::Pace;
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +69,7 @@ pub struct Oracle {
     clocks: [Clock; 2],
     modes: restraint::Modes,
     releasable: release::Releasable,
+    pace: Pace,
     violation: Option<Violation>,
 }
 
@@ -84,6 +87,7 @@ impl Oracle {
             clocks: Default::default(),
             modes: restraint::Modes::default(),
             releasable: release::Releasable::default(),
+            pace: Pace::default(),
             violation: None,
         }
     }
@@ -168,6 +172,7 @@ impl Oracle {
     /// A replica asks something of the cloud.
     pub fn sent(&mut self, sent: Sent) {
         self.doings.sent(sent.action);
+        self.check_pace(sent.action);
         if sent.action.changes() {
             self.check_call(&sent);
             self.cloud.sent(sent);

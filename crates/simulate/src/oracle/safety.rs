@@ -90,7 +90,8 @@ impl Oracle {
         };
         let surplus = claimants.iter().any(|pool| !pool.uses(ip) || pool.ways.is_giving_back());
         let well = claimants.iter().all(|pool| pool.surely_uses(holder, api));
-        if well && !surplus && !self.cloud.touched_since(ip, cloud) {
+        let unseen = self.cloud.is_anothers_arrival(ip, &sent.process, self.now());
+        if well && !surplus && !unseen && !self.cloud.touched_since(ip, cloud) {
             let text = format!("{}: {ip} is well on {holder}", sent.agent);
             return self.violated("S4", text);
         }
@@ -137,7 +138,7 @@ impl Oracle {
         // address down is the one.
         let one = Some(pool).filter(|_| target.is_some());
         let uid = one.map(|pool| pool.uid.clone());
-        let stripped = one.is_some_and(|pool| !open(&pool));
+        let stripped = one.map_or_else(|| !pools().any(|pool| open(&pool)), |pool| !open(&pool));
         if let Some(address) = self.cloud.addresses.get_mut(&ip) {
             address.origin = Origin::Ours(uid);
             address.target = target;

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::arena::{Arena, NAMESPACE, On};
 
-pub const POOL: &str = include_str!("pool.yaml");
-pub const RECORD_SET: &str = include_str!("record_set.yaml");
+pub const POOL: &str = include_str!("../../flipop_manifests/pool.yaml");
+pub const RECORD_SET: &str = include_str!("../../flipop_manifests/record_set.yaml");
 pub const LISTED: [&str; 2] = ["192.168.1.1", "192.168.2.1"];
 
 /// The label of the nodes that the page speaks of.
