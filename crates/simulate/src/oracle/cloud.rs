@@ -70,8 +70,8 @@ pub(super) struct Address {
     pub words_lost: bool,
     /// When it got to where it is.
     pub arrived: Millis,
-    /// The process that last meant to put it somewhere.
-    pub mover: Option<String>,
+    /// The processes that first meant to put it on machines, since it was last on another.
+    pub movers: BTreeMap<Machine, String>,
 }
 
 /// Who reserved an address.
@@ -86,9 +86,10 @@ pub(super) enum Origin {
 impl Cloud {
     /// A request was sent.
     pub fn sent(&mut self, sent: Sent) {
-        let moves = sent.ip().filter(|_| sent.action == CloudAction::Assign);
-        if let Some(address) = moves.and_then(|ip| self.addresses.get_mut(&ip)) {
-            address.mover = Some(sent.process.clone());
+        if let (Some(ip), Some(machine)) = (sent.ip(), sent.machine())
+            && let Some(address) = self.addresses.get_mut(&ip)
+        {
+            address.movers.entry(machine).or_insert_with(|| sent.process.clone());
         }
         self.flights.push(sent);
     }
@@ -121,7 +122,7 @@ impl Cloud {
                     touched: by_hand.then_some(now),
                     words_lost: false,
                     arrived: now,
-                    mover: None,
+                    movers: BTreeMap::new(),
                 }
             });
             if address.holder != seen.holder {
@@ -132,6 +133,7 @@ impl Cloud {
                 }
                 address.holder = seen.holder;
                 address.arrived = now;
+                address.movers.retain(|machine, _| Some(*machine) == seen.holder);
             }
         }
         new
@@ -160,7 +162,8 @@ impl Cloud {
     /// listing shows its end.
     pub fn is_anothers_arrival(&self, ip: IpAddr, process: &str, now: Millis) -> bool {
         self.addresses.get(&ip).is_some_and(|one| {
-            let anothers = one.mover.as_deref().is_some_and(|mover| mover != process);
+            let mover = one.holder.and_then(|holder| one.movers.get(&holder));
+            let anothers = mover.is_some_and(|mover| mover != process);
             ip.is_ipv6() && anothers && now < one.arrived + SHOWN
         })
     }

@@ -46,6 +46,7 @@ impl Oracle {
             return self.unsaid();
         }
         let mut all = self.left_over();
+        all.extend(self.wrongly_said());
         for (key, pool) in &self.cluster.pools {
             if pool.ways.deleting.is_some() {
                 all.push(format!("{key} is still being deleted"));

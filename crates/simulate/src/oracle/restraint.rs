@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use pontoon::api::{IPV4_ANNOTATION, IPV6_ANNOTATION};
+use pontoon_core::restraint::Restraint;
 use serde_json::Value;
 
 use super::Oracle;
@@ -128,6 +129,18 @@ impl Oracle {
     fn is_paused(&self, ip: IpAddr) -> bool {
         let floor = self.api_floor();
         self.cluster.claimants(ip).all(|pool| pool.ways.is_surely_paused(floor))
+    }
+
+    /// Pools of which the status says that nobody acts for them, where somebody does.
+    pub(super) fn wrongly_said(&self) -> Vec<String> {
+        let said = |pool: &Pool| {
+            let mut all = pool.status["conditions"].as_array().into_iter().flatten();
+            all.any(|one| {
+                one["reason"].as_str().is_some_and(|word| Restraint::WORDS.contains(&word))
+            })
+        };
+        let wrong = self.cluster.pools.iter().filter(|(_, pool)| said(pool));
+        wrong.map(|(key, _)| format!("{key}: nobody restrains us, and it is said")).collect()
     }
 
     /// Pools of which the status does not say that they are only looked at.
