@@ -15,6 +15,8 @@ pub enum Scenario {
     Create,
     /// One address is reserved for a pool.
     CreateOne,
+    /// An IPv6 address is reserved for a pool.
+    CreateSix,
     /// A node fails, and its address moves.
     Move,
     /// Two pools change nodes with each other.
@@ -39,9 +41,10 @@ const OVER: Millis = 110_000;
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Create,
         Self::CreateOne,
+        Self::CreateSix,
         Self::Move,
         Self::Swap,
         Self::Delete,
@@ -61,6 +64,9 @@ impl Scenario {
         let (nodes, pools, events) = match self {
             Self::Create => (2, vec![pool(0, Some(2), None)], vec![]),
             Self::CreateOne => (1, vec![pool(0, Some(1), None)], vec![]),
+            Self::CreateSix => {
+                (2, vec![PoolSetting { six: true, ..pool(1, Some(2), None) }], vec![])
+            }
             Self::Move => {
                 (2, vec![pool(1, None, None)], vec![lasting(What::Node(0, NodeEvent::NotReady))])
             }
