@@ -6,7 +6,9 @@
 
 use fastrand::Rng;
 
-use crate::schedule::{Event, HandEvent, Millis, Observes, PoolEvent, PoolSetting, Schedule, What};
+use crate::schedule::{
+    Event, HandEvent, Millis, NodeEvent, Observes, PoolEvent, PoolSetting, Schedule, What,
+};
 
 /// Adds some of all that to every other schedule.
 pub fn ways(schedule: &mut Schedule) {
@@ -30,7 +32,21 @@ pub fn ways(schedule: &mut Schedule) {
         let lasts = dice.u64(2_000..80_000);
         schedule.events.push(Event { at, lasts, what: event(dice) });
     }
+    if schedule.setting.pools.iter().any(|pool| pool.grace > 0) {
+        failures(schedule, dice);
+    }
     schedule.events.sort_by_key(|event| event.at);
+}
+
+/// Nodes fail for about as long as they may: some recover in time, some do not.
+fn failures(schedule: &mut Schedule, dice: &mut Rng) {
+    for _ in 0..dice.usize(1..=4) {
+        let at = dice.u64(schedule.ends / 4..schedule.ends);
+        let lasts = dice.u64(3_000..100_000);
+        let what = dice.choice([NodeEvent::NotReady, NodeEvent::Cordoned, NodeEvent::PodFails(0)]);
+        let what = What::Node(dice.u8(..), what.unwrap_or(NodeEvent::NotReady));
+        schedule.events.push(Event { at, lasts, what });
+    }
 }
 
 fn change_pool(pool: &mut PoolSetting, dice: &mut Rng) {
