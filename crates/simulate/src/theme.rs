@@ -104,7 +104,8 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
             setting.pools = vec![pool(3, None), pool(3, None)];
         }
         Called::Cloud(CloudAction::ListSix) => {
-            setting.pools[0] = PoolSetting { six: true, ..pool(2, None) };
+            // Where IPv4 addresses are listed too, they are first, and may be all.
+            setting.pools = vec![PoolSetting { six: true, ..pool(2, None) }];
         }
         Called::Cloud(CloudAction::CreateSix) => {
             setting.pools[0] = PoolSetting { six: true, ..pool(1, Some(3)) };
@@ -121,6 +122,11 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
         Called::Cloud(CloudAction::CreateOn) | Called::Api(ApiAction::WriteLedger) => {
             setting.nodes = dice.u8(3..=5);
             setting.pools[0] = pool(0, Some(3));
+        }
+        // When the second listing comes must be known.
+        Called::Cloud(CloudAction::ReadAddress) => {
+            setting.action_time = 2_000;
+            setting.pools[0] = pool(dice.u8(1..=3), None);
         }
         Called::Cloud(_) => {
             setting.action_time = setting.action_time.max(2_000);

@@ -6,9 +6,11 @@
 
 use fastrand::Rng;
 
+use crate::faults::ApiFault;
 use crate::schedule::{
     Event, HandEvent, Millis, NodeEvent, Observes, PoolEvent, PoolSetting, Schedule, What,
 };
+use crate::wire::{ApiAction, Kind};
 
 /// Adds some of all that to every other schedule.
 pub fn ways(schedule: &mut Schedule) {
@@ -71,6 +73,24 @@ fn flipop(schedule: &mut Schedule, dice: &mut Rng) {
     let lasts = if dice.u8(0..3) == 0 { 0 } else { dice.u64(5_000..90_000) };
     let what = What::Flipop { gives_back: dice.bool() };
     schedule.events.push(Event { at, lasts, what });
+    if dice.bool() {
+        out_of_sight(schedule, at + lasts / 3, dice);
+    }
+}
+
+/// For a while, nobody gets to see or to write its Lease.
+fn out_of_sight(schedule: &mut Schedule, at: Millis, dice: &mut Rng) {
+    let leases =
+        [ApiAction::List(Kind::Leases), ApiAction::Watch(Kind::Leases), ApiAction::HoldTheirs];
+    let fault = dice.choice([ApiFault::Unavailable, ApiFault::Stalled, ApiFault::LostRequest]);
+    let fault = fault.unwrap_or(ApiFault::Unavailable);
+    let lasts = dice.u64(15_000..60_000);
+    for on in leases {
+        let (on, dice) = (Some(on), dice.u64(..));
+        let what = What::Api { fault, on, replica: None, percent: 100, dice };
+        schedule.events.push(Event { at, lasts, what });
+    }
+    schedule.events.push(Event { at: at + 1, lasts: 0, what: What::WatchesCut });
 }
 
 fn event(dice: &mut Rng) -> What {
