@@ -46,6 +46,8 @@ fn meeting(called: Called) -> (Millis, Millis) {
     match called {
         // Only the second listing shows that an address is gone.
         Called::Cloud(CloudAction::ReadAddress) => (64_000, 66_000),
+        // IPv4 addresses are listed first: what is so earlier meets them.
+        Called::Cloud(CloudAction::ListSix) => (300, 300),
         _ => (25_000, 30_000),
     }
 }
@@ -104,8 +106,8 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
             setting.pools = vec![pool(3, None), pool(3, None)];
         }
         Called::Cloud(CloudAction::ListSix) => {
-            // Where IPv4 addresses are listed too, they are first, and may be all.
-            setting.pools = vec![PoolSetting { six: true, ..pool(2, None) }];
+            setting.latency = 400;
+            setting.pools[0] = PoolSetting { six: true, ..pool(2, None) };
         }
         Called::Cloud(CloudAction::CreateSix) => {
             setting.pools[0] = PoolSetting { six: true, ..pool(1, Some(3)) };
