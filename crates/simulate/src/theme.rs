@@ -106,7 +106,7 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
             setting.pools = vec![pool(3, None), pool(3, None)];
         }
         Called::Cloud(CloudAction::ListSix) => {
-            setting.latency = 400;
+            (setting.latency, setting.crowded) = (400, false);
             setting.pools[0] = PoolSetting { six: true, ..pool(2, None) };
         }
         Called::Cloud(CloudAction::CreateSix) => {
