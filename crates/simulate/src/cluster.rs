@@ -1,6 +1,6 @@
 //! What is in the cluster and in the cloud at the start, and what kubelets and users do.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fakecloud::FakeCloud;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
@@ -161,9 +161,10 @@ impl Cluster {
     }
 
     fn manifest(&self, index: usize, pool: &PoolSetting) -> Value {
-        let mut ips: Vec<IpAddr> = (0..pool.listed).map(|number| listed(index, number)).collect();
-        if pool.covets && index > 0 {
-            ips.push(listed(0, 0));
+        let mut ips: Vec<IpAddr> =
+            (0..pool.listed).map(|number| listed(index, number, pool.six)).collect();
+        if pool.covets && index > 0 && !pool.six && !self.is_six(0) {
+            ips.push(listed(0, 0, false));
         }
         for ip in &ips {
             if self.cloud.look(|state| state.address(*ip).is_none()) {
@@ -178,7 +179,8 @@ impl Cluster {
         };
         let mut spec = json!({
             "provider": "digitalocean", "region": REGION, "match": matching,
-            "assignmentCoolOffSeconds": pool.cool_off,
+            "assignmentCoolOffSeconds": pool.cool_off, "gracePeriodSeconds": pool.grace,
+            "deletionPolicy": if pool.releases { "Release" } else { "Retain" },
         });
         if !ips.is_empty() {
             spec["ips"] = json!(ips);
@@ -191,6 +193,12 @@ impl Cluster {
             "metadata": {"name": pool_name(index), "namespace": NAMESPACE},
             "spec": spec,
         })
+    }
+
+    /// Whether a pool lists IPv6 addresses.
+    fn is_six(&self, index: usize) -> bool {
+        let first = self.pools.get(index).map(|pool| &pool["spec"]["ips"][0]);
+        first.and_then(Value::as_str).is_some_and(|ip| ip.contains(':'))
     }
 
     fn pool_api(&self) -> Api<FloatingIPPool> {
@@ -206,6 +214,15 @@ impl Cluster {
         }
     }
 
+    /// Pools that went after they were made again, as it seemed, are made again.
+    pub async fn restore_pools(&self) {
+        for index in 0..self.pools.len() {
+            if let Ok(None) = self.pool_api().get_opt(&pool_name(index)).await {
+                self.apply_pool(index).await;
+            }
+        }
+    }
+
     /// A pool is replaced by its first manifest: what is not in it goes.
     pub async fn replace_pool(&self, index: usize) {
         let Ok(mut object) = serde_json::from_value::<FloatingIPPool>(self.pools[index].clone())
@@ -215,6 +232,10 @@ impl Cluster {
         // Whoever writes in between makes the tool try again.
         for _ in 0..10 {
             let Ok(Some(now)) = self.pool_api().get_opt(&pool_name(index)).await else { return };
+            // Whoever takes the finalizer from one that is being deleted keeps what it had.
+            if now.metadata.deletion_timestamp.is_some() {
+                return;
+            }
             object.metadata.resource_version = now.resource_version();
             object.status = now.status;
             let params = PostParams::default();
@@ -276,7 +297,11 @@ fn pool_name(pool: usize) -> String {
 }
 
 /// The address that a pool lists at this place.
-fn listed(pool: usize, number: u8) -> IpAddr {
+fn listed(pool: usize, number: u8, six: bool) -> IpAddr {
     let pool = u8::try_from(pool).unwrap_or(u8::MAX);
+    if six {
+        let last = u16::from(1 + pool * 16 + number);
+        return Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, last).into();
+    }
     Ipv4Addr::new(192, 0, 2, 1 + pool * 16 + number).into()
 }

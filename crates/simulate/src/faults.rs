@@ -79,10 +79,10 @@ impl CloudFault {
             | Self::OperationIgnored
             | Self::OperationSlow
             | Self::OperationHidden => starts,
-            Self::PageGap => action == CloudAction::List,
+            Self::PageGap => action.lists(),
             // No key makes two equal reservations one. In a region there are two then; on a
             // machine the second is refused, and what is there may be anybody's.
-            Self::Duplicated => !matches!(action, CloudAction::CreateIn | CloudAction::CreateOn),
+            Self::Duplicated => !action.creates(),
             // An answer that looks like success and says nothing is no error of the vendor's
             // API, but of something in between; it does that to what can be cached.
             Self::Nonsense => !action.changes(),

@@ -8,6 +8,7 @@ use crate::schedule::{
     ProcessEvent, Schedule, Setting, What,
 };
 use crate::theme::theme;
+use crate::ways::ways;
 use crate::wire::{ApiAction, CloudAction};
 
 /// The schedule of a seed. The same seed gives the same schedule, as long as this file and
@@ -25,6 +26,8 @@ pub fn generate(seed: u64) -> Schedule {
     let mut schedule = Schedule { seed, setting, events, ends };
     if seed % 2 == 1 {
         theme(&mut schedule, seed / 2, &mut dice);
+    } else {
+        ways(&mut schedule);
     }
     schedule
 }
@@ -48,6 +51,7 @@ fn setting(dice: &mut Rng) -> Setting {
         crowded: dice.u8(0..16) == 0,
         project: dice.bool(),
         clocks: [clock(dice), clock(dice)],
+        observes: Default::default(),
     }
 }
 
@@ -63,6 +67,7 @@ fn pool(dice: &mut Rng) -> PoolSetting {
         app: pick(dice, &[None, Some(0), Some(1)]).flatten(),
         cool_off: pick(dice, &[0, 0, 0, 5]).unwrap_or(0),
         covets: dice.u8(0..8) == 0,
+        ..PoolSetting::default()
     }
 }
 

@@ -15,12 +15,16 @@ pub enum Scenario {
     Create,
     /// One address is reserved for a pool.
     CreateOne,
+    /// An IPv6 address is reserved for a pool.
+    CreateSix,
     /// A node fails, and its address moves.
     Move,
     /// Two pools change nodes with each other.
     Swap,
     /// A pool is deleted.
     Delete,
+    /// A pool is deleted that gives back what was reserved for it, and made again.
+    GiveBack,
     /// The leader dies together with a node; it is the follower that crashes.
     Takeover,
 }
@@ -37,8 +41,16 @@ const OVER: Millis = 110_000;
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Create, Self::CreateOne, Self::Move, Self::Swap, Self::Delete, Self::Takeover];
+    pub const ALL: [Self; 8] = [
+        Self::Create,
+        Self::CreateOne,
+        Self::CreateSix,
+        Self::Move,
+        Self::Swap,
+        Self::Delete,
+        Self::GiveBack,
+        Self::Takeover,
+    ];
 
     /// The process that crashes.
     pub fn victim(self) -> &'static str {
@@ -48,16 +60,23 @@ impl Scenario {
     /// What happens, without crashes.
     pub fn schedule(self) -> Schedule {
         let pool =
-            |listed, wanted, app| PoolSetting { listed, wanted, app, cool_off: 0, covets: false };
+            |listed, wanted, app| PoolSetting { listed, wanted, app, ..PoolSetting::default() };
         let (nodes, pools, events) = match self {
             Self::Create => (2, vec![pool(0, Some(2), None)], vec![]),
             Self::CreateOne => (1, vec![pool(0, Some(1), None)], vec![]),
+            Self::CreateSix => {
+                (2, vec![PoolSetting { six: true, ..pool(1, Some(2), None) }], vec![])
+            }
             Self::Move => {
                 (2, vec![pool(1, None, None)], vec![lasting(What::Node(0, NodeEvent::NotReady))])
             }
             Self::Swap => (2, vec![pool(1, None, Some(0)), pool(1, None, Some(1))], swap()),
             Self::Delete => {
                 (2, vec![pool(1, Some(2), None)], vec![lasting(What::Pool(0, PoolEvent::Deleted))])
+            }
+            Self::GiveBack => {
+                let pool = PoolSetting { releases: true, ..pool(1, Some(2), None) };
+                (2, vec![pool], vec![lasting(What::Pool(0, PoolEvent::Deleted))])
             }
             Self::Takeover => {
                 let dies = What::Process(0, ProcessEvent::Killed);
@@ -79,6 +98,7 @@ impl Scenario {
                 crowded: false,
                 project: false,
                 clocks: [Clock::default(); 2],
+                observes: Default::default(),
             },
             ends: if events.is_empty() { SOON } else { OVER },
             events,

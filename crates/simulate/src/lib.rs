@@ -9,6 +9,7 @@ pub mod cluster;
 pub mod coverage;
 pub mod end;
 pub mod faults;
+pub mod flipop;
 pub mod generate;
 pub mod kill_points;
 pub mod mutants;
@@ -20,6 +21,7 @@ pub mod schedule;
 pub mod shrink;
 pub mod stage;
 mod theme;
+mod ways;
 pub mod weather;
 pub mod wire;
 

@@ -44,6 +44,9 @@ pub struct Setting {
     pub project: bool,
     /// The clock of each replica's machine.
     pub clocks: [Clock; 2],
+    /// Whether each replica only observes.
+    #[serde(default)]
+    pub observes: [Observes; 2],
 }
 
 fn both() -> u8 {
@@ -63,6 +66,28 @@ pub struct PoolSetting {
     pub cool_off: u8,
     /// Whether it also lists the first address of the first pool.
     pub covets: bool,
+    /// Whether what it lists is IPv6, and so what is reserved for it.
+    #[serde(default)]
+    pub six: bool,
+    /// `gracePeriodSeconds`.
+    #[serde(default)]
+    pub grace: u8,
+    /// `deletionPolicy: Release`.
+    #[serde(default)]
+    pub releases: bool,
+}
+
+/// Whether a replica only observes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Observes {
+    /// It acts.
+    #[default]
+    Never,
+    /// Its first process does: whoever is started later acts.
+    AtFirst,
+    /// Each of its processes does.
+    Always,
 }
 
 /// The clock of a machine.
@@ -138,6 +163,11 @@ pub enum What {
     WatchesCut,
     /// Something happens to a replica's process.
     Process(ReplicaIndex, ProcessEvent),
+    /// While it lasts, FLIPOP runs: it stands for its Lease, and renews it once it has it.
+    Flipop {
+        /// It gives the Lease back at the end; else that has to expire.
+        gives_back: bool,
+    },
 }
 
 /// What can happen to a node.
@@ -175,6 +205,12 @@ pub enum PoolEvent {
     Reverted,
     /// A GitOps tool replaces the object by its first manifest: our annotations go.
     Replaced,
+    /// While it lasts, it is paused.
+    Paused,
+    /// Sets `gracePeriodSeconds`.
+    Grace(u8),
+    /// Sets `deletionPolicy` to `Release`, or else to `Retain`.
+    Releases(bool),
 }
 
 /// What somebody can do at the cloud by hand.
@@ -189,6 +225,8 @@ pub enum HandEvent {
     Deletes(u8),
     /// Reserves an address of their own, on a node's machine or on none.
     Reserves(Option<u8>),
+    /// Reserves an IPv6 address of their own, on no machine.
+    ReservesSix,
     /// Does something else with an address, that takes a while.
     Busies(u8),
     /// Does something with a node's machine, that takes a while.

@@ -25,7 +25,7 @@ use crate::mutants::Mutant;
 use crate::oracle::Oracle;
 use crate::play::{Kill, Manner};
 use crate::process::Process;
-use crate::schedule::{Clock, Millis, Setting};
+use crate::schedule::{Clock, Millis, Observes, Setting};
 use crate::weather::Weather;
 use crate::wire::{ApiWire, CloudWire};
 
@@ -133,6 +133,23 @@ pub struct Replica {
     pub life: Option<Life>,
     incarnations: u32,
     clock: Clock,
+    observes: Observes,
+}
+
+impl Replica {
+    /// How its next process behaves.
+    fn mode(&self) -> Mode {
+        match self.observes {
+            Observes::AtFirst if self.incarnations == 1 => Mode::Observe,
+            Observes::Always => Mode::Observe,
+            Observes::Never | Observes::AtFirst => Mode::Active,
+        }
+    }
+
+    /// Whether it runs and observes, and is to act one day.
+    pub fn is_to_act(&self) -> bool {
+        self.life.is_some() && self.observes == Observes::AtFirst && self.incarnations == 1
+    }
 }
 
 /// A process that runs.
@@ -166,12 +183,17 @@ impl Stage {
         let observer = Arc::clone(&shared);
         kube.observe(move |write| observer.oracle().wrote(&write));
         let (undertaker, deaths) = mpsc::unbounded_channel();
-        let replica = |clock| Replica { life: None, incarnations: 0, clock };
+        let replica = |index: usize| Replica {
+            life: None,
+            incarnations: 0,
+            clock: setting.clocks[index],
+            observes: setting.observes[index],
+        };
+        shared.oracle().set_clocks(setting.clocks);
         let user = Client::new(kube.service(), "default");
-        let [first, second] = setting.clocks;
         Ok(Self {
             metrics,
-            replicas: [replica(first), replica(second)],
+            replicas: [replica(0), replica(1)],
             project: setting.project,
             shared,
             cloud,
@@ -194,12 +216,14 @@ impl Stage {
         }
         replica.incarnations += 1;
         let (incarnation, clock) = (replica.incarnations, replica.clock);
+        let mode = replica.mode();
         let process = Process::new(index, incarnation, self.undertaker.clone());
         for kill in self.kills.iter().filter(|kill| kill.process == process.name) {
             process.die_at(kill.call, kill.phase);
         }
         let (stop, stopped) = watch::channel(false);
-        let life = run::run(options(&process), self.surroundings(&process, clock, stopped));
+        self.shared.oracle().started(&process.name, mode == Mode::Observe);
+        let life = run::run(options(&process, mode), self.surroundings(&process, clock, stopped));
         self.shared.tell(|| format!("{} is started", process.name));
         let task = tokio::spawn(life);
         self.replicas[index].life = Some(Life { process, stop, task });
@@ -291,12 +315,12 @@ impl Stage {
     }
 }
 
-fn options(process: &Process) -> Options {
+fn options(process: &Process, mode: Mode) -> Options {
     Options {
         namespace: "default".to_owned(),
         name: process.name.clone(),
         leader_elect: true,
-        mode: Mode::Active,
+        mode,
         timing: Timing::default(),
         provider_timeout: Duration::from_secs(5),
         retry_initial: Duration::from_secs(1),

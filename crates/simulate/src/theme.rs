@@ -46,6 +46,8 @@ fn meeting(called: Called) -> (Millis, Millis) {
     match called {
         // Only the second listing shows that an address is gone.
         Called::Cloud(CloudAction::ReadAddress) => (64_000, 66_000),
+        // IPv4 addresses are listed first: what is so earlier meets them.
+        Called::Cloud(CloudAction::ListSix) => (300, 300),
         _ => (25_000, 30_000),
     }
 }
@@ -103,6 +105,18 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
             setting.nodes = 3;
             setting.pools = vec![pool(3, None), pool(3, None)];
         }
+        Called::Cloud(CloudAction::ListSix) => {
+            (setting.latency, setting.crowded) = (400, false);
+            setting.pools[0] = PoolSetting { six: true, ..pool(2, None) };
+        }
+        Called::Cloud(CloudAction::CreateSix) => {
+            setting.pools[0] = PoolSetting { six: true, ..pool(1, Some(3)) };
+        }
+        Called::Cloud(CloudAction::Release) => {
+            setting.nodes = 3;
+            setting.action_time = setting.action_time.min(2_000);
+            setting.pools[0] = PoolSetting { releases: true, ..pool(0, Some(dice.u8(1..=3))) };
+        }
         Called::Cloud(CloudAction::CreateIn) => {
             setting.nodes = 2;
             setting.pools[0] = pool(0, Some(4));
@@ -110,6 +124,11 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
         Called::Cloud(CloudAction::CreateOn) | Called::Api(ApiAction::WriteLedger) => {
             setting.nodes = dice.u8(3..=5);
             setting.pools[0] = pool(0, Some(3));
+        }
+        // When the second listing comes must be known.
+        Called::Cloud(CloudAction::ReadAddress) => {
+            setting.action_time = 2_000;
+            setting.pools[0] = pool(dice.u8(1..=3), None);
         }
         Called::Cloud(_) => {
             setting.action_time = setting.action_time.max(2_000);
@@ -130,6 +149,13 @@ fn provocation(called: Called, dice: &mut Rng) -> Vec<Event> {
             let gap = on_cloud(CloudFault::PageGap, CloudAction::List, dice);
             let deleted = What::Hand(HandEvent::Deletes(dice.u8(..)));
             vec![from(0, TROUBLE, gap), from(PROVOKED, 0, deleted)]
+        }
+        Called::Cloud(CloudAction::Release) => {
+            vec![from(PROVOKED, TROUBLE, What::Pool(0, PoolEvent::Deleted))]
+        }
+        // It is left behind, and taken by whoever leads.
+        Called::Api(ApiAction::HoldTheirs) => {
+            vec![from(0, 0, What::Flipop { gives_back: dice.bool() })]
         }
         _ => vec![],
     }

@@ -137,7 +137,7 @@ impl CloudState {
         match self {
             Self::Lagging(_) => !action.changes(),
             Self::Full => matches!(action, CloudAction::CreateOn | CloudAction::CreateIn),
-            Self::Blind => matches!(action, CloudAction::List | CloudAction::ReadAddress),
+            Self::Blind => action.lists() || action == CloudAction::ReadAddress,
             Self::Throttled | Self::TokenExpired => true,
         }
     }

@@ -50,6 +50,11 @@ fn a_crash_while_addresses_are_reserved_costs_nothing() {
 }
 
 #[test]
+fn a_crash_while_an_ipv6_address_is_reserved_costs_a_question_at_most() {
+    every_point(Scenario::CreateSix);
+}
+
+#[test]
 fn a_crash_while_an_address_moves_costs_nothing() {
     every_point(Scenario::Move);
 }
@@ -62,6 +67,11 @@ fn a_crash_while_two_addresses_change_places_costs_nothing() {
 #[test]
 fn a_crash_while_a_pool_is_deleted_costs_nothing() {
     every_point(Scenario::Delete);
+}
+
+#[test]
+fn a_crash_while_a_pool_gives_back_its_addresses_costs_nothing() {
+    every_point(Scenario::GiveBack);
 }
 
 #[test]

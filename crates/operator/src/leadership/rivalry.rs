@@ -61,7 +61,7 @@ struct Seen {
     alive_until: Duration,
     /// No attempt to hold it before.
     claim_at: Duration,
-    /// The last attempt was refused, and not because somebody else was faster.
+    /// We may not write to it, said the answer to the last attempt.
     refused: bool,
 }
 
@@ -199,8 +199,10 @@ pub(super) enum Claim {
     Held(Box<Lease>),
     /// Somebody else was faster.
     Lost,
-    /// It cannot be written to.
+    /// We may not write to it.
     Refused,
+    /// That is not known: it may be somebody else's.
+    Unanswered,
 }
 
 /// Where a Lease is.

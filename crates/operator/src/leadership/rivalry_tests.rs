@@ -103,6 +103,14 @@ fn a_lease_that_cannot_be_written_to_does_not_stop_us() {
 }
 
 #[test]
+fn a_lease_that_could_not_be_written_to_for_a_moment_may_be_anybodys() {
+    let mut rivals = rivals();
+    rivals.seen(theirs("", 1), at(0));
+    rivals.claimed(&place(&theirs("", 1)), Claim::Unanswered, at(2), at(0));
+    assert!(!rivals.all_held() && rivals.due(at(2)).is_some());
+}
+
+#[test]
 fn of_two_installations_the_one_with_the_younger_lease_stands_back() {
     let mut rivals = rivals();
     for renewal in 1..=2 {

@@ -195,7 +195,10 @@ impl Round {
             }
             Err(trouble) => {
                 self.complaints.tell_of_others(&trouble, "update", &at.1, now);
-                (Claim::Refused, self.post.timing.retry_period)
+                // Nothing but an older role is a reason to act without it.
+                let answer =
+                    if trouble.is_forbidden() { Claim::Refused } else { Claim::Unanswered };
+                (answer, self.post.timing.retry_period)
             }
         };
         self.rivals.claimed(&at, answer, now + pause, now);

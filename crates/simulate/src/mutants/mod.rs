@@ -93,8 +93,7 @@ fn silence_is_no(wire: Transport) -> Transport {
     Transport::new(service_fn(move |request: Request<Bytes>| {
         let wire = wire.clone();
         async move {
-            let reserves =
-                matches!(action(&request).0, CloudAction::CreateOn | CloudAction::CreateIn);
+            let reserves = action(&request).0.creates();
             match wire.oneshot(request).await {
                 Err(TransportError::NoAnswer(_)) if reserves => Ok(refused()),
                 other => other,

@@ -10,6 +10,10 @@ use super::cluster::Machine;
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
 
+/// How long a listing may show what was before: the longest lag of reads, and the time until
+/// the next one.
+const SHOWN: Millis = 10_000;
+
 /// A request to the cloud.
 #[derive(Clone, Debug)]
 pub struct Sent {
@@ -29,6 +33,11 @@ impl Sent {
     /// The address that it is about.
     pub fn ip(&self) -> Option<IpAddr> {
         self.path.split('/').find_map(|segment| segment.parse().ok())
+    }
+
+    /// Whether it is about an IPv6 address.
+    pub fn is_six(&self) -> bool {
+        self.action == CloudAction::CreateSix || self.ip().is_some_and(|ip| ip.is_ipv6())
     }
 
     /// The machine that it is about.
@@ -59,6 +68,10 @@ pub(super) struct Address {
     pub touched: Option<Millis>,
     /// Somebody removed what was written down of it before it was anywhere else.
     pub words_lost: bool,
+    /// When it got to where it is.
+    pub arrived: Millis,
+    /// The processes that first meant to put it on machines, since it was last on another.
+    pub movers: BTreeMap<Machine, String>,
 }
 
 /// Who reserved an address.
@@ -73,6 +86,11 @@ pub(super) enum Origin {
 impl Cloud {
     /// A request was sent.
     pub fn sent(&mut self, sent: Sent) {
+        if let (Some(ip), Some(machine)) = (sent.ip(), sent.machine())
+            && let Some(address) = self.addresses.get_mut(&ip)
+        {
+            address.movers.entry(machine).or_insert_with(|| sent.process.clone());
+        }
         self.flights.push(sent);
     }
 
@@ -103,6 +121,8 @@ impl Cloud {
                     target: None,
                     touched: by_hand.then_some(now),
                     words_lost: false,
+                    arrived: now,
+                    movers: BTreeMap::new(),
                 }
             });
             if address.holder != seen.holder {
@@ -112,6 +132,8 @@ impl Cloud {
                     self.touched.extend(machines.map(|machine| (machine, now)));
                 }
                 address.holder = seen.holder;
+                address.arrived = now;
+                address.movers.retain(|machine, _| Some(*machine) == seen.holder);
             }
         }
         new
@@ -133,6 +155,17 @@ impl Cloud {
         let machine = address.and_then(|address| self.touched.get(&address.holder?)).copied();
         let times = [address.and_then(|address| address.touched), machine];
         times.into_iter().flatten().any(|time| time >= floor)
+    }
+
+    /// Whether a predecessor put an IPv6 address where it is, a moment ago: of those the cloud
+    /// does not say that an operation is under way, so that a successor learns of it when a
+    /// listing shows its end.
+    pub fn is_anothers_arrival(&self, ip: IpAddr, process: &str, now: Millis) -> bool {
+        self.addresses.get(&ip).is_some_and(|one| {
+            let mover = one.holder.and_then(|holder| one.movers.get(&holder));
+            let anothers = mover.is_some_and(|mover| mover != process);
+            ip.is_ipv6() && anothers && now < one.arrived + SHOWN
+        })
     }
 
     /// The machine that holds an address.

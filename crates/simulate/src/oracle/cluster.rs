@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use fakekube::Write;
-use pontoon::api::{ADDRESSES_ANNOTATION, IPV4_ANNOTATION};
+use pontoon::api::{ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION};
 use serde_json::Value;
 
+use super::ways::{Predecessor, Ways, tells_of_service};
 use crate::schedule::Millis;
 
 /// The identity of a machine at the cloud.
@@ -25,13 +26,20 @@ pub(super) struct Cluster {
     pub orphaned: usize,
     /// Who the Lease names.
     pub leader: String,
+    /// Since when.
+    pub leader_since: Millis,
+    /// What the predecessor does.
+    pub predecessor: Predecessor,
+    /// Pools that went after they had given back what they had.
+    pub gave_back: BTreeSet<String>,
 }
 
 /// A node.
 #[derive(Debug)]
 pub(super) struct Node {
     pub machine: Option<Machine>,
-    pub mark: Option<String>,
+    /// What it is marked with: of IPv4, and of IPv6.
+    pub marks: [Option<String>; 2],
     /// Ready, and without a taint.
     well: bool,
     edge: bool,
@@ -66,6 +74,8 @@ pub(super) struct Pool {
     pub changed: Millis,
     /// Machines that it may use, or might once, and since when that is so.
     pub fits: BTreeMap<Machine, Fit>,
+    /// What else its object says.
+    pub ways: Ways,
 }
 
 /// Whether a pool may use a machine.
@@ -73,12 +83,15 @@ pub(super) struct Pool {
 pub(super) struct Fit {
     pub eligible: bool,
     pub since: Millis,
+    /// When it stopped being eligible, the status told of an address that served on it.
+    pub served: bool,
 }
 
 /// A reservation that was written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Intent {
     pub target: Option<Machine>,
+    pub six: bool,
     pub strangers: BTreeSet<IpAddr>,
 }
 
@@ -143,11 +156,12 @@ impl Cluster {
                 self.lost_a_pool = true;
                 if let Some(pool) = self.pools.remove(&key) {
                     self.orphaned += pool.open_by_region();
+                    if pool.ways.gave_all_back() {
+                        self.gave_back.insert(pool.uid);
+                    }
                 }
             }
-            ("leases", Some(lease)) => {
-                self.leader = text(&lease["spec"]["holderIdentity"]).to_owned();
-            }
+            ("leases", Some(lease)) => self.read_lease(&key, lease, now),
             _ => return,
         }
         self.judge(now);
@@ -166,7 +180,7 @@ impl Cluster {
     /// Whether an address that was reserved, on this machine or on none, is somebody's, or
     /// can be found again by what somebody wrote down.
     pub fn may_be_found(&self, ip: IpAddr, target: Option<Machine>) -> bool {
-        let fits = |intent: &Intent| intent.target == target && !intent.strangers.contains(&ip);
+        let fits = |intent: &Intent| intent.may_be(target, ip) && !intent.strangers.contains(&ip);
         self.pools
             .values()
             .any(|pool| pool.claims().contains(&ip) || pool.intents.values().any(fits))
@@ -192,12 +206,14 @@ impl Cluster {
                 .filter_map(|(_, node)| node.machine)
                 .collect();
             for machine in nodes.values().filter_map(|node| node.machine) {
-                pool.fits.entry(machine).or_insert(Fit { eligible: false, since: now });
+                let unknown = Fit { eligible: false, since: now, served: false };
+                pool.fits.entry(machine).or_insert(unknown);
             }
             for (machine, fit) in &mut pool.fits {
                 let is = eligible.contains(machine);
                 if fit.eligible != is {
-                    *fit = Fit { eligible: is, since: now };
+                    let served = !is && tells_of_service(&pool.status, *machine);
+                    *fit = Fit { eligible: is, since: now, served };
                 }
             }
         }
@@ -216,6 +232,9 @@ impl Cluster {
         if (&listed, wanted) != (&pool.listed, pool.wanted) {
             (pool.listed, pool.wanted, pool.changed) = (listed, wanted, now);
         }
+        if pool.ways.read(object, now) {
+            pool.changed = now;
+        }
         let app = spec["match"]["podLabel"].as_str();
         pool.app = app.and_then(|label| label.strip_prefix("app=")).map(str::to_owned);
         let ledger = &object["metadata"]["annotations"][ADDRESSES_ANNOTATION];
@@ -224,6 +243,7 @@ impl Cluster {
         pool.intents = intents(&ledger["intents"]);
         pool.all_intents.extend(pool.intents.clone());
         pool.status = object["status"].clone();
+        pool.ways.created = addresses(&ledger["created"]);
         pool.recorded = if is_told {
             let both = [&ledger["created"], &ledger["kept"]];
             both.into_iter().flat_map(addresses).collect()
@@ -248,7 +268,7 @@ impl Pool {
     }
 }
 
-fn text(value: &Value) -> &str {
+pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
@@ -261,7 +281,8 @@ fn intents(value: &Value) -> BTreeMap<String, Intent> {
     let intent = |intent: &Value| {
         let target = intent["target"].as_str().and_then(|target| target.parse().ok());
         let strangers = addresses(&intent["strangers"]).into_iter().collect();
-        (text(&intent["id"]).to_owned(), Intent { target, strangers })
+        let six = intent["v6"] == true;
+        (text(&intent["id"]).to_owned(), Intent { target, six, strangers })
     };
     value.as_array().into_iter().flatten().map(intent).collect()
 }
@@ -270,10 +291,11 @@ fn read_node(node: &Value) -> Node {
     let machine = text(&node["spec"]["providerID"]);
     let tainted = node["spec"]["taints"].as_array().is_some_and(|taints| !taints.is_empty());
     let leaving = node["metadata"]["deletionTimestamp"].is_string();
-    let mark = &node["metadata"]["annotations"][IPV4_ANNOTATION];
+    let marks = [IPV4_ANNOTATION, IPV6_ANNOTATION]
+        .map(|name| node["metadata"]["annotations"][name].as_str().map(str::to_owned));
     Node {
         machine: machine.strip_prefix("digitalocean://").and_then(|id| id.parse().ok()),
-        mark: mark.as_str().map(str::to_owned),
+        marks,
         well: is_ready(node) && !tainted && !leaving,
         edge: node["metadata"]["labels"]["role"] == "edge",
     }

@@ -7,9 +7,13 @@
 mod calm;
 mod cloud;
 mod cluster;
+mod grace;
 mod pace;
+mod release;
 mod rest;
+mod restraint;
 mod safety;
+mod ways;
 
 pub use cloud::Sent;
 pub use rest::Doings;
@@ -21,7 +25,7 @@ use fakecloud::{Happening, State};
 use fakekube::Write;
 use tokio::time::Instant;
 
-use crate::schedule::Millis;
+use crate::schedule::{Clock, Millis};
 use crate::wire::ApiAction;
 use calm::Calm;
 use cloud::Cloud;
@@ -61,6 +65,10 @@ pub struct Oracle {
     /// Somebody acts by hand at the moment.
     by_hand: bool,
     doings: Doings,
+    /// What the wall clocks of the replicas show.
+    clocks: [Clock; 2],
+    modes: restraint::Modes,
+    releasable: release::Releasable,
     pace: Pace,
     violation: Option<Violation>,
 }
@@ -76,6 +84,9 @@ impl Oracle {
             cloud_calm: Calm::default(),
             by_hand: false,
             doings: Doings::default(),
+            clocks: Default::default(),
+            modes: restraint::Modes::default(),
+            releasable: release::Releasable::default(),
             pace: Pace::default(),
             violation: None,
         }
@@ -142,6 +153,7 @@ impl Oracle {
     /// An object was written, by whoever.
     pub fn wrote(&mut self, write: &Write<'_>) {
         let now = self.now();
+        self.note_releasable(now);
         self.cluster.wrote(write, now);
         if write.plural == "floatingippools" {
             let claims: Vec<IpAddr> = self.cluster.claims().collect();

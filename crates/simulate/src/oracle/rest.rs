@@ -23,15 +23,14 @@ pub struct Doings {
 impl Doings {
     pub(super) fn sent(&mut self, action: CloudAction) {
         match action {
-            CloudAction::List => self.listings += 1,
-            CloudAction::ReadAddress | CloudAction::ReadOperation => self.reads += 1,
-            _ => self.changes += 1,
+            _ if action.lists() => self.listings += 1,
+            _ if action.changes() => self.changes += 1,
+            _ => self.reads += 1,
         }
     }
 
     pub(super) fn asked(&mut self, action: ApiAction) {
-        let lease = matches!(action, ApiAction::CreateLease | ApiAction::ReplaceLease);
-        self.writes += u64::from(action.changes() && !lease);
+        self.writes += u64::from(action.changes() && !action.elects());
     }
 }
 
@@ -43,8 +42,16 @@ impl Oracle {
 
     /// What is not as it should be, once everything has had its time.
     pub fn unsettled(&self) -> Vec<String> {
-        let mut all = Vec::new();
+        if self.modes.all_observe() {
+            return self.unsaid();
+        }
+        let mut all = self.left_over();
+        all.extend(self.wrongly_said());
         for (key, pool) in &self.cluster.pools {
+            if pool.ways.deleting.is_some() {
+                all.push(format!("{key} is still being deleted"));
+                continue;
+            }
             all.extend(self.unserved(pool).into_iter().map(|text| format!("{key}: {text}")));
             all.extend(self.lacking(pool).map(|text| format!("{key}: {text}")));
             all.extend(self.misreported(pool).into_iter().map(|text| format!("{key}: {text}")));
@@ -65,7 +72,8 @@ impl Oracle {
             let ours = Origin::Ours(Some(pool.uid.clone()));
             let forgotten = self.cloud.addresses.iter().find(|(ip, address)| {
                 let ours = address.origin == ours || address.origin == Origin::Ours(None);
-                ours && !claims.contains(ip) && !address.words_lost
+                let alike = pool.intents.values().any(|intent| intent.six == ip.is_ipv6());
+                ours && alike && !claims.contains(ip) && !address.words_lost
             });
             (key.clone(), forgotten.map(|(ip, _)| *ip))
         };
@@ -86,17 +94,19 @@ impl Oracle {
         used.retain(|ip| pool.uses(*ip) && self.cloud.addresses.contains_key(ip));
         let shared = |ip: &IpAddr| self.cluster.claimants(*ip).count() > 1;
         let served = |ip: &&IpAddr| self.cloud.holder(**ip).is_some_and(|one| pool.may_use(one));
-        let idle = used.iter().filter(|ip| !served(ip) && !shared(ip));
+        let idle: Vec<_> = used.iter().filter(|ip| !served(ip) && !shared(ip)).collect();
+        // All that a pool names is of one family here.
+        let six = idle.first().is_some_and(|ip| ip.is_ipv6());
         let free: Vec<_> = pool
             .fits
             .iter()
             .filter(|(_, fit)| fit.eligible)
             .map(|(machine, _)| *machine)
             .filter(|machine| {
-                self.cloud.held_by(*machine).all(|ip| self.is_useless_on(*machine, ip))
+                let mut held = self.cloud.held_by(*machine).filter(|ip| ip.is_ipv6() == six);
+                held.all(|ip| self.is_useless_on(*machine, ip))
             })
             .collect();
-        let idle: Vec<_> = idle.collect();
         if idle.is_empty() || free.is_empty() {
             return vec![];
         }
@@ -135,7 +145,8 @@ impl Oracle {
     /// Nodes carry the address that they have.
     fn mismarked(&self) -> Vec<String> {
         let mut wrong = Vec::new();
-        for (name, node) in &self.cluster.nodes {
+        let each = self.cluster.nodes.iter().flat_map(|one| [(one, false), (one, true)]);
+        for ((name, node), six) in each {
             let Some(machine) = node.machine else { continue };
             // Of several pools that name an address, the one that had it first decides.
             let serves = |ip: &IpAddr| {
@@ -143,8 +154,9 @@ impl Oracle {
                 claimants.peek().is_some()
                     && claimants.all(|pool| pool.may_use(machine) && pool.uses(*ip))
             };
-            let held = self.cloud.held_by(machine).find(serves).map(|ip| ip.to_string());
-            let marked = node.mark.clone();
+            let mut here = self.cloud.held_by(machine).filter(|ip| ip.is_ipv6() == six);
+            let held = here.find(serves).map(|ip| ip.to_string());
+            let marked = node.marks[usize::from(six)].clone();
             let named: Option<IpAddr> = marked.as_ref().and_then(|mark| mark.parse().ok());
             let settled = named.is_none_or(|ip| {
                 let mut claimants = self.cluster.claimants(ip).peekable();

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use fakecloud::State;
 use fakekube::Write;
 use pontoon::api::{
-    ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION, RESOLVE_CREATE_ANNOTATION,
+    ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION, RELEASE_FINALIZER,
+    RESOLVE_CREATE_ANNOTATION,
 };
 use serde_json::Value;
 
@@ -23,9 +24,11 @@ impl Oracle {
     pub(super) fn check_call(&mut self, sent: &Sent) {
         self.check_writer(sent);
         self.check_one_at_a_time(sent);
+        self.check_restraint(sent);
         match sent.action {
             CloudAction::Assign | CloudAction::Unassign => self.check_move(sent),
-            CloudAction::CreateOn | CloudAction::CreateIn => self.check_intent(sent),
+            _ if sent.action.creates() => self.check_intent(sent),
+            CloudAction::Release => self.check_release(sent),
             _ => {
                 self.violated("S8", format!("{} {}: nobody asked for that", sent.agent, sent.path))
             }
@@ -46,12 +49,12 @@ impl Oracle {
         }
     }
 
-    /// S3: one call at a time about an address, and about a machine.
+    /// S3: one call at a time about an address, and about a machine and a family.
     fn check_one_at_a_time(&mut self, sent: &Sent) {
         let same = |flight: &&Sent| {
             let about = |this: Option<Machine>, that| this.is_some() && this == that;
             (sent.ip().is_some() && sent.ip() == flight.ip())
-                || about(sent.machine(), flight.machine())
+                || (sent.is_six() == flight.is_six() && about(sent.machine(), flight.machine()))
         };
         let other = self.cloud.flights().find(same);
         if let Some(other) = other {
@@ -85,11 +88,15 @@ impl Oracle {
         let Some(holder) = self.cloud.holder(ip).filter(|holder| Some(*holder) != target) else {
             return;
         };
-        let surplus = claimants.iter().any(|pool| !pool.uses(ip));
+        let surplus = claimants.iter().any(|pool| !pool.uses(ip) || pool.ways.is_giving_back());
         let well = claimants.iter().all(|pool| pool.surely_uses(holder, api));
-        if well && !surplus && !self.cloud.touched_since(ip, cloud) {
+        let unseen = self.cloud.is_anothers_arrival(ip, &sent.process, self.now());
+        if well && !surplus && !unseen && !self.cloud.touched_since(ip, cloud) {
             let text = format!("{}: {ip} is well on {holder}", sent.agent);
-            self.violated("S4", text);
+            return self.violated("S4", text);
+        }
+        if !surplus && !self.cloud.touched_since(ip, cloud) {
+            self.check_grace(sent, ip, holder);
         }
     }
 
@@ -100,7 +107,8 @@ impl Oracle {
     /// S10: a reservation was written down before it is sent.
     fn check_intent(&mut self, sent: &Sent) {
         let target = sent.machine();
-        let fits = |pool: &Pool| pool.all_intents.values().any(|intent| intent.target == target);
+        let is = |intent: &cluster::Intent| intent.target == target && intent.six == sent.is_six();
+        let fits = |pool: &Pool| pool.all_intents.values().any(is);
         if !self.cluster.pools.values().any(fits) {
             self.violated("S10", format!("{}: no object says that it is reserved", sent.agent));
         }
@@ -113,15 +121,16 @@ impl Oracle {
         let open = |pool: &&Pool| {
             let claims = pool.claims();
             let fits = |intent: &&cluster::Intent| {
-                intent.target == target && !intent.strangers.contains(&ip)
+                intent.may_be(target, ip) && !intent.strangers.contains(&ip)
             };
             let ours = Origin::Ours(Some(pool.uid.clone()));
             let unwritten = self.cloud.addresses.iter().filter(|(made, address)| {
-                address.origin == ours && !claims.contains(made) && address.target == target
+                let alike = made.is_ipv6() == ip.is_ipv6() && address.target == target;
+                address.origin == ours && !claims.contains(made) && alike
             });
             pool.intents.values().filter(fits).count() > unwritten.count()
         };
-        let ever = |pool: &&Pool| pool.all_intents.values().any(|intent| intent.target == target);
+        let ever = |pool: &&Pool| pool.all_intents.values().any(|intent| intent.may_be(target, ip));
         let pools = || self.cluster.pools.values();
         // Where nobody waits for one, the pool that did is gone.
         let Some(pool) = pools().find(open).or_else(|| pools().find(ever)) else { return };
@@ -231,15 +240,27 @@ impl Oracle {
             ApiAction::Other => false,
             ApiAction::WriteLedger => {
                 only_annotations(body, &[ADDRESSES_ANNOTATION, RESOLVE_CREATE_ANNOTATION])
+                    && only_our_finalizer(body)
             }
             ApiAction::Mark => only_annotations(body, &[IPV4_ANNOTATION, IPV6_ANNOTATION]),
             _ => true,
         };
+        self.check_restrained_write(process, action, path, body);
         if !ours {
             let text = String::from_utf8_lossy(body);
             self.violated("S13", format!("{process} {path} {text}: not ours to write"));
         }
     }
+}
+
+/// What of an object's metadata a patch of ours may name.
+const META: [&str; 4] = ["annotations", "uid", "resourceVersion", "finalizers"];
+
+/// Whether a patch gives an object no finalizer but ours: nobody else sets any here.
+fn only_our_finalizer(body: &Bytes) -> bool {
+    let patch: Value = serde_json::from_slice(body).unwrap_or_default();
+    let mut all = patch["metadata"]["finalizers"].as_array().into_iter().flatten();
+    all.all(|one| *one == RELEASE_FINALIZER)
 }
 
 /// Whether a patch changes nothing but these annotations.
@@ -250,8 +271,6 @@ fn only_annotations(body: &Bytes, names: &[&str]) -> bool {
     };
     let metadata = &patch["metadata"];
     keys(&patch) == ["metadata"]
-        && keys(metadata)
-            .iter()
-            .all(|key| ["annotations", "uid", "resourceVersion"].contains(&key.as_str()))
+        && keys(metadata).iter().all(|key| META.contains(&key.as_str()))
         && keys(&metadata["annotations"]).iter().all(|key| names.contains(&key.as_str()))
 }

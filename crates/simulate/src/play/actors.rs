@@ -78,11 +78,14 @@ impl Player<'_> {
                 self.cluster.apply_pool(pool).await;
             }
             (PoolEvent::Replaced, true) => self.cluster.replace_pool(pool).await,
-            _ => {}
+            (PoolEvent::Paused | PoolEvent::Grace(_) | PoolEvent::Releases(_), _) => {
+                self.pool_way(pool, what, begins).await;
+            }
+            (_, false) => {}
         }
     }
 
-    fn by_hand(&self, act: impl FnOnce()) {
+    pub(super) fn by_hand(&self, act: impl FnOnce()) {
         self.stage.shared.oracle().by_hand(true);
         act();
         self.stage.shared.oracle().by_hand(false);
@@ -116,6 +119,7 @@ impl Player<'_> {
                 }
             }
             HandEvent::Reserves(node) => self.stranger(node.map(machine)),
+            HandEvent::ReservesSix => self.stranger_six(),
             HandEvent::Busies(ip) => {
                 if let Some(ip) = address(ip) {
                     cloud.busy_address(ip, while_busy);

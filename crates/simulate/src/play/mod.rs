@@ -3,6 +3,7 @@
 mod actors;
 mod rest;
 mod trouble;
+mod ways;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::cluster::Cluster;
 use crate::coverage::Coverage;
 use crate::end;
+use crate::flipop::Flipop;
 use crate::mutants::Mutant;
 use crate::oracle::Violation;
 use crate::schedule::{Millis, Phase, Schedule, What};
@@ -96,6 +98,8 @@ struct Player<'a> {
     starts: Vec<(Instant, usize)>,
     /// Rules of the API server that an event made.
     frozen: Vec<(usize, RuleId)>,
+    /// Predecessors that an event started.
+    flipops: Vec<(usize, Flipop)>,
     /// How many calls each process had made when everything was as it should be.
     settled: Option<BTreeMap<String, u64>>,
     /// How often somebody had to say what came of a reservation.
@@ -114,6 +118,7 @@ impl<'a> Player<'a> {
             cluster,
             starts: vec![],
             frozen: vec![],
+            flipops: vec![],
             settled: None,
             resolved: 0,
             last_death: None,

@@ -45,6 +45,7 @@ impl Player<'_> {
             }
             self.stage.ended(replica).await;
         }
+        self.act_at_last();
         self.start_all();
     }
 
@@ -62,6 +63,7 @@ impl Player<'_> {
         loop {
             at += if self.hurries { 1_000 } else { LOOK };
             self.wait_until(at).await;
+            self.cluster.restore_pools().await;
             let unknown = self.stage.shared.oracle().unknown_creations();
             for (pool, made) in unknown {
                 self.stage.shared.tell(|| format!("-- the user says of {pool}: {made:?}"));

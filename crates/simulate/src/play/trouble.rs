@@ -26,7 +26,7 @@ impl Player<'_> {
                 oracle.api_trouble(begins);
                 oracle.cloud_trouble(begins);
             }
-            What::Node(..) | What::Pool(..) | What::Hand(_) => {}
+            What::Node(..) | What::Pool(..) | What::Hand(_) | What::Flipop { .. } => {}
         }
     }
 
@@ -62,6 +62,7 @@ impl Player<'_> {
             }
             What::WatchesCut => drop(self.stage.kube.drop_watches(&On::any())),
             What::Process(replica, what) => self.process(index, replica, what, event.lasts),
+            What::Flipop { gives_back } => self.flipop_starts(index, gives_back),
         }
     }
 
@@ -79,6 +80,7 @@ impl Player<'_> {
                 }
             }
             What::Process(replica, what) => self.go_on(usize::from(replica), what),
+            What::Flipop { .. } => self.flipop_ends(index).await,
             What::Hand(_)
             | What::Cloud { .. }
             | What::Api { .. }

@@ -1,6 +1,7 @@
 //! What a request is for, told from the outside: its method, path and body.
 
 use http::Method;
+use pontoon::leadership::PREDECESSORS_LEASE;
 use serde::{Deserialize, Serialize};
 
 /// What a request to the cloud is for.
@@ -9,6 +10,10 @@ use serde::{Deserialize, Serialize};
 pub enum CloudAction {
     /// Lists addresses.
     List,
+    /// Lists IPv6 addresses.
+    ListSix,
+    /// Asks whether the token may see machines.
+    SeeMachines,
     /// Reads one address.
     ReadAddress,
     /// Reads how an operation is getting on.
@@ -21,34 +26,48 @@ pub enum CloudAction {
     CreateOn,
     /// Reserves an address in a region.
     CreateIn,
+    /// Reserves an IPv6 address.
+    CreateSix,
+    /// Gives an address back.
+    Release,
     /// Something that the operator has no reason to do.
     Other,
 }
 
 impl CloudAction {
-    /// Everything that the operator has a reason to do.
-    pub const ALL: [Self; 7] = [
+    /// Everything that the operator has a reason to do. Whether the token may see machines is
+    /// asked only when it may not, so that nothing else can befall that.
+    pub const ALL: [Self; 10] = [
         Self::List,
+        Self::ListSix,
         Self::ReadAddress,
         Self::ReadOperation,
         Self::Assign,
         Self::Unassign,
         Self::CreateOn,
         Self::CreateIn,
+        Self::CreateSix,
+        Self::Release,
     ];
 
     /// What a request is for.
     pub fn of(method: &Method, path: &str, body: &serde_json::Value) -> Self {
         let segments: Vec<_> = path.trim_matches('/').split('/').collect();
         match (method, segments.as_slice()) {
+            (&Method::GET, ["v2", "reserved_ipv6"]) => Self::ListSix,
+            (&Method::POST, ["v2", "reserved_ipv6"]) => Self::CreateSix,
+            (&Method::GET, ["v2", "actions", _]) => Self::ReadOperation,
+            (&Method::GET, ["v2", "droplets"]) => Self::SeeMachines,
+            (&Method::DELETE, ["v2", "reserved_ips" | "reserved_ipv6", _]) => Self::Release,
             (&Method::GET, ["v2", "reserved_ips"]) => Self::List,
-            (&Method::GET, ["v2", "reserved_ips", _]) => Self::ReadAddress,
+            (&Method::GET, ["v2", "reserved_ips" | "reserved_ipv6", _]) => Self::ReadAddress,
             (&Method::GET, ["v2", "reserved_ips", _, "actions", _]) => Self::ReadOperation,
-            (&Method::POST, ["v2", "reserved_ips", _, "actions"]) if body["type"] == "assign" => {
-                Self::Assign
-            }
-            (&Method::POST, ["v2", "reserved_ips", _, "actions"]) if body["type"] == "unassign" => {
-                Self::Unassign
+            (&Method::POST, ["v2", "reserved_ips" | "reserved_ipv6", _, "actions"]) => {
+                match body["type"].as_str() {
+                    Some("assign") => Self::Assign,
+                    Some("unassign") => Self::Unassign,
+                    _ => Self::Other,
+                }
             }
             (&Method::POST, ["v2", "reserved_ips"]) if body["droplet_id"].is_u64() => {
                 Self::CreateOn
@@ -60,19 +79,34 @@ impl CloudAction {
 
     /// Whether it means to change something.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::List | Self::ReadAddress | Self::ReadOperation)
+        !self.lists()
+            && !matches!(self, Self::ReadAddress | Self::ReadOperation | Self::SeeMachines)
+    }
+
+    /// Whether it lists addresses.
+    pub fn lists(self) -> bool {
+        matches!(self, Self::List | Self::ListSix)
+    }
+
+    /// Whether it reserves an address.
+    pub fn creates(self) -> bool {
+        matches!(self, Self::CreateOn | Self::CreateIn | Self::CreateSix)
     }
 
     /// In words, for a table.
     pub fn name(self) -> &'static str {
         match self {
             Self::List => "list addresses",
+            Self::ListSix => "list IPv6 addresses",
+            Self::SeeMachines => "see machines",
             Self::ReadAddress => "read address",
             Self::ReadOperation => "read operation",
             Self::Assign => "assign",
             Self::Unassign => "unassign",
             Self::CreateOn => "reserve on a machine",
             Self::CreateIn => "reserve in a region",
+            Self::CreateSix => "reserve an IPv6 address",
+            Self::Release => "give back",
             Self::Other => "something else",
         }
     }
@@ -92,7 +126,9 @@ pub enum ApiAction {
     CreateLease,
     /// Renews, takes or releases the Lease.
     ReplaceLease,
-    /// Writes a pool's ledger.
+    /// Takes, renews or releases the predecessor's Lease.
+    HoldTheirs,
+    /// Writes a pool's ledger, and the finalizer with it.
     WriteLedger,
     /// Writes a pool's status.
     WriteStatus,
@@ -147,6 +183,7 @@ impl ApiAction {
             Self::ReadLease,
             Self::CreateLease,
             Self::ReplaceLease,
+            Self::HoldTheirs,
             Self::WriteLedger,
             Self::WriteStatus,
             Self::Mark,
@@ -167,6 +204,7 @@ impl ApiAction {
             Method::GET if named_lease => Self::ReadLease,
             Method::GET => kind.map_or(Self::Other, Self::List),
             Method::POST if kind == Some(Kind::Leases) => Self::CreateLease,
+            Method::PUT if is(PREDECESSORS_LEASE) => Self::HoldTheirs,
             Method::PUT if named_lease => Self::ReplaceLease,
             Method::POST if segments.last() == Some(&"events") => Self::Tell,
             Method::PATCH if is("nodes") && segments.len() == 4 => Self::Mark,
@@ -183,6 +221,11 @@ impl ApiAction {
     /// Whether it means to change something.
     pub fn changes(self) -> bool {
         !matches!(self, Self::List(_) | Self::Watch(_) | Self::ReadLease)
+    }
+
+    /// Whether it is about a Lease.
+    pub fn elects(self) -> bool {
+        matches!(self, Self::CreateLease | Self::ReplaceLease | Self::HoldTheirs)
     }
 
     /// Whether it is a watch.
@@ -208,6 +251,7 @@ impl ApiAction {
             Self::ReadLease => "read the lease",
             Self::CreateLease => "make the lease",
             Self::ReplaceLease => "replace the lease",
+            Self::HoldTheirs => "hold the predecessor's lease",
             Self::WriteLedger => "write a ledger",
             Self::WriteStatus => "write a status",
             Self::Mark => "mark a node",

@@ -1,0 +1,69 @@
+//! S8: only what was reserved for a pool is given back, and only when the pool goes and says so.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::Oracle;
+use super::cloud::{Origin, Sent};
+use super::cluster::Pool;
+use crate::schedule::Millis;
+
+/// Addresses that may be given back, or might once, and when that was last so.
+#[derive(Debug, Default)]
+pub(super) struct Releasable(BTreeMap<IpAddr, Millis>);
+
+impl Oracle {
+    /// What may be given back until now.
+    pub(super) fn note_releasable(&mut self, now: Millis) {
+        let pools = self.cluster.pools.values().filter(|pool| pool.ways.is_giving_back());
+        let all: Vec<IpAddr> = pools.flat_map(|pool| pool.ways.created.clone()).collect();
+        self.releasable.0.extend(all.into_iter().map(|ip| (ip, now)));
+    }
+
+    /// S8: it was reserved for a pool that is being deleted, that says so and waits for it; and
+    /// nobody has it.
+    pub(super) fn check_release(&mut self, sent: &Sent) {
+        let Some(ip) = sent.ip() else { return };
+        let (api, cloud) = (self.api_floor(), self.cloud_floor());
+        let gives = |pool: &&Pool| pool.ways.is_giving_back() && pool.ways.created.contains(&ip);
+        let pool = self.cluster.pools.values().find(gives);
+        let lately = self.releasable.0.get(&ip).is_some_and(|time| *time >= api);
+        let problem = match (self.cloud.addresses.get(&ip), pool) {
+            // Given back before, and the answer was lost.
+            (None, _) => None,
+            (_, None) if !lately => Some("nobody gives it back"),
+            (Some(one), _) if one.origin == Origin::Others => Some("it was not reserved by us"),
+            (Some(one), Some(pool))
+                if one.origin != Origin::Ours(None)
+                    && one.origin != Origin::Ours(Some(pool.uid.clone())) =>
+            {
+                Some("it was reserved for another pool")
+            }
+            (Some(one), _) if one.holder.is_some() && !self.cloud.touched_since(ip, cloud) => {
+                Some("it is on a machine")
+            }
+            _ if self.is_listed(ip, api) => Some("somebody lists it"),
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            self.violated("S8", format!("{} gives {ip} back: {problem}", sent.agent));
+        }
+    }
+
+    /// Whether a list has named an address since `floor`, at least.
+    fn is_listed(&self, ip: IpAddr, floor: Millis) -> bool {
+        let lists = |pool: &Pool| pool.listed.contains(&ip) && pool.changed <= floor;
+        self.cluster.pools.values().any(lists)
+    }
+
+    /// Addresses of pools that went after they had given back what they had.
+    pub(super) fn left_over(&self) -> Vec<String> {
+        let left = |(ip, one): (&IpAddr, &super::cloud::Address)| {
+            let Origin::Ours(Some(uid)) = &one.origin else { return None };
+            let gone = self.cluster.gave_back.contains(uid) && !one.words_lost;
+            let claimed = self.cluster.claimants(*ip).next().is_some();
+            (gone && !claimed).then(|| format!("{ip} is left over from a pool that gave back"))
+        };
+        self.cloud.addresses.iter().filter_map(left).collect()
+    }
+}

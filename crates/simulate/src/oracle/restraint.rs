@@ -1,0 +1,160 @@
+//! S10 and S13, where we only look: observers, a paused pool, FLIPOP at work.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use pontoon::api::{IPV4_ANNOTATION, IPV6_ANNOTATION};
+use pontoon_core::restraint::Restraint;
+use serde_json::Value;
+
+use super::Oracle;
+use super::cloud::Sent;
+use super::cluster::{Intent, Pool};
+use crate::schedule::Clock;
+use crate::wire::ApiAction;
+
+/// Which processes only observe.
+#[derive(Debug, Default)]
+pub(super) struct Modes {
+    observers: BTreeSet<String>,
+    /// Whether the last process of each replica does.
+    last: BTreeMap<char, bool>,
+}
+
+impl Modes {
+    /// Whether nobody acts.
+    pub fn all_observe(&self) -> bool {
+        !self.last.is_empty() && self.last.values().all(|observes| *observes)
+    }
+}
+
+impl Oracle {
+    /// What the clocks of the replicas are like.
+    pub fn set_clocks(&mut self, clocks: [Clock; 2]) {
+        self.clocks = clocks;
+    }
+
+    /// A process is started, to observe or to act.
+    pub fn started(&mut self, process: &str, observes: bool) {
+        if let Some(replica) = process.chars().next() {
+            self.modes.last.insert(replica, observes);
+        }
+        if observes {
+            self.modes.observers.insert(process.to_owned());
+        }
+    }
+
+    /// Why a process may change nothing at all.
+    fn restrained(&self, process: &str) -> Option<&'static str> {
+        let works = self.cluster.predecessor.surely_works(self.api_floor(), self.now());
+        match () {
+            () if self.modes.observers.contains(process) => Some("it only observes"),
+            () if works => Some("FLIPOP is at work"),
+            () => None,
+        }
+    }
+
+    /// S10: whoever only looks changes nothing at the cloud; nothing of a paused pool's is changed.
+    pub(super) fn check_restraint(&mut self, sent: &Sent) {
+        if let Some(why) = self.restrained(&sent.process) {
+            self.violated("S10", format!("{} writes, and {why}", sent.agent));
+        }
+        let floor = self.api_floor();
+        let (target, six) = (sent.machine(), sent.is_six());
+        let is = |intent: &Intent| intent.target == target && intent.six == six;
+        let reserves = |pool: &&Pool| pool.intents.values().any(is);
+        // Where nobody waits for a reservation now, it cannot be told whose it is.
+        let about: Vec<&Pool> = match sent.ip() {
+            Some(ip) => self.cluster.claimants(ip).collect(),
+            None => self.cluster.pools.values().filter(reserves).collect(),
+        };
+        if !about.is_empty() && about.iter().all(|pool| pool.ways.is_surely_paused(floor)) {
+            self.violated("S10", format!("{} {}: its pool is paused", sent.agent, sent.path));
+        }
+    }
+
+    /// S13: whoever only looks writes statuses and events; a paused pool's ledger and marks stay.
+    pub(super) fn check_restrained_write(
+        &mut self,
+        process: &str,
+        action: ApiAction,
+        path: &str,
+        body: &Bytes,
+    ) {
+        if !matches!(action, ApiAction::WriteLedger | ApiAction::Mark | ApiAction::HoldTheirs) {
+            return;
+        }
+        let observes = self.modes.observers.contains(process);
+        let restrained =
+            self.restrained(process).filter(|_| action != ApiAction::HoldTheirs || observes);
+        if let Some(why) = restrained {
+            self.violated("S13", format!("{process} {path}: {why}"));
+        }
+        let paused = match action {
+            ApiAction::WriteLedger => self.is_ledger_paused(path),
+            ApiAction::Mark => self.is_mark_paused(path, body),
+            _ => false,
+        };
+        if paused {
+            let text = String::from_utf8_lossy(body);
+            self.violated("S13", format!("{process} {path} {text}: the pool is paused"));
+        }
+    }
+
+    fn is_ledger_paused(&self, path: &str) -> bool {
+        let segments: Vec<_> = path.trim_matches('/').split('/').collect();
+        let [.., namespace, _, name] = segments.as_slice() else { return false };
+        let pool = self.cluster.pools.get(&format!("{namespace}/{name}"));
+        pool.is_some_and(|pool| pool.ways.is_surely_paused(self.api_floor()))
+    }
+
+    /// A mark belongs to the pool whose address it gains, else loses.
+    fn is_mark_paused(&self, path: &str, body: &Bytes) -> bool {
+        let patch: Value = serde_json::from_slice(body).unwrap_or_default();
+        let Some(node) = path.rsplit('/').next().and_then(|name| self.cluster.nodes.get(name))
+        else {
+            return false;
+        };
+        let annotations = &patch["metadata"]["annotations"];
+        [IPV4_ANNOTATION, IPV6_ANNOTATION].iter().zip(&node.marks).any(|(name, before)| {
+            let Some(after) = annotations.get(name) else { return false };
+            let (before, after) = (marked(before.as_deref()), marked(after.as_str()));
+            let mut differing = after.difference(&before).chain(before.difference(&after));
+            let claimed = differing.find(|ip| self.cluster.claimants(**ip).next().is_some());
+            claimed.is_some_and(|ip| self.is_paused(*ip))
+        })
+    }
+
+    fn is_paused(&self, ip: IpAddr) -> bool {
+        let floor = self.api_floor();
+        self.cluster.claimants(ip).all(|pool| pool.ways.is_surely_paused(floor))
+    }
+
+    /// Pools of which the status says that nobody acts for them, where somebody does.
+    pub(super) fn wrongly_said(&self) -> Vec<String> {
+        let said = |pool: &Pool| {
+            let mut all = pool.status["conditions"].as_array().into_iter().flatten();
+            all.any(|one| {
+                one["reason"].as_str().is_some_and(|word| Restraint::WORDS.contains(&word))
+            })
+        };
+        let wrong = self.cluster.pools.iter().filter(|(_, pool)| said(pool));
+        wrong.map(|(key, _)| format!("{key}: nobody restrains us, and it is said")).collect()
+    }
+
+    /// Pools of which the status does not say that they are only looked at.
+    pub(super) fn unsaid(&self) -> Vec<String> {
+        let says = |pool: &Pool| {
+            let mut all = pool.status["conditions"].as_array().into_iter().flatten();
+            all.any(|one| one["type"] == "Ready" && one["reason"] == "Observing")
+        };
+        let unsaid = self.cluster.pools.iter().filter(|(_, pool)| !says(pool));
+        unsaid.map(|(key, _)| format!("{key}: nobody says that it is only observed")).collect()
+    }
+}
+
+fn marked(mark: Option<&str>) -> BTreeSet<IpAddr> {
+    let parts = mark.into_iter().flat_map(|mark| mark.split(','));
+    parts.filter_map(|ip| ip.trim().parse().ok()).collect()
+}

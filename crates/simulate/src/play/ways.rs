@@ -1,0 +1,60 @@
+//! What users do to pools beyond asking for addresses, what others do beside us, and when
+//! whoever observed at first acts.
+
+use std::net::Ipv6Addr;
+
+use pontoon::api::PAUSED_ANNOTATION;
+use serde_json::json;
+
+use super::Player;
+use crate::cluster::REGION;
+use crate::flipop::Flipop;
+use crate::schedule::PoolEvent;
+
+impl Player<'_> {
+    pub(super) async fn pool_way(&mut self, pool: usize, what: PoolEvent, begins: bool) {
+        let patch = match (what, begins) {
+            (PoolEvent::Paused, _) => {
+                let why = begins.then_some("moving the rack");
+                json!({"metadata": {"annotations": {PAUSED_ANNOTATION: why}}})
+            }
+            (PoolEvent::Grace(seconds), true) => json!({"spec": {"gracePeriodSeconds": seconds}}),
+            (PoolEvent::Releases(releases), true) => {
+                let policy = if releases { "Release" } else { "Retain" };
+                json!({"spec": {"deletionPolicy": policy}})
+            }
+            _ => return,
+        };
+        self.cluster.patch_pool(pool, &patch).await;
+    }
+
+    /// Somebody reserves an IPv6 address of their own.
+    pub(super) fn stranger_six(&self) {
+        let cloud = &self.stage.cloud;
+        let address = |last| Ipv6Addr::new(0x2001, 0xdb8, 0xeeee, 0, 0, 0, 0, last);
+        let used = |last: &u16| cloud.look(|state| state.address(address(*last).into()).is_some());
+        if let Some(last) = (1..=u16::MAX).find(|last| !used(last)) {
+            cloud.reserve(address(last), REGION);
+        }
+    }
+
+    pub(super) fn flipop_starts(&mut self, event: usize, gives_back: bool) {
+        let name = format!("flipop-{event}");
+        self.flipops.push((event, Flipop::start(self.stage.user.clone(), name, gives_back)));
+    }
+
+    pub(super) async fn flipop_ends(&mut self, event: usize) {
+        for (_, flipop) in self.flipops.extract_if(.., |(one, _)| *one == event) {
+            flipop.end().await;
+        }
+    }
+
+    /// Whoever observed at first is stopped; who is started in its place acts.
+    pub(super) fn act_at_last(&mut self) {
+        for replica in [0, 1] {
+            if self.stage.replicas[replica].is_to_act() {
+                self.stage.kill(replica);
+            }
+        }
+    }
+}
