@@ -3,6 +3,7 @@
 use fastrand::Rng;
 
 use crate::faults::{ApiFault, CloudFault};
+use crate::naming::add_names;
 use crate::schedule::{
     Called, Clock, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
     ProcessEvent, Schedule, Setting, What,
@@ -23,6 +24,7 @@ pub fn generate(seed: u64) -> Schedule {
     let mut events: Vec<Event> = (0..events).map(|_| event(&mut dice, ends, calm)).collect();
     events.sort_by_key(|event| event.at);
     let mut schedule = Schedule { seed, setting, events, ends };
+    add_names(&mut schedule, seed);
     if seed % 2 == 1 {
         theme(&mut schedule, seed / 2, &mut dice);
     }
@@ -47,6 +49,7 @@ fn setting(dice: &mut Rng) -> Setting {
         action_time: pick(dice, &[0, 0, 2_000, 6_000, 15_000]).unwrap_or(0),
         crowded: dice.u8(0..16) == 0,
         project: dice.bool(),
+        listings: vec![],
         clocks: [clock(dice), clock(dice)],
     }
 }
@@ -63,6 +66,7 @@ fn pool(dice: &mut Rng) -> PoolSetting {
         app: pick(dice, &[None, Some(0), Some(1)]).flatten(),
         cool_off: pick(dice, &[0, 0, 0, 5]).unwrap_or(0),
         covets: dice.u8(0..8) == 0,
+        name: None,
     }
 }
 

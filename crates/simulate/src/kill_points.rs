@@ -48,7 +48,7 @@ impl Scenario {
     /// What happens, without crashes.
     pub fn schedule(self) -> Schedule {
         let pool =
-            |listed, wanted, app| PoolSetting { listed, wanted, app, cool_off: 0, covets: false };
+            |listed, wanted, app| PoolSetting { listed, wanted, app, ..PoolSetting::default() };
         let (nodes, pools, events) = match self {
             Self::Create => (2, vec![pool(0, Some(2), None)], vec![]),
             Self::CreateOne => (1, vec![pool(0, Some(1), None)], vec![]),
@@ -78,6 +78,7 @@ impl Scenario {
                 action_time: 2_000,
                 crowded: false,
                 project: false,
+                listings: vec![],
                 clocks: [Clock::default(); 2],
             },
             ends: if events.is_empty() { SOON } else { OVER },

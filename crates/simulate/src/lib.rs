@@ -12,6 +12,8 @@ pub mod faults;
 pub mod generate;
 pub mod kill_points;
 pub mod mutants;
+pub mod names;
+mod naming;
 pub mod oracle;
 pub mod panics;
 pub mod play;

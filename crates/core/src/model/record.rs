@@ -48,6 +48,31 @@ pub struct RecordRequest {
     pub mark: Option<Text>,
 }
 
+impl RecordRequest {
+    /// Whether it names its zone in the same words.
+    pub(crate) fn is_in_zone_of(&self, other: &Self) -> bool {
+        plain(&self.zone) == plain(&other.zone)
+    }
+
+    /// Whether it may mean the name at `site`, which `other` asked for. A zone can have a name,
+    /// with a dot in it, and an identifier, without: which of them are one, only the host knows.
+    pub(crate) fn may_be_at(&self, site: &Site, other: &Self) -> bool {
+        let is_named = |one: &Self| one.zone.contains('.');
+        let (zone, name) = (plain(&self.zone), plain(&self.name));
+        let same_zone = self.is_in_zone_of(other) || is_named(self) != is_named(other);
+        let same_name = match name.as_str() {
+            "" | "@" => !is_named(self) || zone == *site.name,
+            _ => *site.name == name || site.name.starts_with(&format!("{name}.")),
+        };
+        self.account == site.account && same_zone && same_name
+    }
+}
+
+/// As a name is compared: case and a dot at its end mean nothing.
+fn plain(text: &str) -> String {
+    text.trim().trim_end_matches('.').to_ascii_lowercase()
+}
+
 /// What to do when there is nothing to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmptyPolicy {

@@ -105,11 +105,14 @@ impl Case<'_, '_> {
 
     fn pursue(&self, request: &RecordRequest, draft: &mut Draft) -> (RecordReason, Option<Held>) {
         let Some(wanted) = self.wanted(request) else {
+            // Others who ask for the same name have to know.
+            if self.entry.site.is_none() {
+                self.take(request, Family::V4, Step::Read, draft);
+            }
             return (RecordReason::PoolUnplanned, self.entry.held.clone());
         };
         let mut reasons = Vec::new();
-        for (family, wanted) in Family::ALL.into_iter().zip(&wanted) {
-            let step = self.step(request, family, wanted);
+        for (family, step) in Family::ALL.into_iter().zip(self.steps(request, &wanted)) {
             reasons.extend(self.take(request, family, step, draft));
         }
         let held = self.held(request, &wanted);
@@ -143,6 +146,18 @@ impl Case<'_, '_> {
                 RecordReason::Removed
             }
             EmptyPolicy::Remove | EmptyPolicy::Keep => RecordReason::NothingToList,
+        }
+    }
+
+    /// What is to be done about each family. Whose a name is depends on everybody who asks for
+    /// it: also who has nothing to list finds out which name that is.
+    fn steps(&self, request: &RecordRequest, wanted: &[Wanted; 2]) -> [Step; 2] {
+        let [v4, v6] = Family::ALL;
+        let [first, second] =
+            [self.step(request, v4, &wanted[0]), self.step(request, v6, &wanted[1])];
+        match (first, second) {
+            (Step::Rest, Step::Rest) if self.entry.site.is_none() => [Step::Read, Step::Rest],
+            (first, second) => [first, second],
         }
     }
 
@@ -190,6 +205,10 @@ impl Case<'_, '_> {
                 let (owner, request) = (self.entry.set.key.clone(), request.clone());
                 let from = known.readable_from().max(write.map_or(Time::default(), |w| w.until));
                 (Action::ReadRecords { owner, request, family }, from, RecordReason::Reading)
+            }
+            // Somebody older may ask for the same name: which one that is, a read tells.
+            Step::Change(_) if self.world.awaits_rival(self.entry) => {
+                return Some(told(known).unwrap_or(RecordReason::Reading));
             }
             Step::Change(action) => (action, known.change_work.not_before, RecordReason::Updating),
         };

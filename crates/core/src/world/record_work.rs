@@ -43,6 +43,7 @@ impl World {
             Ok(_) => return,
             Err(failure) => {
                 set.read_work.stumbled(&failure, now, outcome.jitter, &settings);
+                self.touch_unheld(&request.account);
                 return self.close_records(request, &failure, now);
             }
         };
@@ -51,6 +52,7 @@ impl World {
             entry.forget();
             entry.site = Some(site.clone());
             self.reclaim_records(key);
+            self.touch_unheld(&request.account);
         }
         let place = (site.clone(), family);
         let write = self.records.writes.get(&place);

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ClassId, Work, World};
 use crate::Time;
+use crate::action::{Failure, FailureKind};
 use crate::model::{
     AccountId, Family, Finding, Held, Node, PoolKey, Record, RecordRequest, RecordSet,
     RecordSource, Site,
@@ -126,6 +127,16 @@ impl RecordEntry {
         self.set.request.as_ref().is_ok_and(|request| words(request) == words(other))
     }
 
+    /// Its name cannot be found, and that will not change soon. A zone that somebody else has
+    /// found is there.
+    fn is_lost(&self, zone_is_there: bool) -> bool {
+        let lasting = |failure: &Failure| match failure.kind {
+            FailureKind::NotFound => !zone_is_there,
+            kind => kind == FailureKind::Rejected,
+        };
+        self.sets.values().any(|set| set.read_work.failure.as_ref().is_some_and(lasting))
+    }
+
     /// The records must be read before the next change.
     pub(super) fn forget(&mut self) {
         self.sets.values_mut().for_each(|set| set.records = None);
@@ -222,6 +233,33 @@ impl World {
         self.records.claims.get(site)?.iter().min_by_key(rank)
     }
 
+    /// Whether an object that would go first may ask for the same name, and it is not known yet
+    /// which one it asks for. One whose name cannot be found is not waited for.
+    pub(crate) fn awaits_rival(&self, entry: &RecordEntry) -> bool {
+        let (Some(site), Ok(request)) = (&entry.site, &entry.set.request) else { return false };
+        let rank = |one: &RecordEntry| (one.set.created_at, one.set.uid.clone());
+        !entry.holds(site)
+            && self.records.entries.values().any(|rival| {
+                let may_be = |other: &RecordRequest| {
+                    other.may_be_at(site, request) && !rival.is_lost(other.is_in_zone_of(request))
+                };
+                rival.site.is_none()
+                    && rival.set.paused.is_none()
+                    && rank(rival) < rank(entry)
+                    && rival.set.request.as_ref().is_ok_and(may_be)
+            })
+    }
+
+    /// Those who wait for others of an account to find their names look again.
+    pub(super) fn touch_unheld(&mut self, account: &AccountId) {
+        let waits = |entry: &RecordEntry| {
+            let site = entry.site.as_ref().filter(|site| site.account == *account);
+            site.is_some_and(|site| !entry.holds(site))
+        };
+        let waiting = self.records.entries.iter().filter(|(_, entry)| waits(entry));
+        self.dirty.extend(waiting.map(|(key, _)| key.clone()));
+    }
+
     /// A change of these records that is under way, or may still take effect.
     pub(crate) fn record_write(&self, site: &Site, family: Family) -> Option<RecordWrite> {
         self.records.writes.get(&(site.clone(), family)).copied()
@@ -287,6 +325,10 @@ impl World {
     }
 
     fn leave_records(&mut self, key: &PoolKey, entry: &RecordEntry) {
+        if let (None, Ok(request)) = (&entry.site, &entry.set.request) {
+            let account = request.account.clone();
+            self.touch_unheld(&account);
+        }
         if let Some(class) = entry.class {
             self.candidates.leave(class, key);
         }

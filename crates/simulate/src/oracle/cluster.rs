@@ -32,6 +32,8 @@ pub(super) struct Cluster {
 pub(super) struct Node {
     pub machine: Option<Machine>,
     pub mark: Option<String>,
+    pub external: Vec<IpAddr>,
+    pub internal: Vec<IpAddr>,
     /// Ready, and without a taint.
     well: bool,
     edge: bool,
@@ -182,13 +184,19 @@ impl Cluster {
         self.pools.values().any(|pool| pool.leaving.contains(&ip))
     }
 
+    /// The nodes that are well, and run the app or else have the label.
+    pub fn eligible(&self, app: Option<&str>) -> impl Iterator<Item = &Node> {
+        let accepted = move |(name, node): &(&String, &Node)| node.accepted(name, app, &self.pods);
+        self.nodes.iter().filter(accepted).map(|(_, node)| node)
+    }
+
     /// Who may use what, now.
     fn judge(&mut self, now: Millis) {
         let Self { nodes, pods, pools, .. } = self;
         for pool in pools.values_mut() {
             let eligible: BTreeSet<Machine> = nodes
                 .iter()
-                .filter(|(name, node)| node.well && pool.accepts(name, node, pods))
+                .filter(|(name, node)| node.accepted(name, pool.app.as_deref(), pods))
                 .filter_map(|(_, node)| node.machine)
                 .collect();
             for machine in nodes.values().filter_map(|node| node.machine) {
@@ -239,12 +247,11 @@ impl Cluster {
     }
 }
 
-impl Pool {
-    fn accepts(&self, name: &str, node: &Node, pods: &BTreeMap<String, Pod>) -> bool {
-        match &self.app {
-            Some(app) => pods.values().any(|pod| pod.ready && pod.node == name && pod.app == *app),
-            None => node.edge,
-        }
+impl Node {
+    /// Whether it is well, and runs the app or else has the label.
+    fn accepted(&self, name: &str, app: Option<&str>, pods: &BTreeMap<String, Pod>) -> bool {
+        let runs = |app| pods.values().any(|pod| pod.ready && pod.node == name && pod.app == app);
+        self.well && app.map_or(self.edge, runs)
     }
 }
 
@@ -274,9 +281,18 @@ fn read_node(node: &Value) -> Node {
     Node {
         machine: machine.strip_prefix("digitalocean://").and_then(|id| id.parse().ok()),
         mark: mark.as_str().map(str::to_owned),
+        external: reported(node, "ExternalIP"),
+        internal: reported(node, "InternalIP"),
         well: is_ready(node) && !tainted && !leaving,
         edge: node["metadata"]["labels"]["role"] == "edge",
     }
+}
+
+/// The addresses of a type that a node reports.
+fn reported(node: &Value, kind: &str) -> Vec<IpAddr> {
+    let all = node["status"]["addresses"].as_array().into_iter().flatten();
+    let such = all.filter(|one| one["type"] == kind);
+    such.filter_map(|one| one["address"].as_str()?.parse().ok()).collect()
 }
 
 fn read_pod(pod: &Value) -> Pod {

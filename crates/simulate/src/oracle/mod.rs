@@ -7,12 +7,16 @@
 mod calm;
 mod cloud;
 mod cluster;
+mod name_rest;
+mod name_safety;
+mod names;
 mod rest;
 mod safety;
 
 pub use cloud::Sent;
 pub use rest::Doings;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use bytes::Bytes;
@@ -25,6 +29,8 @@ use crate::wire::ApiAction;
 use calm::Calm;
 use cloud::Cloud;
 use cluster::Cluster;
+use name_safety::Decided;
+use names::Names;
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +60,9 @@ pub struct Oracle {
     started: Instant,
     cluster: Cluster,
     cloud: Cloud,
+    names: Names,
+    /// What was known when calls about names were sent, by what names the call.
+    decided: BTreeMap<String, Decided>,
     api_calm: Calm,
     cloud_calm: Calm,
     /// Somebody acts by hand at the moment.
@@ -69,6 +78,8 @@ impl Oracle {
             started,
             cluster: Cluster::default(),
             cloud: Cloud::default(),
+            names: Names::default(),
+            decided: BTreeMap::new(),
             api_calm: Calm::default(),
             cloud_calm: Calm::default(),
             by_hand: false,
@@ -127,11 +138,12 @@ impl Oracle {
         if self.by_hand {
             self.note_moved_by_hand(state, now);
         }
-        if let (Some(sent), false) = (ended, self.by_hand) {
+        if let (Some(sent), false) = (&ended, self.by_hand) {
             for ip in new {
-                self.reserved(&sent, ip);
+                self.reserved(sent, ip);
             }
         }
+        self.zones_changed(ended.as_ref(), state, now);
         self.check_addresses();
     }
 
@@ -145,6 +157,8 @@ impl Oracle {
             self.note_lost_words(write);
             self.check_addresses();
         }
+        self.names.wrote(write, now);
+        self.judge_names(now);
     }
 
     /// A replica asks something of the API server.

@@ -26,6 +26,7 @@ impl Oracle {
         match sent.action {
             CloudAction::Assign | CloudAction::Unassign => self.check_move(sent),
             CloudAction::CreateOn | CloudAction::CreateIn => self.check_intent(sent),
+            action if action.is_of_names() => self.check_name_call(sent),
             _ => {
                 self.violated("S8", format!("{} {}: nobody asked for that", sent.agent, sent.path))
             }

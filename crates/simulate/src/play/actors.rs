@@ -43,6 +43,12 @@ impl Player<'_> {
                     self.replace_machine(node).await;
                 }
             }
+            NodeEvent::Removed => {
+                if begins {
+                    self.cluster.leave(node).await;
+                    self.destroy(node);
+                }
+            }
             NodeEvent::MachineGone => {
                 if begins {
                     self.destroy(node);
@@ -82,7 +88,7 @@ impl Player<'_> {
         }
     }
 
-    fn by_hand(&self, act: impl FnOnce()) {
+    pub(super) fn by_hand(&self, act: impl FnOnce()) {
         self.stage.shared.oracle().by_hand(true);
         act();
         self.stage.shared.oracle().by_hand(false);

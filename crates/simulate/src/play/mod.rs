@@ -1,12 +1,14 @@
 //! Plays a schedule: what happens when, then the end of all trouble, then rest.
 
 mod actors;
+mod names;
 mod rest;
 mod trouble;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use fakecloud::Zone;
 use fakekube::RuleId;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
@@ -96,6 +98,8 @@ struct Player<'a> {
     starts: Vec<(Instant, usize)>,
     /// Rules of the API server that an event made.
     frozen: Vec<(usize, RuleId)>,
+    /// Zones that are not there for the time being, each with the event that took it.
+    vanished: Vec<(usize, Zone)>,
     /// How many calls each process had made when everything was as it should be.
     settled: Option<BTreeMap<String, u64>>,
     /// How often somebody had to say what came of a reservation.
@@ -114,6 +118,7 @@ impl<'a> Player<'a> {
             cluster,
             starts: vec![],
             frozen: vec![],
+            vanished: vec![],
             settled: None,
             resolved: 0,
             last_death: None,
@@ -226,8 +231,10 @@ fn timeline(schedule: &Schedule) -> Vec<(Millis, usize, bool)> {
         edges.push(((event.at + event.lasts).min(schedule.ends), index, false));
     }
     // At the very start, what befalls processes and requests comes before anybody runs.
-    let waits =
-        |index: usize| matches!(schedule.events[index].what, What::Node(..) | What::Pool(..));
+    let waits = |index: usize| {
+        let what = &schedule.events[index].what;
+        matches!(what, What::Node(..) | What::Pool(..) | What::Name(..))
+    };
     edges.sort_by_key(|(at, index, begins)| (*at, !begins, waits(*index), *index));
     edges
 }

@@ -26,7 +26,7 @@ impl Player<'_> {
                 oracle.api_trouble(begins);
                 oracle.cloud_trouble(begins);
             }
-            What::Node(..) | What::Pool(..) | What::Hand(_) => {}
+            What::Node(..) | What::Pool(..) | What::Hand(_) | What::Name(..) | What::Zone(_) => {}
         }
     }
 
@@ -37,6 +37,8 @@ impl Player<'_> {
             What::Node(node, what) => self.node(usize::from(node), what, true).await,
             What::Pool(pool, what) => self.pool(usize::from(pool), what, true).await,
             What::Hand(what) => self.hand(what),
+            What::Name(which, what) => self.name(usize::from(which), what, true).await,
+            What::Zone(what) => self.zone(index, what, true),
             What::Cloud { fault, on, percent, dice } => {
                 shared.weather().cloud_fault(index, fault, on, percent, dice);
             }
@@ -72,6 +74,8 @@ impl Player<'_> {
         match event.what {
             What::Node(node, what) => self.node(usize::from(node), what, false).await,
             What::Pool(pool, what) => self.pool(usize::from(pool), what, false).await,
+            What::Name(which, what) => self.name(usize::from(which), what, false).await,
+            What::Zone(what) => self.zone(index, what, false),
             What::CloudIs(_) => self.set_cloud(),
             What::Stale(_) => {
                 for (_, rule) in self.frozen.extract_if(.., |(event, _)| *event == index) {

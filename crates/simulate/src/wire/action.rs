@@ -21,13 +21,27 @@ pub enum CloudAction {
     CreateOn,
     /// Reserves an address in a region.
     CreateIn,
+    /// Lists the records of a name at DigitalOcean.
+    ReadRecords,
+    /// Adds a record at DigitalOcean.
+    AddRecord,
+    /// Changes a record at DigitalOcean.
+    EditRecord,
+    /// Deletes a record at DigitalOcean.
+    DropRecord,
+    /// Looks for a zone at Cloudflare.
+    FindZone,
+    /// Lists the records of a name at Cloudflare.
+    ReadName,
+    /// Changes the records of a name at Cloudflare.
+    ChangeName,
     /// Something that the operator has no reason to do.
     Other,
 }
 
 impl CloudAction {
     /// Everything that the operator has a reason to do.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 14] = [
         Self::List,
         Self::ReadAddress,
         Self::ReadOperation,
@@ -35,6 +49,13 @@ impl CloudAction {
         Self::Unassign,
         Self::CreateOn,
         Self::CreateIn,
+        Self::ReadRecords,
+        Self::AddRecord,
+        Self::EditRecord,
+        Self::DropRecord,
+        Self::FindZone,
+        Self::ReadName,
+        Self::ChangeName,
     ];
 
     /// What a request is for.
@@ -54,13 +75,56 @@ impl CloudAction {
                 Self::CreateOn
             }
             (&Method::POST, ["v2", "reserved_ips"]) => Self::CreateIn,
+            (method, ["v2", "domains", _, "records", rest @ ..]) => Self::of_records(method, rest),
+            (method, ["client", "v4", "zones", rest @ ..]) => Self::of_zones(method, rest),
             _ => Self::Other,
         }
     }
 
+    fn of_records(method: &Method, rest: &[&str]) -> Self {
+        match (method, rest) {
+            (&Method::GET, []) => Self::ReadRecords,
+            (&Method::POST, []) => Self::AddRecord,
+            (&Method::PUT | &Method::PATCH, [_]) => Self::EditRecord,
+            (&Method::DELETE, [_]) => Self::DropRecord,
+            _ => Self::Other,
+        }
+    }
+
+    fn of_zones(method: &Method, rest: &[&str]) -> Self {
+        match (method, rest) {
+            (&Method::GET, [] | [_]) => Self::FindZone,
+            (&Method::GET, [_, "dns_records"]) => Self::ReadName,
+            (&Method::POST, [_, "dns_records", "batch"]) => Self::ChangeName,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it is about DNS.
+    pub fn is_of_names(self) -> bool {
+        matches!(
+            self,
+            Self::ReadRecords
+                | Self::AddRecord
+                | Self::EditRecord
+                | Self::DropRecord
+                | Self::FindZone
+                | Self::ReadName
+                | Self::ChangeName
+        )
+    }
+
     /// Whether it means to change something.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::List | Self::ReadAddress | Self::ReadOperation)
+        !matches!(
+            self,
+            Self::List
+                | Self::ReadAddress
+                | Self::ReadOperation
+                | Self::ReadRecords
+                | Self::FindZone
+                | Self::ReadName
+        )
     }
 
     /// In words, for a table.
@@ -73,6 +137,13 @@ impl CloudAction {
             Self::Unassign => "unassign",
             Self::CreateOn => "reserve on a machine",
             Self::CreateIn => "reserve in a region",
+            Self::ReadRecords => "list records",
+            Self::AddRecord => "add a record",
+            Self::EditRecord => "edit a record",
+            Self::DropRecord => "delete a record",
+            Self::FindZone => "find a zone",
+            Self::ReadName => "list a name",
+            Self::ChangeName => "change a name",
             Self::Other => "something else",
         }
     }
@@ -96,6 +167,8 @@ pub enum ApiAction {
     WriteLedger,
     /// Writes a pool's status.
     WriteStatus,
+    /// Writes a NodeDNSRecordSet's status.
+    WriteListing,
     /// Writes a node's annotation.
     Mark,
     /// Tells an event.
@@ -149,6 +222,7 @@ impl ApiAction {
             Self::ReplaceLease,
             Self::WriteLedger,
             Self::WriteStatus,
+            Self::WriteListing,
             Self::Mark,
             Self::Tell,
         ];
@@ -174,6 +248,11 @@ impl ApiAction {
                 if is("floatingippools") && segments.last() == Some(&"status") =>
             {
                 Self::WriteStatus
+            }
+            Method::PUT | Method::PATCH
+                if is("nodednsrecordsets") && segments.last() == Some(&"status") =>
+            {
+                Self::WriteListing
             }
             Method::PATCH if is("floatingippools") => Self::WriteLedger,
             _ => Self::Other,
@@ -210,6 +289,7 @@ impl ApiAction {
             Self::ReplaceLease => "replace the lease",
             Self::WriteLedger => "write a ledger",
             Self::WriteStatus => "write a status",
+            Self::WriteListing => "write a record set's status",
             Self::Mark => "mark a node",
             Self::Tell => "tell an event",
             Self::Other => "something else",
