@@ -2,6 +2,7 @@
 //! it has had its effect, when it is answered. Afterwards everything is as if nothing had
 //! happened.
 
+use crate::names::{Addresses, Host, ListingSetting, NameSetting};
 use crate::play::{Kill, Manner, Played, play};
 use crate::schedule::{
     Clock, Event, Millis, NodeEvent, Phase, PoolEvent, PoolSetting, ProcessEvent, Schedule,
@@ -23,6 +24,8 @@ pub enum Scenario {
     Delete,
     /// The leader dies together with a node; it is the follower that crashes.
     Takeover,
+    /// Two names are filled; a node fails and comes back, and so does its address in both.
+    Names,
 }
 
 /// When a scenario begins: everybody has found everything in place by then.
@@ -37,8 +40,15 @@ const OVER: Millis = 110_000;
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Create, Self::CreateOne, Self::Move, Self::Swap, Self::Delete, Self::Takeover];
+    pub const ALL: [Self; 7] = [
+        Self::Create,
+        Self::CreateOne,
+        Self::Move,
+        Self::Swap,
+        Self::Delete,
+        Self::Takeover,
+        Self::Names,
+    ];
 
     /// The process that crashes.
     pub fn victim(self) -> &'static str {
@@ -59,6 +69,11 @@ impl Scenario {
             Self::Delete => {
                 (2, vec![pool(1, Some(2), None)], vec![lasting(What::Pool(0, PoolEvent::Deleted))])
             }
+            Self::Names => {
+                let pool =
+                    PoolSetting { name: Some(name(Host::DigitalOcean)), ..pool(2, None, None) };
+                (2, vec![pool], vec![lasting(What::Node(0, NodeEvent::NotReady))])
+            }
             Self::Takeover => {
                 let dies = What::Process(0, ProcessEvent::Killed);
                 (
@@ -78,7 +93,7 @@ impl Scenario {
                 action_time: 2_000,
                 crowded: false,
                 project: false,
-                listings: vec![],
+                listings: if self == Self::Names { vec![listing()] } else { vec![] },
                 clocks: [Clock::default(); 2],
             },
             ends: if events.is_empty() { SOON } else { OVER },
@@ -115,6 +130,17 @@ impl Scenario {
         let point = |call, phase| Kill { process: process.to_owned(), call, phase };
         (1..=calls).flat_map(|call| Phase::ALL.map(|phase| point(call, phase))).collect()
     }
+}
+
+/// The name that an object asks for.
+fn name(host: Host) -> NameSetting {
+    NameSetting { host, ..NameSetting::default() }
+}
+
+/// A name that lists the nodes.
+fn listing() -> ListingSetting {
+    let (name, addresses) = (name(Host::Cloudflare), Addresses::External);
+    ListingSetting { name, addresses, app: None }
 }
 
 fn lasting(what: What) -> Event {

@@ -49,20 +49,16 @@ pub struct RecordRequest {
 }
 
 impl RecordRequest {
-    /// Whether it names its zone in the same words.
-    pub(crate) fn is_in_zone_of(&self, other: &Self) -> bool {
-        plain(&self.zone) == plain(&other.zone)
-    }
-
-    /// Whether it may mean the name at `site`, which `other` asked for. A zone can have a name,
-    /// with a dot in it, and an identifier, without: which of them are one, only the host knows.
-    pub(crate) fn may_be_at(&self, site: &Site, other: &Self) -> bool {
-        let is_named = |one: &Self| one.zone.contains('.');
-        let (zone, name) = (plain(&self.zone), plain(&self.name));
-        let same_zone = self.is_in_zone_of(other) || is_named(self) != is_named(other);
+    /// Whether it may mean the name at `site`. A zone can have a name, with a dot in it, and an
+    /// identifier, without: which of them are one, only the host knows.
+    pub(crate) fn may_be_at(&self, site: &Site) -> bool {
+        let (zone, name, full) = (plain(&self.zone), plain(&self.name), plain(&site.name));
+        let is_within = |outer: &str| full == outer || full.ends_with(&format!(".{outer}"));
+        let by_name = zone.contains('.') && !site.zone.contains('.');
+        let same_zone = zone == plain(&site.zone) || by_name && is_within(&zone);
         let same_name = match name.as_str() {
-            "" | "@" => !is_named(self) || zone == *site.name,
-            _ => *site.name == name || site.name.starts_with(&format!("{name}.")),
+            "" | "@" => !zone.contains('.') || zone == full,
+            _ => full == name || full.starts_with(&format!("{name}.")),
         };
         self.account == site.account && same_zone && same_name
     }

@@ -207,7 +207,7 @@ impl Case<'_, '_> {
                 (Action::ReadRecords { owner, request, family }, from, RecordReason::Reading)
             }
             // Somebody older may ask for the same name: which one that is, a read tells.
-            Step::Change(_) if self.world.awaits_rival(self.entry) => {
+            Step::Change(_) if self.world.awaits_rival(self.entry, family) => {
                 return Some(told(known).unwrap_or(RecordReason::Reading));
             }
             Step::Change(action) => (action, known.change_work.not_before, RecordReason::Updating),

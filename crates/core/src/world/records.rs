@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ClassId, Work, World};
+use super::{ClassId, Settings, Work, World};
 use crate::Time;
-use crate::action::{Failure, FailureKind};
+use crate::action::FailureKind;
 use crate::model::{
     AccountId, Family, Finding, Held, Node, PoolKey, Record, RecordRequest, RecordSet,
     RecordSource, Site,
@@ -127,14 +127,13 @@ impl RecordEntry {
         self.set.request.as_ref().is_ok_and(|request| words(request) == words(other))
     }
 
-    /// Its name cannot be found, and that will not change soon. A zone that somebody else has
-    /// found is there.
-    fn is_lost(&self, zone_is_there: bool) -> bool {
-        let lasting = |failure: &Failure| match failure.kind {
-            FailureKind::NotFound => !zone_is_there,
-            kind => kind == FailureKind::Rejected,
+    /// Its name cannot be found, and could not be at `found` or later, when another one was.
+    fn is_lost(&self, found: Time, settings: &Settings) -> bool {
+        let lost = |work: &Work| match work.failure.as_ref().map(|failure| failure.kind) {
+            Some(FailureKind::NotFound) => work.not_before >= found + settings.retry_max,
+            kind => kind == Some(FailureKind::Rejected),
         };
-        self.sets.values().any(|set| set.read_work.failure.as_ref().is_some_and(lasting))
+        self.sets.values().any(|set| lost(&set.read_work))
     }
 
     /// The records must be read before the next change.
@@ -234,20 +233,21 @@ impl World {
     }
 
     /// Whether an object that would go first may ask for the same name, and it is not known yet
-    /// which one it asks for. One whose name cannot be found is not waited for.
-    pub(crate) fn awaits_rival(&self, entry: &RecordEntry) -> bool {
-        let (Some(site), Ok(request)) = (&entry.site, &entry.set.request) else { return false };
+    /// which one it asks for. One whose name cannot be found is not waited for, nor one that is
+    /// paused: neither is going to be read soon.
+    pub(crate) fn awaits_rival(&self, entry: &RecordEntry, family: Family) -> bool {
+        let Some(site) = entry.site.as_ref().filter(|site| !entry.holds(site)) else {
+            return false;
+        };
         let rank = |one: &RecordEntry| (one.set.created_at, one.set.uid.clone());
-        !entry.holds(site)
-            && self.records.entries.values().any(|rival| {
-                let may_be = |other: &RecordRequest| {
-                    other.may_be_at(site, request) && !rival.is_lost(other.is_in_zone_of(request))
-                };
-                rival.site.is_none()
-                    && rival.set.paused.is_none()
-                    && rank(rival) < rank(entry)
-                    && rival.set.request.as_ref().is_ok_and(may_be)
-            })
+        let found = entry.known(family).at;
+        self.records.entries.values().any(|rival| {
+            rival.site.is_none()
+                && rival.set.paused.is_none()
+                && rank(rival) < rank(entry)
+                && rival.set.request.as_ref().is_ok_and(|request| request.may_be_at(site))
+                && !rival.is_lost(found, &self.settings)
+        })
     }
 
     /// Those who wait for others of an account to find their names look again.

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::time::Duration;
 
-use fakecloud::{Record, State};
+use fakecloud::{OperationStatus, Record, State};
 use serde_json::Value;
 
 use super::Oracle;
@@ -21,6 +22,12 @@ const NEXT_CALL: Millis = 1_000;
 
 /// How long a change of a name by hand may go unseen: one name is read in two minutes.
 const NAME_LAG: Millis = 6 * 120_000;
+
+/// How long the cloud's word about an operation stands: until the next listing.
+const SAID: Duration = Duration::from_secs(60);
+
+/// Every record, by zone.
+type Zones = BTreeMap<String, BTreeMap<u64, Record>>;
 
 /// What its sender may have known when it decided on a call.
 #[derive(Clone, Debug)]
@@ -107,7 +114,7 @@ impl Oracle {
             let before = std::mem::replace(&mut self.names.zones, zones);
             let changed = changed(&before, &self.names.zones);
             if let (Some(sent), false) = (by, self.by_hand) {
-                self.check_name_effect(sent, &before, &changed);
+                self.check_name_effect(sent, (&before, &changed), state);
             } else if self.by_hand {
                 self.names.touched.extend(changed.into_iter().map(|(site, _)| (site, now)));
             }
@@ -119,8 +126,8 @@ impl Oracle {
     fn check_name_effect(
         &mut self,
         sent: &Sent,
-        before: &BTreeMap<String, BTreeMap<u64, Record>>,
-        changed: &BTreeSet<(Site, String)>,
+        (before, changed): (&Zones, &BTreeSet<(Site, String)>),
+        state: &State,
     ) {
         let Some(decided) = self.decided.get(&sent.agent).cloned() else {
             return self.violated("S6", format!("{} {} changes DNS", sent.agent, sent.path));
@@ -145,7 +152,9 @@ impl Oracle {
             _ => decided.api,
         });
         let alien = |ip: &&IpAddr| {
-            !asking.might_list(**ip, floor) && !self.might_pass(asking, **ip, &decided)
+            !asking.might_list(**ip, floor)
+                && !self.might_pass(asking, **ip, &decided)
+                && !self.is_said_to_be_there(asking, **ip, state)
         };
         let alien = present.difference(&past).find(alien);
         let touched = self.names.touched.get(site);
@@ -177,6 +186,20 @@ impl Oracle {
         let holder = address.and_then(|address| address.holder);
         let there = holder.is_some_and(|machine| pool.might_use(machine, decided.api));
         its && there || self.cloud.touched_since(ip, decided.cloud)
+    }
+
+    /// Whether the cloud said a while ago that an address is where it may be, and it is not.
+    fn is_said_to_be_there(&self, asking: &Asking, ip: IpAddr, state: &State) -> bool {
+        let Source::Pool(key) = &asking.source else { return false };
+        let Some(pool) = self.cluster.pools.get(key) else { return false };
+        let last = state.operations().rev().find(|one| one.kind.ip() == Some(ip));
+        last.is_some_and(|one| {
+            let recent = one.completed.is_some_and(|time| time.elapsed() < SAID);
+            let there = |machine| pool.may_use(machine) && pool.claims().contains(&ip);
+            one.status == OperationStatus::Completed
+                && recent
+                && one.kind.machine().is_some_and(there)
+        })
     }
 
     /// Whether an address was to be listed whatever somebody may have known.
@@ -220,10 +243,7 @@ fn values<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeSet<IpAddr> {
 }
 
 /// The names, and the types of record there, that differ.
-fn changed(
-    before: &BTreeMap<String, BTreeMap<u64, Record>>,
-    after: &BTreeMap<String, BTreeMap<u64, Record>>,
-) -> BTreeSet<(Site, String)> {
+fn changed(before: &Zones, after: &Zones) -> BTreeSet<(Site, String)> {
     let mut changed = BTreeSet::new();
     for (one, other) in [(before, after), (after, before)] {
         for (zone, records) in one {
