@@ -236,9 +236,7 @@ impl World {
     /// which one it asks for. One whose name cannot be found is not waited for, nor one that is
     /// paused: neither is going to be read soon.
     pub(crate) fn awaits_rival(&self, entry: &RecordEntry, family: Family) -> bool {
-        let Some(site) = entry.site.as_ref().filter(|site| !entry.holds(site)) else {
-            return false;
-        };
+        let Some(site) = &entry.site else { return false };
         let rank = |one: &RecordEntry| (one.set.created_at, one.set.uid.clone());
         let found = entry.known(family).at;
         self.records.entries.values().any(|rival| {

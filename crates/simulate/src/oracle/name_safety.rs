@@ -154,7 +154,7 @@ impl Oracle {
         let alien = |ip: &&IpAddr| {
             !asking.might_list(**ip, floor)
                 && !self.might_pass(asking, **ip, &decided)
-                && !self.is_said_to_be_there(asking, **ip, state)
+                && !self.is_said_to_be_there(asking, **ip, (state, decided.api))
         };
         let alien = present.difference(&past).find(alien);
         let touched = self.names.touched.get(site);
@@ -189,13 +189,18 @@ impl Oracle {
     }
 
     /// Whether the cloud said a while ago that an address is where it may be, and it is not.
-    fn is_said_to_be_there(&self, asking: &Asking, ip: IpAddr, state: &State) -> bool {
+    fn is_said_to_be_there(
+        &self,
+        asking: &Asking,
+        ip: IpAddr,
+        (state, api): (&State, Millis),
+    ) -> bool {
         let Source::Pool(key) = &asking.source else { return false };
         let Some(pool) = self.cluster.pools.get(key) else { return false };
         let last = state.operations().rev().find(|one| one.kind.ip() == Some(ip));
         last.is_some_and(|one| {
             let recent = one.completed.is_some_and(|time| time.elapsed() < SAID);
-            let there = |machine| pool.may_use(machine) && pool.claims().contains(&ip);
+            let there = |machine| pool.might_use(machine, api) && pool.claims().contains(&ip);
             one.status == OperationStatus::Completed
                 && recent
                 && one.kind.machine().is_some_and(there)
