@@ -22,24 +22,28 @@ impl Oracle {
         wrong
     }
 
-    /// Whether several pools name an address: the one that had it first decides.
-    fn is_shared(&self, asking: &Asking, ip: IpAddr) -> bool {
-        matches!(asking.source, Source::Pool(_)) && self.cluster.claimants(ip).count() > 1
+    /// The addresses that are to be listed. Of those that several pools name, the one lists it
+    /// that had it first: its status tells.
+    fn wanted(&self, asking: &Asking) -> Vec<IpAddr> {
+        let Source::Pool(key) = &asking.source else { return asking.lists().collect() };
+        let Some(pool) = self.cluster.pools.get(key) else { return vec![] };
+        let its = |ip: &IpAddr| {
+            let active = pool.status["ips"][ip.to_string()]["state"] == "active";
+            active || self.cluster.claimants(*ip).count() == 1
+        };
+        asking.lists().filter(its).collect()
     }
 
     /// L1: a name lists exactly what is in place.
     fn mislisted(&self, site: &Site, asking: &Asking) -> Option<String> {
         let all = || self.names.records(site);
         let off = all().find(|one| u64::from(one.ttl) != asking.ttl || one.proxied);
-        let listed = all().filter_map(|one| one.data.parse().ok());
-        let mut listed: Vec<IpAddr> = listed.filter(|ip| !self.is_shared(asking, *ip)).collect();
+        let mut listed: Vec<IpAddr> = all().filter_map(|one| one.data.parse().ok()).collect();
         listed.sort_unstable();
-        let wanted = asking.lists().filter(|ip| !self.is_shared(asking, *ip));
-        let wanted: Vec<IpAddr> = wanted.collect();
+        let wanted = self.wanted(asking);
         if wanted.is_empty() {
             // What somebody else put there before we had the name stays.
             let is_left = asking.removes && asking.holds_any && !listed.is_empty();
-            let is_left = is_left && asking.lists().next().is_none();
             return is_left.then(|| format!("still lists {listed:?}"));
         }
         if listed != wanted {
@@ -50,12 +54,10 @@ impl Oracle {
 
     /// L1: the object says how its name is doing.
     fn mistold(&self, asking: &Asking) -> Option<String> {
-        let lists = |shared| asking.lists().any(|ip| self.is_shared(asking, ip) == shared);
-        match (lists(false), lists(true)) {
-            (true, _) => says(asking, &["RecordCurrent"]),
-            (false, true) => says(asking, &["RecordCurrent", "NothingToList", "RecordRemoved"]),
-            (false, false) if asking.removes => says(asking, &["RecordRemoved", "NothingToList"]),
-            (false, false) => says(asking, &["NothingToList"]),
+        match (self.wanted(asking).is_empty(), asking.removes) {
+            (false, _) => says(asking, &["RecordCurrent"]),
+            (true, true) => says(asking, &["RecordRemoved", "NothingToList"]),
+            (true, false) => says(asking, &["NothingToList"]),
         }
     }
 }
