@@ -45,8 +45,9 @@ const TROUBLE: Millis = 75_000;
 /// a while later.
 fn meeting(called: Called) -> (Millis, Millis) {
     match called {
-        // Only the second listing shows that an address is gone.
-        Called::Cloud(CloudAction::ReadAddress) => (64_000, 66_000),
+        // Only the second listing shows that an address is gone: a minute after the last of the
+        // moves.
+        Called::Cloud(CloudAction::ReadAddress) => (80_000, 82_000),
         _ => (25_000, 30_000),
     }
 }
