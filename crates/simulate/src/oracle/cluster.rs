@@ -23,6 +23,8 @@ pub(super) struct Cluster {
     /// Reservations by region that pools took with them when they went: what they made is
     /// nobody's.
     pub orphaned: usize,
+    /// Reservations that pools had written down when they were deleted, and when that was.
+    pub lost_intents: Vec<(Intent, Millis)>,
     /// Who the Lease names.
     pub leader: String,
 }
@@ -145,6 +147,8 @@ impl Cluster {
                 self.lost_a_pool = true;
                 if let Some(pool) = self.pools.remove(&key) {
                     self.orphaned += pool.open_by_region();
+                    let open = pool.intents.into_values();
+                    self.lost_intents.extend(open.map(|intent| (intent, now)));
                 }
             }
             ("leases", Some(lease)) => {

@@ -102,7 +102,11 @@ impl Oracle {
     fn check_intent(&mut self, sent: &Sent) {
         let target = sent.machine();
         let fits = |pool: &Pool| pool.all_intents.values().any(|intent| intent.target == target);
-        if !self.cluster.pools.values().any(fits) {
+        // That its pool is gone may not be known yet.
+        let floor = self.api_floor();
+        let lost = |one: &(cluster::Intent, Millis)| one.0.target == target && one.1 >= floor;
+        let lost = self.cluster.lost_intents.iter().any(lost);
+        if !lost && !self.cluster.pools.values().any(fits) {
             self.violated("S10", format!("{}: no object says that it is reserved", sent.agent));
         }
     }
