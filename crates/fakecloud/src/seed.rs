@@ -219,6 +219,16 @@ impl FakeCloud {
         })
     }
 
+    /// Somebody deletes a zone by hand. Returns it as it was.
+    pub fn human_deletes_zone(&self, domain: &str) -> Option<Zone> {
+        self.shared.act(|world, now| world.store.change(now).remove_zone(domain))
+    }
+
+    /// Somebody brings a zone back, or replaces it.
+    pub fn human_restores_zone(&self, zone: Zone) {
+        self.shared.act(|world, now| world.store.change(now).put_zone(zone));
+    }
+
     /// The records of a zone, oldest first.
     #[must_use]
     pub fn records(&self, domain: &str) -> Vec<Record> {

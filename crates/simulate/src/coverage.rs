@@ -39,7 +39,7 @@ impl Coverage {
 /// Process faults that count the calls under way when they begin, or that are tried meanwhile.
 pub const PAUSED: &str = "paused meanwhile";
 
-/// Every pair that FloatingIPPool on DigitalOcean can meet.
+/// Every pair that pools on DigitalOcean, and names there and at Cloudflare, can meet.
 pub fn possible() -> Vec<Pair> {
     let mut pairs = Vec::new();
     for action in CloudAction::ALL {

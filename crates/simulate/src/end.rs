@@ -1,8 +1,10 @@
 //! What there is at the end of a run, but for times, UIDs and versions: two runs that differ
 //! only in when somebody crashed end alike.
 
+use fakecloud::Record;
 use serde_json::{Map, Value, json};
 
+use crate::names::Host;
 use crate::stage::Stage;
 use pontoon::api::ADDRESSES_ANNOTATION;
 
@@ -19,7 +21,7 @@ const MASKED: [&str; 9] = [
     "managedFields",
 ];
 
-/// The nodes, pools and addresses of a stage. Events and the Lease are left out: they tell of
+/// The nodes, pools, addresses and names of a stage. Events and the Lease are left out: they tell of
 /// the way, not of the end.
 pub fn of(stage: &Stage) -> Value {
     let all = |group: &str, plural: &str| -> Vec<Value> {
@@ -33,7 +35,22 @@ pub fn of(stage: &Stage) -> Value {
         "nodes": all("", "nodes"),
         "pools": all("flipop.digitalocean.com", "floatingippools"),
         "addresses": addresses,
+        "listings": all("flipop.digitalocean.com", "nodednsrecordsets"),
+        "names": names(stage),
     })
+}
+
+/// What every zone lists, whatever the records are called.
+fn names(stage: &Stage) -> Vec<String> {
+    let mut all = Vec::new();
+    for zone in Host::ALL.map(Host::zone) {
+        let records = stage.cloud.records(zone);
+        let words =
+            |one: &Record| format!("{}.{zone} {} {} {}", one.name, one.ttl, one.kind, one.data);
+        all.extend(records.iter().map(words));
+    }
+    all.sort_unstable();
+    all
 }
 
 fn masked(value: &Value) -> Value {

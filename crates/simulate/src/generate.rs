@@ -3,6 +3,7 @@
 use fastrand::Rng;
 
 use crate::faults::{ApiFault, CloudFault};
+use crate::naming::add_names;
 use crate::schedule::{
     Called, Clock, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
     ProcessEvent, Schedule, Setting, What,
@@ -24,6 +25,7 @@ pub fn generate(seed: u64) -> Schedule {
     let mut events: Vec<Event> = (0..events).map(|_| event(&mut dice, ends, calm)).collect();
     events.sort_by_key(|event| event.at);
     let mut schedule = Schedule { seed, setting, events, ends };
+    add_names(&mut schedule, seed);
     if seed % 2 == 1 {
         theme(&mut schedule, seed / 2, &mut dice);
     } else {
@@ -50,6 +52,7 @@ fn setting(dice: &mut Rng) -> Setting {
         action_time: pick(dice, &[0, 0, 2_000, 6_000, 15_000]).unwrap_or(0),
         crowded: dice.u8(0..16) == 0,
         project: dice.bool(),
+        listings: vec![],
         clocks: [clock(dice), clock(dice)],
         observes: Default::default(),
     }

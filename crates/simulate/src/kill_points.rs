@@ -2,6 +2,7 @@
 //! it has had its effect, when it is answered. Afterwards everything is as if nothing had
 //! happened.
 
+use crate::names::{Addresses, Host, ListingSetting, NameSetting};
 use crate::play::{Kill, Manner, Played, play};
 use crate::schedule::{
     Clock, Event, Millis, NodeEvent, Phase, PoolEvent, PoolSetting, ProcessEvent, Schedule,
@@ -27,6 +28,8 @@ pub enum Scenario {
     GiveBack,
     /// The leader dies together with a node; it is the follower that crashes.
     Takeover,
+    /// Two names are filled; a node fails and comes back, and so does its address in both.
+    Names,
 }
 
 /// When a scenario begins: everybody has found everything in place by then.
@@ -41,7 +44,7 @@ const OVER: Millis = 110_000;
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Create,
         Self::CreateOne,
         Self::CreateSix,
@@ -50,6 +53,7 @@ impl Scenario {
         Self::Delete,
         Self::GiveBack,
         Self::Takeover,
+        Self::Names,
     ];
 
     /// The process that crashes.
@@ -78,6 +82,11 @@ impl Scenario {
                 let pool = PoolSetting { releases: true, ..pool(1, Some(2), None) };
                 (2, vec![pool], vec![lasting(What::Pool(0, PoolEvent::Deleted))])
             }
+            Self::Names => {
+                let pool =
+                    PoolSetting { name: Some(name(Host::DigitalOcean)), ..pool(2, None, None) };
+                (2, vec![pool], vec![lasting(What::Node(0, NodeEvent::NotReady))])
+            }
             Self::Takeover => {
                 let dies = What::Process(0, ProcessEvent::Killed);
                 (
@@ -97,6 +106,7 @@ impl Scenario {
                 action_time: 2_000,
                 crowded: false,
                 project: false,
+                listings: if self == Self::Names { vec![listing()] } else { vec![] },
                 clocks: [Clock::default(); 2],
                 observes: Default::default(),
             },
@@ -134,6 +144,17 @@ impl Scenario {
         let point = |call, phase| Kill { process: process.to_owned(), call, phase };
         (1..=calls).flat_map(|call| Phase::ALL.map(|phase| point(call, phase))).collect()
     }
+}
+
+/// The name that an object asks for.
+fn name(host: Host) -> NameSetting {
+    NameSetting { host, ..NameSetting::default() }
+}
+
+/// A name that lists the nodes.
+fn listing() -> ListingSetting {
+    let (name, addresses) = (name(Host::Cloudflare), Addresses::External);
+    ListingSetting { name, addresses, app: None }
 }
 
 fn lasting(what: What) -> Event {

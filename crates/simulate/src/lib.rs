@@ -13,6 +13,8 @@ pub mod flipop;
 pub mod generate;
 pub mod kill_points;
 pub mod mutants;
+pub mod names;
+mod naming;
 pub mod oracle;
 pub mod panics;
 pub mod play;

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::faults::{ApiFault, CloudFault};
+use crate::names::{ListingSetting, NameEvent, NameSetting, ZoneEvent};
 use crate::wire::{ApiAction, CloudAction};
 
 /// Milliseconds, since the start of the run or as a length of time.
@@ -42,6 +43,9 @@ pub struct Setting {
     pub crowded: bool,
     /// Whether addresses that are reserved by region go into a project of their own.
     pub project: bool,
+    /// NodeDNSRecordSets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listings: Vec<ListingSetting>,
     /// The clock of each replica's machine.
     pub clocks: [Clock; 2],
     /// Whether each replica only observes.
@@ -75,6 +79,16 @@ pub struct PoolSetting {
     /// `deletionPolicy: Release`.
     #[serde(default)]
     pub releases: bool,
+    /// The name that lists its addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<NameSetting>,
+}
+
+impl Setting {
+    /// Whether anybody asks for a name.
+    pub fn has_names(&self) -> bool {
+        !self.listings.is_empty() || self.pools.iter().any(|pool| pool.name.is_some())
+    }
 }
 
 /// Whether a replica only observes.
@@ -129,6 +143,11 @@ pub enum What {
     Pool(u8, PoolEvent),
     /// Somebody does something at the cloud, by hand.
     Hand(HandEvent),
+    /// The user does something to the name that an object asks for: pools first, then
+    /// NodeDNSRecordSets.
+    Name(u8, NameEvent),
+    /// Somebody does something to a zone, by hand.
+    Zone(ZoneEvent),
     /// While it lasts, some requests to the cloud go wrong.
     Cloud {
         /// How.
@@ -189,6 +208,8 @@ pub enum NodeEvent {
     /// While it lasts, the machine is gone, and the node is not ready; it comes back with
     /// another machine under the same name.
     MachineGone,
+    /// The node and its machine are gone for good.
+    Removed,
 }
 
 /// What a user can do to a pool.

@@ -22,6 +22,7 @@ use tokio::time::Instant;
 
 use crate::coverage::Coverage;
 use crate::mutants::Mutant;
+use crate::names::Host;
 use crate::oracle::Oracle;
 use crate::play::{Kill, Manner};
 use crate::process::Process;
@@ -177,6 +178,8 @@ impl Stage {
             knobs.action_time = Duration::from_millis(setting.action_time);
             knobs.token = Some(TOKEN.to_owned());
         });
+        let zone = Host::Cloudflare.zone();
+        shared.oracle().zone_called(cloud.zone_id(zone), zone);
         let observer = Arc::clone(&shared);
         cloud.observe(move |what, state| observer.oracle().happened(what, state));
         let kube = FakeKube::starting_at(seed, BEGINS);
@@ -286,6 +289,8 @@ impl Stage {
             "DIGITALOCEAN_ACCESS_TOKEN" => Some(TOKEN.to_owned()),
             "DIGITALOCEAN_API_URL" => Some("http://127.0.0.1".to_owned()),
             "DIGITALOCEAN_PROJECT_ID" if project => Some(PROJECT.to_owned()),
+            "CLOUDFLARE_TOKEN" => Some(TOKEN.to_owned()),
+            "CLOUDFLARE_API_URL" => Some("http://127.0.0.1/client/v4".to_owned()),
             _ => None,
         };
         Surroundings {

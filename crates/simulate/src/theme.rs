@@ -6,6 +6,7 @@
 use fastrand::Rng;
 
 use crate::faults::{ApiFault, CloudFault};
+use crate::names::{Addresses, Host, ListingSetting, NameEvent, NameSetting};
 use crate::schedule::{
     Called, CloudState, Event, HandEvent, Millis, Phase, PoolEvent, PoolSetting, ProcessEvent,
     Schedule, Setting, What,
@@ -44,8 +45,9 @@ const TROUBLE: Millis = 75_000;
 /// a while later.
 fn meeting(called: Called) -> (Millis, Millis) {
     match called {
-        // Only the second listing shows that an address is gone.
-        Called::Cloud(CloudAction::ReadAddress) => (64_000, 66_000),
+        // Only the second listing shows that an address is gone: a minute after the last of the
+        // moves.
+        Called::Cloud(CloudAction::ReadAddress) => (80_000, 82_000),
         // IPv4 addresses are listed first: what is so earlier meets them.
         Called::Cloud(CloudAction::ListSix) => (300, 300),
         _ => (25_000, 30_000),
@@ -101,6 +103,24 @@ fn with_each(
 fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
     let pool = |listed, wanted| PoolSetting { listed, wanted, ..PoolSetting::default() };
     match called {
+        Called::Cloud(action) if action.is_of_names() => {
+            let host = match action {
+                CloudAction::FindZone | CloudAction::ReadName | CloudAction::ChangeName => {
+                    Host::Cloudflare
+                }
+                _ => Host::DigitalOcean,
+            };
+            alone(setting);
+            setting.nodes = dice.u8(3..=5);
+            let name = Some(NameSetting { host, in_full: dice.bool(), ..NameSetting::default() });
+            setting.pools[0] = PoolSetting { name, ..pool(dice.u8(2..=3), None) };
+        }
+        Called::Api(ApiAction::WriteListing) => {
+            alone(setting);
+            let name = NameSetting { label: 3, ..NameSetting::default() };
+            let addresses = Addresses::External;
+            setting.listings = vec![ListingSetting { name, addresses, app: None }];
+        }
         Called::Cloud(CloudAction::Unassign) => {
             setting.nodes = 3;
             setting.pools = vec![pool(3, None), pool(3, None)];
@@ -138,11 +158,20 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
     }
 }
 
+/// Nobody asks for a name.
+fn alone(setting: &mut Setting) {
+    setting.pools.iter_mut().for_each(|pool| pool.name = None);
+    setting.listings.clear();
+}
+
 /// What makes the action happen, where it does not by itself.
 fn provocation(called: Called, dice: &mut Rng) -> Vec<Event> {
     let from = |at, lasts, what| Event { at, lasts, what };
     match called {
-        Called::Cloud(CloudAction::Unassign) => {
+        Called::Cloud(CloudAction::EditRecord) => {
+            vec![from(PROVOKED, 0, What::Name(0, NameEvent::Ttl(dice.u16(61..600))))]
+        }
+        Called::Cloud(CloudAction::Unassign | CloudAction::DropRecord) => {
             vec![from(PROVOKED, TROUBLE, What::Pool(0, PoolEvent::Wants(1)))]
         }
         Called::Cloud(CloudAction::ReadAddress) => {

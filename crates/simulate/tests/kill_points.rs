@@ -79,6 +79,11 @@ fn a_crash_of_the_successor_during_a_takeover_costs_nothing() {
     every_point(Scenario::Takeover);
 }
 
+#[test]
+fn a_crash_while_names_are_filled_and_lose_an_address_costs_nothing() {
+    every_point(Scenario::Names);
+}
+
 /// Every pair of crashes of which the first is this one. Returns how many there are, and how
 /// many asked the user.
 fn every_second_point(

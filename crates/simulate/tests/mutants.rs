@@ -21,6 +21,19 @@ fn is_found(mutant: Mutant, by: &[&str]) {
     assert!(by.contains(&violation.invariant), "{mutant:?}: {violation:?}");
 }
 
+/// Found by what it does to a name, whatever else it does.
+fn is_found_by_a_name(mutant: Mutant, by: &[&str], words: &str) {
+    simulate::panics::keep();
+    let manner = Manner { mutant: Some(mutant), ..Manner::default() };
+    let found = (0..SEEDS).map(generate).filter(|one| one.setting.has_names()).find_map(|one| {
+        let violation = play(&one, &manner).unwrap().violation?;
+        let fits = by.contains(&violation.invariant) && violation.text.contains(words);
+        fits.then_some((one.seed, violation))
+    });
+    let (seed, violation) = found.unwrap_or_else(|| panic!("{mutant:?} is not found"));
+    println!("{mutant:?}: seed {seed}: {}: {}", violation.invariant, violation.text);
+}
+
 #[test]
 fn an_operator_that_does_not_write_down_what_it_reserves_is_found() {
     is_found(Mutant::ForgetsIntents, &["S10"]);
@@ -49,4 +62,19 @@ fn an_operator_that_believes_old_listings_is_found() {
 #[test]
 fn an_operator_that_does_not_ask_the_lease_is_found() {
     is_found(Mutant::Unfenced, &["S10"]);
+}
+
+#[test]
+fn an_operator_that_takes_an_error_for_absence_is_found_by_a_name_that_shrinks() {
+    is_found_by_a_name(Mutant::TakesErrorsForAbsence, &["S5"], "loses");
+}
+
+#[test]
+fn an_operator_that_writes_names_from_half_a_list_is_found_by_a_name_that_shrinks() {
+    is_found_by_a_name(Mutant::BelievesHalfLists, &["S5"], "loses");
+}
+
+#[test]
+fn an_operator_that_keeps_what_a_list_does_not_show_is_found_by_a_name_that_lists_it() {
+    is_found_by_a_name(Mutant::KeepsGhosts, &["L1"], "instead of");
 }

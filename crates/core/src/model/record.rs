@@ -48,6 +48,27 @@ pub struct RecordRequest {
     pub mark: Option<Text>,
 }
 
+impl RecordRequest {
+    /// Whether it may mean the name at `site`. A zone can have a name, with a dot in it, and an
+    /// identifier, without: which of them are one, only the host knows.
+    pub(crate) fn may_be_at(&self, site: &Site) -> bool {
+        let (zone, name, full) = (plain(&self.zone), plain(&self.name), plain(&site.name));
+        let is_within = |outer: &str| full == outer || full.ends_with(&format!(".{outer}"));
+        let by_name = zone.contains('.') && !site.zone.contains('.');
+        let same_zone = zone == plain(&site.zone) || by_name && is_within(&zone);
+        let same_name = match name.as_str() {
+            "" | "@" => !zone.contains('.') || zone == full,
+            _ => full == name || full.starts_with(&format!("{name}.")),
+        };
+        self.account == site.account && same_zone && same_name
+    }
+}
+
+/// As a name is compared: case and a dot at its end mean nothing.
+fn plain(text: &str) -> String {
+    text.trim().trim_end_matches('.').to_ascii_lowercase()
+}
+
 /// What to do when there is nothing to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmptyPolicy {

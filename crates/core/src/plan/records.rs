@@ -63,6 +63,8 @@ enum Step {
     Read,
     /// The set must be changed.
     Change(Action),
+    /// The set must be changed by whoever the name belongs to: that is not known yet.
+    Await,
 }
 
 impl Case<'_, '_> {
@@ -105,14 +107,18 @@ impl Case<'_, '_> {
 
     fn pursue(&self, request: &RecordRequest, draft: &mut Draft) -> (RecordReason, Option<Held>) {
         let Some(wanted) = self.wanted(request) else {
+            // Others who ask for the same name have to know.
+            if self.entry.site.is_none() {
+                self.take(request, Family::V4, Step::Read, draft);
+            }
             return (RecordReason::PoolUnplanned, self.entry.held.clone());
         };
+        let held = self.held(request, &wanted);
         let mut reasons = Vec::new();
-        for (family, wanted) in Family::ALL.into_iter().zip(&wanted) {
-            let step = self.step(request, family, wanted);
+        let steps = self.steps(request, &wanted, held.as_ref());
+        for (family, step) in Family::ALL.into_iter().zip(steps) {
             reasons.extend(self.take(request, family, step, draft));
         }
-        let held = self.held(request, &wanted);
         let settled = || self.settled(request, &wanted, held.as_ref());
         let reason = reasons.into_iter().min_by_key(gravity).unwrap_or_else(settled);
         (reason, held)
@@ -143,6 +149,26 @@ impl Case<'_, '_> {
                 RecordReason::Removed
             }
             EmptyPolicy::Remove | EmptyPolicy::Keep => RecordReason::NothingToList,
+        }
+    }
+
+    /// What is to be done about each family. Whose a name is depends on everybody who asks for
+    /// it: also who has nothing to list finds out which name that is.
+    fn steps(
+        &self,
+        request: &RecordRequest,
+        wanted: &[Wanted; 2],
+        held: Option<&Held>,
+    ) -> [Step; 2] {
+        let holds = held.is_some_and(|held| Some(&held.site) == self.entry.site.as_ref());
+        let step = |family, wanted| match self.step(request, family, wanted) {
+            Step::Change(_) if !holds && self.world.awaits_rival(self.entry, family) => Step::Await,
+            step => step,
+        };
+        let ([v4, v6], [four, six]) = (Family::ALL, wanted);
+        match [step(v4, four), step(v6, six)] {
+            [Step::Rest, Step::Rest] if self.entry.site.is_none() => [Step::Read, Step::Rest],
+            steps => steps,
         }
     }
 
@@ -191,6 +217,7 @@ impl Case<'_, '_> {
                 let from = known.readable_from().max(write.map_or(Time::default(), |w| w.until));
                 (Action::ReadRecords { owner, request, family }, from, RecordReason::Reading)
             }
+            Step::Await => return Some(told(known).unwrap_or(RecordReason::Reading)),
             Step::Change(action) => (action, known.change_work.not_before, RecordReason::Updating),
         };
         let opens = from.max(opens(self.world, request));

@@ -35,14 +35,22 @@ impl World {
         if !entry.asks_like(request) {
             return;
         }
-        self.dirty.insert(key.clone());
         let set = entry.sets.entry(family).or_default();
         set.reading = false;
+        // What is as it was is no news.
+        if let Ok(Done::RecordsListed { site, records }) = &outcome.result
+            && entry.site.as_ref() == Some(site)
+            && set.is_affirmed_by(records, sent_at)
+        {
+            return;
+        }
+        self.dirty.insert(key.clone());
         let (site, records) = match outcome.result {
             Ok(Done::RecordsListed { site, records }) => (site, records),
             Ok(_) => return,
             Err(failure) => {
                 set.read_work.stumbled(&failure, now, outcome.jitter, &settings);
+                self.touch_unheld(&request.account);
                 return self.close_records(request, &failure, now);
             }
         };
@@ -51,6 +59,7 @@ impl World {
             entry.forget();
             entry.site = Some(site.clone());
             self.reclaim_records(key);
+            self.touch_unheld(&request.account);
         }
         let place = (site.clone(), family);
         let write = self.records.writes.get(&place);
@@ -123,6 +132,15 @@ impl World {
 }
 
 impl KnownSet {
+    /// Whether a read shows what is known, and nothing was amiss.
+    fn is_affirmed_by(&mut self, records: &[Record], sent_at: Time) -> bool {
+        let same = self.records.as_deref() == Some(records) && self.read_work == Work::default();
+        if same {
+            self.at = self.at.max(sent_at);
+        }
+        same
+    }
+
     fn learn(&mut self, records: Vec<Record>, sent_at: Time) {
         if sent_at >= self.at && sent_at >= self.firm_until {
             self.records = Some(records);

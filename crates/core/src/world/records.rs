@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ClassId, Work, World};
+use super::{ClassId, Settings, Work, World};
 use crate::Time;
+use crate::action::FailureKind;
 use crate::model::{
     AccountId, Family, Finding, Held, Node, PoolKey, Record, RecordRequest, RecordSet,
     RecordSource, Site,
@@ -126,6 +127,15 @@ impl RecordEntry {
         self.set.request.as_ref().is_ok_and(|request| words(request) == words(other))
     }
 
+    /// Its name cannot be found, and could not be at `found` or later, when another one was.
+    fn is_lost(&self, found: Time, settings: &Settings) -> bool {
+        let lost = |work: &Work| match work.failure.as_ref().map(|failure| failure.kind) {
+            Some(FailureKind::NotFound) => work.not_before >= found + settings.retry_max,
+            kind => kind == Some(FailureKind::Rejected),
+        };
+        self.sets.values().any(|set| lost(&set.read_work))
+    }
+
     /// The records must be read before the next change.
     pub(super) fn forget(&mut self) {
         self.sets.values_mut().for_each(|set| set.records = None);
@@ -222,6 +232,32 @@ impl World {
         self.records.claims.get(site)?.iter().min_by_key(rank)
     }
 
+    /// Whether an object that would go first may ask for the same name, and it is not known yet
+    /// which one it asks for. One whose name cannot be found is not waited for, nor one that is
+    /// paused: neither is going to be read soon.
+    pub(crate) fn awaits_rival(&self, entry: &RecordEntry, family: Family) -> bool {
+        let Some(site) = &entry.site else { return false };
+        let rank = |one: &RecordEntry| (one.set.created_at, one.set.uid.clone());
+        let found = entry.known(family).at;
+        self.records.entries.values().any(|rival| {
+            rival.site.is_none()
+                && rival.set.paused.is_none()
+                && rank(rival) < rank(entry)
+                && rival.set.request.as_ref().is_ok_and(|request| request.may_be_at(site))
+                && !rival.is_lost(found, &self.settings)
+        })
+    }
+
+    /// Those who wait for others of an account to find their names look again.
+    pub(super) fn touch_unheld(&mut self, account: &AccountId) {
+        let waits = |entry: &RecordEntry| {
+            let site = entry.site.as_ref().filter(|site| site.account == *account);
+            site.is_some_and(|site| !entry.holds(site))
+        };
+        let waiting = self.records.entries.iter().filter(|(_, entry)| waits(entry));
+        self.dirty.extend(waiting.map(|(key, _)| key.clone()));
+    }
+
     /// A change of these records that is under way, or may still take effect.
     pub(crate) fn record_write(&self, site: &Site, family: Family) -> Option<RecordWrite> {
         self.records.writes.get(&(site.clone(), family)).copied()
@@ -287,6 +323,10 @@ impl World {
     }
 
     fn leave_records(&mut self, key: &PoolKey, entry: &RecordEntry) {
+        if let (None, Ok(request)) = (&entry.site, &entry.set.request) {
+            let account = request.account.clone();
+            self.touch_unheld(&account);
+        }
         if let Some(class) = entry.class {
             self.candidates.leave(class, key);
         }

@@ -400,6 +400,46 @@ fn of_two_new_objects_the_older_has_the_name() {
     assert_eq!(scene.dns.listed(NAME), [ip(9)]);
 }
 
+fn is_read_for_b(action: &Action) -> bool {
+    matches!(action, Action::ReadRecords { owner, .. } if *owner == nodes_key("b"))
+}
+
+#[test]
+fn the_younger_of_two_new_objects_writes_nothing_before_the_name_of_the_older_is_known() {
+    let mut scene = scene().node(edge("a", ip(1)).marked("192.0.2.9"));
+    let older = RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Reserved) };
+    scene.fault(is_read_for_b, Fault::Answer(FailureKind::Unavailable));
+    scene.set_records(of_nodes("a", NodeAddress::External));
+    scene.set_records(older);
+    assert_eq!(writes(&scene.run(seconds(10))), 1);
+    assert_eq!(scene.dns.listed(NAME), [ip(9)]);
+}
+
+#[test]
+fn an_older_object_whose_name_cannot_be_found_is_not_waited_for() {
+    let mut scene = scene().node(edge("a", ip(1)));
+    let older = RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::External) };
+    scene.fault(is_read_for_b, Fault::Answer(FailureKind::Rejected));
+    scene.set_records(of_nodes("a", NodeAddress::External));
+    scene.set_records(older);
+    assert_eq!(writes(&scene.run(seconds(10))), 1);
+    assert_eq!(scene.dns.listed(NAME), [ip(1)]);
+}
+
+#[test]
+fn an_older_object_that_has_nothing_to_list_has_the_name_all_the_same() {
+    let mut scene = scene().node(edge("a", ip(1)));
+    let older = RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Reserved) };
+    scene.set_records(of_nodes("a", NodeAddress::External));
+    scene.set_records(older);
+    assert_eq!(writes(&scene.run(seconds(600))), 0);
+    let verdict = scene.record_verdict(&nodes_key("a"));
+    assert!(
+        matches!(&verdict.reason, RecordReason::Conflict(_, owner) if *owner == nodes_key("b"))
+    );
+    assert_eq!(scene.record_verdict(&nodes_key("b")).reason, RecordReason::NothingToList);
+}
+
 #[test]
 fn another_name_is_written_and_the_old_one_is_left_as_it_is() {
     let mut scene = served();

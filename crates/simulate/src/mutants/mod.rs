@@ -1,5 +1,6 @@
 //! The predecessors' faults, put into the operator at its seams: each must be found.
 
+mod names;
 mod old_events;
 
 use std::collections::BTreeSet;
@@ -32,18 +33,27 @@ pub enum Mutant {
     GivesUp,
     /// Row 6: a listing that is older than an assignment passes for newer.
     BelievesOldListings,
+    /// Row 7: a read that failed passes for one that found nothing.
+    TakesErrorsForAbsence,
+    /// Row 9: the first part of a list passes for the whole.
+    BelievesHalfLists,
+    /// Row 10: what a list does not show any more is still there.
+    KeepsGhosts,
     /// Row 12: nobody asks the lease before a call.
     Unfenced,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::ForgetsIntents,
         Self::TakesSilenceForNo,
         Self::BelievesOldEvents,
         Self::GivesUp,
         Self::BelievesOldListings,
+        Self::TakesErrorsForAbsence,
+        Self::BelievesHalfLists,
+        Self::KeepsGhosts,
         Self::Unfenced,
     ];
 
@@ -54,7 +64,11 @@ impl Mutant {
             Self::TakesSilenceForNo => gate.around(silence_is_no(wire)),
             Self::GivesUp => gate.around(gives_up(wire)),
             Self::BelievesOldListings => gate.around(old_listings(wire)),
-            Self::ForgetsIntents | Self::BelievesOldEvents => gate.around(wire),
+            Self::TakesErrorsForAbsence => gate.around(names::errors_are_empty(wire)),
+            Self::ForgetsIntents
+            | Self::BelievesOldEvents
+            | Self::BelievesHalfLists
+            | Self::KeepsGhosts => gate.around(wire),
         }
     }
 
@@ -63,6 +77,8 @@ impl Mutant {
         match self {
             Self::ForgetsIntents => Client::new(Forgetful(wire), "default"),
             Self::BelievesOldEvents => Client::new(old_events::Layer::new(wire), "default"),
+            Self::BelievesHalfLists => Client::new(names::Lists::in_part(wire), "default"),
+            Self::KeepsGhosts => Client::new(names::Lists::with_ghosts(wire), "default"),
             _ => Client::new(wire, "default"),
         }
     }

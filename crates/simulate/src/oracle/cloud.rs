@@ -53,6 +53,8 @@ pub(super) struct Cloud {
     flights: Vec<Sent>,
     /// When each address was last claimed by a pool.
     claims: BTreeMap<IpAddr, Millis>,
+    /// When each address that is not there any more was given back.
+    gone: BTreeMap<IpAddr, Millis>,
     /// When each machine was last touched by hand.
     touched: BTreeMap<Machine, Millis>,
 }
@@ -111,7 +113,8 @@ impl Cloud {
     /// Looks at everything. Returns the addresses that are new.
     pub fn look(&mut self, state: &State, by_hand: bool, now: Millis) -> Vec<IpAddr> {
         let mut new = Vec::new();
-        self.addresses.retain(|ip, _| state.address(*ip).is_some());
+        let gone = self.addresses.extract_if(.., |ip, _| state.address(*ip).is_none());
+        self.gone.extend(gone.map(|(ip, _)| (ip, now)));
         for seen in state.addresses() {
             let address = self.addresses.entry(seen.ip).or_insert_with(|| {
                 new.push(seen.ip);
@@ -153,7 +156,8 @@ impl Cloud {
     pub fn touched_since(&self, ip: IpAddr, floor: Millis) -> bool {
         let address = self.addresses.get(&ip);
         let machine = address.and_then(|address| self.touched.get(&address.holder?)).copied();
-        let times = [address.and_then(|address| address.touched), machine];
+        let gone = self.gone.get(&ip).copied();
+        let times = [address.and_then(|address| address.touched), machine, gone];
         times.into_iter().flatten().any(|time| time >= floor)
     }
 

@@ -24,6 +24,8 @@ pub(super) struct Cluster {
     /// Reservations by region that pools took with them when they went: what they made is
     /// nobody's.
     pub orphaned: usize,
+    /// Reservations that pools had written down when they were deleted, and when that was.
+    pub lost_intents: Vec<(Intent, Millis)>,
     /// Who the Lease names.
     pub leader: String,
     /// Since when.
@@ -40,6 +42,8 @@ pub(super) struct Node {
     pub machine: Option<Machine>,
     /// What it is marked with: of IPv4, and of IPv6.
     pub marks: [Option<String>; 2],
+    pub external: Vec<IpAddr>,
+    pub internal: Vec<IpAddr>,
     /// Ready, and without a taint.
     well: bool,
     edge: bool,
@@ -159,6 +163,8 @@ impl Cluster {
                     if pool.ways.gave_all_back() {
                         self.gave_back.insert(pool.uid);
                     }
+                    let open = pool.intents.into_values();
+                    self.lost_intents.extend(open.map(|intent| (intent, now)));
                 }
             }
             ("leases", Some(lease)) => self.read_lease(&key, lease, now),
@@ -196,13 +202,19 @@ impl Cluster {
         self.pools.values().any(|pool| pool.leaving.contains(&ip))
     }
 
+    /// The nodes that are well, and run the app or else have the label.
+    pub fn eligible(&self, app: Option<&str>) -> impl Iterator<Item = &Node> {
+        let accepted = move |(name, node): &(&String, &Node)| node.accepted(name, app, &self.pods);
+        self.nodes.iter().filter(accepted).map(|(_, node)| node)
+    }
+
     /// Who may use what, now.
     fn judge(&mut self, now: Millis) {
         let Self { nodes, pods, pools, .. } = self;
         for pool in pools.values_mut() {
             let eligible: BTreeSet<Machine> = nodes
                 .iter()
-                .filter(|(name, node)| node.well && pool.accepts(name, node, pods))
+                .filter(|(name, node)| node.accepted(name, pool.app.as_deref(), pods))
                 .filter_map(|(_, node)| node.machine)
                 .collect();
             for machine in nodes.values().filter_map(|node| node.machine) {
@@ -259,12 +271,11 @@ impl Cluster {
     }
 }
 
-impl Pool {
-    fn accepts(&self, name: &str, node: &Node, pods: &BTreeMap<String, Pod>) -> bool {
-        match &self.app {
-            Some(app) => pods.values().any(|pod| pod.ready && pod.node == name && pod.app == *app),
-            None => node.edge,
-        }
+impl Node {
+    /// Whether it is well, and runs the app or else has the label.
+    fn accepted(&self, name: &str, app: Option<&str>, pods: &BTreeMap<String, Pod>) -> bool {
+        let runs = |app| pods.values().any(|pod| pod.ready && pod.node == name && pod.app == app);
+        self.well && app.map_or(self.edge, runs)
     }
 }
 
@@ -296,9 +307,18 @@ fn read_node(node: &Value) -> Node {
     Node {
         machine: machine.strip_prefix("digitalocean://").and_then(|id| id.parse().ok()),
         marks,
+        external: reported(node, "ExternalIP"),
+        internal: reported(node, "InternalIP"),
         well: is_ready(node) && !tainted && !leaving,
         edge: node["metadata"]["labels"]["role"] == "edge",
     }
+}
+
+/// The addresses of a type that a node reports.
+fn reported(node: &Value, kind: &str) -> Vec<IpAddr> {
+    let all = node["status"]["addresses"].as_array().into_iter().flatten();
+    let such = all.filter(|one| one["type"] == kind);
+    such.filter_map(|one| one["address"].as_str()?.parse().ok()).collect()
 }
 
 fn read_pod(pod: &Value) -> Pod {

@@ -8,6 +8,9 @@ mod calm;
 mod cloud;
 mod cluster;
 mod grace;
+mod name_rest;
+mod name_safety;
+mod names;
 mod pace;
 mod release;
 mod rest;
@@ -18,6 +21,7 @@ mod ways;
 pub use cloud::Sent;
 pub use rest::Doings;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use bytes::Bytes;
@@ -30,6 +34,8 @@ use crate::wire::ApiAction;
 use calm::Calm;
 use cloud::Cloud;
 use cluster::Cluster;
+use name_safety::Decided;
+use names::Names;
 use pace::Pace;
 
 /// A promise that was broken.
@@ -60,6 +66,9 @@ pub struct Oracle {
     started: Instant,
     cluster: Cluster,
     cloud: Cloud,
+    names: Names,
+    /// What was known when calls about names were sent, by what names the call.
+    decided: BTreeMap<String, Decided>,
     api_calm: Calm,
     cloud_calm: Calm,
     /// Somebody acts by hand at the moment.
@@ -80,6 +89,8 @@ impl Oracle {
             started,
             cluster: Cluster::default(),
             cloud: Cloud::default(),
+            names: Names::default(),
+            decided: BTreeMap::new(),
             api_calm: Calm::default(),
             cloud_calm: Calm::default(),
             by_hand: false,
@@ -142,11 +153,12 @@ impl Oracle {
         if self.by_hand {
             self.note_moved_by_hand(state, now);
         }
-        if let (Some(sent), false) = (ended, self.by_hand) {
+        if let (Some(sent), false) = (&ended, self.by_hand) {
             for ip in new {
-                self.reserved(&sent, ip);
+                self.reserved(sent, ip);
             }
         }
+        self.zones_changed(ended.as_ref(), state, now);
         self.check_addresses();
     }
 
@@ -161,6 +173,8 @@ impl Oracle {
             self.note_lost_words(write);
             self.check_addresses();
         }
+        self.names.wrote(write, now);
+        self.judge_names(now);
     }
 
     /// A replica asks something of the API server.

@@ -16,6 +16,8 @@ pub struct Doings {
     pub listings: u64,
     /// Other reads of the cloud.
     pub reads: u64,
+    /// Reads of DNS.
+    pub records: u64,
     /// Writes to the API server, other than to the Lease.
     pub writes: u64,
 }
@@ -25,6 +27,7 @@ impl Doings {
         match action {
             _ if action.lists() => self.listings += 1,
             _ if action.changes() => self.changes += 1,
+            _ if action.is_of_names() => self.records += 1,
             _ => self.reads += 1,
         }
     }
@@ -57,6 +60,7 @@ impl Oracle {
             all.extend(self.misreported(pool).into_iter().map(|text| format!("{key}: {text}")));
         }
         all.extend(self.mismarked());
+        all.extend(self.misnamed());
         all
     }
 

@@ -29,6 +29,7 @@ impl Oracle {
             CloudAction::Assign | CloudAction::Unassign => self.check_move(sent),
             _ if sent.action.creates() => self.check_intent(sent),
             CloudAction::Release => self.check_release(sent),
+            action if action.is_of_names() => self.check_name_call(sent),
             _ => {
                 self.violated("S8", format!("{} {}: nobody asked for that", sent.agent, sent.path))
             }
@@ -109,7 +110,11 @@ impl Oracle {
         let target = sent.machine();
         let is = |intent: &cluster::Intent| intent.target == target && intent.six == sent.is_six();
         let fits = |pool: &Pool| pool.all_intents.values().any(is);
-        if !self.cluster.pools.values().any(fits) {
+        // That its pool is gone may not be known yet.
+        let floor = self.api_floor();
+        let lost = |one: &(cluster::Intent, Millis)| is(&one.0) && one.1 >= floor;
+        let lost = self.cluster.lost_intents.iter().any(lost);
+        if !lost && !self.cluster.pools.values().any(fits) {
             self.violated("S10", format!("{}: no object says that it is reserved", sent.agent));
         }
     }

@@ -43,6 +43,12 @@ impl Player<'_> {
                     self.replace_machine(node).await;
                 }
             }
+            NodeEvent::Removed => {
+                if begins {
+                    self.cluster.leave(node).await;
+                    self.destroy(node);
+                }
+            }
             NodeEvent::MachineGone => {
                 if begins {
                     self.destroy(node);

@@ -1,6 +1,7 @@
 //! Plays a schedule: what happens when, then the end of all trouble, then rest.
 
 mod actors;
+mod names;
 mod rest;
 mod trouble;
 mod ways;
@@ -8,6 +9,7 @@ mod ways;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use fakecloud::Zone;
 use fakekube::RuleId;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
@@ -100,6 +102,8 @@ struct Player<'a> {
     frozen: Vec<(usize, RuleId)>,
     /// Predecessors that an event started.
     flipops: Vec<(usize, Flipop)>,
+    /// Zones that are not there for the time being, each with the event that took it.
+    vanished: Vec<(usize, Zone)>,
     /// How many calls each process had made when everything was as it should be.
     settled: Option<BTreeMap<String, u64>>,
     /// How often somebody had to say what came of a reservation.
@@ -119,6 +123,7 @@ impl<'a> Player<'a> {
             starts: vec![],
             frozen: vec![],
             flipops: vec![],
+            vanished: vec![],
             settled: None,
             resolved: 0,
             last_death: None,
@@ -231,8 +236,10 @@ fn timeline(schedule: &Schedule) -> Vec<(Millis, usize, bool)> {
         edges.push(((event.at + event.lasts).min(schedule.ends), index, false));
     }
     // At the very start, what befalls processes and requests comes before anybody runs.
-    let waits =
-        |index: usize| matches!(schedule.events[index].what, What::Node(..) | What::Pool(..));
+    let waits = |index: usize| {
+        let what = &schedule.events[index].what;
+        matches!(what, What::Node(..) | What::Pool(..) | What::Name(..))
+    };
     edges.sort_by_key(|(at, index, begins)| (*at, !begins, waits(*index), *index));
     edges
 }

@@ -25,6 +25,9 @@ const REST: Millis = 70_000;
 /// The most listings in that time: two a minute, and one for a timer that is just due.
 const LISTINGS_AT_REST: u64 = 3;
 
+/// The most reads of DNS in that time: one in two minutes, however many names there are.
+const NAMES_READ_AT_REST: u64 = 1;
+
 /// For how long everything has been settled.
 fn settled_for(since: &mut Option<Millis>, at: Millis, settled: bool) -> Millis {
     *since = since.filter(|_| settled).or(settled.then_some(at));
@@ -114,6 +117,7 @@ impl Player<'_> {
             let pages = if self.schedule.setting.crowded { 2 } else { 1 };
             let busy = now.writes != before.writes
                 || now.reads != before.reads
+                || now.records - before.records > NAMES_READ_AT_REST
                 || now.listings - before.listings > LISTINGS_AT_REST * pages;
             let changes = now.changes != before.changes;
             if busy && !changes && !slow {

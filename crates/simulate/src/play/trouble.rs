@@ -26,7 +26,12 @@ impl Player<'_> {
                 oracle.api_trouble(begins);
                 oracle.cloud_trouble(begins);
             }
-            What::Node(..) | What::Pool(..) | What::Hand(_) | What::Flipop { .. } => {}
+            What::Node(..)
+            | What::Pool(..)
+            | What::Hand(_)
+            | What::Name(..)
+            | What::Zone(_)
+            | What::Flipop { .. } => {}
         }
     }
 
@@ -37,6 +42,8 @@ impl Player<'_> {
             What::Node(node, what) => self.node(usize::from(node), what, true).await,
             What::Pool(pool, what) => self.pool(usize::from(pool), what, true).await,
             What::Hand(what) => self.hand(what),
+            What::Name(which, what) => self.name(usize::from(which), what, true).await,
+            What::Zone(what) => self.zone(index, what, true),
             What::Cloud { fault, on, percent, dice } => {
                 shared.weather().cloud_fault(index, fault, on, percent, dice);
             }
@@ -73,6 +80,8 @@ impl Player<'_> {
         match event.what {
             What::Node(node, what) => self.node(usize::from(node), what, false).await,
             What::Pool(pool, what) => self.pool(usize::from(pool), what, false).await,
+            What::Name(which, what) => self.name(usize::from(which), what, false).await,
+            What::Zone(what) => self.zone(index, what, false),
             What::CloudIs(_) => self.set_cloud(),
             What::Stale(_) => {
                 for (_, rule) in self.frozen.extract_if(.., |(event, _)| *event == index) {

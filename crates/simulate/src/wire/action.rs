@@ -30,6 +30,20 @@ pub enum CloudAction {
     CreateSix,
     /// Gives an address back.
     Release,
+    /// Lists the records of a name at DigitalOcean.
+    ReadRecords,
+    /// Adds a record at DigitalOcean.
+    AddRecord,
+    /// Changes a record at DigitalOcean.
+    EditRecord,
+    /// Deletes a record at DigitalOcean.
+    DropRecord,
+    /// Looks for a zone at Cloudflare.
+    FindZone,
+    /// Lists the records of a name at Cloudflare.
+    ReadName,
+    /// Changes the records of a name at Cloudflare.
+    ChangeName,
     /// Something that the operator has no reason to do.
     Other,
 }
@@ -37,7 +51,7 @@ pub enum CloudAction {
 impl CloudAction {
     /// Everything that the operator has a reason to do. Whether the token may see machines is
     /// asked only when it may not, so that nothing else can befall that.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 17] = [
         Self::List,
         Self::ListSix,
         Self::ReadAddress,
@@ -48,6 +62,13 @@ impl CloudAction {
         Self::CreateIn,
         Self::CreateSix,
         Self::Release,
+        Self::ReadRecords,
+        Self::AddRecord,
+        Self::EditRecord,
+        Self::DropRecord,
+        Self::FindZone,
+        Self::ReadName,
+        Self::ChangeName,
     ];
 
     /// What a request is for.
@@ -73,14 +94,57 @@ impl CloudAction {
                 Self::CreateOn
             }
             (&Method::POST, ["v2", "reserved_ips"]) => Self::CreateIn,
+            (method, ["v2", "domains", _, "records", rest @ ..]) => Self::of_records(method, rest),
+            (method, ["client", "v4", "zones", rest @ ..]) => Self::of_zones(method, rest),
             _ => Self::Other,
         }
     }
 
+    fn of_records(method: &Method, rest: &[&str]) -> Self {
+        match (method, rest) {
+            (&Method::GET, []) => Self::ReadRecords,
+            (&Method::POST, []) => Self::AddRecord,
+            (&Method::PUT | &Method::PATCH, [_]) => Self::EditRecord,
+            (&Method::DELETE, [_]) => Self::DropRecord,
+            _ => Self::Other,
+        }
+    }
+
+    fn of_zones(method: &Method, rest: &[&str]) -> Self {
+        match (method, rest) {
+            (&Method::GET, [] | [_]) => Self::FindZone,
+            (&Method::GET, [_, "dns_records"]) => Self::ReadName,
+            (&Method::POST, [_, "dns_records", "batch"]) => Self::ChangeName,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it is about DNS.
+    pub fn is_of_names(self) -> bool {
+        matches!(
+            self,
+            Self::ReadRecords
+                | Self::AddRecord
+                | Self::EditRecord
+                | Self::DropRecord
+                | Self::FindZone
+                | Self::ReadName
+                | Self::ChangeName
+        )
+    }
+
     /// Whether it means to change something.
     pub fn changes(self) -> bool {
-        !self.lists()
-            && !matches!(self, Self::ReadAddress | Self::ReadOperation | Self::SeeMachines)
+        let reads = matches!(
+            self,
+            Self::ReadAddress
+                | Self::ReadOperation
+                | Self::SeeMachines
+                | Self::ReadRecords
+                | Self::FindZone
+                | Self::ReadName
+        );
+        !self.lists() && !reads
     }
 
     /// Whether it lists addresses.
@@ -107,6 +171,13 @@ impl CloudAction {
             Self::CreateIn => "reserve in a region",
             Self::CreateSix => "reserve an IPv6 address",
             Self::Release => "give back",
+            Self::ReadRecords => "list records",
+            Self::AddRecord => "add a record",
+            Self::EditRecord => "edit a record",
+            Self::DropRecord => "delete a record",
+            Self::FindZone => "find a zone",
+            Self::ReadName => "list a name",
+            Self::ChangeName => "change a name",
             Self::Other => "something else",
         }
     }
@@ -132,6 +203,8 @@ pub enum ApiAction {
     WriteLedger,
     /// Writes a pool's status.
     WriteStatus,
+    /// Writes a NodeDNSRecordSet's status.
+    WriteListing,
     /// Writes a node's annotation.
     Mark,
     /// Tells an event.
@@ -186,6 +259,7 @@ impl ApiAction {
             Self::HoldTheirs,
             Self::WriteLedger,
             Self::WriteStatus,
+            Self::WriteListing,
             Self::Mark,
             Self::Tell,
         ];
@@ -212,6 +286,11 @@ impl ApiAction {
                 if is("floatingippools") && segments.last() == Some(&"status") =>
             {
                 Self::WriteStatus
+            }
+            Method::PUT | Method::PATCH
+                if is("nodednsrecordsets") && segments.last() == Some(&"status") =>
+            {
+                Self::WriteListing
             }
             Method::PATCH if is("floatingippools") => Self::WriteLedger,
             _ => Self::Other,
@@ -254,6 +333,7 @@ impl ApiAction {
             Self::HoldTheirs => "hold the predecessor's lease",
             Self::WriteLedger => "write a ledger",
             Self::WriteStatus => "write a status",
+            Self::WriteListing => "write a record set's status",
             Self::Mark => "mark a node",
             Self::Tell => "tell an event",
             Self::Other => "something else",

@@ -78,6 +78,7 @@ impl CloudWire {
         let answer = self.service.call(request).await;
         way.open().await;
         let Self { process, shared, .. } = &self;
+        shared.oracle().answered(&agent(process, call));
         moment(shared, process, call, Phase::AfterEffect, action.name()).await;
         let status = answer.as_ref().map(|answer| answer.status().as_u16());
         shared.tell(|| match &answer {

@@ -1,5 +1,7 @@
 //! What is in the cluster and in the cloud at the start, and what kubelets and users do.
 
+mod names;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fakecloud::FakeCloud;
@@ -12,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::names::NameSetting;
 use crate::schedule::{PoolSetting, Setting};
 
 /// The namespace of pods and pools.
@@ -31,6 +34,9 @@ pub struct Cluster {
     user: Client,
     cloud: FakeCloud,
     pools: Vec<Value>,
+    listings: Vec<Value>,
+    /// The names that pools and, after them, NodeDNSRecordSets ask for.
+    names: Vec<Option<NameSetting>>,
     /// The machine of each node now.
     machines: Vec<u64>,
     made: u64,
@@ -39,7 +45,8 @@ pub struct Cluster {
 impl Cluster {
     /// Makes what a setting says.
     pub async fn new(user: Client, cloud: FakeCloud, setting: &Setting) -> Self {
-        let mut this = Self { user, cloud, pools: vec![], machines: vec![], made: 0 };
+        let (pools, listings, names) = (vec![], vec![], vec![]);
+        let mut this = Self { user, cloud, pools, listings, names, machines: vec![], made: 0 };
         let crds: Api<CustomResourceDefinition> = Api::all(this.user.clone());
         for crd in api::crds() {
             done(crds.create(&PostParams::default(), &crd).await);
@@ -52,8 +59,10 @@ impl Cluster {
         for (index, pool) in setting.pools.iter().enumerate() {
             let manifest = this.manifest(index, pool);
             this.pools.push(manifest);
+            this.names.push(pool.name);
             this.apply_pool(index).await;
         }
+        this.make_names(setting).await;
         for number in 0..if setting.crowded { CROWD } else { 0 } {
             this.cloud.reserve(Ipv4Addr::from(0x0a00_0001 + number), REGION);
         }
@@ -97,7 +106,8 @@ impl Cluster {
             "spec": {"providerID": format!("digitalocean://{machine}")},
         });
         self.create(nodes.clone(), &object).await;
-        self.set_ready(&nodes, &name, true).await;
+        let status = json!({"addresses": Self::node_addresses(machine)});
+        self.set_status(&nodes, &name, true, status).await;
         for app in 0..APPS {
             self.run_pod(node, app).await;
         }
@@ -147,9 +157,17 @@ impl Cluster {
     where
         K: Clone + std::fmt::Debug + DeserializeOwned,
     {
-        let status = if ready { "True" } else { "False" };
-        let conditions = json!([{"type": "Ready", "status": status}]);
-        let patch = Patch::Merge(json!({"status": {"conditions": conditions, "phase": "Running"}}));
+        self.set_status(api, name, ready, json!({})).await;
+    }
+
+    async fn set_status<K>(&self, api: &Api<K>, name: &str, ready: bool, mut status: Value)
+    where
+        K: Clone + std::fmt::Debug + DeserializeOwned,
+    {
+        let ready = if ready { "True" } else { "False" };
+        status["conditions"] = json!([{"type": "Ready", "status": ready}]);
+        status["phase"] = json!("Running");
+        let patch = Patch::Merge(json!({"status": status}));
         // What is gone cannot be ready.
         drop(api.patch_status(name, &PatchParams::default(), &patch).await);
     }
@@ -187,6 +205,9 @@ impl Cluster {
         }
         if let Some(wanted) = pool.wanted {
             spec["desiredIPs"] = json!(wanted);
+        }
+        if let Some(name) = pool.name {
+            spec["dnsRecordSet"] = self.record_set(name);
         }
         json!({
             "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "FloatingIPPool",

@@ -1,0 +1,73 @@
+//! What must come true of names in DNS once nothing goes wrong any more.
+
+use std::net::IpAddr;
+
+use super::Oracle;
+use super::names::{Asking, Site, Source};
+
+impl Oracle {
+    /// Names that do not list what they should, and objects that do not say what is true.
+    pub(super) fn misnamed(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for (key, asking) in &self.names.asking {
+            let Some(site) = &asking.site else { continue };
+            let owner = self.names.owners.get(site).and_then(|owner| owner.key.as_ref());
+            let problem = if owner == Some(key) {
+                self.mislisted(site, asking).or_else(|| self.mistold(asking))
+            } else {
+                says(asking, &["Conflict"])
+            };
+            wrong.extend(problem.map(|problem| format!("{key}: {site:?}: {problem}")));
+        }
+        wrong
+    }
+
+    /// The addresses that are to be listed. Of those that several pools name, the one lists it
+    /// that had it first: its status tells.
+    fn wanted(&self, asking: &Asking) -> Vec<IpAddr> {
+        let Source::Pool(key) = &asking.source else { return asking.lists().collect() };
+        let Some(pool) = self.cluster.pools.get(key) else { return vec![] };
+        let its = |ip: &IpAddr| {
+            let active = pool.status["ips"][ip.to_string()]["state"] == "active";
+            active || self.cluster.claimants(*ip).count() == 1
+        };
+        asking.lists().filter(its).collect()
+    }
+
+    /// L1: a name lists exactly what is in place.
+    fn mislisted(&self, site: &Site, asking: &Asking) -> Option<String> {
+        let all = || self.names.records(site);
+        let off = all().find(|one| u64::from(one.ttl) != asking.ttl || one.proxied);
+        let mut listed: Vec<IpAddr> = all().filter_map(|one| one.data.parse().ok()).collect();
+        listed.sort_unstable();
+        let wanted = self.wanted(asking);
+        if wanted.is_empty() {
+            // What somebody else put there before we had the name stays.
+            let is_left = asking.removes && asking.holds_any && !listed.is_empty();
+            return is_left.then(|| format!("still lists {listed:?}"));
+        }
+        if listed != wanted {
+            return Some(format!("lists {listed:?} instead of {wanted:?}"));
+        }
+        off.map(|record| format!("{} has the TTL {}, {}", record.data, record.ttl, record.proxied))
+    }
+
+    /// L1: the object says how its name is doing.
+    fn mistold(&self, asking: &Asking) -> Option<String> {
+        match (self.wanted(asking).is_empty(), asking.removes) {
+            (false, _) => says(asking, &["RecordCurrent"]),
+            (true, true) => says(asking, &["RecordRemoved", "NothingToList"]),
+            (true, false) => says(asking, &["NothingToList"]),
+        }
+    }
+}
+
+/// What an object says of its name, if it is not one of these.
+fn says(asking: &Asking, reasons: &[&str]) -> Option<String> {
+    let said = asking.says.as_ref();
+    let right = said.is_some_and(|(status, reason)| {
+        let well = ["RecordCurrent", "RecordRemoved"].contains(&reason.as_str());
+        reasons.contains(&reason.as_str()) && (status == "True") == well
+    });
+    (!right).then(|| format!("says {said:?} instead of {reasons:?}"))
+}

@@ -1,0 +1,264 @@
+//! What must hold of names in DNS at every instant.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use fakecloud::{OperationStatus, Record, State};
+use serde_json::Value;
+
+use super::Oracle;
+use super::cloud::{Origin, Sent};
+use super::names::{Asking, Names, Site, Source};
+use crate::schedule::Millis;
+use crate::wire::CloudAction;
+
+/// How long a move of our own may go unseen by whoever takes over: a late effect, a long
+/// operation, and the longest lag of reads.
+const OWN_LAG: Millis = 30_000;
+
+/// How soon the next call follows of a change that takes several.
+const NEXT_CALL: Millis = 1_000;
+
+/// How long a change of a name by hand may go unseen: one name is read in two minutes.
+const NAME_LAG: Millis = 6 * 120_000;
+
+/// How long the cloud's word about an operation stands: until the next listing.
+const SAID: Duration = Duration::from_secs(60);
+
+/// Every record, by zone.
+type Zones = BTreeMap<String, BTreeMap<u64, Record>>;
+
+/// What its sender may have known when it decided on a call.
+#[derive(Clone, Debug)]
+pub(super) struct Decided {
+    process: String,
+    site: Option<Site>,
+    /// How old its view of the API server may have been.
+    api: Millis,
+    /// How old its view of what others did at the cloud may have been.
+    cloud: Millis,
+    at: Millis,
+}
+
+impl Oracle {
+    /// A zone has another name.
+    pub fn zone_called(&mut self, id: String, zone: &'static str) {
+        self.names.zone_called(id, zone);
+    }
+
+    /// The name that a call is about.
+    fn site(&self, sent: &Sent) -> Option<Site> {
+        let mut path = sent.path.trim_matches('/').split('/');
+        let zone = path.find(|part| ["domains", "zones"].contains(part)).and(path.next())?;
+        let zone = self.names.zone(zone);
+        let named = |name: &Value| self.names.site(&Value::from(zone), name);
+        match sent.action {
+            CloudAction::AddRecord => named(&sent.body["name"]),
+            CloudAction::EditRecord | CloudAction::DropRecord => {
+                let id = sent.path.rsplit('/').next()?.parse().ok()?;
+                self.names.site_of(zone, id).or_else(|| named(&sent.body["name"]))
+            }
+            CloudAction::ChangeName => {
+                let lists = ["posts", "patches"].into_iter();
+                let items = lists.flat_map(|list| sent.body[list].as_array().into_iter().flatten());
+                let deleted = sent.body["deletes"].as_array().into_iter().flatten();
+                let number = |id: &str| u64::from_str_radix(id.get(16..)?, 16).ok();
+                let deleted = deleted.filter_map(|item| number(item["id"].as_str()?));
+                let deleted = deleted.filter_map(|id| self.names.site_of(zone, id));
+                items.filter_map(|item| named(&item["name"])).chain(deleted).next()
+            }
+            _ => None,
+        }
+    }
+
+    /// S3, S6: a call that means to change a name is about to leave.
+    pub(super) fn check_name_call(&mut self, sent: &Sent) {
+        let site = self.site(sent);
+        let now = self.now();
+        let before = self.decided.values().find(|one| {
+            one.process == sent.process && one.site == site && one.at + NEXT_CALL >= now
+        });
+        let (api, cloud) = before
+            .map_or_else(|| (self.api_floor(), self.cloud_floor()), |one| (one.api, one.cloud));
+        let process = sent.process.clone();
+        let decided = Decided { process, site: site.clone(), api, cloud, at: now };
+        self.decided.insert(sent.agent.clone(), decided);
+        let Some(site) = site else { return };
+        let same = |flight: &&Sent| {
+            let other = self.decided.get(&flight.agent);
+            other.is_some_and(|other| other.site.as_ref() == Some(&site))
+        };
+        let other = self.cloud.flights().find(same);
+        if let Some(other) = other {
+            let text = format!("{} is about the name that {} is about", sent.agent, other.agent);
+            return self.violated("S3", text);
+        }
+        if !self.names.is_asked_for(&site, api) {
+            self.violated("S6", format!("{}: nobody asks for {site:?}", sent.agent));
+        }
+    }
+
+    /// A call was answered. The next one of the same change rests on what was known before.
+    pub fn answered(&mut self, agent: &str) {
+        let now = self.now();
+        if let Some(decided) = self.decided.get_mut(agent) {
+            decided.at = now;
+        }
+    }
+
+    /// What zones hold may have changed, by this call or by somebody's hand.
+    pub(super) fn zones_changed(&mut self, by: Option<&Sent>, state: &State, now: Millis) {
+        if !self.names.is(state) {
+            let zones = Names::of(state);
+            let before = std::mem::replace(&mut self.names.zones, zones);
+            let changed = changed(&before, &self.names.zones);
+            if let (Some(sent), false) = (by, self.by_hand) {
+                self.check_name_effect(sent, (&before, &changed), state);
+            } else if self.by_hand {
+                self.names.touched.extend(changed.into_iter().map(|(site, _)| (site, now)));
+            }
+        }
+        self.judge_names(now);
+    }
+
+    /// S5, S6, S7, S11: what a call of ours did to a zone.
+    fn check_name_effect(
+        &mut self,
+        sent: &Sent,
+        (before, changed): (&Zones, &BTreeSet<(Site, String)>),
+        state: &State,
+    ) {
+        let Some(decided) = self.decided.get(&sent.agent).cloned() else {
+            return self.violated("S6", format!("{} {} changes DNS", sent.agent, sent.path));
+        };
+        for (site, kind) in changed {
+            if decided.site.as_ref() != Some(site) || kind != "A" {
+                let text = format!("{}: {site:?} {kind} is not ours to change", sent.agent);
+                return self.violated("S6", text);
+            }
+        }
+        let Some(site) = &decided.site else { return };
+        let Some(owner) = self.names.owners.get(site) else { return };
+        // Whoever just began or ceased to ask may not be known yet.
+        let Some(key) = owner.key.as_ref().filter(|_| owner.since <= decided.api) else { return };
+        let Some(asking) = self.names.asking.get(key) else { return };
+        let past = before.get(&site.zone).into_iter().flat_map(BTreeMap::values);
+        let past = past.filter(|record| record.kind == "A" && record.name == site.label);
+        let (past, present) = (values(past), values(self.names.records(site)));
+        let lost = past.difference(&present).find(|ip| self.is_active(asking, **ip, &decided));
+        let floor = decided.api.min(match asking.source {
+            Source::Pool(_) => decided.cloud,
+            _ => decided.api,
+        });
+        let alien = |ip: &&IpAddr| {
+            !asking.might_list(**ip, floor)
+                && !self.might_pass(asking, **ip, &decided)
+                && !self.is_said_to_be_there(asking, **ip, (state, decided.api))
+        };
+        let alien = present.difference(&past).find(alien);
+        let touched = self.names.touched.get(site);
+        let touched = touched.is_some_and(|time| time + NAME_LAG >= decided.at);
+        let emptied = present.is_empty() && !past.is_empty() && !asking.removes && !touched;
+        let found = if let Some(ip) = lost {
+            Some(("S5", format!("{}: {site:?} loses {ip}, which {key} has", sent.agent)))
+        } else if emptied {
+            Some(("S11", format!("{}: {site:?} is emptied, and {key} keeps", sent.agent)))
+        } else {
+            alien.map(|ip| ("S7", format!("{}: {site:?} is {key}'s, not with {ip}", sent.agent)))
+        };
+        if let Some((invariant, text)) = found {
+            self.violated(invariant, text);
+        }
+    }
+
+    /// Whether an address may pass for one that is in place, in an old view: it is where it
+    /// might be, though not yet written down, perhaps; or somebody moved it away.
+    fn might_pass(&self, asking: &Asking, ip: IpAddr, decided: &Decided) -> bool {
+        let Source::Pool(key) = &asking.source else { return false };
+        let Some(pool) = self.cluster.pools.get(key) else { return false };
+        let address = self.cloud.addresses.get(&ip);
+        let ours = |origin: &Origin| match origin {
+            Origin::Ours(uid) => uid.as_ref().is_none_or(|uid| *uid == pool.uid),
+            Origin::Others => false,
+        };
+        let its = pool.claims().contains(&ip) || address.is_some_and(|one| ours(&one.origin));
+        let holder = address.and_then(|address| address.holder);
+        let there = holder.is_some_and(|machine| pool.might_use(machine, decided.api));
+        its && there || self.cloud.touched_since(ip, decided.cloud)
+    }
+
+    /// Whether the cloud said a while ago that an address is where it may be, and it is not.
+    fn is_said_to_be_there(
+        &self,
+        asking: &Asking,
+        ip: IpAddr,
+        (state, api): (&State, Millis),
+    ) -> bool {
+        let Source::Pool(key) = &asking.source else { return false };
+        let Some(pool) = self.cluster.pools.get(key) else { return false };
+        let last = state.operations().rev().find(|one| one.kind.ip() == Some(ip));
+        last.is_some_and(|one| {
+            let recent = one.completed.is_some_and(|time| time.elapsed() < SAID);
+            let there = |machine| pool.might_use(machine, api) && pool.claims().contains(&ip);
+            one.status == OperationStatus::Completed
+                && recent
+                && one.kind.machine().is_some_and(there)
+        })
+    }
+
+    /// Whether an address was to be listed whatever somebody may have known.
+    fn is_active(&self, asking: &Asking, ip: IpAddr, decided: &Decided) -> bool {
+        let floor = match asking.source {
+            Source::Pool(_) => decided.api.min(decided.at.saturating_sub(OWN_LAG)),
+            _ => decided.api,
+        };
+        let alone = self.names.shared.get(&ip).is_none_or(|time| *time < decided.api);
+        asking.surely_lists(ip, floor) && alone && !self.cloud.touched_since(ip, decided.cloud)
+    }
+
+    /// Who is to be listed where, now.
+    pub(super) fn judge_names(&mut self, now: Millis) {
+        if self.names.zones.is_empty() && self.names.owners.is_empty() {
+            return;
+        }
+        for ip in self.cluster.claims().collect::<Vec<_>>() {
+            if self.cluster.claimants(ip).count() > 1 {
+                self.names.shared.insert(ip, now);
+            }
+        }
+        for asking in self.names.asking.values_mut() {
+            let listed = match &asking.source {
+                Source::Pool(key) => {
+                    let Some(pool) = self.cluster.pools.get(key) else { continue };
+                    let mut claims = pool.claims();
+                    let placed = |ip| self.cloud.holder(ip).is_some_and(|one| pool.may_use(one));
+                    claims.retain(|ip| pool.uses(*ip) && placed(*ip));
+                    claims
+                }
+                source => source.of_nodes(&self.cluster),
+            };
+            asking.judge(&listed, now);
+        }
+    }
+}
+
+fn values<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeSet<IpAddr> {
+    records.filter_map(|record| record.data.parse().ok()).collect()
+}
+
+/// The names, and the types of record there, that differ.
+fn changed(before: &Zones, after: &Zones) -> BTreeSet<(Site, String)> {
+    let mut changed = BTreeSet::new();
+    for (one, other) in [(before, after), (after, before)] {
+        for (zone, records) in one {
+            for (id, record) in records {
+                if other.get(zone).and_then(|records| records.get(id)) != Some(record) {
+                    let site = Site { zone: zone.clone(), label: record.name.clone() };
+                    changed.insert((site, record.kind.clone()));
+                }
+            }
+        }
+    }
+    changed
+}

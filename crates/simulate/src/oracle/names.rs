@@ -1,0 +1,269 @@
+//! What is true of names in DNS: who asks for which, whose each one is, what it lists.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use fakecloud::{Record, State};
+use fakekube::Write;
+use pontoon::api::{CONDITION_DNS, CONDITION_READY, IPV4_ANNOTATION};
+use serde_json::Value;
+
+use super::cluster::{Cluster, Fit};
+use crate::schedule::Millis;
+
+/// A name, with its zone.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Site {
+    pub zone: String,
+    /// Relative to the zone.
+    pub label: String,
+}
+
+/// Names, and who asks for them.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Objects that can ask for a name, by kind and key.
+    pub asking: BTreeMap<String, Asking>,
+    /// Whose each name is that was ever asked for.
+    pub owners: BTreeMap<Site, Owner>,
+    /// Every record, by zone.
+    pub zones: BTreeMap<String, BTreeMap<u64, Record>>,
+    /// When each address was last named by several pools.
+    pub shared: BTreeMap<IpAddr, Millis>,
+    /// When each name was last touched by hand.
+    pub touched: BTreeMap<Site, Millis>,
+    /// When each name was last asked for, of those that nobody asks for now.
+    left: BTreeMap<Site, Millis>,
+    /// Zones by their other names.
+    ids: BTreeMap<String, &'static str>,
+}
+
+/// An object that asks for a name, or could.
+#[derive(Debug, Default)]
+pub(super) struct Asking {
+    pub uid: String,
+    created: String,
+    /// The name that it asks for.
+    pub site: Option<Site>,
+    pub ttl: u64,
+    /// `emptyPolicy: Remove`.
+    pub removes: bool,
+    pub source: Source,
+    /// The name that its status says it has, and whether with addresses.
+    holds: Option<Site>,
+    pub holds_any: bool,
+    /// What it says of its name: `True` and so on, and why.
+    pub says: Option<(String, String)>,
+    /// When what it asks for last changed.
+    changed: Millis,
+    /// Addresses that it should list, or should have once, and since when that is so.
+    pub fits: BTreeMap<IpAddr, Fit>,
+}
+
+/// Which addresses an object lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Those of the pool with this key that are in place.
+    Pool(String),
+    /// Those of nodes, by the app that runs there and the kind of address.
+    Nodes { app: Option<String>, addresses: String },
+    #[default]
+    Nothing,
+}
+
+/// Whose a name is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Owner {
+    /// The object, by its key.
+    pub key: Option<String>,
+    /// Everybody who asks for it, and since when each asks for what it does.
+    claimants: Vec<(String, String, Millis)>,
+    /// Since when all that is so.
+    pub since: Millis,
+}
+
+impl Asking {
+    /// Whether an address is to be listed at all times since `floor`.
+    pub fn surely_lists(&self, ip: IpAddr, floor: Millis) -> bool {
+        self.fits.get(&ip).is_some_and(|fit| fit.eligible && fit.since <= floor)
+    }
+
+    /// Whether an address was to be listed at some time since `floor`.
+    pub fn might_list(&self, ip: IpAddr, floor: Millis) -> bool {
+        self.fits.get(&ip).is_some_and(|fit| fit.eligible || fit.since >= floor)
+    }
+
+    /// The addresses that are to be listed now.
+    pub fn lists(&self) -> impl Iterator<Item = IpAddr> {
+        self.fits.iter().filter(|(_, fit)| fit.eligible).map(|(ip, _)| *ip)
+    }
+
+    /// What is to be listed from now on.
+    pub fn judge(&mut self, listed: &BTreeSet<IpAddr>, now: Millis) {
+        for ip in listed {
+            self.fits.entry(*ip).or_insert(Fit { eligible: false, since: now, served: false });
+        }
+        for (ip, fit) in &mut self.fits {
+            let is = listed.contains(ip);
+            if fit.eligible != is {
+                *fit = Fit { eligible: is, since: now, served: false };
+            }
+        }
+    }
+}
+
+impl Names {
+    /// A zone has another name.
+    pub fn zone_called(&mut self, id: String, zone: &'static str) {
+        self.ids.insert(id, zone);
+    }
+
+    /// An object was written.
+    pub fn wrote(&mut self, write: &Write<'_>, now: Millis) {
+        if !matches!(write.plural, "floatingippools" | "nodednsrecordsets") {
+            return;
+        }
+        let key = format!("{} {}", write.plural, write.key);
+        match write.after {
+            Some(object) => {
+                let seen = self.read(write.plural, write.key, object);
+                let asking = self.asking.entry(key).or_default();
+                let same = |this: &Asking| {
+                    let Asking { uid, site, ttl, removes, source, .. } = this;
+                    (uid.clone(), site.clone(), *ttl, *removes, source.clone())
+                };
+                let changed = if same(asking) == same(&seen) { asking.changed } else { now };
+                let fits = if asking.uid == seen.uid {
+                    std::mem::take(&mut asking.fits)
+                } else {
+                    BTreeMap::new()
+                };
+                *asking = Asking { changed, fits, ..seen };
+            }
+            None => drop(self.asking.remove(&key)),
+        }
+        self.settle_owners(now);
+    }
+
+    fn read(&self, plural: &str, key: &str, object: &Value) -> Asking {
+        let (metadata, spec, status) = (&object["metadata"], &object["spec"], &object["status"]);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let wish = &spec["dnsRecordSet"];
+        let held = &status["dnsRecord"];
+        let is_pool = plural == "floatingippools";
+        let label = spec["match"]["podLabel"].as_str();
+        let app = label.and_then(|label| label.strip_prefix("app=")).map(str::to_owned);
+        let told = if is_pool { CONDITION_DNS } else { CONDITION_READY };
+        let conditions = status["conditions"].as_array().into_iter().flatten();
+        let said = conditions.into_iter().find(|one| one["type"] == told);
+        Asking {
+            uid: text(&metadata["uid"]),
+            created: text(&metadata["creationTimestamp"]),
+            site: self.site(&wish["zone"], &wish["recordName"]),
+            ttl: wish["ttl"].as_u64().unwrap_or(60),
+            removes: wish["emptyPolicy"] == "Remove",
+            source: if is_pool {
+                Source::Pool(key.to_owned())
+            } else {
+                Source::Nodes { app, addresses: text(&spec["addressType"]) }
+            },
+            holds: self.site(&held["zone"], &held["name"]),
+            holds_any: held["types"].as_array().is_some_and(|types| !types.is_empty()),
+            says: said.map(|one| (text(&one["status"]), text(&one["reason"]))),
+            changed: 0,
+            fits: BTreeMap::new(),
+        }
+    }
+
+    /// The name that somebody calls so.
+    pub fn site(&self, zone: &Value, name: &Value) -> Option<Site> {
+        let (zone, name) = (zone.as_str()?, name.as_str()?);
+        let zone = self.ids.get(zone).copied().unwrap_or(zone);
+        let relative = name.strip_suffix(zone).and_then(|rest| rest.strip_suffix('.'));
+        Some(Site { zone: zone.to_owned(), label: relative.unwrap_or(name).to_owned() })
+    }
+
+    /// The object that has a name keeps it; else it is the older one's.
+    fn settle_owners(&mut self, now: Millis) {
+        let mut claims: BTreeMap<Site, Vec<(&String, &Asking)>> = BTreeMap::new();
+        for (key, asking) in &self.asking {
+            if let Some(site) = &asking.site {
+                claims.entry(site.clone()).or_default().push((key, asking));
+            }
+        }
+        for site in claims.keys() {
+            self.owners.entry(site.clone()).or_default();
+        }
+        for (site, owner) in &mut self.owners {
+            let claimants = claims.remove(site).unwrap_or_default();
+            if claimants.is_empty() && owner.key.is_some() {
+                self.left.insert(site.clone(), now);
+            }
+            let rank = |one: &&(&String, &Asking)| {
+                let asking = one.1;
+                (asking.holds.as_ref() != Some(site), asking.created.clone(), asking.uid.clone())
+            };
+            let key = claimants.iter().min_by_key(rank).map(|(key, _)| (*key).clone());
+            let all = claimants.iter();
+            let all = all.map(|(key, one)| ((*key).clone(), one.uid.clone(), one.changed));
+            let fresh = Owner { key, claimants: all.collect(), since: owner.since };
+            if *owner != fresh {
+                *owner = Owner { since: now, ..fresh };
+            }
+        }
+    }
+
+    /// Whether somebody asked for a name at some time since `floor`.
+    pub fn is_asked_for(&self, site: &Site, floor: Millis) -> bool {
+        let now = self.owners.get(site).is_some_and(|owner| owner.key.is_some());
+        now || self.left.get(site).is_some_and(|left| *left >= floor)
+    }
+
+    /// Every record as it is, by zone.
+    pub fn of(state: &State) -> BTreeMap<String, BTreeMap<u64, Record>> {
+        state.zones().map(|zone| (zone.name.clone(), zone.records.clone())).collect()
+    }
+
+    /// Whether nothing has changed.
+    pub fn is(&self, state: &State) -> bool {
+        state.zones().count() == self.zones.len()
+            && state.zones().all(|zone| self.zones.get(&zone.name) == Some(&zone.records))
+    }
+
+    /// The name that a record is at.
+    pub fn site_of(&self, zone: &str, id: u64) -> Option<Site> {
+        let record = self.zones.get(zone)?.get(&id)?;
+        Some(Site { zone: zone.to_owned(), label: record.name.clone() })
+    }
+
+    /// The zone that somebody calls so.
+    pub fn zone<'a>(&'a self, text: &'a str) -> &'a str {
+        self.ids.get(text).copied().unwrap_or(text)
+    }
+
+    /// The addresses of a name.
+    pub fn records(&self, site: &Site) -> impl Iterator<Item = &Record> {
+        let all = self.zones.get(&site.zone).into_iter().flat_map(BTreeMap::values);
+        all.filter(|record| record.kind == "A" && record.name == site.label)
+    }
+}
+
+impl Source {
+    /// The addresses of nodes that are to be listed.
+    pub fn of_nodes(&self, cluster: &Cluster) -> BTreeSet<IpAddr> {
+        let Self::Nodes { app, addresses } = self else { return BTreeSet::new() };
+        let mut listed = BTreeSet::new();
+        for node in cluster.eligible(app.as_deref()) {
+            match addresses.as_str() {
+                "InternalIP" => listed.extend(&node.internal),
+                IPV4_ANNOTATION => {
+                    listed.extend(
+                        node.marks[0].iter().filter_map(|mark| mark.parse::<IpAddr>().ok()),
+                    );
+                }
+                _ => listed.extend(&node.external),
+            }
+        }
+        listed
+    }
+}
