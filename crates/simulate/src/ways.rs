@@ -74,7 +74,9 @@ fn flipop(schedule: &mut Schedule, dice: &mut Rng) {
     let what = What::Flipop { gives_back: dice.bool() };
     schedule.events.push(Event { at, lasts, what });
     if dice.bool() {
-        out_of_sight(schedule, at + lasts / 3, dice);
+        // What begins after the end of all trouble would never be over.
+        let begins = (at + lasts / 3).min(schedule.ends.saturating_sub(20_000));
+        out_of_sight(schedule, begins, dice);
     }
 }
 
