@@ -311,6 +311,7 @@ fn failed(work: &Work) -> Option<RecordReason> {
         FailureKind::Refused => RecordReason::CredentialsRefused(message, next),
         FailureKind::NotSent
         | FailureKind::Throttled { .. }
+        | FailureKind::HeldBack { .. }
         | FailureKind::NoAnswer
         | FailureKind::Unavailable
         | FailureKind::Busy

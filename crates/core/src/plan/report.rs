@@ -262,7 +262,7 @@ fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
     let Failure { kind, message, .. } = account.trouble.as_ref()?;
     match kind {
         FailureKind::Refused => Some(Reason::CredentialsRefused(message.clone())),
-        FailureKind::Throttled { .. } => {
+        FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } => {
             let until = account.closed_until.unwrap_or_default().max(account.listing.not_before);
             Some(until).filter(|until| *until > draft.now).map(Reason::Throttled)
         }

@@ -336,8 +336,10 @@ impl Account {
         match failure.kind {
             // What is not urgent is held back first, to leave room for failover: it waits by
             // itself, and the account stays open.
-            FailureKind::Throttled { .. } if !urgent => self.trouble = Some(failure.clone()),
-            FailureKind::Throttled { wait } => {
+            FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } if !urgent => {
+                self.trouble = Some(failure.clone());
+            }
+            FailureKind::Throttled { wait } | FailureKind::HeldBack { wait } => {
                 self.close_until(now + wait);
                 self.trouble = Some(failure.clone());
             }

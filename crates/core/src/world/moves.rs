@@ -48,7 +48,8 @@ impl World {
                 }
                 let wait = self.settings.back_off(account.listing.failures, outcome.jitter);
                 let wait = match failure.kind {
-                    FailureKind::Throttled { wait: asked } => wait.max(asked),
+                    FailureKind::Throttled { wait: asked }
+                    | FailureKind::HeldBack { wait: asked } => wait.max(asked),
                     _ => wait,
                 };
                 account.listing.not_before = account.listing.not_before.max(now + wait);
@@ -252,7 +253,7 @@ impl Account {
             self.fold_sighting(ip, now, sighting, now, settings);
         }
         let kind = failure.kind;
-        if matches!(kind, FailureKind::Throttled { .. }) {
+        if matches!(kind, FailureKind::Throttled { .. } | FailureKind::HeldBack { .. }) {
             return self.update(ip, |one| one.intended = to.cloned());
         }
         // Taking an address off its machine is an attempt on that machine.
@@ -270,7 +271,10 @@ impl Account {
 /// How long the cloud asks us to wait.
 fn asked_to_wait(result: &Result<Done, Failure>) -> Duration {
     match result {
-        Err(Failure { kind: FailureKind::Throttled { wait }, .. }) => *wait,
+        Err(Failure {
+            kind: FailureKind::Throttled { wait } | FailureKind::HeldBack { wait },
+            ..
+        }) => *wait,
         Ok(_) | Err(_) => Duration::ZERO,
     }
 }

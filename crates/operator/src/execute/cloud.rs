@@ -93,6 +93,7 @@ fn operation_state(state: &providers::OperationState) -> OperationState {
 pub(super) fn failure(error: providers::Error) -> Failure {
     let kind = match error.kind {
         ErrorKind::NotSent => FailureKind::NotSent,
+        ErrorKind::HeldBack { retry_after } => FailureKind::HeldBack { wait: retry_after },
         ErrorKind::RateLimited { retry_after } => FailureKind::Throttled { wait: retry_after },
         ErrorKind::NoAnswer => FailureKind::NoAnswer,
         ErrorKind::Unavailable => FailureKind::Unavailable,

@@ -97,12 +97,13 @@ impl RecordProvider for Cloudflare {
         let name = located(name)?;
         change.check(kind, &self.capabilities())?;
         let mut done = Vec::new();
-        for batch in batches(change) {
+        for (number, batch) in batches(change).into_iter().enumerate() {
             match self.client.batch(name, kind, &batch).await {
                 Ok(records) => done.extend(records),
                 Err(refusal) if refusal.is_outdated() => {
                     return self.settle(name, kind, change, refusal).await;
                 }
+                Err(refusal) if number > 0 => return Err(self.told(name, refusal).after_others()),
                 Err(refusal) => return Err(self.told(name, refusal)),
             }
         }
@@ -150,7 +151,11 @@ impl Cloudflare {
     ) -> Result<Vec<Record>> {
         let busy = |words: String| Err(Error::new(ErrorKind::Busy, words));
         let words = refusal.error.message;
-        match self.read(name, kind, Priority::Begun).await.map_err(Error::from) {
+        match self
+            .read(name, kind, Priority::Begun)
+            .await
+            .map_err(|e| Error::from(e).after_others())
+        {
             Ok(set) => match reached(change, &set) {
                 Some(done) => Ok(done),
                 None => busy(format!("the records of {name} are not as they were: {words}")),

@@ -190,7 +190,8 @@ impl DigitalOcean {
         found: &mut BTreeMap<IpAddr, Address>,
     ) -> Result<()> {
         for number in 1..=MOST_PAGES {
-            let page = self.client.page(family, number, *priority).await?;
+            let page = self.client.page(family, number, *priority).await;
+            let page = page.map_err(|error| further(*priority, error))?;
             // A listing that has begun is finished: half of one is of no use.
             *priority = Priority::Begun;
             let before = found.len();
@@ -224,6 +225,12 @@ impl DigitalOcean {
         }
         Err(told_with(seen, refusal))
     }
+}
+
+/// What a request of this priority failed with; a listing that has begun was seen by the
+/// vendor.
+fn further(priority: Priority, error: Error) -> Error {
+    if priority == Priority::Begun { error.after_others() } else { error }
 }
 
 /// `None` for what the vendor says that it does not have.
@@ -263,6 +270,7 @@ fn unsettled(refusal: Error, unread: &Error) -> Error {
         ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::RateLimited { .. } => {
             unread.kind
         }
+        ErrorKind::HeldBack { retry_after } => ErrorKind::RateLimited { retry_after },
         _ if refusal.kind == ErrorKind::Busy => ErrorKind::Busy,
         _ => ErrorKind::Unavailable,
     };

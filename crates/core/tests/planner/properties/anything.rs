@@ -315,7 +315,8 @@ pub fn result() -> BoxedStrategy<Result<Done, Failure>> {
 
 fn failure() -> impl Strategy<Value = Failure> {
     let kind = prop_oneof![
-        3 => duration().prop_map(|wait| FailureKind::Throttled { wait }),
+        2 => duration().prop_map(|wait| FailureKind::Throttled { wait }),
+        1 => duration().prop_map(|wait| FailureKind::HeldBack { wait }),
         9 => select(&[
             FailureKind::NotSent,
             FailureKind::NoAnswer,
