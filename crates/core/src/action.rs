@@ -18,6 +18,8 @@ pub enum Action {
         account: AccountId,
         /// The families to list, in order.
         families: Vec<Family>,
+        /// A move waits to be confirmed by it: it is a part of the failover.
+        confirms: bool,
     },
     /// Read one address that a listing did not show.
     ReadAddress {

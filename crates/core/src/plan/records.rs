@@ -6,7 +6,7 @@
 //! | none | some | is left as it is |
 //! | none | none | is left as it is, or emptied where `emptyPolicy: Remove` says so |
 //!
-//! Housekeeping: nothing here comes before an address.
+//! Nothing here comes before an address.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

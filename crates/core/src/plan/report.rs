@@ -263,7 +263,8 @@ fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
     match kind {
         FailureKind::Refused => Some(Reason::CredentialsRefused(message.clone())),
         FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } => {
-            let until = account.closed_until.unwrap_or_default().max(account.listing.not_before);
+            let listing = account.listing.not_before.max(account.listing.held_until);
+            let until = account.closed_until.unwrap_or_default().max(listing);
             Some(until).filter(|until| *until > draft.now).map(Reason::Throttled)
         }
         _ if heard => None,

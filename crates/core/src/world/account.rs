@@ -77,6 +77,8 @@ pub struct Listing {
     pub failures: u32,
     /// None is sent before.
     pub not_before: Time,
+    /// None that no move waits for is sent before: we keep it back ourselves.
+    pub held_until: Time,
 }
 
 /// From this many failures on, other candidates go first.

@@ -172,7 +172,8 @@ mod tests {
     fn only_calls_that_left_are_counted() {
         let metrics = Metrics::new().unwrap();
         metrics.leads(true);
-        let action = Action::List { account: "digitalocean".into(), families: Vec::new() };
+        let action =
+            Action::List { account: "digitalocean".into(), families: Vec::new(), confirms: false };
         let wait = Duration::from_secs(1);
         for kind in [
             FailureKind::NotSent,

@@ -84,7 +84,7 @@ impl RecordProvider for Cloudflare {
 
     async fn list(&self, name: &RecordName, kind: RecordKind) -> Result<Vec<Record>> {
         let name = located(name)?;
-        let listed = self.read(name, kind, Priority::Housekeeping).await;
+        let listed = self.read(name, kind, Priority::Following).await;
         listed.map_err(|refusal| self.told(name, refusal))
     }
 

@@ -103,13 +103,11 @@ impl AddressProvider for DigitalOcean {
     }
 
     async fn list(&self, families: Families) -> Result<Vec<Address>> {
-        let Families { v4, v6 } = families;
-        let mut found = BTreeMap::new();
-        let mut priority = Priority::Housekeeping;
-        for family in [v4.then_some(Family::V4), v6.then_some(Family::V6)].into_iter().flatten() {
-            self.list_family(family, &mut priority, &mut found).await?;
-        }
-        Ok(found.into_values().collect())
+        self.list_families(families, Priority::Housekeeping).await
+    }
+
+    async fn confirm(&self, families: Families) -> Result<Vec<Address>> {
+        self.list_families(families, Priority::Following).await
     }
 
     async fn read(&self, ip: IpAddr) -> Result<Option<Address>> {
@@ -181,6 +179,19 @@ impl AddressProvider for DigitalOcean {
 }
 
 impl DigitalOcean {
+    async fn list_families(
+        &self,
+        families: Families,
+        mut priority: Priority,
+    ) -> Result<Vec<Address>> {
+        let Families { v4, v6 } = families;
+        let mut found = BTreeMap::new();
+        for family in [v4.then_some(Family::V4), v6.then_some(Family::V6)].into_iter().flatten() {
+            self.list_family(family, &mut priority, &mut found).await?;
+        }
+        Ok(found.into_values().collect())
+    }
+
     /// Follows the pages by number, never by the URL that the answer names. An address that
     /// is on two pages (they shift while they are read) counts as on the later one.
     async fn list_family(

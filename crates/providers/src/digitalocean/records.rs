@@ -50,7 +50,7 @@ impl RecordProvider for Records {
     async fn list(&self, name: &RecordName, kind: RecordKind) -> Result<Vec<Record>> {
         let name = names::located(name)?;
         let mut found = BTreeMap::new();
-        let mut priority = Priority::Housekeeping;
+        let mut priority = Priority::Following;
         for number in 1..=MOST_PAGES {
             let page = self.client.record_page(name, kind, number, priority).await;
             let page = page.map_err(|error| no_domain(name, further(priority, error)))?;

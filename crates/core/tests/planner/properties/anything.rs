@@ -264,8 +264,9 @@ pub fn action() -> BoxedStrategy<Action> {
     let mark =
         (node_name(), word(&["u"]), select(&Family::ALL[..]), option::of(word(&["192.0.2.1"])));
     prop_oneof![
-        2 => (account(), vec(select(&Family::ALL[..]), 0..3))
-            .prop_map(|(account, families)| Action::List { account, families }),
+        2 => (account(), vec(select(&Family::ALL[..]), 0..3), any::<bool>()).prop_map(
+            |(account, families, confirms)| Action::List { account, families, confirms }
+        ),
         1 => on().prop_map(|(account, ip)| Action::ReadAddress { account, ip }),
         1 => (on(), operation()).prop_map(|((account, ip), id)| {
             Action::ReadOperation { account, ip, operation: (&*id).into() }
