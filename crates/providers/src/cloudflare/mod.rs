@@ -77,7 +77,8 @@ impl RecordProvider for Cloudflare {
         let Found { id, name: zone } = self.zones.find(&self.client, zone).await?;
         let name = match zone {
             Some(zone) => names::full_name(&zone, name)?,
-            None => names::full_name_somewhere(name)?,
+            // Leave to read the zone may be granted until somebody asks again.
+            None => names::full_name_somewhere(name).inspect_err(|_| self.zones.forget(&id))?,
         };
         Ok(RecordName { zone: id, name })
     }
@@ -182,8 +183,8 @@ impl Cloudflare {
 
 /// Refuses a name that no `locate` of ours can have made.
 fn located(name: &RecordName) -> Result<&RecordName> {
-    if zones::is_id(&name.zone) {
-        return names::located(name);
+    if zones::is_id(&name.zone) && names::is_name(&name.name) {
+        return Ok(name);
     }
     Err(Error::new(ErrorKind::Rejected, format!("{name} was never located")))
 }
