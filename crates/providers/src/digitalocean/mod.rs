@@ -2,7 +2,7 @@
 //!
 //! Scopes that the token needs: `reserved_ip:read`, `reserved_ip:update`, `droplet:read`;
 //! to create and release `reserved_ip:create`, `reserved_ip:delete`; for IPv6
-//! `actions:read`.
+//! `actions:read`, without which a slow move is confirmed by listings alone.
 //!
 //! A droplet carries one address of each family, and assigning an address that another
 //! droplet has moves it. The vendor answers 422 for nearly everything that it refuses, with
@@ -166,8 +166,12 @@ impl AddressProvider for DigitalOcean {
     async fn operation(&self, ip: IpAddr, operation: &OperationId) -> Result<OperationState> {
         // The vendor's actions have numbers: it cannot know anything else.
         let Ok(id) = operation.0.parse() else { return Ok(OperationState::Unheard) };
-        let Some(action) = known(self.client.action(ip, id).await)? else {
-            return Ok(OperationState::Unheard);
+        let action = match known(self.client.action(ip, id).await) {
+            Ok(Some(action)) => action,
+            // A token without `actions:read` does everything else: listings tell.
+            Err(error) if error.kind == ErrorKind::Forbidden => return Ok(OperationState::Unheard),
+            Ok(None) => return Ok(OperationState::Unheard),
+            Err(error) => return Err(error),
         };
         Ok(match action.status.as_str() {
             "in-progress" => OperationState::Running,
