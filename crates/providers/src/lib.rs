@@ -42,5 +42,5 @@ pub use record::{
 pub use transport::{Transport, TransportError, https};
 pub use vendor::{
     ConfigError, DNS_VENDORS, DnsVendor, Opened, OpenedDns, Settings, VENDORS, Vendor, dns_names,
-    machine_of,
+    machine_of, unencrypted,
 };

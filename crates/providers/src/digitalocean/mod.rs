@@ -43,8 +43,15 @@ use records::Records;
 use wire::Action;
 
 /// DigitalOcean's entry in the registry.
-pub static VENDOR: Vendor =
-    Vendor { name: "digitalocean", machine, provider_id, open, region_required: true, dns: true };
+pub static VENDOR: Vendor = Vendor {
+    name: "digitalocean",
+    machine,
+    provider_id,
+    open,
+    api_url: config::API_URL,
+    region_required: true,
+    dns: true,
+};
 
 const SCHEME: &str = "digitalocean://";
 
