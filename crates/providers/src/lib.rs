@@ -19,6 +19,7 @@ mod address;
 mod contract;
 mod error;
 mod names;
+mod proxy;
 mod record;
 #[cfg(test)]
 mod record_contract;
