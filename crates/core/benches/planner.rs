@@ -195,7 +195,8 @@ fn build(cluster: &Cluster) -> (World, Planner) {
     for source in [Source::Nodes, Source::Pods, Source::Pools] {
         world.source_read(source);
     }
-    let action = Action::List { account: "account".into(), families: vec![Family::V4] };
+    let action =
+        Action::List { account: "account".into(), families: vec![Family::V4], confirms: false };
     let outcome = Outcome { action, sent_at: at(1), result: Ok(Done::Listed(listed)), jitter: 0 };
     world.finish(outcome, at(2));
     let mut planner = Planner::default();

@@ -18,6 +18,8 @@ pub enum Action {
         account: AccountId,
         /// The families to list, in order.
         families: Vec<Family>,
+        /// A move waits to be confirmed by it: it is a part of the failover.
+        confirms: bool,
     },
     /// Read one address that a listing did not show.
     ReadAddress {
@@ -272,8 +274,14 @@ pub struct Failure {
 pub enum FailureKind {
     /// It was never sent: nothing happened.
     NotSent,
-    /// The account must wait; nothing happened.
+    /// The cloud says that the account must wait; nothing came of this request.
     Throttled {
+        /// How long.
+        wait: Duration,
+    },
+    /// We keep it back ourselves, so that the account's limit is not used up: nothing of it was
+    /// sent.
+    HeldBack {
         /// How long.
         wait: Duration,
     },

@@ -248,6 +248,7 @@ impl World {
         let case = Case { vendor, clock, now, call, weather, request_id };
         let mut usage = self.untouched_budget(vendor, now);
         let mut reply = self.outcome(&case, &mut usage);
+        usage.remaining = self.knobs.rate_remaining.unwrap_or(usage.remaining);
         vendor.show_budget(&usage, &clock, &mut reply);
         for answer in weather.answer.iter().chain(&weather.answer_after) {
             for (name, value) in &answer.headers {

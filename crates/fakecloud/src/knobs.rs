@@ -39,6 +39,8 @@ pub struct Knobs {
     pub machine_limit: u64,
     /// The request budget of each token; none: headers show an untouched budget.
     pub rate: Option<RateLimit>,
+    /// What the headers say is left of the budget, whatever was used; none: the truth.
+    pub rate_remaining: Option<u32>,
     /// The only token that is accepted; none: every non-empty one.
     pub token: Option<String>,
     /// No token is accepted any more.
@@ -61,6 +63,7 @@ impl Default for Knobs {
             address_limit: 1_000,
             machine_limit: 1_000,
             rate: None,
+            rate_remaining: None,
             token: None,
             token_expired: false,
             machine_read: true,

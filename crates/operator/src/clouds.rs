@@ -8,7 +8,8 @@ use std::time::Duration;
 use pontoon_core::model::{AccountId, Finding};
 use pontoon_core::world::AccountSetup;
 use pontoon_providers::{
-    AddressProvider, ConfigError, DNS_VENDORS, RecordProvider, Settings, Transport, VENDORS, Vendor,
+    AddressProvider, ConfigError, DNS_VENDORS, RecordProvider, Settings, Transport, VENDORS,
+    Vendor, unencrypted,
 };
 
 /// Every vendor's account, or why it cannot be used.
@@ -39,6 +40,9 @@ impl Clouds {
             let account = AccountId::from(vendor.name);
             (account, (vendor, opened.map_err(|error| unusable(vendor.name, &error))))
         };
+        for variable in unencrypted(&Settings { variable, timeout }) {
+            tracing::warn!(variable, "plain http: the access token travels unencrypted");
+        }
         let accounts: BTreeMap<_, _> = VENDORS.iter().map(|vendor| open(vendor)).collect();
         // A vendor of both has one client, so that all calls share one rate budget.
         let mut hosts = BTreeMap::new();

@@ -44,3 +44,15 @@ pub fn connect(mut config: Config) -> kube::Result<Client> {
         .service(http);
     Ok(Client::new(service, config.default_namespace))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_kubeconfig_behind_an_http_proxy_can_be_used() {
+        let mut config = Config::new(http::Uri::from_static("https://127.0.0.1:6443"));
+        config.proxy_url = Some(http::Uri::from_static("http://127.0.0.1:3128"));
+        connect(config).unwrap();
+    }
+}

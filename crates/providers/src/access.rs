@@ -92,10 +92,16 @@ fn endpoint(variable: &'static str, text: &str) -> Result<String, ConfigError> {
     if authority.as_str().contains('@') || uri.query().is_some() {
         return Err(unusable(variable, "must be scheme, host and path only"));
     }
-    if *scheme != Scheme::HTTPS && !(*scheme == Scheme::HTTP && is_this_machine(authority.host())) {
-        return Err(unusable(variable, "must be https (plain http only to this machine)"));
+    if *scheme != Scheme::HTTPS && *scheme != Scheme::HTTP {
+        return Err(unusable(variable, "must be https or http"));
     }
     Ok(format!("{scheme}://{authority}{}", uri.path().trim_end_matches('/')))
+}
+
+/// Whether what is sent there can be read on its way: plain HTTP to another machine.
+pub(crate) fn is_exposed(url: &str) -> bool {
+    let Ok(uri) = url.parse::<Uri>() else { return false };
+    uri.scheme() == Some(&Scheme::HTTP) && !uri.host().is_some_and(is_this_machine)
 }
 
 fn is_this_machine(host: &str) -> bool {

@@ -38,6 +38,12 @@ pub trait AddressProvider: Send + Sync + fmt::Debug {
     /// proves that one is gone.
     async fn list(&self, families: Families) -> Result<Vec<Address>>;
 
+    /// The same listing where a move waits to be confirmed by it: more urgent than one that
+    /// is made in its turn.
+    async fn confirm(&self, families: Families) -> Result<Vec<Address>> {
+        self.list(families).await
+    }
+
     /// One address, or `None` if the cloud says that the account has no such address.
     async fn read(&self, ip: IpAddr) -> Result<Option<Address>>;
 

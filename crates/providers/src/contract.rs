@@ -467,8 +467,9 @@ pub(crate) async fn refused_credentials_are_told_from_missing_rights(rig: Rig) {
 pub(crate) async fn after_a_429_nothing_is_sent_until_the_vendor_said_so(rig: Rig) {
     rig.cloud.reserve(ip(1), rig.fixture.region);
     rig.cloud.throttle_for(Duration::from_secs(20));
-    let wait = |seconds| ErrorKind::RateLimited { retry_after: Duration::from_secs(seconds) };
-    assert_eq!(kind(rig.assign(ip(1), A).await), wait(20));
+    let said = ErrorKind::RateLimited { retry_after: Duration::from_secs(20) };
+    assert_eq!(kind(rig.assign(ip(1), A).await), said);
+    let wait = |seconds| ErrorKind::HeldBack { retry_after: Duration::from_secs(seconds) };
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(kind(rig.assign(ip(1), A).await), wait(15));
     assert_eq!(kind(rig.provider.list(V4).await), wait(15));
@@ -489,7 +490,7 @@ pub(crate) async fn with_a_budget_nearly_used_up_listings_wait_and_failover_goes
         assert!(listings < 30, "listings used up the budget");
     }
     let arrived = rig.cloud.log().len();
-    let ErrorKind::RateLimited { retry_after } = kind(rig.provider.list(V4).await) else {
+    let ErrorKind::HeldBack { retry_after } = kind(rig.provider.list(V4).await) else {
         panic!("a listing failed for another reason")
     };
     assert!(!retry_after.is_zero());

@@ -25,6 +25,15 @@ impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), seen: None }
     }
+
+    /// The error of a call that takes several requests, of which others had gone before this
+    /// one was held back: the vendor did see something of it.
+    pub(crate) fn after_others(mut self) -> Self {
+        if let ErrorKind::HeldBack { retry_after } = self.kind {
+            self.kind = ErrorKind::RateLimited { retry_after };
+        }
+        self
+    }
 }
 
 impl From<TransportError> for Error {
@@ -32,7 +41,7 @@ impl From<TransportError> for Error {
         let kind = match &error {
             TransportError::NotSent(_) => ErrorKind::NotSent,
             TransportError::RateLimited { retry_after } => {
-                ErrorKind::RateLimited { retry_after: *retry_after }
+                ErrorKind::HeldBack { retry_after: *retry_after }
             }
             TransportError::NoAnswer(_) => ErrorKind::NoAnswer,
         };
@@ -45,7 +54,12 @@ impl From<TransportError> for Error {
 pub enum ErrorKind {
     /// The request never left: no connection, or the gate was shut. It has no effect.
     NotSent,
-    /// The rate budget or the vendor says: not before this much time has passed. No effect.
+    /// Our own rate budget says: not before this much time has passed. The request never left.
+    HeldBack {
+        /// How long to wait.
+        retry_after: Duration,
+    },
+    /// The vendor says so (429). No effect of this request.
     RateLimited {
         /// How long to wait.
         retry_after: Duration,

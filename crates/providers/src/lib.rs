@@ -19,6 +19,7 @@ mod address;
 mod contract;
 mod error;
 mod names;
+mod proxy;
 mod record;
 #[cfg(test)]
 mod record_contract;
@@ -42,5 +43,5 @@ pub use record::{
 pub use transport::{Transport, TransportError, https};
 pub use vendor::{
     ConfigError, DNS_VENDORS, DnsVendor, Opened, OpenedDns, Settings, VENDORS, Vendor, dns_names,
-    machine_of,
+    machine_of, unencrypted,
 };

@@ -77,7 +77,8 @@ fn plain(text: &str) -> String {
     text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase()
 }
 
-fn is_name(text: &str) -> bool {
+/// Whether this can be a full name, in the form in which it is compared and sent.
+pub(crate) fn is_name(text: &str) -> bool {
     let labels = text.strip_prefix("*.").unwrap_or(text);
     text.len() <= LONGEST_NAME && labels.split('.').all(is_label)
 }

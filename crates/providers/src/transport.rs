@@ -15,12 +15,14 @@ use http_body_util::{BodyExt, Limited};
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::ring;
 use tower::util::BoxCloneSyncService;
 use tower::{ServiceExt, service_fn};
 
 use crate::layers::gate::{Gate, GatedBody};
+use crate::proxy::Way;
 
 /// Sends one request and returns its whole answer.
 pub type Transport = BoxCloneSyncService<Request<Bytes>, Response<Bytes>, TransportError>;
@@ -64,7 +66,8 @@ const PONG: Duration = Duration::from_secs(5);
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 
 /// The transport to the real world: HTTP/1 or HTTP/2 as the server likes, TLS with the
-/// machine's own certificate authorities, plain HTTP where the URL says so.
+/// machine's own certificate authorities, plain HTTP where the URL says so, through a proxy
+/// where the environment says so (see `proxy.rs`).
 ///
 /// - Requests do not queue for each other: with no free connection a new one is opened.
 /// - Redirects are not followed, so that a credential never travels to another host.
@@ -79,7 +82,8 @@ pub fn https(gate: &Gate) -> Transport {
     let provider = ring::default_provider();
     match HttpsConnectorBuilder::new().with_provider_and_native_roots(provider) {
         Ok(tls) => {
-            over(tls.https_or_http().enable_http1().enable_http2().wrap_connector(tcp()), gate)
+            let way = Way::new(tcp(), Matcher::from_env(), CONNECT);
+            over(tls.https_or_http().enable_http1().enable_http2().wrap_connector(way), gate)
         }
         Err(error) => plain_only(&error.to_string(), over(tcp(), gate)),
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::access::{is_exposed, value};
 use crate::address::{AddressProvider, MachineId};
 use crate::record::RecordProvider;
 use crate::transport::Transport;
@@ -19,6 +20,8 @@ pub struct Vendor {
     pub provider_id: fn(&MachineId) -> String,
     /// Opens the account that the settings name.
     pub open: fn(&Settings<'_>, Transport) -> Opened,
+    /// The variable that names another endpoint.
+    pub api_url: &'static str,
     /// New addresses need `spec.region`.
     pub region_required: bool,
     /// It hosts DNS too: an opened account has
@@ -33,6 +36,8 @@ pub struct DnsVendor {
     pub name: &'static str,
     /// Opens the account that the settings name.
     pub open: fn(&Settings<'_>, Transport) -> OpenedDns,
+    /// The variable that names another endpoint.
+    pub api_url: &'static str,
 }
 
 /// An account, ready to be asked.
@@ -51,6 +56,14 @@ pub static DNS_VENDORS: &[&DnsVendor] = &[&crate::cloudflare::VENDOR];
 pub fn dns_names() -> impl Iterator<Item = &'static str> {
     let beside = VENDORS.iter().filter(|vendor| vendor.dns).map(|vendor| vendor.name);
     beside.chain(DNS_VENDORS.iter().map(|vendor| vendor.name))
+}
+
+/// The variables whose endpoints get their token over plain HTTP from another machine. An
+/// administrator may want that (an emulator, a proxy beside us), and should know.
+pub fn unencrypted(settings: &Settings<'_>) -> Vec<&'static str> {
+    let of_addresses = VENDORS.iter().map(|vendor| vendor.api_url);
+    let all = of_addresses.chain(DNS_VENDORS.iter().map(|vendor| vendor.api_url));
+    all.filter(|name| value(settings, name).is_some_and(|url| is_exposed(&url))).collect()
 }
 
 /// The vendor and machine that a node's `spec.providerID` names.
@@ -86,6 +99,17 @@ pub enum ConfigError {
 mod tests {
     use super::*;
     use crate::script::{Script, with_variables};
+
+    #[test]
+    fn a_token_that_travels_unencrypted_to_another_machine_is_told() {
+        let told = |url| with_variables(&[("CLOUDFLARE_API_URL", url)], unencrypted);
+        for url in ["http://10.0.0.5:8080", " http://emulator/client/v4 "] {
+            assert_eq!(told(url), ["CLOUDFLARE_API_URL"], "{url}");
+        }
+        for url in ["", "https://10.0.0.5", "http://localhost:1", "http://[::1]:1", "no url"] {
+            assert!(told(url).is_empty(), "{url}");
+        }
+    }
 
     #[test]
     fn every_vendor_that_hosts_dns_opens_it_and_has_a_name_of_its_own() {

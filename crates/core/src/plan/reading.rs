@@ -77,11 +77,22 @@ fn list_when(world: &World, id: &AccountId, account: &Account, due: Time, draft:
     if account.listing.in_flight {
         return;
     }
-    let due = due.max(account.listing.not_before);
+    let confirms = account.open().any(|(_, operation)| awaits_sight(operation));
+    let held_until = if confirms { Time::default() } else { account.listing.held_until };
+    let due = due.max(account.listing.not_before).max(held_until);
     if due <= draft.now {
-        draft.act(Action::List { account: id.clone(), families: families(world, id, account) });
+        let families = families(world, id, account);
+        draft.act(Action::List { account: id.clone(), families, confirms });
     } else {
         draft.wake_at(due);
+    }
+}
+
+/// Whether a listing tells how a call of ours ended.
+fn awaits_sight(operation: &Operation) -> bool {
+    match operation {
+        Operation::Sent { .. } => false,
+        Operation::Accepted { .. } | Operation::Uncertain { .. } => true,
     }
 }
 

@@ -6,7 +6,7 @@
 //! | none | some | is left as it is |
 //! | none | none | is left as it is, or emptied where `emptyPolicy: Remove` says so |
 //!
-//! Housekeeping: nothing here comes before an address.
+//! Nothing here comes before an address.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -338,6 +338,7 @@ fn failed(work: &Work) -> Option<RecordReason> {
         FailureKind::Refused => RecordReason::CredentialsRefused(message, next),
         FailureKind::NotSent
         | FailureKind::Throttled { .. }
+        | FailureKind::HeldBack { .. }
         | FailureKind::NoAnswer
         | FailureKind::Unavailable
         | FailureKind::Busy

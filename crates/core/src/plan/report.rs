@@ -265,8 +265,9 @@ fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
     let Failure { kind, message, .. } = account.trouble.as_ref()?;
     match kind {
         FailureKind::Refused => Some(Reason::CredentialsRefused(message.clone())),
-        FailureKind::Throttled { .. } => {
-            let until = account.closed_until.unwrap_or_default().max(account.listing.not_before);
+        FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } => {
+            let listing = account.listing.not_before.max(account.listing.held_until);
+            let until = account.closed_until.unwrap_or_default().max(listing);
             Some(until).filter(|until| *until > draft.now).map(Reason::Throttled)
         }
         _ if heard => None,

@@ -77,6 +77,8 @@ pub struct Listing {
     pub failures: u32,
     /// None is sent before.
     pub not_before: Time,
+    /// None that no move waits for is sent before: we keep it back ourselves.
+    pub held_until: Time,
 }
 
 /// From this many failures on, other candidates go first.
@@ -336,8 +338,10 @@ impl Account {
         match failure.kind {
             // What is not urgent is held back first, to leave room for failover: it waits by
             // itself, and the account stays open.
-            FailureKind::Throttled { .. } if !urgent => self.trouble = Some(failure.clone()),
-            FailureKind::Throttled { wait } => {
+            FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } if !urgent => {
+                self.trouble = Some(failure.clone());
+            }
+            FailureKind::Throttled { wait } | FailureKind::HeldBack { wait } => {
                 self.close_until(now + wait);
                 self.trouble = Some(failure.clone());
             }

@@ -9,11 +9,15 @@ use crate::Time;
 use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
 use crate::model::{AccountId, Family, MachineId, OperationId, PoolKey};
 
+/// While a move is open, nothing that we keep back ourselves is kept back longer than this
+/// without being asked for again: that costs nothing, and the limit may have been lifted.
+const ASK_AGAIN: Duration = Duration::from_secs(10);
+
 impl World {
     pub(super) fn listed(
         &mut self,
         id: &AccountId,
-        families: &[Family],
+        (families, confirms): (&[Family], bool),
         outcome: Outcome,
         now: Time,
     ) {
@@ -41,6 +45,10 @@ impl World {
                 }
             }
             Ok(_) => {}
+            Err(Failure { kind: FailureKind::HeldBack { wait }, .. }) => {
+                account.hold_listing(confirms, wait, now);
+                self.touch_account(id);
+            }
             Err(failure) => {
                 // What was refused was counted as that already.
                 if failure.kind != FailureKind::Refused {
@@ -207,6 +215,15 @@ impl World {
 }
 
 impl Account {
+    /// A listing was held back: no failure, and it says nothing of one that is more urgent.
+    fn hold_listing(&mut self, confirms: bool, wait: Duration, now: Time) {
+        let until = now + if confirms { wait.min(ASK_AGAIN) } else { wait };
+        let held =
+            if confirms { &mut self.listing.not_before } else { &mut self.listing.held_until };
+        *held = until.max(*held);
+        self.want_listing(until);
+    }
+
     fn end_move(
         &mut self,
         ip: IpAddr,
@@ -252,7 +269,7 @@ impl Account {
             self.fold_sighting(ip, now, sighting, now, settings);
         }
         let kind = failure.kind;
-        if matches!(kind, FailureKind::Throttled { .. }) {
+        if matches!(kind, FailureKind::Throttled { .. } | FailureKind::HeldBack { .. }) {
             return self.update(ip, |one| one.intended = to.cloned());
         }
         // Taking an address off its machine is an attempt on that machine.
@@ -270,7 +287,10 @@ impl Account {
 /// How long the cloud asks us to wait.
 fn asked_to_wait(result: &Result<Done, Failure>) -> Duration {
     match result {
-        Err(Failure { kind: FailureKind::Throttled { wait }, .. }) => *wait,
+        Err(Failure {
+            kind: FailureKind::Throttled { wait } | FailureKind::HeldBack { wait },
+            ..
+        }) => *wait,
         Ok(_) | Err(_) => Duration::ZERO,
     }
 }

@@ -71,7 +71,8 @@ impl World {
         }
     }
 
-    /// A change has come back. What it answered is known; if it failed, nothing is.
+    /// A change has come back. What it answered is known; if it failed, nothing is, unless it
+    /// was never sent.
     pub(super) fn records_changed(
         &mut self,
         key: &PoolKey,
@@ -103,8 +104,10 @@ impl World {
             }),
             Ok(_) => self.with_records(key, family, |set| set.records = None),
             Err(failure) => {
+                // What was never sent changed nothing: the set is as it was.
+                let untouched = matches!(failure.kind, FailureKind::HeldBack { .. });
                 self.with_records(key, family, |set| {
-                    set.records = None;
+                    set.records = set.records.take().filter(|_| untouched);
                     set.change_work.stumbled(&failure, now, outcome.jitter, &settings);
                 });
                 let request = self.records.entries.get(key).map(|entry| entry.set.request.clone());
@@ -117,7 +120,7 @@ impl World {
 
     /// A rate limit holds for everything that the account hosts.
     fn close_records(&mut self, request: &RecordRequest, failure: &Failure, now: Time) {
-        if let FailureKind::Throttled { wait } = failure.kind
+        if let FailureKind::Throttled { wait } | FailureKind::HeldBack { wait } = failure.kind
             && let Some(account) = self.records.accounts.get_mut(&request.account)
         {
             account.closed_until = account.closed_until.max(now + wait);
@@ -175,7 +178,7 @@ impl Work {
     /// wait for is no failure.
     fn stumbled(&mut self, failure: &Failure, now: Time, jitter: u16, settings: &Settings) {
         match failure.kind {
-            FailureKind::Throttled { .. } => {}
+            FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } => {}
             FailureKind::NotFound
             | FailureKind::Rejected
             | FailureKind::Quota

@@ -77,7 +77,9 @@ impl World {
                 Ok(_) => entry.creation = Work::default(),
                 Err(failure) => {
                     let asked = match failure.kind {
-                        FailureKind::Throttled { wait } => now + wait,
+                        FailureKind::Throttled { wait } | FailureKind::HeldBack { wait } => {
+                            now + wait
+                        }
                         _ => now,
                     };
                     entry.creation.failed(failure, now, outcome.jitter, &settings);
@@ -136,6 +138,7 @@ fn is_refusal(kind: FailureKind) -> bool {
         | FailureKind::Conflict => true,
         FailureKind::NotSent
         | FailureKind::Throttled { .. }
+        | FailureKind::HeldBack { .. }
         | FailureKind::NoAnswer
         | FailureKind::Unavailable => false,
     }

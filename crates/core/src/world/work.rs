@@ -78,7 +78,9 @@ impl World {
             });
         }
         match outcome.action.clone() {
-            Action::List { account, families } => self.listed(&account, &families, outcome, now),
+            Action::List { account, families, confirms } => {
+                self.listed(&account, (&families, confirms), outcome, now);
+            }
             Action::ReadAddress { account, ip } => self.address_read(&account, ip, &outcome, now),
             Action::ReadOperation { account, ip, operation } => {
                 self.operation_read(&account, ip, &operation, &outcome, now);

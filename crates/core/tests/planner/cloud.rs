@@ -207,6 +207,11 @@ fn in_region(intent: &Intent) -> Sighting {
     Sighting { region: Some(intent.region.clone()), ..Sighting::default() }
 }
 
+/// We keep it back ourselves for so long.
+pub fn held_back(seconds: u64) -> Fault {
+    Fault::Answer(FailureKind::HeldBack { wait: Duration::from_secs(seconds) })
+}
+
 /// The rate limit is used up for so long.
 pub fn throttled(seconds: u64) -> Fault {
     Fault::Answer(FailureKind::Throttled { wait: Duration::from_secs(seconds) })

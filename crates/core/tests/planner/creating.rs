@@ -112,8 +112,11 @@ fn a_listing_that_is_late_to_show_a_new_address_is_ignored() {
     let result = scene.carry_out(&create);
     scene.pass(seconds(1));
     scene.finish(create, sent_at, result);
-    let list =
-        Action::List { account: ACCOUNT.into(), families: vec![pontoon_core::model::Family::V4] };
+    let list = Action::List {
+        account: ACCOUNT.into(),
+        families: vec![pontoon_core::model::Family::V4],
+        confirms: false,
+    };
     scene.world.begin(&list);
     scene.pass(seconds(1));
     scene.finish(list, scene.now, Ok(Done::Listed(vec![])));

@@ -360,7 +360,7 @@ fn an_old_sighting_at_the_target_does_not_confirm_a_call_without_an_answer() {
     scene.fault(is_assign, Fault::Dropped);
     scene.settle();
     let at_c = Sighting { holder: Some("m-c".into()), ..Sighting::default() };
-    let list = Action::List { account: ACCOUNT.into(), families: vec![] };
+    let list = Action::List { account: ACCOUNT.into(), families: vec![], confirms: false };
     scene.finish(list, before, Ok(Done::Listed(vec![(ip(1), at_c)])));
     scene.planned();
     assert_eq!(scene.states("p")[0], State::InProgress);

@@ -23,7 +23,7 @@ fn listed(holders: &[(u8, Option<&str>)]) -> Result<Done, Failure> {
 }
 
 fn list() -> Action {
-    Action::List { account: ACCOUNT.into(), families: vec![Family::V4] }
+    Action::List { account: ACCOUNT.into(), families: vec![Family::V4], confirms: false }
 }
 
 #[test]
@@ -323,4 +323,24 @@ fn a_direct_read_that_is_throttled_waits_as_long_as_it_is_told() {
     let done = scene.run(seconds(29));
     assert_eq!(count(&done, is_read), 1);
     assert_eq!(count(&scene.run(seconds(2)), is_read), 1);
+}
+
+#[test]
+fn a_move_is_confirmed_although_routine_listings_are_held_back_for_an_hour() {
+    let mut scene = at_rest();
+    scene.pass(seconds(60));
+    scene.fault(is_list, super::cloud::held_back(3600));
+    assert_eq!(count(&scene.settle(), is_list), 1);
+    assert_eq!(count(&scene.run(seconds(600)), is_list), 0, "it waits as long as it is told");
+    scene.fault(is_assign, Fault::Slow);
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.settle();
+    // Also what confirms is held back at times, and asked for again soon.
+    scene.fault(is_list, super::cloud::held_back(3600));
+    assert_eq!(count(&scene.run(seconds(2)), is_list), 1);
+    scene.cloud.work();
+    let confirms = |action: &Action| matches!(action, Action::List { confirms: true, .. });
+    assert_eq!(count(&scene.run(seconds(10)), confirms), 1);
+    assert_eq!(scene.states("p"), [State::Active]);
+    assert_eq!(scene.mark("b"), Some("192.0.2.1"));
 }

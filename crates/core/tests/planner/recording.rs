@@ -332,6 +332,18 @@ fn a_rate_limit_holds_for_every_name_of_the_account_and_for_no_address() {
 }
 
 #[test]
+fn a_change_that_was_never_sent_is_made_from_what_was_read_before() {
+    let mut scene = served();
+    for _ in 0..3 {
+        scene.fault(is_change_of_records, super::cloud::held_back(10));
+    }
+    scene.change_node("b", NodeFixture::not_ready);
+    let done = scene.run(seconds(35));
+    assert_eq!(scene.dns.listed(NAME), [ip(1)]);
+    assert_eq!((writes(&done), count(&done, is_read_of_records)), (4, 0), "{done:#?}");
+}
+
+#[test]
 fn each_kind_of_address_of_the_matching_nodes_is_listed() {
     let addresses = Addresses { external: vec![ip(1), ip6(1)], internal: vec![ip(2)] };
     let one = Node { addresses, ..edge("a", ip(1)).marked("192.0.2.3, 192.0.2.4") };

@@ -10,7 +10,7 @@ use pontoon_providers::{AddressProvider, ErrorKind, Families};
 /// Carries out an action at the cloud.
 pub(super) async fn call(provider: &dyn AddressProvider, action: &Action) -> Result<Done, Failure> {
     let result = match action {
-        Action::List { families, .. } => list(provider, families).await,
+        Action::List { families, confirms, .. } => list(provider, families, *confirms).await,
         Action::ReadAddress { ip, .. } => read(provider, *ip).await,
         Action::ReadOperation { ip, operation, .. } => {
             let id = providers::OperationId(operation.to_string());
@@ -34,9 +34,14 @@ pub(super) async fn call(provider: &dyn AddressProvider, action: &Action) -> Res
     result.map_err(failure)
 }
 
-async fn list(provider: &dyn AddressProvider, families: &[Family]) -> providers::Result<Done> {
+async fn list(
+    provider: &dyn AddressProvider,
+    families: &[Family],
+    confirms: bool,
+) -> providers::Result<Done> {
     let asked = Families { v4: families.contains(&Family::V4), v6: families.contains(&Family::V6) };
-    let listed = provider.list(asked).await?;
+    let listed =
+        if confirms { provider.confirm(asked).await? } else { provider.list(asked).await? };
     Ok(Done::Listed(listed.into_iter().map(|one| (one.ip, sighting(one))).collect()))
 }
 
@@ -93,6 +98,7 @@ fn operation_state(state: &providers::OperationState) -> OperationState {
 pub(super) fn failure(error: providers::Error) -> Failure {
     let kind = match error.kind {
         ErrorKind::NotSent => FailureKind::NotSent,
+        ErrorKind::HeldBack { retry_after } => FailureKind::HeldBack { wait: retry_after },
         ErrorKind::RateLimited { retry_after } => FailureKind::Throttled { wait: retry_after },
         ErrorKind::NoAnswer => FailureKind::NoAnswer,
         ErrorKind::Unavailable => FailureKind::Unavailable,

@@ -149,13 +149,42 @@ impl Executor {
 
 /// Counts a call to a vendor. One that never left is none.
 fn count(metrics: &Metrics, action: &Action, result: &Result<Done, Failure>, took: Duration) {
-    if !matches!(result, Err(failure) if failure.kind == FailureKind::NotSent) {
+    if !matches!(result, Err(failure) if never_left(failure.kind)) {
         metrics.called(action, result.is_ok(), took);
     }
+}
+
+fn never_left(kind: FailureKind) -> bool {
+    matches!(kind, FailureKind::NotSent | FailureKind::HeldBack { .. })
 }
 
 /// Whether a call that changes a cloud may still take effect.
 pub fn is_unanswered(outcome: &Outcome) -> bool {
     let no_answer = |result: &Result<Done, Failure>| matches!(result, Err(failure) if failure.kind == FailureKind::NoAnswer);
     outcome.action.changes_cloud() && no_answer(&outcome.result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_calls_that_left_are_counted() {
+        let metrics = Metrics::new().unwrap();
+        metrics.leads(true);
+        let action =
+            Action::List { account: "digitalocean".into(), families: Vec::new(), confirms: false };
+        let wait = Duration::from_secs(1);
+        for kind in [
+            FailureKind::NotSent,
+            FailureKind::HeldBack { wait },
+            FailureKind::Throttled { wait },
+            FailureKind::NoAnswer,
+        ] {
+            count(&metrics, &action, &Err(Failure::plain(kind, "no")), wait);
+        }
+        let page = metrics.page();
+        let counted = page.lines().find(|line| line.contains("outcome=\"error\""));
+        assert!(counted.is_some_and(|line| line.ends_with(" 2")), "{page}");
+    }
 }

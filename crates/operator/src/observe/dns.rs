@@ -79,7 +79,8 @@ pub(super) fn provider_for(record: &DnsRecordSet, pools: &str) -> String {
 pub(super) fn full_name(record: &DnsRecordSet) -> String {
     let plain = |text: &str| text.trim().trim_end_matches('.').to_ascii_lowercase();
     let (zone, name) = (plain(&record.zone), plain(&record.record_name));
-    let is_id = zone.len() == 32 && zone.bytes().all(|byte| byte.is_ascii_hexdigit());
+    // The name of a zone has a dot, an identifier has none.
+    let is_id = !zone.is_empty() && !zone.contains('.');
     match name.as_str() {
         "" | "@" => zone,
         full if is_id || full == zone || full.ends_with(&format!(".{zone}")) => name,

@@ -138,7 +138,7 @@ impl Cluster {
         let listed = [("192.0.2.1", held), ("198.51.100.7", Sighting::default())];
         let listed = listed.map(|(ip, seen)| (ip.parse().unwrap(), seen));
         let families = Family::ALL.to_vec();
-        let action = Action::List { account: "digitalocean".into(), families };
+        let action = Action::List { account: "digitalocean".into(), families, confirms: false };
         let result = Ok(Done::Listed(listed.into()));
         self.world.finish(Outcome { action, sent_at: NOW, result, jitter: 0 }, NOW);
     }

@@ -29,7 +29,7 @@ fn assign(pool: &PoolKey) -> Action {
 }
 
 fn list() -> Action {
-    Action::List { account: "digitalocean".into(), families: Vec::new() }
+    Action::List { account: "digitalocean".into(), families: Vec::new(), confirms: false }
 }
 
 fn count(metrics: &Metrics, part: &str) -> usize {

@@ -180,7 +180,11 @@ impl Narrator {
         match &finished.outcome.result {
             Ok(_) => self.metrics.assigned(told.labels(pool), &ip.to_string(), true),
             // Nothing happened; what the account waits for, the pool says.
-            Err(Failure { kind: FailureKind::NotSent | FailureKind::Throttled { .. }, .. }) => {}
+            Err(Failure {
+                kind:
+                    FailureKind::NotSent | FailureKind::Throttled { .. } | FailureKind::HeldBack { .. },
+                ..
+            }) => {}
             Err(failure) => {
                 self.metrics.assigned(told.labels(pool), &ip.to_string(), false);
                 let note = format!("assigning {ip} to {node} failed: {}", failure.message);

@@ -122,7 +122,41 @@ async fn moves_that_take_the_cloud_a_while_are_in_progress_and_then_confirmed_by
     assert_eq!(arena.cloud.mutations().len(), 3);
 }
 
+/// The hour's budget is nearly used up, and says so all the time: routine waits, a failover does
+/// not, and what belongs to it (its confirmation, its name) does not either.
+async fn with_a_rate_limit_nearly_used_up_a_slow_move_is_confirmed_and_its_name_follows(on: On) {
+    let Some(arena) = Arena::open(on).await else { return };
+    arena.serving_node("node-1", 1).await;
+    arena.cloud.reserve(ip("198.51.100.1"), "nyc3").reserve(ip("198.51.100.2"), "nyc3");
+    arena.cloud.domain("example.com").set(|knobs| {
+        knobs.rate_remaining = Some(400);
+        knobs.action_time = Duration::from_secs(3);
+    });
+    let record = json!({"zone": "example.com", "recordName": "hello", "ttl": 30});
+    let ips = ["198.51.100.1", "198.51.100.2"];
+    arena.pool("ingress", json!({"ips": ips, "dnsRecordSet": record})).await;
+    let replica = arena.replica("only");
+    arena.listed("hello", "A", &ips[..1]).await;
+    arena.marked("node-1", Some(ips[0])).await;
+
+    arena.serving_node("node-2", 2).await;
+    arena.listed("hello", "A", &ips).await;
+    arena.marked("node-2", Some(ips[1])).await;
+    arena.ready("ingress").await;
+    replica.kill();
+    // Nothing is remembered of the limit: the first answer tells it again.
+    let _replica = arena.replica("another");
+    arena.serving_node("node-3", 3).await;
+    arena.set_ready("node-1", false).await;
+    arena.marked("node-3", Some(ips[0])).await;
+    arena.set_ready("node-2", false).await;
+    arena.listed("hello", "A", &ips[..1]).await;
+    let sent = arena.cloud.log().len();
+    assert!(sent < 80, "{sent} calls, which is no trickle");
+}
+
 on_both! {
+    with_a_rate_limit_nearly_used_up_a_slow_move_is_confirmed_and_its_name_follows,
     one_503_delays_its_node_by_one_step_and_nothing_else,
     a_minute_of_429_moves_nothing_and_drops_nothing_from_the_status,
     a_restart_while_the_cloud_is_down_keeps_what_was_said,

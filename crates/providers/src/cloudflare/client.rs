@@ -48,7 +48,7 @@ impl Client {
     /// Every zone of that name: several accounts may have one.
     pub async fn zones_called(&self, name: &str) -> Result<Vec<Zone>, Refusal> {
         let path = format!("/zones?name={name}");
-        let answer = self.send(Method::GET, &path, None, Priority::Housekeeping).await?;
+        let answer = self.send(Method::GET, &path, None, Priority::Following).await?;
         let mut zones: Vec<Zone> = parse::<Vec<Zone>>(&answer)?.result;
         zones.retain(|zone| zone.name.eq_ignore_ascii_case(name));
         Ok(zones)
@@ -56,7 +56,7 @@ impl Client {
 
     pub async fn zone(&self, id: &str) -> Result<Zone, Refusal> {
         let path = format!("/zones/{id}");
-        let answer = self.send(Method::GET, &path, None, Priority::Housekeeping).await?;
+        let answer = self.send(Method::GET, &path, None, Priority::Following).await?;
         let zone: Zone = parse(&answer)?.result;
         if zone.id != id {
             return Err(unreadable("it is about another zone").into());

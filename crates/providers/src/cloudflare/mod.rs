@@ -35,7 +35,7 @@ use error::{Refusal, unreadable};
 use zones::{Found, Zones};
 
 /// Cloudflare's entry in the registry.
-pub static VENDOR: DnsVendor = DnsVendor { name: "cloudflare", open };
+pub static VENDOR: DnsVendor = DnsVendor { name: "cloudflare", open, api_url: config::API_URL };
 
 /// What a zone on the vendor's smallest plan takes in one batch.
 const LARGEST_BATCH: usize = 200;
@@ -77,14 +77,15 @@ impl RecordProvider for Cloudflare {
         let Found { id, name: zone } = self.zones.find(&self.client, zone).await?;
         let name = match zone {
             Some(zone) => names::full_name(&zone, name)?,
-            None => names::full_name_somewhere(name)?,
+            // Leave to read the zone may be granted until somebody asks again.
+            None => names::full_name_somewhere(name).inspect_err(|_| self.zones.forget(&id))?,
         };
         Ok(RecordName { zone: id, name })
     }
 
     async fn list(&self, name: &RecordName, kind: RecordKind) -> Result<Vec<Record>> {
         let name = located(name)?;
-        let listed = self.read(name, kind, Priority::Housekeeping).await;
+        let listed = self.read(name, kind, Priority::Following).await;
         listed.map_err(|refusal| self.told(name, refusal))
     }
 
@@ -97,12 +98,13 @@ impl RecordProvider for Cloudflare {
         let name = located(name)?;
         change.check(kind, &self.capabilities())?;
         let mut done = Vec::new();
-        for batch in batches(change) {
+        for (number, batch) in batches(change).into_iter().enumerate() {
             match self.client.batch(name, kind, &batch).await {
                 Ok(records) => done.extend(records),
                 Err(refusal) if refusal.is_outdated() => {
                     return self.settle(name, kind, change, refusal).await;
                 }
+                Err(refusal) if number > 0 => return Err(self.told(name, refusal).after_others()),
                 Err(refusal) => return Err(self.told(name, refusal)),
             }
         }
@@ -150,7 +152,11 @@ impl Cloudflare {
     ) -> Result<Vec<Record>> {
         let busy = |words: String| Err(Error::new(ErrorKind::Busy, words));
         let words = refusal.error.message;
-        match self.read(name, kind, Priority::Begun).await.map_err(Error::from) {
+        match self
+            .read(name, kind, Priority::Begun)
+            .await
+            .map_err(|e| Error::from(e).after_others())
+        {
             Ok(set) => match reached(change, &set) {
                 Some(done) => Ok(done),
                 None => busy(format!("the records of {name} are not as they were: {words}")),
@@ -177,8 +183,8 @@ impl Cloudflare {
 
 /// Refuses a name that no `locate` of ours can have made.
 fn located(name: &RecordName) -> Result<&RecordName> {
-    if zones::is_id(&name.zone) {
-        return names::located(name);
+    if zones::is_id(&name.zone) && names::is_name(&name.name) {
+        return Ok(name);
     }
     Err(Error::new(ErrorKind::Rejected, format!("{name} was never located")))
 }

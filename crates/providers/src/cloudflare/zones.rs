@@ -29,9 +29,9 @@ impl Zones {
     /// The zone that a user means. Many who ask at once make one request; an error is not
     /// kept.
     pub async fn find(&self, client: &Client, zone: &str) -> Result<Found> {
-        let text = zone.trim().to_ascii_lowercase();
-        let by_id = is_id(&text);
-        let text = if by_id { text } else { names::zone_name(&text)? };
+        let text = zone.trim();
+        let by_id = is_id(text);
+        let text = if by_id { as_sent(text) } else { names::zone_name(text)? };
         let cell = self.lock().entry(text.clone()).or_default().clone();
         let found = cell
             .get_or_try_init(|| async {
@@ -41,7 +41,8 @@ impl Zones {
         Ok(found.clone())
     }
 
-    /// Asks again the next time: the vendor does not know this zone any more.
+    /// Asks again the next time: the vendor does not know this zone any more, or would tell
+    /// more of it by now.
     pub fn forget(&self, id: &str) {
         self.lock().retain(|_, cell| cell.get().is_none_or(|found| found.id != id));
     }
@@ -51,9 +52,19 @@ impl Zones {
     }
 }
 
-/// Identifiers have 32 hexadecimal digits, and no dot as names have.
+/// What can be an identifier: it has no dot, as the name of every zone has, and nothing that
+/// could lead a request astray. The vendor promises no shape, only that it is not long.
 pub(super) fn is_id(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=LONGEST_ID).contains(&text.len()) && text.bytes().all(plain)
+}
+
+const LONGEST_ID: usize = 64;
+
+/// Today's identifiers are hexadecimal, and users write them in either case.
+fn as_sent(id: &str) -> String {
+    let hexadecimal = id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if hexadecimal { id.to_ascii_lowercase() } else { id.to_owned() }
 }
 
 async fn with_id(client: &Client, id: &str) -> Result<Found> {

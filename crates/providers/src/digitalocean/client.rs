@@ -142,7 +142,7 @@ impl Client {
             IpAddr::V4(_) => format!("{}/actions/{id}", member(ip)),
             IpAddr::V6(_) => format!("/v2/actions/{id}"),
         };
-        let answer = self.send(Method::GET, &path, None, Priority::Housekeeping).await?;
+        let answer = self.send(Method::GET, &path, None, Priority::Following).await?;
         let action = parse::<Acted>(&answer)?.action;
         if action.id == id { Ok(action) } else { Err(unreadable("it is about another action")) }
     }
@@ -177,7 +177,7 @@ impl Client {
             "type": kind.to_string(), "name": relative(name), "data": value, "ttl": ttl,
         });
         let path = records(name);
-        let answer = self.send(Method::POST, &path, Some(body), Priority::Housekeeping).await?;
+        let answer = self.send(Method::POST, &path, Some(body), Priority::Following).await?;
         single_record(&answer, name, kind)
     }
 
@@ -191,13 +191,13 @@ impl Client {
         let WantedRecord { value, ttl, mark: _ } = wanted;
         let body = json!({ "type": kind.to_string(), "data": value, "ttl": ttl });
         let path = format!("{}/{id}", records(name));
-        let answer = self.send(Method::PATCH, &path, Some(body), Priority::Housekeeping).await?;
+        let answer = self.send(Method::PATCH, &path, Some(body), Priority::Following).await?;
         single_record(&answer, name, kind)
     }
 
     pub async fn delete_record(&self, name: &RecordName, id: u64) -> Result<()> {
         let path = format!("{}/{id}", records(name));
-        let answer = self.send(Method::DELETE, &path, None, Priority::Housekeeping).await?;
+        let answer = self.send(Method::DELETE, &path, None, Priority::Following).await?;
         if answer.body().is_empty() { Ok(()) } else { Err(unreadable("a body after a deletion")) }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Scopes that the token needs: `reserved_ip:read`, `reserved_ip:update`, `droplet:read`;
 //! to create and release `reserved_ip:create`, `reserved_ip:delete`; for IPv6
-//! `actions:read`.
+//! `actions:read`, without which a slow move is confirmed by listings alone.
 //!
 //! A droplet carries one address of each family, and assigning an address that another
 //! droplet has moves it. The vendor answers 422 for nearly everything that it refuses, with
@@ -43,8 +43,15 @@ use records::Records;
 use wire::Action;
 
 /// DigitalOcean's entry in the registry.
-pub static VENDOR: Vendor =
-    Vendor { name: "digitalocean", machine, provider_id, open, region_required: true, dns: true };
+pub static VENDOR: Vendor = Vendor {
+    name: "digitalocean",
+    machine,
+    provider_id,
+    open,
+    api_url: config::API_URL,
+    region_required: true,
+    dns: true,
+};
 
 const SCHEME: &str = "digitalocean://";
 
@@ -103,13 +110,11 @@ impl AddressProvider for DigitalOcean {
     }
 
     async fn list(&self, families: Families) -> Result<Vec<Address>> {
-        let Families { v4, v6 } = families;
-        let mut found = BTreeMap::new();
-        let mut priority = Priority::Housekeeping;
-        for family in [v4.then_some(Family::V4), v6.then_some(Family::V6)].into_iter().flatten() {
-            self.list_family(family, &mut priority, &mut found).await?;
-        }
-        Ok(found.into_values().collect())
+        self.list_families(families, Priority::Housekeeping).await
+    }
+
+    async fn confirm(&self, families: Families) -> Result<Vec<Address>> {
+        self.list_families(families, Priority::Following).await
     }
 
     async fn read(&self, ip: IpAddr) -> Result<Option<Address>> {
@@ -168,8 +173,12 @@ impl AddressProvider for DigitalOcean {
     async fn operation(&self, ip: IpAddr, operation: &OperationId) -> Result<OperationState> {
         // The vendor's actions have numbers: it cannot know anything else.
         let Ok(id) = operation.0.parse() else { return Ok(OperationState::Unheard) };
-        let Some(action) = known(self.client.action(ip, id).await)? else {
-            return Ok(OperationState::Unheard);
+        let action = match known(self.client.action(ip, id).await) {
+            Ok(Some(action)) => action,
+            // A token without `actions:read` does everything else: listings tell.
+            Err(error) if error.kind == ErrorKind::Forbidden => return Ok(OperationState::Unheard),
+            Ok(None) => return Ok(OperationState::Unheard),
+            Err(error) => return Err(error),
         };
         Ok(match action.status.as_str() {
             "in-progress" => OperationState::Running,
@@ -181,6 +190,19 @@ impl AddressProvider for DigitalOcean {
 }
 
 impl DigitalOcean {
+    async fn list_families(
+        &self,
+        families: Families,
+        mut priority: Priority,
+    ) -> Result<Vec<Address>> {
+        let Families { v4, v6 } = families;
+        let mut found = BTreeMap::new();
+        for family in [v4.then_some(Family::V4), v6.then_some(Family::V6)].into_iter().flatten() {
+            self.list_family(family, &mut priority, &mut found).await?;
+        }
+        Ok(found.into_values().collect())
+    }
+
     /// Follows the pages by number, never by the URL that the answer names. An address that
     /// is on two pages (they shift while they are read) counts as on the later one.
     async fn list_family(
@@ -190,7 +212,8 @@ impl DigitalOcean {
         found: &mut BTreeMap<IpAddr, Address>,
     ) -> Result<()> {
         for number in 1..=MOST_PAGES {
-            let page = self.client.page(family, number, *priority).await?;
+            let page = self.client.page(family, number, *priority).await;
+            let page = page.map_err(|error| further(*priority, error))?;
             // A listing that has begun is finished: half of one is of no use.
             *priority = Priority::Begun;
             let before = found.len();
@@ -224,6 +247,12 @@ impl DigitalOcean {
         }
         Err(told_with(seen, refusal))
     }
+}
+
+/// What a request of this priority failed with; a listing that has begun was seen by the
+/// vendor.
+fn further(priority: Priority, error: Error) -> Error {
+    if priority == Priority::Begun { error.after_others() } else { error }
 }
 
 /// `None` for what the vendor says that it does not have.
@@ -263,6 +292,7 @@ fn unsettled(refusal: Error, unread: &Error) -> Error {
         ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::RateLimited { .. } => {
             unread.kind
         }
+        ErrorKind::HeldBack { retry_after } => ErrorKind::RateLimited { retry_after },
         _ if refusal.kind == ErrorKind::Busy => ErrorKind::Busy,
         _ => ErrorKind::Unavailable,
     };

@@ -10,6 +10,7 @@ use crate::contract::{kind, transport};
 use crate::record::{Record, RecordChange, RecordId, RecordKind, RecordName, WantedRecord};
 use crate::record_contract::{self, Fixture, ZONE};
 use crate::script::{Script, with_variables};
+use crate::transport::TransportError;
 
 const TOKEN: &str = "dop_v1_canary0123456789";
 const A: RecordKind = RecordKind::A;
@@ -162,10 +163,10 @@ async fn records_and_addresses_share_the_budget_of_their_token() {
     let addresses = open_on(transport(&cloud));
     let records = addresses.records().unwrap();
     cloud.throttle_for(Duration::from_secs(20));
-    let wait = ErrorKind::RateLimited { retry_after: Duration::from_secs(20) };
-    assert_eq!(kind(records.list(&place(), A).await), wait);
+    let retry_after = Duration::from_secs(20);
+    assert_eq!(kind(records.list(&place(), A).await), ErrorKind::RateLimited { retry_after });
     let v4 = Families { v4: true, v6: false };
-    assert_eq!(kind(addresses.list(v4).await), wait);
+    assert_eq!(kind(addresses.list(v4).await), ErrorKind::HeldBack { retry_after });
     assert_eq!(cloud.log().len(), 1);
 }
 
@@ -180,8 +181,23 @@ async fn with_a_budget_nearly_used_up_addresses_go_before_records() {
     let records = addresses.records().unwrap();
     while records.list(&place(), A).await.is_ok() {}
     let held = kind(records.change(&place(), A, &creating(1)).await);
-    assert!(matches!(held, ErrorKind::RateLimited { .. }), "{held:?}");
+    assert!(matches!(held, ErrorKind::HeldBack { .. }), "{held:?}");
     addresses.assign(ip(9), &MachineId("1".into())).await.unwrap();
+}
+
+/// Half of a change was seen by the vendor: nothing is known of the set any more.
+#[tokio::test]
+async fn a_change_of_which_only_a_part_was_held_back_does_not_count_as_held_back() {
+    let retry_after = Duration::from_secs(3);
+    let held = || TransportError::RateLimited { retry_after };
+    let script = Script::default().then_error(held());
+    let nothing_sent = kind(records_on(&script).change(&place(), A, &creating(1)).await);
+    assert_eq!(nothing_sent, ErrorKind::HeldBack { retry_after });
+    let delete = vec![id(7), id(8)];
+    let change = RecordChange { delete, ..RecordChange::default() };
+    let script = Script::default().then(204, "").then_error(held());
+    let half_sent = kind(records_on(&script).change(&place(), A, &change).await);
+    assert_eq!(half_sent, ErrorKind::RateLimited { retry_after });
 }
 
 mod refusals {

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 
 use super::client::Client;
 use super::error::{self, speaks_of_quota};
+use super::further;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::Priority;
 use crate::names;
@@ -49,10 +50,10 @@ impl RecordProvider for Records {
     async fn list(&self, name: &RecordName, kind: RecordKind) -> Result<Vec<Record>> {
         let name = names::located(name)?;
         let mut found = BTreeMap::new();
-        let mut priority = Priority::Housekeeping;
+        let mut priority = Priority::Following;
         for number in 1..=MOST_PAGES {
             let page = self.client.record_page(name, kind, number, priority).await;
-            let page = page.map_err(|error| no_domain(name, error))?;
+            let page = page.map_err(|error| no_domain(name, further(priority, error)))?;
             // A listing that has begun is finished: half of one is of no use.
             priority = Priority::Begun;
             let before = found.len();
@@ -75,7 +76,22 @@ impl RecordProvider for Records {
         kind: RecordKind,
         change: &RecordChange,
     ) -> Result<Vec<Record>> {
-        let name = names::located(name)?;
+        let mut begun = false;
+        let done = self.write(names::located(name)?, kind, change, &mut begun).await;
+        done.map_err(|error| if begun { error.after_others() } else { error })
+    }
+}
+
+impl Records {
+    /// Makes a change, one record after the other. `begun` tells, also after an error, whether
+    /// the vendor has seen any of it.
+    async fn write(
+        &self,
+        name: &RecordName,
+        kind: RecordKind,
+        change: &RecordChange,
+        begun: &mut bool,
+    ) -> Result<Vec<Record>> {
         change.check(kind, &self.capabilities())?;
         let updates: Vec<(u64, &WantedRecord)> =
             change.update.iter().map(|(id, to)| Ok((number(id)?, to))).collect::<Result<_>>()?;
@@ -84,15 +100,17 @@ impl RecordProvider for Records {
         for (id, wanted) in updates {
             let updated = self.client.update_record(name, kind, id, wanted).await;
             done.push(updated.map_err(|error| moved_on(name, error))?);
+            *begun = true;
         }
         for wanted in &change.create {
             let created = self.client.create_record(name, kind, wanted).await;
             done.push(created.map_err(|error| full(no_domain(name, error)))?);
+            *begun = true;
         }
         for id in deletes {
             match self.client.delete_record(name, id).await {
                 Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
-                _ => {}
+                _ => *begun = true,
             }
         }
         Ok(done)

@@ -19,9 +19,11 @@ use crate::transport::{Transport, TransportError};
 pub enum Priority {
     /// Traffic is lost until it is done.
     Failover,
+    /// A failover is not over without it: reads that confirm a move, names that follow it.
+    Following,
     /// A further part of something that was admitted: the next page of a listing.
     Begun,
-    /// It can wait: listings, polls, releases.
+    /// It can wait: routine listings, new addresses, releases.
     #[default]
     Housekeeping,
 }
@@ -57,14 +59,17 @@ pub struct RateRules {
 
 /// The requests that one credential may still make.
 ///
-/// | what the vendor said | failover | housekeeping |
-/// |---|---|---|
-/// | nothing yet, or more than the reserve is left | goes | goes |
-/// | no more than the reserve is left | goes | one request after each reset, at most one per 10 s |
-/// | four fifths of the burst limit were sent | goes | five at once and then one per 2 s, so that moves are still confirmed |
-/// | 429 | waits | waits |
+/// | what the vendor said | failover | what follows it | housekeeping |
+/// |---|---|---|---|
+/// | nothing yet, or more than the reserve is left | goes | goes | goes |
+/// | four fifths of the burst limit were sent | goes | trickles | trickles |
+/// | no more than the reserve is left | goes | trickles | one request after each reset, at most one per 10 s |
+/// | no more than the last tenth of the reserve is left | goes | as housekeeping | the same |
+/// | 429 | waits | waits | waits |
 ///
-/// The reserve is a tenth of the limit, at least 10 requests, at most half of the limit.
+/// The reserve is a tenth of the limit, at least 10 requests, at most half of the limit; its
+/// last tenth is at least 5 requests, at most half of it. To trickle is to go five at once and
+/// then one per 2 s, so that moves are still confirmed.
 /// Nothing queues here: what may not go now is answered at once with
 /// [`RateLimited`](TransportError::RateLimited) and the time after which to decide again.
 /// Time is tokio's, so that it can be paused.
@@ -130,7 +135,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// While housekeeping is held back, one request goes this often to learn how things stand.
 const PROBE: Duration = Duration::from_secs(10);
 
-/// Beyond its share of the burst limit, housekeeping goes this often,
+/// What trickles goes this often,
 const TRICKLE: Duration = Duration::from_secs(2);
 
 /// after so many at once.
@@ -190,7 +195,7 @@ struct State {
     sent: VecDeque<Instant>,
     /// Admitted and not ended.
     underway: u64,
-    /// Up to when the trickle of housekeeping is used up: each request takes [`TRICKLE`] of
+    /// Up to when the trickle is used up: each request takes [`TRICKLE`] of
     /// it, and it may run [`HANDFUL`] requests ahead.
     trickled_until: Option<Instant>,
 }
@@ -198,6 +203,8 @@ struct State {
 #[derive(Debug)]
 struct Left {
     reserve: u64,
+    /// So many are kept for moves alone.
+    last: u64,
     remaining: u64,
     /// When housekeeping may go although no more than the reserve is left.
     probe_at: Instant,
@@ -219,9 +226,13 @@ impl State {
                 self.sent.pop_front();
             }
         }
-        if priority == Priority::Housekeeping {
-            self.burst_allows(burst, now)?;
-            self.reserve_allows(now)?;
+        match priority {
+            Priority::Failover | Priority::Begun => {}
+            Priority::Following if self.reserve_is_touched() => self.trickle(now)?,
+            Priority::Following | Priority::Housekeeping => {
+                self.burst_allows(burst, now)?;
+                self.reserve_allows(now)?;
+            }
         }
         if let Some(left) = &mut self.left {
             left.remaining = left.remaining.saturating_sub(1);
@@ -235,9 +246,16 @@ impl State {
 
     fn burst_allows(&mut self, burst: Option<Burst>, now: Instant) -> Result<(), Duration> {
         let share = burst.map_or(usize::MAX, |burst| (burst.requests * 4 / 5).max(1));
-        if self.sent.len() < share {
-            return Ok(());
-        }
+        if self.sent.len() < share { Ok(()) } else { self.trickle(now) }
+    }
+
+    /// No more than the reserve is left, and more than the last of it.
+    fn reserve_is_touched(&self) -> bool {
+        let Some(Left { reserve, last, remaining, .. }) = &self.left else { return false };
+        remaining <= reserve && remaining > last
+    }
+
+    fn trickle(&mut self, now: Instant) -> Result<(), Duration> {
         let used = self.trickled_until.map_or(now, |until| until.max(now)) + TRICKLE;
         let ahead = used.saturating_duration_since(now);
         if ahead > TRICKLE * HANDFUL {
@@ -261,8 +279,10 @@ impl State {
     fn learn(&mut self, headroom: Headroom, now: Instant) {
         // The vendor may not have counted yet what is still underway beside this answer.
         let others = self.underway.saturating_sub(1);
+        let reserve = (headroom.limit / 10).max(10).min(headroom.limit / 2);
         self.left = Some(Left {
-            reserve: (headroom.limit / 10).max(10).min(headroom.limit / 2),
+            reserve,
+            last: (reserve / 10).max(5).min(reserve / 2),
             remaining: headroom.remaining.saturating_sub(others),
             probe_at: now + headroom.resets_in.clamp(PROBE, LONGEST_WAIT),
         });
@@ -354,7 +374,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(seconds)).await;
     }
 
-    use Priority::{Begun, Failover, Housekeeping};
+    use Priority::{Begun, Failover, Following, Housekeeping};
 
     #[tokio::test(start_paused = true)]
     async fn when_little_is_left_housekeeping_is_held_back_and_failover_goes() {
@@ -368,6 +388,25 @@ mod tests {
             send(&transport, Failover).await.unwrap();
         }
         assert_eq!(vendor.reached(), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn when_little_is_left_what_follows_a_failover_trickles_until_the_last_requests() {
+        let vendor = Vendor::default();
+        let transport = vendor.under(None);
+        vendor.answers(200, &[("limit", "5000"), ("remaining", "400"), ("reset", "3600")]);
+        send(&transport, Housekeeping).await.unwrap();
+        for _ in 0..5 {
+            send(&transport, Following).await.unwrap();
+        }
+        assert_eq!(wait_of(&transport, Following).await, 2);
+        assert_eq!(wait_of(&transport, Housekeeping).await, 3600);
+        pass(2).await;
+        vendor.answers(200, &[("limit", "5000"), ("remaining", "50"), ("reset", "3600")]);
+        send(&transport, Following).await.unwrap();
+        pass(60).await;
+        assert_eq!(wait_of(&transport, Following).await, 3540);
+        send(&transport, Failover).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

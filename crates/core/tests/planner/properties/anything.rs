@@ -266,8 +266,9 @@ pub fn action() -> BoxedStrategy<Action> {
     let mark =
         (node_name(), word(&["u"]), select(&Family::ALL[..]), option::of(word(&["192.0.2.1"])));
     prop_oneof![
-        2 => (account(), vec(select(&Family::ALL[..]), 0..3))
-            .prop_map(|(account, families)| Action::List { account, families }),
+        2 => (account(), vec(select(&Family::ALL[..]), 0..3), any::<bool>()).prop_map(
+            |(account, families, confirms)| Action::List { account, families, confirms }
+        ),
         1 => on().prop_map(|(account, ip)| Action::ReadAddress { account, ip }),
         1 => (on(), operation()).prop_map(|((account, ip), id)| {
             Action::ReadOperation { account, ip, operation: (&*id).into() }
@@ -317,7 +318,8 @@ pub fn result() -> BoxedStrategy<Result<Done, Failure>> {
 
 fn failure() -> impl Strategy<Value = Failure> {
     let kind = prop_oneof![
-        3 => duration().prop_map(|wait| FailureKind::Throttled { wait }),
+        2 => duration().prop_map(|wait| FailureKind::Throttled { wait }),
+        1 => duration().prop_map(|wait| FailureKind::HeldBack { wait }),
         9 => select(&[
             FailureKind::NotSent,
             FailureKind::NoAnswer,

@@ -12,7 +12,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::cloud::{Fault, Such, throttled};
+use super::super::cloud::{Fault, Such, held_back, throttled};
 use super::super::fixture::*;
 use super::super::scene::{Scene, scene_at, setup};
 
@@ -51,6 +51,7 @@ fn fault() -> impl Strategy<Value = Fault> {
         ])
         .prop_map(Fault::Answer),
         Just(throttled(7)),
+        Just(held_back(4)),
         Just(Fault::Lost),
         Just(Fault::Dropped),
         Just(Fault::Slow),

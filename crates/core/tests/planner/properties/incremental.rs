@@ -82,7 +82,8 @@ fn crowded(pools: Vec<Pool>) -> World {
         world.source_read(source);
     }
     pools.into_iter().for_each(|pool| world.set_pool(pool));
-    let action = Action::List { account: ACCOUNT.into(), families: vec![Family::V4] };
+    let action =
+        Action::List { account: ACCOUNT.into(), families: vec![Family::V4], confirms: false };
     let result = Ok(Done::Listed(vec![]));
     world.finish(Outcome { action, sent_at: at(0), result, jitter: 0 }, at(1));
     world

@@ -29,7 +29,8 @@ fn world_of(small: Small) -> World {
     small.nodes.into_iter().for_each(|node| world.set_node(node));
     small.pods.iter().for_each(|pod| world.set_pod(pod));
     small.pools.into_iter().for_each(|pool| world.set_pool(pool));
-    let action = Action::List { account: ACCOUNT.into(), families: Family::ALL.to_vec() };
+    let action =
+        Action::List { account: ACCOUNT.into(), families: Family::ALL.to_vec(), confirms: false };
     let result = Ok(Done::Listed(small.addresses.into_iter().collect()));
     world.finish(Outcome { action, sent_at: at(0), result, jitter: 0 }, at(1));
     world

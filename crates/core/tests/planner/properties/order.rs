@@ -94,7 +94,7 @@ fn plan_of(objects: &[Object], listed: &BTreeMap<IpAddr, Sighting>) -> Plan {
             Object::Listing(account) => {
                 let listed = listed.iter().map(|(ip, seen)| (*ip, seen.clone())).collect();
                 let families = Family::ALL.to_vec();
-                let action = Action::List { account: (*account).into(), families };
+                let action = Action::List { account: (*account).into(), families, confirms: false };
                 let result = Ok(Done::Listed(listed));
                 world.finish(Outcome { action, sent_at: at(0), result, jitter: 0 }, at(1));
             }

@@ -102,6 +102,7 @@ fn fault() -> impl Strategy<Value = Option<Fault>> {
     let kinds = vec![
         FailureKind::Unavailable,
         FailureKind::Throttled { wait: Duration::from_secs(7) },
+        FailureKind::HeldBack { wait: Duration::from_secs(4) },
         FailureKind::NotFound,
         FailureKind::Busy,
         FailureKind::NotSent,

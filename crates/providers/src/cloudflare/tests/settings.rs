@@ -7,7 +7,7 @@ fn every_variable_is_named_when_it_is_missing_or_unusable_and_never_shown() {
     for (name, value) in [
         ("CLOUDFLARE_TOKEN", " "),
         ("CLOUDFLARE_TOKEN", "can ary"),
-        ("CLOUDFLARE_API_URL", "http://canary.example.com"),
+        ("CLOUDFLARE_API_URL", "ftp://canary.example.com"),
         ("CLOUDFLARE_USER_AGENT", "canary\u{1}"),
     ] {
         let mut variables = vec![(name, value)];

@@ -53,6 +53,38 @@ async fn without_leave_to_read_zones_an_id_and_a_full_name_will_do() {
 }
 
 #[tokio::test]
+async fn leave_to_read_zones_that_is_granted_later_is_noticed() {
+    let forbidden = || failure(9109, "Unauthorized to access requested resource");
+    let script = Script::default()
+        .then(403, forbidden())
+        .then(403, forbidden())
+        .then(200, success(zone(ZONE_ID, "active")));
+    let provider = open_on(script.transport());
+    for _ in 0..2 {
+        let error = provider.locate(ZONE_ID, "hello").await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Rejected);
+    }
+    assert_eq!(provider.locate(ZONE_ID, "hello").await.unwrap(), place());
+}
+
+/// The vendor's document promises no more than that it has at most 32 characters.
+#[tokio::test]
+async fn an_identifier_of_any_shape_will_do() {
+    for id in ["023e105f", "Zone_7-b"] {
+        let script = Script::default()
+            .then(200, success(json!([zone(id, "active")])))
+            .then(200, success(zone(id, "active")))
+            .then(200, listing(&[record(1)]));
+        let provider = open_on(script.transport());
+        let by_name = provider.locate("example.com", "hello").await.unwrap();
+        assert_eq!((&by_name.zone[..], &by_name.name[..]), (id, "hello.example.com"));
+        assert_eq!(provider.locate(id, "hello").await.unwrap(), by_name);
+        assert_eq!(provider.list(&by_name, A).await.unwrap().len(), 1);
+        assert_eq!(script.sent()[1], format!("GET /client/v4/zones/{id}"));
+    }
+}
+
+#[tokio::test]
 async fn by_its_id_a_zone_is_asked_for_its_name_once() {
     let script = Script::default().then(200, success(zone(ZONE_ID, "active")));
     let provider = open_on(script.transport());

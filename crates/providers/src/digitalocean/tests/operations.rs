@@ -27,6 +27,14 @@ async fn each_family_is_asked_about_where_the_vendor_keeps_its_actions() {
 }
 
 #[tokio::test]
+async fn an_action_that_the_token_may_not_read_is_unheard_of_and_no_trouble_of_the_account() {
+    let script = Script::default().then(403, problem("forbidden", "You are not authorized"));
+    let id = OperationId("72531856".into());
+    let state = script.open().operation(ip6(), &id).await.unwrap();
+    assert_eq!(state, OperationState::Unheard);
+}
+
+#[tokio::test]
 async fn an_operation_that_is_no_number_is_unheard_of_without_a_request() {
     let script = Script::default();
     let id = OperationId("../droplets".into());

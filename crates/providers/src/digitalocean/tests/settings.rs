@@ -33,7 +33,6 @@ fn an_unusable_url_is_named_and_never_shown() {
         "https://canary:secret@example.com",
         "https://example.com/?canary=1",
         "ftp://canary.example.com",
-        "http://canary.example.com",
         "https://exa mple.com/canary",
         "https://",
     ];
@@ -83,8 +82,8 @@ async fn the_defaults_are_the_vendors_endpoint_and_our_name() {
 }
 
 #[test]
-fn plain_http_is_for_this_machine() {
-    for url in ["http://localhost:1", "http://127.0.0.2:1/", "http://[::1]:1"] {
+fn plain_http_will_do_if_the_administrator_says_so() {
+    for url in ["http://localhost:1", "http://[::1]:1", "http://10.0.0.5:8080", "http://fake/"] {
         let variables = [("DIGITALOCEAN_ACCESS_TOKEN", TOKEN), ("DIGITALOCEAN_API_URL", url)];
         open_with(&variables, Script::default().transport()).unwrap();
     }
