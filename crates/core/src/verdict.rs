@@ -23,7 +23,7 @@ pub struct Verdict {
     pub wanted: usize,
     /// Eligible nodes that could take an address now: the first hundred, by name.
     pub available: Vec<NodeName>,
-    /// How many such nodes there are in all, as far as counted.
+    /// How many such nodes there are in all.
     pub available_count: usize,
     /// How many nodes are eligible at all.
     pub eligible: usize,

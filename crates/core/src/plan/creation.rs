@@ -12,7 +12,8 @@
 use std::net::IpAddr;
 
 use super::outcome::{Resolved, open_intents, resolve};
-use super::placement::{Placement, cool_off_ends};
+use super::pacing::cool_off_ends;
+use super::placement::Placement;
 use super::standing::{Place, PoolView};
 use super::{Draft, may_change, reading, release};
 use crate::Time;

@@ -29,7 +29,7 @@ pub(super) fn verdict(
         reason: Reason::Reading,
         wanted: view.wanted,
         available: free.iter().take(100).map(|(name, _)| name.clone()).collect(),
-        available_count: free.len(),
+        available_count: placement.free_count(view, view.family()),
         eligible: view.class.map_or(0, |class| world.candidates().eligible_count(class)),
         unusable: placement.unusable(view).to_vec(),
         last_assignment,
