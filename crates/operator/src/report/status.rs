@@ -39,7 +39,6 @@ pub fn pool(
         let conditions = conditions(observed, verdict, records, now);
         return FloatingIPPoolStatus { conditions, ..before.clone() };
     }
-    let stuck = verdict.outlook() == Outlook::Stuck;
     let ips: BTreeMap<_, _> = match &verdict.reason {
         // An object that cannot be planned keeps what was last known of its addresses.
         Reason::Invalid(_) | Reason::NoAccount(_) => before.ips.clone(),
@@ -62,9 +61,19 @@ pub fn pool(
             before.assignable_nodes.clone()
         },
         node_errors: verdict.unusable.iter().map(|(node, why)| format!("{node}: {why}")).collect(),
-        error: if stuck { verdict.to_string() } else { String::new() },
+        error: error(verdict),
         ips,
     }
+}
+
+/// What is wrong with the pool as a whole. As in the predecessor, a reservation that fails is,
+/// for as long as it does: its consumers look here.
+fn error(verdict: &Verdict) -> String {
+    if verdict.outlook() == Outlook::Stuck {
+        return verdict.to_string();
+    }
+    let failed = verdict.creation_error.as_ref();
+    failed.map(|error| format!("reserving an address failed: {error}")).unwrap_or_default()
 }
 
 /// Whether the status is a predecessor's own while it works: the fields that it knows are
