@@ -219,15 +219,21 @@ pub struct FloatingIPPoolStatus {
     #[schemars(with = "Option<MicroTime>")]
     pub last_assignment_time: Option<MicroTime>,
 
-    /// Matching nodes that hold no address and could receive one.
+    /// Matching nodes that hold no address and could receive one: the first hundred, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub assignable_nodes: Vec<String>,
 
-    /// Nodes that match but cannot be used, and why.
+    /// Matching nodes that cannot take an address, by name; `unusableNodes` says why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub node_errors: Vec<String>,
 
-    /// What is wrong with the pool as a whole; empty when nothing is.
+    /// Why each of `nodeErrors` cannot take an address: it holds one that no object lists, or
+    /// the last attempt failed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unusable_nodes: BTreeMap<String, String>,
+
+    /// What is wrong with the pool as a whole, a reservation that fails among it; empty when
+    /// nothing is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,
 }
@@ -250,9 +256,15 @@ pub struct IpStatus {
     #[serde(rename = "providerID", skip_serializing_if = "String::is_empty")]
     pub provider_id: String,
 
-    /// Why the last attempt to place the address failed; empty when it did not.
+    /// What is wrong with the address: why the last attempt to place it failed, or that it
+    /// does not exist or is another pool's. Empty when nothing is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,
+
+    /// Why the address is not `active`, where nothing is wrong with it: what its node lacks,
+    /// or what it waits for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
 
     /// When the address was last assigned to a node.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]

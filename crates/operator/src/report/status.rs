@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Time as KubeTime};
 use pontoon_core::Time;
-use pontoon_core::model::MachineId;
+use pontoon_core::model::{MachineId, NodeName};
 use pontoon_core::record_verdict::RecordVerdict;
 use pontoon_core::restraint::{Restraint, Withheld};
-use pontoon_core::verdict::{AddressVerdict, Outlook, Reason, State, Verdict};
+use pontoon_core::verdict::{AddressVerdict, Obstacle, Outlook, Reason, State, Verdict};
 use pontoon_providers::VENDORS;
 
 use super::record_status;
@@ -60,10 +60,17 @@ pub fn pool(
         } else {
             before.assignable_nodes.clone()
         },
-        node_errors: verdict.unusable.iter().map(|(node, why)| format!("{node}: {why}")).collect(),
+        node_errors: verdict.unusable.iter().map(|(node, _)| node.to_string()).collect(),
+        unusable_nodes: reasons(verdict),
         error: error(verdict),
         ips,
     }
+}
+
+/// Why nodes cannot take an address.
+fn reasons(verdict: &Verdict) -> BTreeMap<String, String> {
+    let one = |(node, why): &(NodeName, Obstacle)| (node.to_string(), why.to_string());
+    verdict.unusable.iter().map(one).collect()
 }
 
 /// What is wrong with the pool as a whole. As in the predecessor, a reservation that fails is,
@@ -99,11 +106,18 @@ fn address(observed: &ObservedPool, one: &AddressVerdict) -> Option<(String, IpS
     };
     let machine = one.machine.as_ref();
     let provider = |id: &MachineId| provider_id(&observed.provider, id);
+    // An error is what a predecessor's consumers look for; anything else is no error.
+    let note = one.note.as_ref().map(ToString::to_string).unwrap_or_default();
+    let (error, message) = match state {
+        IpState::Error => (note, String::new()),
+        _ => (String::new(), note),
+    };
     let status = IpStatus {
         state: state.to_string(),
         node_name: one.node.as_ref().map(ToString::to_string).unwrap_or_default(),
         provider_id: machine.map(provider).unwrap_or_default(),
-        error: one.note.as_ref().map(ToString::to_string).unwrap_or_default(),
+        error,
+        message,
         last_assignment_time: one.memory.assigned_at.and_then(micro_time),
         ineligible_since: one.memory.ineligible_since.and_then(micro_time),
         drift: one.memory.drift.as_ref().map(|drift| DriftStatus {
