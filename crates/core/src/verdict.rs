@@ -33,6 +33,8 @@ pub struct Verdict {
     pub last_assignment: Option<Time>,
     /// Addresses that were reserved for it.
     pub created: Vec<IpAddr>,
+    /// Addresses that it names no more and keeps.
+    pub kept: Vec<IpAddr>,
     /// Why the last reservation failed; none once one has worked, or none is wanted.
     pub creation_error: Option<Text>,
     /// What is not carried out; whoever executes the plan knows.

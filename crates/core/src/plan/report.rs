@@ -34,6 +34,7 @@ pub(super) fn verdict(
         unusable: placement.unusable(view).to_vec(),
         last_assignment,
         created: view.entry.pool.ledger.created.clone(),
+        kept: view.entry.pool.ledger.kept.clone(),
         creation_error: creation_failure(view, creation).map(|failure| failure.message.clone()),
         withheld: None,
         addresses,

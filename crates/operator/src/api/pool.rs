@@ -210,6 +210,11 @@ pub struct FloatingIPPoolStatus {
     #[serde(rename = "createdIPs", skip_serializing_if = "Vec::is_empty")]
     pub created_ips: Vec<String>,
 
+    /// Addresses that `spec.ips` listed once and that the pool keeps, because `desiredIPs` asks
+    /// for more than are listed. Recorded beside the reserved ones.
+    #[serde(rename = "keptIPs", skip_serializing_if = "Vec::is_empty")]
+    pub kept_ips: Vec<String>,
+
     /// The DNS record that this pool has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_record: Option<DnsRecordStatus>,

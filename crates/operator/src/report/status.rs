@@ -53,6 +53,7 @@ pub fn pool(
         assigned: format!("{active}/{}", verdict.wanted),
         dns_record: record_status::of_pool(observed, records),
         created_ips: verdict.created.iter().map(ToString::to_string).collect(),
+        kept_ips: verdict.kept.iter().map(ToString::to_string).collect(),
         last_assignment_time: verdict.last_assignment.and_then(micro_time),
         // Who could take an address is not known while it is not known who has one.
         assignable_nodes: if verdict.is_heard() {
