@@ -50,7 +50,12 @@ pub fn pool(
     FloatingIPPoolStatus {
         conditions: conditions(observed, verdict, records, now),
         observed_generation: observed.generation,
-        assigned: format!("{active}/{}", verdict.wanted),
+        assigned: match verdict.withheld.is_some() && before.assigned.is_empty() {
+            // By this field a status is told to be of one that acts: what an observer has seen
+            // is nobody's to take off.
+            true => String::new(),
+            false => format!("{active}/{}", verdict.wanted),
+        },
         dns_record: record_status::of_pool(observed, records),
         created_ips: verdict.created.iter().map(ToString::to_string).collect(),
         kept_ips: verdict.kept.iter().map(ToString::to_string).collect(),
