@@ -140,8 +140,8 @@ pub struct RunArgs {
     #[arg(long, default_value = "", value_name = "ADDRESS")]
     pub health_probe_bind_address: String,
 
-    /// Act, or only observe: say in statuses and events what would be done, and write nothing
-    /// else.
+    /// Act, or only observe: say in statuses and events what is and what would be done, and
+    /// write nothing to clouds, DNS, nodes, or elsewhere on the objects.
     #[arg(long, value_enum, default_value_t = Mode::Active, value_name = "MODE")]
     pub mode: Mode,
 

@@ -119,8 +119,9 @@ pub struct FloatingIPPoolSpec {
     #[schemars(transform = rules::address_provider)]
     pub provider: String,
 
-    /// Region in which new addresses are reserved. Needed when `desiredIPs` is greater than
-    /// the number of `ips`.
+    /// Region in which new addresses are reserved while no node is free to take them; with one,
+    /// an address is reserved on its machine, and so in the machine's region. Needed when
+    /// `desiredIPs` is greater than the number of `ips`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub region: String,
 
@@ -132,8 +133,8 @@ pub struct FloatingIPPoolSpec {
     pub ips: Vec<String>,
 
     /// How many addresses to keep on nodes. Unset or 0: as many as `ips` lists. More than
-    /// that: the rest is reserved in `region`, as IPv6 addresses if `ips` lists nothing else.
-    /// Fewer: the surplus, from the end of the list, is not used.
+    /// that: the rest is reserved (see `region`), as IPv6 addresses if `ips` lists nothing
+    /// else. Fewer: the surplus, from the end of the list, is not used.
     #[serde(rename = "desiredIPs", skip_serializing_if = "is_default")]
     #[schemars(range(min = 0, max = MOST_ADDRESSES))]
     pub desired_ips: i64,
