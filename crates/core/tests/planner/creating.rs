@@ -348,6 +348,22 @@ fn a_reservation_that_the_cloud_rejects_is_told_until_one_works_also_while_it_is
 }
 
 #[test]
+fn a_region_that_is_corrected_is_the_one_that_is_asked_for_next() {
+    let mut scene = scene().pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Answer(FailureKind::Rejected));
+    scene.settle();
+    assert!(matches!(scene.reason("p"), Reason::CreateRejected(..)), "{:?}", scene.reason("p"));
+    scene.change_pool("p", |pool| pool.ask(|request| request.region = Some("fra1".into())));
+    let done = scene.run(seconds(5));
+    let asked = done.iter().filter_map(|action| match action {
+        Action::Create { intent, .. } => Some(&*intent.region),
+        _ => None,
+    });
+    assert_eq!(asked.collect::<Vec<_>>(), ["fra1"]);
+    assert_eq!((scene.cloud.made, ledger(&scene)), (1, (1, vec![])));
+}
+
+#[test]
 fn a_full_account_is_told_and_tried_again_ever_more_slowly() {
     let mut scene = wanting(1);
     for _ in 0..100 {
