@@ -19,6 +19,8 @@ pub struct RecordVerdict {
     pub site: Option<Site>,
     /// How many records the name lists; none while that is not known.
     pub listed: Option<usize>,
+    /// How many addresses the name should list; none if nothing can be said of them.
+    pub wanted: Option<usize>,
     /// The records that the object has.
     pub held: Option<Held>,
     /// What is not carried out; whoever executes the plan knows.

@@ -23,7 +23,7 @@ pub struct Verdict {
     pub wanted: usize,
     /// Eligible nodes that could take an address now: the first hundred, by name.
     pub available: Vec<NodeName>,
-    /// How many such nodes there are in all, as far as counted.
+    /// How many such nodes there are in all.
     pub available_count: usize,
     /// How many nodes are eligible at all.
     pub eligible: usize,
@@ -33,6 +33,10 @@ pub struct Verdict {
     pub last_assignment: Option<Time>,
     /// Addresses that were reserved for it.
     pub created: Vec<IpAddr>,
+    /// Addresses that it names no more and keeps.
+    pub kept: Vec<IpAddr>,
+    /// Why the last reservation failed; none once one has worked, or none is wanted.
+    pub creation_error: Option<Text>,
     /// What is not carried out; whoever executes the plan knows.
     pub withheld: Option<Withheld>,
 }
@@ -199,6 +203,8 @@ pub enum Reason {
     CreateOutcomeUnknown(Vec<IpAddr>),
     /// A reservation failed; the next attempt starts then.
     CreateFailed(Text, Time),
+    /// The cloud refuses to reserve such an address; tried again then.
+    CreateRejected(Text, Time),
     /// The account has no room for another address.
     QuotaExceeded(Text, Time),
     /// The credentials are refused.
@@ -252,6 +258,7 @@ impl Reason {
             Self::RegionMissing => "RegionMissing",
             Self::CreateOutcomeUnknown(_) => "CreateOutcomeUnknown",
             Self::CreateFailed(..) => "CreateFailed",
+            Self::CreateRejected(..) => "CreateRejected",
             Self::QuotaExceeded(..) => "QuotaExceeded",
             Self::CredentialsRefused(_) => "CredentialsRefused",
             Self::Throttled(_) => "CloudThrottled",
@@ -289,6 +296,7 @@ impl Reason {
             | Self::AddressNotFound(_)
             | Self::RegionMissing
             | Self::CreateOutcomeUnknown(_)
+            | Self::CreateRejected(..)
             | Self::QuotaExceeded(..)
             | Self::CredentialsRefused(_) => Outlook::Stuck,
         }
@@ -362,6 +370,10 @@ impl Reason {
             Self::CreateFailed(message, next) => {
                 write!(f, "reserving an address failed: {message}; next attempt at {next}")
             }
+            Self::CreateRejected(message, next) => write!(
+                f,
+                "the cloud refuses to reserve such an address: {message}; tried again at {next}"
+            ),
             Self::QuotaExceeded(message, next) => write!(
                 f,
                 "the account has no room for another address: {message}; next attempt at {next}"
@@ -384,13 +396,15 @@ impl Reason {
                 write!(f, "somebody else took {ip} from its node; it is put back at {until}")
             }
             Self::NoMatchingNode => f.write_str("no node matches"),
-            Self::NoFreeNode(holding) => {
-                f.write_str("every node that matches holds an address already")?;
-                for (index, (node, obstacle)) in holding.iter().enumerate() {
-                    write!(f, "{} {node}: {obstacle}", if index == 0 { ":" } else { ";" })?;
-                }
-                Ok(())
-            }
+            Self::NoFreeNode(holding) => explain_full(f, holding),
         }
     }
+}
+
+fn explain_full(f: &mut fmt::Formatter<'_>, holding: &[(NodeName, Obstacle)]) -> fmt::Result {
+    f.write_str("every node that matches holds an address already")?;
+    for (index, (node, obstacle)) in holding.iter().enumerate() {
+        write!(f, "{} {node}: {obstacle}", if index == 0 { ":" } else { ";" })?;
+    }
+    Ok(())
 }

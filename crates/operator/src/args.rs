@@ -115,7 +115,16 @@ pub struct RunArgs {
     pub kubeconfig: Option<PathBuf>,
 
     /// Log what is read and planned, too.
-    #[arg(long)]
+    #[arg(
+        long,
+        default_value_t = false,
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = boolean,
+        value_name = "BOOL"
+    )]
     pub debug: bool,
 
     /// Where to serve /metrics, /healthz and /readyz; empty for nowhere.
@@ -131,8 +140,8 @@ pub struct RunArgs {
     #[arg(long, default_value = "", value_name = "ADDRESS")]
     pub health_probe_bind_address: String,
 
-    /// Act, or only observe: say in statuses and events what would be done, and write nothing
-    /// else.
+    /// Act, or only observe: say in statuses and events what is and what would be done, and
+    /// write nothing to clouds, DNS, nodes, or elsewhere on the objects.
     #[arg(long, value_enum, default_value_t = Mode::Active, value_name = "MODE")]
     pub mode: Mode,
 
@@ -143,6 +152,7 @@ pub struct RunArgs {
         action = clap::ArgAction::Set,
         num_args = 0..=1,
         default_missing_value = "true",
+        value_parser = boolean,
         value_name = "BOOL"
     )]
     pub leader_elect: bool,
@@ -204,6 +214,15 @@ impl RunArgs {
 /// No deadline and no wait may be shorter.
 const SHORTEST: Duration = Duration::from_millis(100);
 
+/// A yes or no, in every way in which the predecessors' flags take it.
+fn boolean(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err("write true or false".to_owned()),
+    }
+}
+
 /// A span as `5s`, `500ms`, `2m` or `1h`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -235,6 +254,8 @@ mod tests {
     fn the_predecessors_flags_are_understood() {
         let args = run_args(&["--debug", "--kubeconfig", "f", "--metrics-bind-addr", ""]);
         assert!(args.debug && args.metrics_bind_addr.is_empty());
+        assert!(run_args(&["--debug=true"]).debug && run_args(&["--debug=1"]).debug);
+        assert!(!run_args(&["--debug=false"]).debug && !run_args(&[]).debug);
         assert_eq!(run_args(&["--metrics-bind-address=:9"]).metrics_bind_addr, ":9");
         assert!(run_args(&["--leader-elect"]).leader_elect);
         assert!(!run_args(&["--leader-elect=false"]).leader_elect);

@@ -1,6 +1,6 @@
 //! `/healthz`, `/readyz` and `/metrics` over HTTP.
 
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -65,24 +65,52 @@ pub async fn serve(
     axum::serve(listener, router).await
 }
 
-/// Opens an address as the predecessors write it: `:8080` is every interface.
+/// Opens an address as the predecessors write it: `:8080` is every interface, and a host may
+/// be a name.
 ///
 /// # Errors
 /// In words that name the address.
 pub async fn listen(address: &str) -> Result<TcpListener, String> {
-    let parsed = match address.strip_prefix(':') {
-        Some(port) => port.parse().map(|port| SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))).ok(),
-        None => address.parse().ok(),
-    };
-    let parsed = parsed.ok_or_else(|| {
-        format!("\"{address}\" is not an address to listen on; write :8080 or 127.0.0.1:8080")
-    })?;
-    let listener = match TcpListener::bind(parsed).await {
-        // A machine without IPv6.
-        Err(_) if address.starts_with(':') => {
-            TcpListener::bind(SocketAddr::from(([0, 0, 0, 0], parsed.port()))).await
-        }
-        other => other,
+    let listener = match address.rsplit_once(':') {
+        Some(("", port)) => match port.parse() {
+            Ok(port) => everywhere(port).await,
+            Err(_) => return Err(not_an_address(address)),
+        },
+        Some((_, port)) if port.parse::<u16>().is_ok() => TcpListener::bind(address).await,
+        _ => return Err(not_an_address(address)),
     };
     listener.map_err(|error| format!("cannot listen on {address}: {error}"))
+}
+
+async fn everywhere(port: u16) -> std::io::Result<TcpListener> {
+    match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).await {
+        // A machine without IPv6.
+        Err(_) => TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await,
+        opened => opened,
+    }
+}
+
+fn not_an_address(address: &str) -> String {
+    format!("\"{address}\" is not an address to listen on; write :8080 or 127.0.0.1:8080")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_address_may_be_a_port_a_number_or_a_name() {
+        for address in [":0", "127.0.0.1:0", "localhost:0"] {
+            let opened = listen(address).await.unwrap_or_else(|error| panic!("{error}"));
+            assert_ne!(opened.local_addr().unwrap().port(), 0, "{address}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_address_is_refused_with_its_name() {
+        for address in ["8080", ":", ":http", "localhost", "localhost:99999"] {
+            let error = listen(address).await.unwrap_err();
+            assert!(error.contains(&format!("\"{address}\" is not an address")), "{error}");
+        }
+    }
 }

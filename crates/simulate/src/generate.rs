@@ -31,6 +31,8 @@ pub fn generate(seed: u64) -> Schedule {
     } else {
         ways(&mut schedule);
     }
+    // The oracle of names knows IPv4 addresses only.
+    schedule.setting.pools.iter_mut().filter(|pool| pool.six).for_each(|pool| pool.name = None);
     schedule
 }
 

@@ -12,12 +12,13 @@
 use std::net::IpAddr;
 
 use super::outcome::{Resolved, open_intents, resolve};
-use super::placement::{Placement, cool_off_ends};
+use super::pacing::cool_off_ends;
+use super::placement::Placement;
 use super::standing::{Place, PoolView};
 use super::{Draft, may_change, reading, release};
 use crate::Time;
 use crate::action::Action;
-use crate::model::{AccountId, Intent, Ledger, Request};
+use crate::model::{AccountId, Intent, Ledger, Request, Text};
 use crate::world::{Account, Address, IntentProgress, Knowledge, World};
 
 /// How many reservations of a pool are open at a time: a pool that wants hundreds gets them,
@@ -83,7 +84,10 @@ pub(super) fn plan(
     next.kept.extend(&view.keeping);
     let still_good = |intent: &Intent| {
         let target = intent.target.as_ref();
+        // On a machine it is made wherever that is; elsewhere, the user may have thought better.
+        let there = target.is_some() || intent.region == region(request);
         view.entry.wrote_intent(&intent.id)
+            && there
             && placement.is_reserved_for(view, intent)
             && target.is_none_or(|machine| view.may_take(world, machine, intent.family, None))
     };
@@ -131,6 +135,11 @@ fn forget_gone(
             None => {}
         }
     }
+}
+
+/// Where a pool wants new addresses; empty if it does not say.
+fn region(request: &Request) -> Text {
+    request.region.clone().unwrap_or_else(|| "".into())
 }
 
 fn needs_region(account: &Account) -> bool {
@@ -247,7 +256,7 @@ fn intents(
     if missing == 0 || placement.cooling(view.key).is_some() {
         return Vec::new();
     }
-    let region = request.region.clone().unwrap_or_else(|| "".into());
+    let region = region(request);
     let nodes = placement.for_new(view.key);
     // While a pool cools off between two assignments, one node at a time is enough.
     let family = view.family();

@@ -6,7 +6,7 @@
 //!                     did somebody else move it                  (drift.rs)
 //!                     what becomes of those that it names no more (leaving.rs)
 //! all pools together: which unplaced address goes to which node  (placement.rs, room.rs,
-//!                     displacing.rs)
+//!                     displacing.rs, pacing.rs)
 //! for each pool:      which addresses must be reserved           (creation.rs, outcome.rs)
 //!                     which are to be given back                 (release.rs)
 //! for each node:      which marks must it carry                  (marks.rs)
@@ -26,6 +26,7 @@ mod drift;
 mod leaving;
 mod marks;
 mod outcome;
+mod pacing;
 mod pairing;
 mod placement;
 mod reading;

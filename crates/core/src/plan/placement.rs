@@ -10,8 +10,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::displacing::{Useless, displace, left_short};
+use super::pacing::{cool_off_ends, pace};
 use super::pairing::{Group, Offer, pair};
-use super::room::{occupants, take_off};
+use super::room::{count_free, occupants, take_off};
 use super::standing::{Place, PoolView, Standing};
 use super::{Draft, may_change, plannable};
 use crate::Time;
@@ -26,8 +27,11 @@ const NAMES: usize = 100;
 /// The nodes that each pool gets in this plan.
 #[derive(Default)]
 pub(super) struct Placement {
-    /// Free nodes of each group, in the order in which they are taken.
+    /// Free nodes of each group, in the order in which they are taken, as far as they may be
+    /// needed.
     offers: BTreeMap<Group, Offer>,
+    /// How many there are in all.
+    free: BTreeMap<Group, usize>,
     /// What keeps other nodes of a group from being free.
     obstacles: BTreeMap<Group, Obstacles>,
     /// Nodes for addresses that a pool still has to reserve.
@@ -89,6 +93,11 @@ impl Placement {
     pub fn free(&self, view: &PoolView<'_>, family: Family) -> &[(NodeName, MachineId)] {
         let offer = view.class.and_then(|class| self.offers.get(&(class, family)));
         offer.map_or(&[], |offer| offer.nodes.as_slice())
+    }
+
+    /// How many free nodes a pool's class has in all.
+    pub fn free_count(&self, view: &PoolView<'_>, family: Family) -> usize {
+        view.class.and_then(|class| self.free.get(&(class, family))).copied().unwrap_or(0)
     }
 
     /// Nodes of a pool's class that cannot take an address, and why.
@@ -215,6 +224,11 @@ impl Placement {
             if concerned && !self.offers.contains_key(&group) {
                 let mut obstacles = Obstacles::default();
                 let nodes = self.search(world, view, group, enough, now, &mut obstacles);
+                // Whoever went through all of them has counted them.
+                let all = nodes.len() < enough;
+                debug_assert!(!all || nodes.len() == self.count(world, view, group, now));
+                let count = || self.count(world, view, group, now);
+                self.free.insert(group, if all { nodes.len() } else { count() });
                 self.offers.insert(group, Offer { cloud: cloud.clone(), nodes });
                 self.obstacles.insert(group, obstacles);
             }
@@ -274,6 +288,11 @@ impl Placement {
         }
         nodes.append(&mut failing);
         nodes
+    }
+
+    fn count(&self, world: &World, view: &PoolView<'_>, group: Group, now: Time) -> usize {
+        let spoken_for = self.kept.iter().chain(self.reserved.keys());
+        count_free(world, view, group, spoken_for, now)
     }
 
     /// Hands a pool its nodes: first to the addresses that it has, then to new ones.
@@ -341,15 +360,6 @@ struct Demand {
     count: usize,
 }
 
-/// A pool with a cool-off begins one assignment at a time.
-fn pace(view: &PoolView<'_>, draft: &mut Draft) {
-    let Some(cool_off) = view.request.map(|one| one.cool_off).filter(|one| !one.is_zero()) else {
-        return;
-    };
-    let waits = view.is_assigning() || cool_off_ends(view, cool_off, draft.now).is_some();
-    draft.allow(view.key, usize::from(!waits));
-}
-
 /// Addresses that are on no machine go first, then those whose node was lost longest ago.
 fn preference(one: &Standing<'_>) -> (bool, Option<Time>) {
     (matches!(one.place, Place::Stranded(..)), one.memory.ineligible_since)
@@ -369,12 +379,6 @@ pub(super) fn intended<'w>(
     let machine = tried.or(from.filter(|from| !account.setbacks.contains_key(*from)))?;
     let node = view.node_on(world, machine)?;
     view.judge(world, node).is_ok().then_some((node, machine))
-}
-
-pub(super) fn cool_off_ends(view: &PoolView<'_>, cool_off: Duration, now: Time) -> Option<Time> {
-    // A time ahead of us is a clock's mistake: it counts as now.
-    let last = view.entry.last_assignment?.min(now);
-    Some(last + cool_off).filter(|ends| *ends > now)
 }
 
 fn assign(

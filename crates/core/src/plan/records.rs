@@ -69,11 +69,13 @@ enum Step {
 
 impl Case<'_, '_> {
     fn plan(&self, draft: &mut Draft) -> RecordVerdict {
+        let request = self.entry.set.request.as_ref().ok();
+        let wanted = request.and_then(|request| self.wanted(request));
         let (reason, held) = match &self.entry.set.request {
             Err(finding) => (RecordReason::Invalid(finding.clone()), self.entry.held.clone()),
             Ok(request) => match self.cannot_start(request) {
                 Some(reason) => (reason, self.entry.held.clone()),
-                None => self.pursue(request, draft),
+                None => self.pursue(request, wanted.as_ref(), draft),
             },
         };
         let known =
@@ -83,6 +85,7 @@ impl Case<'_, '_> {
             reason,
             site: self.entry.site.clone(),
             listed: (!known.is_empty()).then(|| known.iter().sum()),
+            wanted: wanted.map(|wanted| wanted.iter().map(|one| one.sure.len()).sum()),
             held,
             withheld: None,
         }
@@ -105,21 +108,26 @@ impl Case<'_, '_> {
         Some(RecordReason::Conflict(site.clone(), owner.clone()))
     }
 
-    fn pursue(&self, request: &RecordRequest, draft: &mut Draft) -> (RecordReason, Option<Held>) {
-        let Some(wanted) = self.wanted(request) else {
+    fn pursue(
+        &self,
+        request: &RecordRequest,
+        wanted: Option<&[Wanted; 2]>,
+        draft: &mut Draft,
+    ) -> (RecordReason, Option<Held>) {
+        let Some(wanted) = wanted else {
             // Others who ask for the same name have to know.
             if self.entry.site.is_none() {
                 self.take(request, Family::V4, Step::Read, draft);
             }
             return (RecordReason::PoolUnplanned, self.entry.held.clone());
         };
-        let held = self.held(request, &wanted);
+        let held = self.held(request, wanted);
         let mut reasons = Vec::new();
-        let steps = self.steps(request, &wanted, held.as_ref());
+        let steps = self.steps(request, wanted, held.as_ref());
         for (family, step) in Family::ALL.into_iter().zip(steps) {
             reasons.extend(self.take(request, family, step, draft));
         }
-        let settled = || self.settled(request, &wanted, held.as_ref());
+        let settled = || self.settled(request, wanted, held.as_ref());
         let reason = reasons.into_iter().min_by_key(gravity).unwrap_or_else(settled);
         (reason, held)
     }

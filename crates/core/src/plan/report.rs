@@ -1,6 +1,6 @@
 //! What there is to say of a pool.
 
-use super::creation::Creation;
+use super::creation::{Creation, missing};
 use super::placement::{Placement, intended};
 use super::room::blockers;
 use super::standing::{Hold, Place, PoolView, Standing};
@@ -29,11 +29,13 @@ pub(super) fn verdict(
         reason: Reason::Reading,
         wanted: view.wanted,
         available: free.iter().take(100).map(|(name, _)| name.clone()).collect(),
-        available_count: free.len(),
+        available_count: placement.free_count(view, view.family()),
         eligible: view.class.map_or(0, |class| world.candidates().eligible_count(class)),
         unusable: placement.unusable(view).to_vec(),
         last_assignment,
         created: view.entry.pool.ledger.created.clone(),
+        kept: view.entry.pool.ledger.kept.clone(),
+        creation_error: creation_failure(view, creation).map(|failure| failure.message.clone()),
         withheld: None,
         addresses,
     };
@@ -157,7 +159,7 @@ fn reason(
     if let Some(reason) = trouble(account, heard, draft) {
         return reason;
     }
-    if let Some(reason) = creation_failed(view, draft) {
+    if let Some(reason) = creation_failed(view, creation, draft) {
         return reason;
     }
     if let Some(one) = verdict.addresses.iter().find(|one| one.state == State::Error)
@@ -275,12 +277,20 @@ fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
     }
 }
 
-fn creation_failed(view: &PoolView<'_>, draft: &Draft) -> Option<Reason> {
-    let work = &view.entry.creation;
-    let failure = work.failure.as_ref().filter(|_| work.not_before > draft.now)?;
-    let (message, next) = (failure.message.clone(), work.not_before);
-    Some(match failure.kind {
-        FailureKind::Quota => Reason::QuotaExceeded(message, next),
-        _ => Reason::CreateFailed(message, next),
-    })
+/// What the last reservation failed with, while the pool still lacks an address.
+fn creation_failure<'w>(view: &PoolView<'w>, creation: &Creation) -> Option<&'w Failure> {
+    let lacks = creation.open > 0 || missing(view) > 0;
+    let failure = view.entry.creation.failure.as_ref().filter(|_| lacks)?;
+    Some(failure).filter(|failure| failure.kind != FailureKind::NotSent)
+}
+
+fn creation_failed(view: &PoolView<'_>, creation: &Creation, draft: &Draft) -> Option<Reason> {
+    let failure = creation_failure(view, creation)?;
+    let (message, next) = (failure.message.clone(), view.entry.creation.not_before);
+    match failure.kind {
+        // What somebody has to put right is told until it has worked, also while it is tried.
+        FailureKind::Quota => Some(Reason::QuotaExceeded(message, next)),
+        FailureKind::Rejected => Some(Reason::CreateRejected(message, next)),
+        _ => Some(Reason::CreateFailed(message, next)).filter(|_| next > draft.now),
+    }
 }

@@ -1,11 +1,15 @@
-//! Nodes that have no room: who is in the way, and which of them can be asked to leave.
+//! Nodes that have no room: who is in the way, and which of them can be asked to leave; and
+//! how many have.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::Draft;
+use super::pairing::Group;
 use super::standing::{Place, PoolView, owner};
+use crate::Time;
 use crate::action::Action;
-use crate::model::{Family, NodeName};
+use crate::model::{Family, MachineId, NodeName, Text};
 use crate::verdict::Obstacle;
 use crate::world::World;
 
@@ -74,4 +78,25 @@ pub(super) fn occupants(
     let machine = world.node(name).and_then(|node| node.machine.as_ref());
     let held = machine.map(|machine| world.occupants(&machine.cloud, &machine.id, family));
     held.into_iter().flatten()
+}
+
+/// How many free nodes a group has: those with room, less those that are spoken for and those
+/// on which the last attempt failed just now. Without going through them all: there may be
+/// thousands, and a plan is made for each event.
+pub(super) fn count_free<'a>(
+    world: &World,
+    view: &PoolView<'_>,
+    (class, family): Group,
+    spoken_for: impl Iterator<Item = &'a (Text, MachineId, Family)>,
+    now: Time,
+) -> usize {
+    let cloud = view.cloud();
+    let seats = spoken_for.filter(|(one, _, of)| Some(one) == cloud && *of == family);
+    let setbacks = view.account.into_iter().flat_map(|account| &account.setbacks);
+    let waiting = setbacks.filter(|(_, setback)| now < setback.not_before);
+    let machines: BTreeSet<_> =
+        seats.map(|(_, id, _)| id).chain(waiting.map(|(id, _)| id)).collect();
+    let nodes = machines.into_iter().filter_map(|id| Some(world.nodes_on(cloud?, id)));
+    let taken = nodes.flatten().filter(|node| world.is_vacant(class, family, node)).count();
+    world.candidates().vacant_count(class, family).saturating_sub(taken)
 }

@@ -209,13 +209,15 @@ impl<'w> PoolView<'w> {
         let mut memory = self.entry.memory(ip);
         drift::not_ahead(&mut memory, now);
         if let Some(holder) = place.holder() {
-            let judged = used && !world.leaves_alone(&self.entry.pool);
+            let ours = !world.leaves_alone(&self.entry.pool);
+            let judged = used && ours;
             let left = memory.machine.take().filter(|left| judged && Some(left) != holder);
             // From a node that may not have it anybody may take it.
             if let Some(from) = left.filter(|from| self.is_eligible(world, from)) {
                 memory.drift = Some(drift::found(memory.drift.as_ref(), from, now));
             }
-            memory.had = true;
+            // Whoever only looks on comes by nothing.
+            memory.had |= ours;
             memory.machine = holder.cloned();
         }
         match &place {

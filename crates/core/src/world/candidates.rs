@@ -9,7 +9,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::matching::{Match, Unfit};
-use crate::model::{AccountId, Labels, Node, NodeName, Pod, PodId, PoolKey, Text};
+use crate::model::{AccountId, Family, Labels, Node, NodeName, Pod, PodId, PoolKey, Text};
 
 /// One set of conditions on nodes, for one account or for DNS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +23,8 @@ struct Class {
     matching: Arc<Match>,
     pools: BTreeSet<PoolKey>,
     eligible: BTreeSet<NodeName>,
+    /// How many of them have room for an address of each family (vacancy.rs keeps it so).
+    vacant: BTreeMap<Family, usize>,
     /// Ready pods that match, by node; only for classes that ask for pods.
     pods: BTreeMap<NodeName, usize>,
 }
@@ -63,6 +65,12 @@ impl Candidates {
         self.classes.get(&class).map_or(0, |class| class.eligible.len())
     }
 
+    /// How many eligible nodes of a class have room for an address.
+    pub fn vacant_count(&self, class: ClassId, family: Family) -> usize {
+        let class = self.classes.get(&class);
+        class.and_then(|class| class.vacant.get(&family)).copied().unwrap_or(0)
+    }
+
     /// Whether a node is eligible in a class.
     pub fn is_eligible(&self, class: ClassId, node: &NodeName) -> bool {
         self.classes.get(&class).is_some_and(|class| class.eligible.contains(node))
@@ -80,6 +88,31 @@ impl Candidates {
     pub(super) fn class(&self, class: ClassId) -> Option<(&Text, &BTreeSet<NodeName>)> {
         let class = self.classes.get(&class)?;
         Some((class.cloud.as_ref()?, &class.eligible))
+    }
+
+    /// Whether there is a class of these conditions.
+    pub(super) fn has_class(&self, account: &AccountId, matching: &Arc<Match>) -> bool {
+        self.class_ids.contains_key(&(Some(account.clone()), matching.clone()))
+    }
+
+    /// So many eligible nodes of a class have room.
+    pub(super) fn set_vacant(&mut self, class: ClassId, family: Family, count: usize) {
+        if let Some(class) = self.classes.get_mut(&class) {
+            class.vacant.insert(family, count);
+        }
+    }
+
+    /// A node has room for an address that it had not, or no more.
+    pub(super) fn room_changed(&mut self, node: &Node, cloud: &Text, family: Family, has: bool) {
+        for id in self.concerned([node]) {
+            if let Some(class) = self.classes.get_mut(&id)
+                && class.cloud.as_ref() == Some(cloud)
+                && class.eligible.contains(&node.name)
+            {
+                let count = class.vacant.entry(family).or_default();
+                *count = if has { *count + 1 } else { count.saturating_sub(1) };
+            }
+        }
     }
 
     /// How many pools a class has.
@@ -143,13 +176,18 @@ impl Candidates {
 
     /// A node appeared or changed. Returns the classes whose eligible set changed.
     pub(super) fn node_set(&mut self, node: &Node, before: Option<&Node>) -> BTreeSet<ClassId> {
+        let mut concerned = self.concerned([node].into_iter().chain(before));
+        concerned.retain(|id| self.classes.get_mut(id).is_some_and(|class| class.rejudge(node)));
+        concerned
+    }
+
+    /// The classes that may have a node eligible that looks, or looked, like one of these.
+    fn concerned<'n>(&self, nodes: impl IntoIterator<Item = &'n Node>) -> BTreeSet<ClassId> {
         let mut concerned = self.unanchored.clone();
-        for (key, value) in [Some(node), before].into_iter().flatten().flat_map(|one| &*one.labels)
-        {
+        for (key, value) in nodes.into_iter().flat_map(|node| &*node.labels) {
             concerned
                 .extend(self.anchored.get(&(key.clone(), value.clone())).into_iter().flatten());
         }
-        concerned.retain(|id| self.classes.get_mut(id).is_some_and(|class| class.rejudge(node)));
         concerned
     }
 
@@ -214,6 +252,7 @@ impl Candidates {
             matching: matching.clone(),
             pools: BTreeSet::new(),
             eligible: BTreeSet::new(),
+            vacant: BTreeMap::new(),
             pods: BTreeMap::new(),
         };
         if let Some(wanted) = &matching.pods {

@@ -205,6 +205,12 @@ impl World {
         names.iter().min_by_key(|name| (lifeless(name), *name))
     }
 
+    /// Every node that says that it runs on a machine.
+    pub(crate) fn nodes_on(&self, cloud: &Text, id: &MachineId) -> impl Iterator<Item = &NodeName> {
+        let machine = Machine { cloud: cloud.clone(), id: id.clone() };
+        self.machines.get(&machine).into_iter().flatten()
+    }
+
     /// A machine that some node runs on.
     pub(crate) fn machine_of(&self, cloud: &Text, id: &MachineId) -> Option<&MachineId> {
         let machine = Machine { cloud: cloud.clone(), id: id.clone() };

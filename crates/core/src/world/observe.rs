@@ -172,7 +172,12 @@ impl World {
         let request = pool.request.as_ref().ok()?;
         let cloud = self.accounts.get(&request.account)?.cloud()?.clone();
         let account = Some((&request.account, &cloud));
-        Some(self.candidates.join(account, &request.matching, &pool.key, &self.nodes))
+        let is_new = !self.candidates.has_class(&request.account, &request.matching);
+        let class = self.candidates.join(account, &request.matching, &pool.key, &self.nodes);
+        if is_new {
+            self.count_vacant(class);
+        }
+        Some(class)
     }
 
     /// A pool leaves its account and its class, unless it stays in that.
@@ -232,7 +237,7 @@ impl World {
                     self.machines.remove(machine);
                 }
             }
-            self.vacancy.forget(&machine.cloud, &node.name);
+            self.forget_room(node, machine);
             self.touch_machine(machine);
         }
     }
@@ -240,6 +245,7 @@ impl World {
     /// A node was judged anew because of its pods.
     fn touch_judged(&mut self, changed: BTreeSet<(ClassId, NodeName)>) {
         for (class, name) in changed {
+            self.recount_vacant(class, &name);
             if let Some(machine) = self.nodes.get(&name).and_then(|node| node.machine.clone()) {
                 self.touch_machine(&machine);
             }

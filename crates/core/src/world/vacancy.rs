@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::{Account, ClassId, World};
-use crate::model::{AccountId, Family, Machine, MachineId, NodeName, Text};
+use crate::model::{AccountId, Family, Machine, MachineId, Node, NodeName, Text};
 
 /// Room on nodes, by cloud and family.
 #[derive(Clone, Debug, Default)]
@@ -31,27 +31,17 @@ enum Room {
 }
 
 impl Vacancy {
-    /// Returns whether the node has room that it did not have.
-    fn set(&mut self, cloud: &Text, family: Family, node: &NodeName, room: Room) -> bool {
+    /// Returns whether the node has room, if that is news.
+    fn set(&mut self, cloud: &Text, family: Family, node: &NodeName, room: Room) -> Option<bool> {
         let side = self.sides.entry((cloud.clone(), family)).or_default();
         if room == Room::Foreign {
             side.foreign.insert(node.clone());
         } else {
             side.foreign.remove(node);
         }
-        if room == Room::Vacant {
-            side.vacant.insert(node.clone())
-        } else {
-            side.vacant.remove(node);
-            false
-        }
-    }
-
-    /// A node is no longer on a machine of this cloud.
-    pub fn forget(&mut self, cloud: &Text, node: &NodeName) {
-        for family in Family::ALL {
-            self.set(cloud, family, node, Room::Taken);
-        }
+        let has = room == Room::Vacant;
+        let changed = if has { side.vacant.insert(node.clone()) } else { side.vacant.remove(node) };
+        changed.then_some(has)
     }
 }
 
@@ -59,6 +49,42 @@ impl World {
     /// Nodes of a class that have room for an address, by name.
     pub(crate) fn vacant(&self, class: ClassId, family: Family) -> impl Iterator<Item = &NodeName> {
         self.among(class, family, |side| &side.vacant)
+    }
+
+    /// Counts how many nodes of a new class have room. From then on the count is kept: with
+    /// each change of a node's room, and with each change of its eligibility.
+    pub(super) fn count_vacant(&mut self, class: ClassId) {
+        for family in Family::ALL {
+            let count = self.vacant(class, family).count();
+            self.candidates.set_vacant(class, family, count);
+        }
+    }
+
+    /// A node became eligible in a class, or no more.
+    pub(super) fn recount_vacant(&mut self, class: ClassId, node: &NodeName) {
+        let Some((cloud, eligible)) = self.candidates.class(class) else {
+            return;
+        };
+        let is_eligible = eligible.contains(node);
+        let has_room = |family: &Family| {
+            let side = self.vacancy.sides.get(&(cloud.clone(), *family));
+            side.is_some_and(|side| side.vacant.contains(node))
+        };
+        let families: Vec<_> = Family::ALL.into_iter().filter(has_room).collect();
+        for family in families {
+            let count = self.candidates.vacant_count(class, family);
+            let count = if is_eligible { count + 1 } else { count.saturating_sub(1) };
+            self.candidates.set_vacant(class, family, count);
+        }
+    }
+
+    /// A node is no longer on its machine.
+    pub(super) fn forget_room(&mut self, node: &Node, machine: &Machine) {
+        for family in Family::ALL {
+            if self.vacancy.set(&machine.cloud, family, &node.name, Room::Taken).is_some() {
+                self.candidates.room_changed(node, &machine.cloud, family, false);
+            }
+        }
     }
 
     /// Whether a node of a class has room for an address.
@@ -145,7 +171,13 @@ impl World {
         for family in Family::ALL {
             let room = self.room(machine, family);
             for node in nodes {
-                if self.vacancy.set(&machine.cloud, family, node, room) {
+                let Some(has) = self.vacancy.set(&machine.cloud, family, node, room) else {
+                    continue;
+                };
+                if let Some(node) = self.nodes.get(node) {
+                    self.candidates.room_changed(node, &machine.cloud, family, has);
+                }
+                if has {
                     self.opened.insert(node.clone());
                 }
             }

@@ -331,6 +331,42 @@ fn machines_with_room_for_several_get_new_addresses_too() {
 }
 
 #[test]
+fn a_reservation_that_the_cloud_rejects_is_told_until_one_works_also_while_it_is_tried() {
+    let mut scene = wanting(1);
+    for _ in 0..100 {
+        scene.fault(is_create, Fault::Answer(FailureKind::Rejected));
+    }
+    scene.settle();
+    for _ in 0..40 {
+        assert!(matches!(scene.reason("p"), Reason::CreateRejected(..)), "{:?}", scene.reason("p"));
+        assert!(scene.verdict("p").creation_error.is_some());
+        scene.pass(seconds(1));
+        scene.begin();
+        scene.answer();
+    }
+    scene.cloud.faults.clear();
+    scene.run(seconds(120));
+    assert_eq!((scene.cloud.made, scene.reason("p")), (1, &Reason::AllAssigned));
+    assert_eq!(scene.verdict("p").creation_error, None);
+}
+
+#[test]
+fn a_region_that_is_corrected_is_the_one_that_is_asked_for_next() {
+    let mut scene = scene().pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Answer(FailureKind::Rejected));
+    scene.settle();
+    assert!(matches!(scene.reason("p"), Reason::CreateRejected(..)), "{:?}", scene.reason("p"));
+    scene.change_pool("p", |pool| pool.ask(|request| request.region = Some("fra1".into())));
+    let done = scene.run(seconds(5));
+    let asked = done.iter().filter_map(|action| match action {
+        Action::Create { intent, .. } => Some(&*intent.region),
+        _ => None,
+    });
+    assert_eq!(asked.collect::<Vec<_>>(), ["fra1"]);
+    assert_eq!((scene.cloud.made, ledger(&scene)), (1, (1, vec![])));
+}
+
+#[test]
 fn a_full_account_is_told_and_tried_again_ever_more_slowly() {
     let mut scene = wanting(1);
     for _ in 0..100 {

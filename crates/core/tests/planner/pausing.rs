@@ -56,6 +56,22 @@ fn nobody_interferes_who_moves_the_address_of_a_paused_pool() {
 }
 
 #[test]
+fn what_leaves_the_list_of_a_pool_that_was_paused_all_along_is_left_alone() {
+    let mut scene = scene()
+        .nodes(["a", "b"])
+        .pool(paused(pool("p").ips([1, 2])))
+        .address(ip(1), Some("a"))
+        .address(ip(2), Some("b"))
+        .settled();
+    scene.change_pool("p", |pool| pool.ips([1]));
+    scene.run(seconds(5));
+    scene.change_pool("p", |pool| Pool { paused: None, ..pool });
+    scene.run(seconds(61));
+    assert_eq!(count(&scene.history, pontoon_core::action::Action::changes_cloud), 0);
+    assert_eq!((scene.home(ip(2)), scene.reason("p")), (Some("b"), &Reason::AllAssigned));
+}
+
+#[test]
 fn a_verdict_under_restraint_says_why_and_what_would_be_done() {
     let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), None);
     scene.begin();

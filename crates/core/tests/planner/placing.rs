@@ -1,9 +1,11 @@
 //! Which address goes where, and what stays.
 
+use pontoon_core::action::FailureKind;
 use pontoon_core::verdict::{Note, Obstacle, Reason, State};
 
+use super::cloud::Fault;
 use super::fixture::*;
-use super::scene::{scene, scene_at, setup};
+use super::scene::{Scene, scene, scene_at, setup};
 
 #[test]
 fn addresses_go_to_the_first_nodes_by_name() {
@@ -347,4 +349,41 @@ fn one_node_carries_an_address_of_each_family() {
     let done = scene.settle();
     assert_eq!(moves(&done), [(ip(1), "a"), (ip6(1), "a")]);
     assert_eq!(marks(&done), [("a", Some("192.0.2.1")), ("a", Some("2001:db8::1"))]);
+}
+
+#[test]
+fn every_free_node_is_counted_however_many_there_are_and_a_hundred_are_named() {
+    let mut scene = (0..500)
+        .fold(scene(), |scene, n| scene.node(node(&format!("n{n:03}"))))
+        .pool(pool("p").ips([1, 2, 3]))
+        .address(ip(1), None)
+        .address(ip(2), None)
+        .address(ip(3), None)
+        .settled();
+    let free =
+        |scene: &Scene| (scene.verdict("p").available_count, scene.verdict("p").available.len());
+    assert_eq!(free(&scene), (497, 100));
+    // Whatever else is in the plan, and whatever becomes of nodes.
+    scene.set_pool(pool("q").ips([4, 5]));
+    scene.cloud.place(ip(4), None);
+    scene.cloud.place(ip(5), None);
+    scene.settle();
+    scene.change_node("n400", NodeFixture::not_ready);
+    scene.change_node("n002", NodeFixture::not_ready);
+    scene.settle();
+    assert_eq!(free(&scene), (493, 100));
+    scene.change_node("n400", NodeFixture::ready);
+    scene.settle();
+    assert_eq!(free(&scene), (494, 100));
+}
+
+#[test]
+fn a_node_that_failed_just_now_is_not_counted_as_free() {
+    let mut scene = (0..200)
+        .fold(scene(), |scene, n| scene.node(node(&format!("n{n:03}"))))
+        .pool(pool("p").ips([1]))
+        .address(ip(1), None);
+    scene.fault(is_assign, Fault::Answer(FailureKind::Unavailable));
+    scene.settle();
+    assert_eq!(scene.verdict("p").available_count, 199);
 }

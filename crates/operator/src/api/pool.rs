@@ -119,8 +119,9 @@ pub struct FloatingIPPoolSpec {
     #[schemars(transform = rules::address_provider)]
     pub provider: String,
 
-    /// Region in which new addresses are reserved. Needed when `desiredIPs` is greater than
-    /// the number of `ips`.
+    /// Region in which new addresses are reserved while no node is free to take them; with one,
+    /// an address is reserved on its machine, and so in the machine's region. Needed when
+    /// `desiredIPs` is greater than the number of `ips`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub region: String,
 
@@ -132,8 +133,8 @@ pub struct FloatingIPPoolSpec {
     pub ips: Vec<String>,
 
     /// How many addresses to keep on nodes. Unset or 0: as many as `ips` lists. More than
-    /// that: the rest is reserved in `region`, as IPv6 addresses if `ips` lists nothing else.
-    /// Fewer: the surplus, from the end of the list, is not used.
+    /// that: the rest is reserved (see `region`), as IPv6 addresses if `ips` lists nothing
+    /// else. Fewer: the surplus, from the end of the list, is not used.
     #[serde(rename = "desiredIPs", skip_serializing_if = "is_default")]
     #[schemars(range(min = 0, max = MOST_ADDRESSES))]
     pub desired_ips: i64,
@@ -210,6 +211,11 @@ pub struct FloatingIPPoolStatus {
     #[serde(rename = "createdIPs", skip_serializing_if = "Vec::is_empty")]
     pub created_ips: Vec<String>,
 
+    /// Addresses that `spec.ips` listed once and that the pool keeps, because `desiredIPs` asks
+    /// for more than are listed. Recorded beside the reserved ones.
+    #[serde(rename = "keptIPs", skip_serializing_if = "Vec::is_empty")]
+    pub kept_ips: Vec<String>,
+
     /// The DNS record that this pool has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_record: Option<DnsRecordStatus>,
@@ -219,15 +225,21 @@ pub struct FloatingIPPoolStatus {
     #[schemars(with = "Option<MicroTime>")]
     pub last_assignment_time: Option<MicroTime>,
 
-    /// Matching nodes that hold no address and could receive one.
+    /// Matching nodes that hold no address and could receive one: the first hundred, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub assignable_nodes: Vec<String>,
 
-    /// Nodes that match but cannot be used, and why.
+    /// Matching nodes that cannot take an address, by name; `unusableNodes` says why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub node_errors: Vec<String>,
 
-    /// What is wrong with the pool as a whole; empty when nothing is.
+    /// Why each of `nodeErrors` cannot take an address: it holds one that no object lists, or
+    /// the last attempt failed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unusable_nodes: BTreeMap<String, String>,
+
+    /// What is wrong with the pool as a whole, a reservation that fails among it; empty when
+    /// nothing is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,
 }
@@ -250,9 +262,15 @@ pub struct IpStatus {
     #[serde(rename = "providerID", skip_serializing_if = "String::is_empty")]
     pub provider_id: String,
 
-    /// Why the last attempt to place the address failed; empty when it did not.
+    /// What is wrong with the address: why the last attempt to place it failed, or that it
+    /// does not exist or is another pool's. Empty when nothing is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,
+
+    /// Why the address is not `active`, where nothing is wrong with it: what its node lacks,
+    /// or what it waits for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
 
     /// When the address was last assigned to a node.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]

@@ -12,12 +12,16 @@ use prometheus::{
     Registry, TextEncoder,
 };
 
-use super::series::{Book, Counting, texts};
+use super::series::{Book, Counting, Object, texts};
 use super::status::provider_id;
 use crate::api::IpState;
 
 const POOL: &[&str] = &["namespace", "name", "provider", "dns"];
 const IP: &[&str] = &["namespace", "name", "ip", "provider", "dns"];
+/// Where the address is among the labels of one.
+const IP_LABEL: usize = 2;
+const ASSIGNMENTS: &str = "ip_assignments";
+const ASSIGNMENT_ERRORS: &str = "ip_assignment_errors";
 const CALL: &[&str] = &["provider", "call", "kind", "namespace", "name"];
 
 /// Every metric of this process. Clones share them.
@@ -158,7 +162,7 @@ impl Metrics {
         let mut gauges =
             vec![(self.unfulfilled_ips.clone(), pool.clone(), lacking(verdict) as f64)];
         for (status, count) in
-            [("available", verdict.available_count), ("assigned", serving(verdict))]
+            [("available", verdict.available_count), ("assigned", assigned(verdict))]
         {
             gauges.push((self.node_status.clone(), join(&pool, &[status]), count as f64));
         }
@@ -167,15 +171,33 @@ impl Metrics {
             if let Some(state) = state(one.state) {
                 gauges.push((self.ip_state.clone(), join(&ip, &[state.as_str()]), 1.0));
             }
-            if let (Some(node), Some(machine)) = (&one.node, &one.machine) {
+            if let Some(machine) = one.machine.as_ref().filter(|_| is_managed(one)) {
                 let provider_id = provider_id(labels.provider, machine);
-                gauges.push((self.ip_node.clone(), join(&ip, &[&provider_id, &node.0]), 1.0));
+                let place = [provider_id.as_str(), active_node(one)];
+                gauges.push((self.ip_node.clone(), join(&ip, &place), 1.0));
             }
         }
         object.set(gauges);
+        self.begin_counting(labels, verdict, object);
     }
 
-    /// A record set lists so many addresses.
+    /// What is counted of an address begins at zero, and ends with the address.
+    fn begin_counting(&self, labels: PoolLabels<'_>, verdict: &Verdict, object: &mut Object) {
+        let managed = verdict.addresses.iter().filter(|one| is_managed(one));
+        let managed: BTreeSet<_> = managed.map(|one| one.ip.to_string()).collect();
+        for (name, family) in
+            [(ASSIGNMENTS, &self.ip_assignments), (ASSIGNMENT_ERRORS, &self.ip_assignment_errors)]
+        {
+            object.keep(name, |labels| labels.get(IP_LABEL).is_some_and(|ip| managed.contains(ip)));
+            for ip in &managed {
+                let labels = labels.ip(ip);
+                family.with_label_values(&texts(&labels));
+                object.count(name, labels, Counting::Counter(family.clone()));
+            }
+        }
+    }
+
+    /// A record set should list so many addresses.
     pub fn record_set(&self, labels: PoolLabels<'_>, records: usize) {
         let mut book = self.book();
         let Some(object) = book.shown(labels.key) else { return };
@@ -187,8 +209,8 @@ impl Metrics {
         let mut book = self.book();
         let Some(object) = book.shown(labels.key) else { return };
         let (name, family) = match worked {
-            true => ("ip_assignments", &self.ip_assignments),
-            false => ("ip_assignment_errors", &self.ip_assignment_errors),
+            true => (ASSIGNMENTS, &self.ip_assignments),
+            false => (ASSIGNMENT_ERRORS, &self.ip_assignment_errors),
         };
         let labels = labels.ip(ip);
         family.with_label_values(&texts(&labels)).inc();
@@ -250,7 +272,7 @@ impl PoolLabels<'_> {
 
     fn ip(&self, ip: &str) -> Vec<String> {
         let mut labels = self.pool();
-        labels.insert(2, ip.to_owned());
+        labels.insert(IP_LABEL, ip.to_owned());
         labels
     }
 }
@@ -267,10 +289,21 @@ fn state(state: State) -> Option<IpState> {
     }
 }
 
-/// How many nodes have an address that is where it should be.
-fn serving(verdict: &Verdict) -> usize {
-    let active = verdict.addresses.iter().filter(|one| one.state == State::Active);
-    active.filter_map(|one| one.node.as_ref()).collect::<BTreeSet<_>>().len()
+/// How many addresses are on a machine or on their way to one, whether it matches or not.
+fn assigned(verdict: &Verdict) -> usize {
+    verdict.addresses.iter().filter(|one| is_managed(one) && one.machine.is_some()).count()
+}
+
+/// Whether the predecessor would look after an address: of one that is not used, or not listed
+/// any more, it shows at most the state.
+fn is_managed(one: &AddressVerdict) -> bool {
+    !matches!(one.state, State::Disabled | State::Leaving)
+}
+
+/// The node that an address is on or on its way to, if that is one that matches.
+fn active_node(one: &AddressVerdict) -> &str {
+    let active = matches!(one.state, State::Active | State::InProgress);
+    one.node.as_ref().filter(|_| active).map_or("", |node| &node.0)
 }
 
 /// How many addresses are wanted and not the pool's yet.

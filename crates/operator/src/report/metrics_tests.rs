@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use pontoon_core::action::Action;
-use pontoon_core::model::PoolKey;
+use pontoon_core::model::{PoolKey, Remembered};
+use pontoon_core::verdict::{AddressVerdict, Note, Reason, State, Verdict};
 
 use super::metrics::{Metrics, PoolLabels};
 use crate::observe::{pool, record_set};
@@ -113,4 +114,77 @@ fn a_replica_that_does_not_lead_shows_its_process_and_nothing_else() {
     assigns(&metrics, &pool);
     assert_eq!(count(&metrics, "ip_assignments{"), 1);
     assert_eq!(count(&metrics, "provider=\"digitalocean\"} 1"), 3, "{}", metrics.page());
+}
+
+fn address(last: u8, state: State, machine: Option<&str>, node: Option<&str>) -> AddressVerdict {
+    AddressVerdict {
+        ip: [192, 0, 2, last].into(),
+        state,
+        node: node.map(Into::into),
+        machine: machine.map(Into::into),
+        note: (state == State::NoMatch).then_some(Note::NoNode),
+        memory: Remembered::default(),
+    }
+}
+
+fn verdict(addresses: Vec<AddressVerdict>) -> Verdict {
+    Verdict {
+        reason: Reason::NoMatchingNode,
+        wanted: addresses.len(),
+        addresses,
+        available: Vec::new(),
+        available_count: 0,
+        eligible: 1,
+        unusable: Vec::new(),
+        last_assignment: None,
+        created: Vec::new(),
+        kept: Vec::new(),
+        creation_error: None,
+        withheld: None,
+    }
+}
+
+#[test]
+fn an_address_on_a_machine_is_assigned_whether_that_matches_or_is_a_node_at_all() {
+    let metrics = leading();
+    let pool = key(pool::KIND, "ingress");
+    let labels = PoolLabels { key: &pool, provider: "digitalocean", dns: "" };
+    metrics.see(&pool, "1");
+    metrics.pool(
+        labels,
+        &verdict(vec![
+            address(1, State::Active, Some("1"), Some("a")),
+            address(2, State::InProgress, Some("2"), Some("b")),
+            address(3, State::NoMatch, Some("3"), Some("c")),
+            address(4, State::NoMatch, Some("4"), None),
+            address(5, State::Unassigned, None, None),
+            address(6, State::Disabled, Some("6"), Some("f")),
+        ]),
+    );
+    assert_eq!(count(&metrics, "status=\"assigned\"} 4"), 1, "{}", metrics.page());
+    let nodes = [("1", "a"), ("2", "b"), ("3", ""), ("4", "")];
+    for (machine, node) in nodes {
+        let part = format!(
+            "node=\"{node}\",provider=\"digitalocean\",provider_id=\"digitalocean://{machine}\""
+        );
+        assert_eq!(count(&metrics, &part), 1, "{part}: {}", metrics.page());
+    }
+    assert_eq!(count(&metrics, "ip_node{"), nodes.len());
+}
+
+#[test]
+fn what_is_counted_of_an_address_begins_at_zero_and_goes_with_it() {
+    let metrics = leading();
+    let pool = key(pool::KIND, "ingress");
+    let labels = PoolLabels { key: &pool, provider: "digitalocean", dns: "" };
+    metrics.see(&pool, "1");
+    let first = address(1, State::Unassigned, None, None);
+    metrics.pool(labels, &verdict(vec![first.clone(), address(2, State::Active, Some("2"), None)]));
+    assert_eq!(count(&metrics, "ip_assignments{"), 2, "{}", metrics.page());
+    assert_eq!(count(&metrics, "ip_assignment_errors{"), 2);
+    assigns(&metrics, &pool);
+    metrics.pool(labels, &verdict(vec![first]));
+    assert_eq!(count(&metrics, "192.0.2.2"), 0, "{}", metrics.page());
+    assert_eq!(count(&metrics, "ip_assignments{dns=\"\",ip=\"192.0.2.1\""), 1);
+    assert_eq!(count(&metrics, "provider=\"digitalocean\"} 1"), 3, "its own count goes on");
 }

@@ -87,9 +87,11 @@ impl Narrator {
                 continue;
             }
             told.verdict = Some(verdict.clone());
-            if let (record_set::KIND, Some(listed)) = (key.kind, verdict.listed) {
+            // As the predecessor has it: what should be listed, and not what the host was last
+            // heard to list.
+            if let (record_set::KIND, Some(wanted)) = (key.kind, verdict.wanted) {
                 let labels = PoolLabels { key, provider: &told.provider, dns: &told.dns };
-                self.metrics.record_set(labels, listed);
+                self.metrics.record_set(labels, wanted);
             }
             let now = verdict.held.as_ref().map(|held| held.site.clone());
             let before = now.clone().and_then(|site| told.site.replace(site));

@@ -29,6 +29,15 @@ pub(super) enum Counting {
     Histogram(HistogramVec),
 }
 
+impl Counting {
+    fn forget(&self, labels: &[String]) {
+        match self {
+            Self::Counter(family) => remove(family, labels),
+            Self::Histogram(family) => remove(family, labels),
+        }
+    }
+}
+
 impl Book {
     /// An object is there. Another one of the same name begins from nothing.
     pub fn see(&mut self, key: &PoolKey, uid: &str) {
@@ -68,19 +77,27 @@ impl Object {
         }
     }
 
-    /// Something is about to be counted. Counters stay for as long as their object does:
+    /// Something is about to be counted. Counters stay for as long as what they count does:
     /// one that is taken away and comes back looks like a restart to whoever takes its rate.
     pub fn count(&mut self, name: &'static str, labels: Vec<String>, family: Counting) {
         self.counters.entry((name, labels)).or_insert(family);
     }
 
+    /// Of the counters of this name, only those with such labels are kept.
+    pub fn keep(&mut self, name: &str, such: impl Fn(&[String]) -> bool) {
+        self.counters.retain(|(of, labels), family| {
+            let kept = *of != name || such(labels);
+            if !kept {
+                family.forget(labels);
+            }
+            kept
+        });
+    }
+
     fn clear(&mut self) {
         self.clear_gauges();
         for ((_, labels), family) in std::mem::take(&mut self.counters) {
-            match family {
-                Counting::Counter(family) => remove(&family, &labels),
-                Counting::Histogram(family) => remove(&family, &labels),
-            }
+            family.forget(&labels);
         }
     }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Time as KubeTime};
 use pontoon_core::Time;
-use pontoon_core::model::MachineId;
+use pontoon_core::model::{MachineId, NodeName};
 use pontoon_core::record_verdict::RecordVerdict;
 use pontoon_core::restraint::{Restraint, Withheld};
-use pontoon_core::verdict::{AddressVerdict, Outlook, Reason, State, Verdict};
+use pontoon_core::verdict::{AddressVerdict, Obstacle, Outlook, Reason, State, Verdict};
 use pontoon_providers::VENDORS;
 
 use super::record_status;
@@ -39,7 +39,6 @@ pub fn pool(
         let conditions = conditions(observed, verdict, records, now);
         return FloatingIPPoolStatus { conditions, ..before.clone() };
     }
-    let stuck = verdict.outlook() == Outlook::Stuck;
     let ips: BTreeMap<_, _> = match &verdict.reason {
         // An object that cannot be planned keeps what was last known of its addresses.
         Reason::Invalid(_) | Reason::NoAccount(_) => before.ips.clone(),
@@ -51,9 +50,15 @@ pub fn pool(
     FloatingIPPoolStatus {
         conditions: conditions(observed, verdict, records, now),
         observed_generation: observed.generation,
-        assigned: format!("{active}/{}", verdict.wanted),
+        assigned: match verdict.withheld.is_some() && before.assigned.is_empty() {
+            // By this field a status is told to be of one that acts: what an observer has seen
+            // is nobody's to take off.
+            true => String::new(),
+            false => format!("{active}/{}", verdict.wanted),
+        },
         dns_record: record_status::of_pool(observed, records),
         created_ips: verdict.created.iter().map(ToString::to_string).collect(),
+        kept_ips: verdict.kept.iter().map(ToString::to_string).collect(),
         last_assignment_time: verdict.last_assignment.and_then(micro_time),
         // Who could take an address is not known while it is not known who has one.
         assignable_nodes: if verdict.is_heard() {
@@ -61,10 +66,27 @@ pub fn pool(
         } else {
             before.assignable_nodes.clone()
         },
-        node_errors: verdict.unusable.iter().map(|(node, why)| format!("{node}: {why}")).collect(),
-        error: if stuck { verdict.to_string() } else { String::new() },
+        node_errors: verdict.unusable.iter().map(|(node, _)| node.to_string()).collect(),
+        unusable_nodes: reasons(verdict),
+        error: error(verdict),
         ips,
     }
+}
+
+/// Why nodes cannot take an address.
+fn reasons(verdict: &Verdict) -> BTreeMap<String, String> {
+    let one = |(node, why): &(NodeName, Obstacle)| (node.to_string(), why.to_string());
+    verdict.unusable.iter().map(one).collect()
+}
+
+/// What is wrong with the pool as a whole. As in the predecessor, a reservation that fails is,
+/// for as long as it does: its consumers look here.
+fn error(verdict: &Verdict) -> String {
+    if verdict.outlook() == Outlook::Stuck {
+        return verdict.to_string();
+    }
+    let failed = verdict.creation_error.as_ref();
+    failed.map(|error| format!("reserving an address failed: {error}")).unwrap_or_default()
 }
 
 /// Whether the status is a predecessor's own while it works: the fields that it knows are
@@ -90,11 +112,18 @@ fn address(observed: &ObservedPool, one: &AddressVerdict) -> Option<(String, IpS
     };
     let machine = one.machine.as_ref();
     let provider = |id: &MachineId| provider_id(&observed.provider, id);
+    // An error is what a predecessor's consumers look for; anything else is no error.
+    let note = one.note.as_ref().map(ToString::to_string).unwrap_or_default();
+    let (error, message) = match state {
+        IpState::Error => (note, String::new()),
+        _ => (String::new(), note),
+    };
     let status = IpStatus {
         state: state.to_string(),
         node_name: one.node.as_ref().map(ToString::to_string).unwrap_or_default(),
         provider_id: machine.map(provider).unwrap_or_default(),
-        error: one.note.as_ref().map(ToString::to_string).unwrap_or_default(),
+        error,
+        message,
         last_assignment_time: one.memory.assigned_at.and_then(micro_time),
         ineligible_since: one.memory.ineligible_since.and_then(micro_time),
         drift: one.memory.drift.as_ref().map(|drift| DriftStatus {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fakecloud::{Fault, On as Calls, Rule};
+use fakecloud::{Answer, Fault, On as Calls, Rule};
 use serde_json::json;
 
 use crate::arena::{Arena, On, eventually, on_both};
@@ -123,9 +123,42 @@ async fn an_account_without_room_is_said_so_and_served_once_there_is_some(on: On
     assert_eq!(arena.cloud.addresses().len(), 1);
 }
 
+async fn a_region_that_does_not_exist_is_an_error_until_it_is_corrected(on: On) {
+    let Some(arena) = Arena::open(on).await else { return };
+    arena.pool("ingress", json!({"desiredIPs": 1, "region": "nope1"})).await;
+    let _replica = Replica::start(&arena, "only", &["--leader-elect=false", "--retry-max=2s"]);
+    let (reason, message) = arena.condition("ingress", "Stalled", "True").await;
+    assert_eq!(reason, "CreateRejected", "{message}");
+    arena.condition("ingress", "Reconciling", "False").await;
+    assert!(arena.status("ingress").await.error.contains("refuses to reserve"));
+    arena.edit("ingress", json!({"region": "nyc3"})).await;
+    arena.condition("ingress", "Stalled", "False").await;
+    eventually("an address, and no error", || async {
+        let status = arena.status("ingress").await;
+        if status.created_ips.len() == 1 && status.error.is_empty() { Ok(()) } else { Err(status) }
+    })
+    .await;
+}
+
+async fn a_reservation_that_fails_is_in_the_status_as_the_predecessor_has_it(on: On) {
+    let Some(arena) = Arena::open(on).await else { return };
+    arena.cloud.inject(Rule::new(reserve(), Fault::Answer(Answer::status(503))));
+    arena.pool("ingress", json!({"desiredIPs": 1, "region": "nyc3"})).await;
+    let _replica = Replica::start(&arena, "only", &["--leader-elect=false", "--retry-max=2s"]);
+    eventually("the error", || async {
+        let status = arena.status("ingress").await;
+        let said = status.error.starts_with("reserving an address failed: ");
+        if said { Ok(()) } else { Err(status) }
+    })
+    .await;
+    arena.condition("ingress", "Stalled", "False").await;
+}
+
 on_both! {
     five_kills_inside_creation_leave_exactly_one_address,
     an_answer_that_is_lost_after_the_cloud_did_the_work_costs_no_second_address,
     a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_changes_nothing,
     an_account_without_room_is_said_so_and_served_once_there_is_some,
+    a_region_that_does_not_exist_is_an_error_until_it_is_corrected,
+    a_reservation_that_fails_is_in_the_status_as_the_predecessor_has_it,
 }

@@ -94,6 +94,8 @@ async fn each_type_of_address_is_listed_and_nodes_come_and_go(on: On) {
     })
     .await;
     arena.listed("in", "A", &["10.0.0.2"]).await;
+    // What should be listed, not what is left as it is.
+    replica.metric(&gauge("internal", "digitalocean", "in.example.com"), "0").await;
 
     // Deleting the object leaves the record, and takes its series away.
     let sets = arena.namespaced::<NodeDNSRecordSet>();

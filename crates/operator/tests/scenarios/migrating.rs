@@ -111,6 +111,15 @@ fn way_back() -> String {
 async fn on_the_way_back_the_spec_lists_every_address(on: On) {
     let Some(arena) = Arena::open(on).await else { return };
     arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
+    // What FLIPOP reserved and wrote into the list, a GitOps tool takes out of it again.
+    for (ip, node, droplet) in [("198.51.100.4", "d", 4), ("198.51.100.5", "e", 5)] {
+        arena.node(node, droplet).await;
+        arena.label(node, "role", "reverted").await;
+        arena.cloud.reserve_on(ip.parse::<IpAddr>().unwrap(), droplet);
+    }
+    let spec = json!({"ips": ["198.51.100.4", "198.51.100.5"], "desiredIPs": 2, "region": "nyc3",
+                      "match": {"nodeLabel": "role=reverted"}});
+    arena.pool("reverted", spec).await;
     for (node, droplet) in [("a", 1), ("b", 2), ("c", 3)] {
         arena.serving_node(node, droplet).await;
     }
@@ -118,6 +127,13 @@ async fn on_the_way_back_the_spec_lists_every_address(on: On) {
     arena.pool("ingress", spec).await;
     let replica = arena.replica("only");
     arena.ready("ingress").await;
+    arena.ready("reverted").await;
+    arena.edit("reverted", json!({"ips": ["198.51.100.4"]})).await;
+    eventually("the other one is kept", || async {
+        let status = arena.status("reverted").await;
+        if status.kept_ips == ["198.51.100.5"] { Ok(()) } else { Err(status) }
+    })
+    .await;
     replica.terminate().await;
     let created = arena.status("ingress").await.created_ips;
     assert_eq!(created.len(), 2);
@@ -127,6 +143,8 @@ async fn on_the_way_back_the_spec_lists_every_address(on: On) {
         let Some(done) = arena.shell(&way_back()).await else { return };
         assert!(done.status.success(), "{done:?}");
         assert_eq!(arena.stored("ingress").await.spec.ips, all, "after {times}");
+        let both = ["198.51.100.4", "198.51.100.5"];
+        assert_eq!(arena.stored("reverted").await.spec.ips, both, "after {times}");
     }
 
     // What remembered them is not needed any more.

@@ -61,6 +61,32 @@ async fn what_would_be_done_is_told_and_nothing_is_written_elsewhere(on: On) {
     arena.assert_only_said("pontoon-observe");
 }
 
+async fn what_was_taken_out_of_the_list_while_we_only_looked_is_left_alone(on: On) {
+    let Some(arena) = Arena::open(on).await else { return };
+    for (name, ip, droplet) in [("a", "198.51.100.1", 1), ("b", "198.51.100.2", 2)] {
+        arena.serving_node(name, droplet).await;
+        arena.cloud.reserve_on(ip.parse::<IpAddr>().unwrap(), droplet);
+    }
+    arena.pool("ingress", json!({"ips": ["198.51.100.1", "198.51.100.2"]})).await;
+    let observer = Replica::start(&arena, "observer", &["--mode=observe"]);
+    arena.says("ingress", "Observing").await;
+    arena.names("ingress", &["198.51.100.1", "198.51.100.2"]).await;
+    assert_eq!(arena.status("ingress").await.assigned, "", "that is for one that acts");
+    observer.terminate().await;
+
+    arena.edit("ingress", json!({"ips": ["198.51.100.1"]})).await;
+    let _active = arena.replica("active");
+    arena.says("ingress", "AllAssigned").await;
+    crate::arena::eventually("it is a stranger's", || async {
+        let status = arena.status("ingress").await;
+        let said = status.assigned == "1/1" && status.node_errors == ["b"];
+        if said { Ok(()) } else { Err(status) }
+    })
+    .await;
+    assert_eq!(arena.droplet_of("198.51.100.2"), Some(2), "it was never ours");
+    assert_eq!(arena.cloud.mutations().len(), 0);
+}
+
 async fn notes(arena: &Arena, reason: &str) -> Vec<String> {
     let events: Api<Event> = arena.namespaced();
     let all = events.list(&ListParams::default()).await.unwrap().items;
@@ -89,6 +115,7 @@ async fn an_observer_keeps_nobody_from_acting(on: On) {
 }
 
 on_both! {
+    what_was_taken_out_of_the_list_while_we_only_looked_is_left_alone,
     what_would_be_done_is_told_and_nothing_is_written_elsewhere,
     an_observer_keeps_nobody_from_acting,
 }

@@ -86,7 +86,33 @@ async fn two_pools_that_change_nodes_with_each_other_are_both_served(on: On) {
     arena.ready("sip").await;
 }
 
+async fn fields_for_errors_hold_errors_alone_as_the_predecessors_do(on: On) {
+    let Some(arena) = Arena::open(on).await else { return };
+    arena.cloud.reserve("198.51.100.1".parse::<std::net::IpAddr>().unwrap(), "nyc3");
+    arena.serving_node("a", 1).await;
+    arena.serving_node("b", 2).await;
+    arena.cloud.reserve_on("203.0.113.9".parse::<std::net::IpAddr>().unwrap(), 2);
+    arena.pool("ingress", json!({"ips": ["198.51.100.1"]})).await;
+    let _replica = arena.replica("only");
+    arena.marked("a", Some("198.51.100.1")).await;
+    arena.ready("ingress").await;
+    let status = arena.status("ingress").await;
+    assert_eq!(status.node_errors, ["b"], "names, and nothing but names");
+    let why = &status.unusable_nodes["b"];
+    assert!(why.contains("HoldsOtherAddress") && why.contains("203.0.113.9"), "{why}");
+
+    arena.set_ready("a", false).await;
+    let one = eventually("an address without a node", || async {
+        let one = arena.status("ingress").await.ips.remove("198.51.100.1").unwrap_or_default();
+        if one.state == "no-match" { Ok(one) } else { Err(one) }
+    })
+    .await;
+    assert_eq!(one.error, "", "nothing is wrong with the address");
+    assert!(one.message.contains("it is not ready"), "{}", one.message);
+}
+
 on_both! {
+    fields_for_errors_hold_errors_alone_as_the_predecessors_do,
     two_pools_that_change_nodes_with_each_other_are_both_served,
     an_address_follows_its_nodes_health_in_one_call_and_a_restart_moves_nothing,
 }
