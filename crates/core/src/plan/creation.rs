@@ -44,6 +44,13 @@ pub(super) fn missing(view: &PoolView<'_>) -> usize {
     lacks(view, open).min(AT_ONCE.saturating_sub(open))
 }
 
+/// How many of them can be reserved: one that cannot be has no claim to a node.
+pub(super) fn reservable(view: &PoolView<'_>) -> usize {
+    let region_missing = view.request.is_some_and(|request| request.region.is_none())
+        && view.account.is_some_and(needs_region);
+    if region_missing { 0 } else { missing(view) }
+}
+
 /// How many addresses a pool wants beyond those that it has and `more`. One that is being
 /// deleted wants no new ones, whatever keeps it from going.
 fn lacks(view: &PoolView<'_>, more: usize) -> usize {

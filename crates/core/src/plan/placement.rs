@@ -190,7 +190,7 @@ impl Placement {
             .collect();
         addresses.sort_by_key(|one| preference(one));
         let placed = family == view.family() && view.places_new();
-        let new = if placed { super::creation::missing(view) } else { 0 };
+        let new = if placed { super::creation::reservable(view) } else { 0 };
         let count = addresses.len() + new;
         if count == 0 || !may_change(world, &request.account, draft.now) {
             return None;

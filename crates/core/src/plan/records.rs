@@ -153,7 +153,8 @@ impl Case<'_, '_> {
             return RecordReason::Reading;
         }
         match request.empty {
-            EmptyPolicy::Remove if held.is_none_or(|held| held.families.is_empty()) => {
+            // What was never had was not removed, either.
+            EmptyPolicy::Remove if held.is_some_and(|held| held.families.is_empty()) => {
                 RecordReason::Removed
             }
             EmptyPolicy::Remove | EmptyPolicy::Keep => RecordReason::NothingToList,

@@ -98,10 +98,15 @@ impl World {
             return;
         }
         match outcome.result {
-            Ok(Done::RecordsChanged(written)) => self.with_records(key, family, |set| {
-                set.change_work = Work::default();
-                set.wrote(change, written, now, &settings);
-            }),
+            Ok(Done::RecordsChanged(written)) => {
+                self.with_records(key, family, |set| {
+                    set.change_work = Work::default();
+                    set.wrote(change, written, now, &settings);
+                });
+                if !change.create.is_empty() || !change.update.is_empty() {
+                    self.hold_records(key, site, family);
+                }
+            }
             Ok(_) => self.with_records(key, family, |set| set.records = None),
             Err(failure) => {
                 // What was never sent changed nothing: the set is as it was.

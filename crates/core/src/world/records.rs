@@ -278,6 +278,16 @@ impl World {
         }
     }
 
+    /// What an object wrote to a name is its own, also if there is nothing to list by now.
+    pub(super) fn hold_records(&mut self, key: &PoolKey, site: &Site, family: Family) {
+        let Some(entry) = self.records.entries.get(key) else { return };
+        let before = entry.held.clone().filter(|held| held.site == *site);
+        let none = || Held { site: site.clone(), families: BTreeSet::new() };
+        let mut held = before.unwrap_or_else(none);
+        held.families.insert(family);
+        self.remember_records(key, Some(&held));
+    }
+
     /// Nothing that was known of DNS counts any more; what the objects remember does.
     pub(super) fn take_over_records(&mut self) {
         for account in self.records.accounts.values_mut() {

@@ -492,3 +492,18 @@ fn where_no_time_to_live_is_asked_for_that_of_records_that_are_there_stays() {
     scene.change_records("p", |set| ask(set, |request| request.ttl = None));
     assert_eq!(writes(&scene.run(seconds(600))), 0);
 }
+
+#[test]
+fn what_was_written_just_before_there_was_nothing_to_list_is_removed_too() {
+    let set = ask(of_pool("p"), |request| request.empty = EmptyPolicy::Remove);
+    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).records(set);
+    scene = scene.address(ip(1), Some("a"));
+    while !scene.begin().iter().any(is_change_of_records) {
+        scene.answer();
+    }
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.answer();
+    scene.run(seconds(60));
+    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::Removed);
+    assert!(scene.dns.listed(NAME).is_empty());
+}

@@ -269,3 +269,16 @@ fn an_address_is_asked_again_although_a_listing_answered_after_the_throttling() 
     scene.run(seconds(300));
     assert_eq!(scene.home(ip(7)), Some("b"));
 }
+
+#[test]
+fn a_pool_that_cannot_reserve_for_want_of_a_region_keeps_no_node_from_another() {
+    let mut regionless = pool("p").wants(1).created_at(at(-20));
+    regionless.request.as_mut().unwrap().region = None;
+    let mut scene = scene()
+        .nodes(["a"])
+        .pool(regionless)
+        .pool(pool("q").ips([2]).created_at(at(-10)))
+        .address(ip(2), None);
+    assert_eq!(moves(&scene.settle()), [(ip(2), "a")]);
+    assert_eq!(scene.reason("p"), &Reason::RegionMissing);
+}
