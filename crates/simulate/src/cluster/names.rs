@@ -92,6 +92,12 @@ impl Cluster {
     /// The user does something to the name that an object asks for.
     pub async fn change_name(&self, which: usize, what: NameEvent, begins: bool) {
         let which = which % self.names.len();
+        // The oracle of names knows IPv4 addresses only.
+        let six = |ip: &Value| ip.as_str().is_some_and(|ip| ip.contains(':'));
+        let ips = self.pools.get(which).and_then(|pool| pool["spec"]["ips"].as_array());
+        if ips.is_some_and(|ips| ips.iter().any(six)) {
+            return;
+        }
         let own = self.names[which];
         let asks = own.unwrap_or_default();
         let wish = match (what, begins) {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::Oracle;
 use super::cloud::{Origin, Sent};
+use super::cluster::Node;
 use super::names::{Asking, Names, Site, Source};
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
@@ -154,6 +155,7 @@ impl Oracle {
         let alien = |ip: &&IpAddr| {
             !asking.might_list(**ip, floor)
                 && !self.might_pass(asking, **ip, &decided)
+                && !self.is_marked(asking, **ip)
                 && !self.is_said_to_be_there(asking, **ip, (state, decided.api))
         };
         let alien = present.difference(&past).find(alien);
@@ -170,6 +172,14 @@ impl Oracle {
         if let Some((invariant, text)) = found {
             self.violated(invariant, text);
         }
+    }
+
+    /// Whether a node is marked with an address that is listed by that. An old view of the node
+    /// beside a new mark may make it eligible, though it never was both.
+    fn is_marked(&self, asking: &Asking, ip: IpAddr) -> bool {
+        let mark = ip.to_string();
+        let marked = |node: &Node| node.marks[0].as_deref() == Some(mark.as_str());
+        asking.source.lists_marks() && self.cluster.nodes.values().any(marked)
     }
 
     /// Whether an address may pass for one that is in place, in an old view: it is where it

@@ -249,6 +249,11 @@ impl Names {
 }
 
 impl Source {
+    /// Whether nodes' marks are what is listed.
+    pub fn lists_marks(&self) -> bool {
+        matches!(self, Self::Nodes { addresses, .. } if addresses == IPV4_ANNOTATION)
+    }
+
     /// The addresses of nodes that are to be listed.
     pub fn of_nodes(&self, cluster: &Cluster) -> BTreeSet<IpAddr> {
         let Self::Nodes { app, addresses } = self else { return BTreeSet::new() };
