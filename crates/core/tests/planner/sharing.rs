@@ -4,7 +4,7 @@ use pontoon_core::verdict::{Obstacle, Reason};
 use pontoon_core::world::AccountSetup;
 
 use super::fixture::*;
-use super::scene::{scene, setup};
+use super::scene::{Scene, scene, setup};
 
 #[test]
 fn two_pools_never_take_one_node() {
@@ -226,43 +226,35 @@ fn an_address_that_serves_nobody_makes_room_for_one_that_would() {
     assert_eq!(moves(&scene.run(seconds(300))), []);
 }
 
-#[test]
-fn an_address_that_serves_nobody_is_asked_again_after_throttling() {
-    let mut scene = scene()
+/// Two nodes with an address of one pool each; another pool waits for one of them.
+fn full() -> Scene {
+    scene()
         .nodes(["a", "b"])
         .pool(pool("p").ips([1, 2]))
         .pool(pool("q").ips([7]))
         .address(ip(1), Some("a"))
         .address(ip(2), Some("b"))
         .address(ip(7), None)
-        .settled();
+        .settled()
+}
+
+#[test]
+fn an_address_that_serves_nobody_is_asked_again_after_throttling() {
+    let mut scene = full();
     for wait in [3, 2, 3, 2, 3, 2, 3, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3] {
         scene.fault(is_unassign, super::cloud::throttled(wait));
     }
-    scene.change_pool("p", |mut pool| {
-        pool.request.as_mut().unwrap().wanted = Some(1);
-        pool
-    });
+    scene.change_pool("p", |pool| pool.wants(1));
     scene.run(seconds(300));
     assert_eq!(scene.home(ip(7)), Some("b"));
 }
 
 #[test]
 fn an_address_is_asked_again_although_a_listing_answered_after_the_throttling() {
-    let mut scene = scene()
-        .nodes(["a", "b"])
-        .pool(pool("p").ips([1, 2]))
-        .pool(pool("q").ips([7]))
-        .address(ip(1), Some("a"))
-        .address(ip(2), Some("b"))
-        .address(ip(7), None)
-        .settled();
+    let mut scene = full();
     scene.pass(seconds(600));
     scene.fault(is_unassign, super::cloud::throttled(3));
-    scene.change_pool("p", |mut pool| {
-        pool.request.as_mut().unwrap().wanted = Some(1);
-        pool
-    });
+    scene.change_pool("p", |pool| pool.wants(1));
     let begun = scene.begin();
     assert_eq!((count(&begun, is_unassign), count(&begun, is_list)), (1, 1));
     scene.answer();

@@ -1,5 +1,6 @@
 //! The predecessors' faults, put into the operator at its seams: each must be found.
 
+mod distorting;
 mod names;
 mod old_events;
 
@@ -19,6 +20,9 @@ use tokio::time::Instant;
 use tower::{Service, ServiceExt, service_fn};
 
 use crate::wire::{ApiAction, ApiWire, CloudAction};
+use distorting::Layer;
+use names::Lists;
+use old_events::OldEvents;
 
 /// A fault in the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -76,9 +80,11 @@ impl Mutant {
     pub fn api(self, wire: ApiWire) -> Client {
         match self {
             Self::ForgetsIntents => Client::new(Forgetful(wire), "default"),
-            Self::BelievesOldEvents => Client::new(old_events::Layer::new(wire), "default"),
-            Self::BelievesHalfLists => Client::new(names::Lists::in_part(wire), "default"),
-            Self::KeepsGhosts => Client::new(names::Lists::with_ghosts(wire), "default"),
+            Self::BelievesOldEvents => {
+                Client::new(Layer::new(wire, OldEvents::default()), "default")
+            }
+            Self::BelievesHalfLists => Client::new(Layer::new(wire, Lists::in_part()), "default"),
+            Self::KeepsGhosts => Client::new(Layer::new(wire, Lists::with_ghosts()), "default"),
             _ => Client::new(wire, "default"),
         }
     }

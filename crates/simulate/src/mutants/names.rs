@@ -2,21 +2,17 @@
 //! whole, what a list does not show for what is still there.
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
-use http_body::Frame;
-use kube::client::Body as RequestBody;
+use http::{Request, StatusCode};
 use pontoon_providers::Transport;
 use serde_json::{Value, json};
-use tower::{Service, ServiceExt, service_fn};
+use tower::{ServiceExt, service_fn};
 
+use super::distorting::Distortion;
 use super::{action, answer};
-use crate::wire::{ApiAction, ApiWire, CloudAction, Kind, WireBody};
+use crate::wire::{ApiAction, CloudAction, Kind};
 
 /// A read that is refused for the time being becomes one that found nothing.
 pub(super) fn errors_are_empty(wire: Transport) -> Transport {
@@ -43,10 +39,9 @@ pub(super) fn errors_are_empty(wire: Transport) -> Transport {
     }))
 }
 
-/// The way to the API server, with lists of nodes that are not as they are.
+/// Lists of nodes that are not as they are.
 #[derive(Clone)]
 pub(super) struct Lists {
-    wire: ApiWire,
     how: How,
     memory: Arc<Mutex<Memory>>,
 }
@@ -67,89 +62,41 @@ struct Memory {
 }
 
 impl Lists {
-    pub(super) fn in_part(wire: ApiWire) -> Self {
-        Self { wire, how: How::InPart, memory: Arc::default() }
+    pub(super) fn in_part() -> Self {
+        Self { how: How::InPart, memory: Arc::default() }
     }
 
-    pub(super) fn with_ghosts(wire: ApiWire) -> Self {
-        Self { wire, how: How::WithGhosts, memory: Arc::default() }
-    }
-}
-
-type Answer = Result<Response<Distorted>, fakekube::Lost>;
-
-impl Service<Request<RequestBody>> for Lists {
-    type Response = Response<Distorted>;
-    type Error = fakekube::Lost;
-    type Future = Pin<Box<dyn Future<Output = Answer> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.wire.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
-        let query = request.uri().query().unwrap_or_default();
-        let action = ApiAction::of(request.method(), request.uri().path(), query);
-        let concerns = [ApiAction::List(Kind::Nodes), ApiAction::Watch(Kind::Nodes)];
-        let layer = concerns.contains(&action).then(|| self.clone());
-        let answer = self.wire.call(request);
-        Box::pin(async move {
-            Ok(answer.await?.map(|body| Distorted { body, layer, is_list: !action.watches() }))
-        })
+    pub(super) fn with_ghosts() -> Self {
+        Self { how: How::WithGhosts, memory: Arc::default() }
     }
 }
 
-/// A list, or the events of a watch.
-pub(super) struct Distorted {
-    body: WireBody,
-    layer: Option<Lists>,
-    is_list: bool,
-}
-
-impl http_body::Body for Distorted {
-    type Data = Bytes;
-    type Error = fakekube::Broken;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, fakekube::Broken>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        let Some(layer) = &self.layer else { return Poll::Ready(frame) };
-        let distorted = |frame: Frame<Bytes>| match frame.into_data() {
-            Ok(data) => Frame::data(layer.distort(self.is_list, data)),
-            Err(frame) => frame,
-        };
-        Poll::Ready(frame.map(|frame| frame.map(distorted)))
+impl Distortion for Lists {
+    fn concerns(&self, action: ApiAction) -> bool {
+        [ApiAction::List(Kind::Nodes), ApiAction::Watch(Kind::Nodes)].contains(&action)
     }
-}
 
-impl Lists {
-    fn distort(&self, is_list: bool, data: Bytes) -> Bytes {
-        let Ok(mut value) = serde_json::from_slice::<Value>(&data) else { return data };
+    fn distort(&self, action: ApiAction, value: &mut Value) {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        match (self.how, is_list) {
-            (How::InPart, true) => {
+        match (self.how, action.watches()) {
+            (How::InPart, false) => {
                 if let (0, Some(items)) = (memory.listed, value["items"].as_array_mut()) {
                     items.truncate(1);
                     memory.listed += 1;
                 }
             }
-            (How::InPart, false) => {
+            (How::InPart, true) => {
                 if memory.listed == 1 && value["type"] == "BOOKMARK" {
                     memory.listed += 1;
-                    value = json!({"type": "ERROR", "object": {
+                    *value = json!({"type": "ERROR", "object": {
                         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
                         "message": "too old", "reason": "Expired", "code": 410,
                     }});
                 }
             }
-            (How::WithGhosts, true) => memory.haunt(&mut value),
-            (How::WithGhosts, false) => memory.take_in(&value),
+            (How::WithGhosts, false) => memory.haunt(value),
+            (How::WithGhosts, true) => memory.take_in(value),
         }
-        let mut text = value.to_string().into_bytes();
-        text.push(b'\n');
-        Bytes::from(text)
     }
 }
 
