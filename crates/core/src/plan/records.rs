@@ -17,7 +17,7 @@ use super::standing::{Place, PoolView};
 use crate::Time;
 use crate::action::{Action, FailureKind};
 use crate::model::{
-    EmptyPolicy, Family, Held, NodeAddress, PoolKey, RecordRequest, RecordSource, Site,
+    EmptyPolicy, Family, Held, MachineId, NodeAddress, PoolKey, RecordRequest, RecordSource, Site,
 };
 use crate::record_verdict::{RecordReason, RecordVerdict};
 use crate::world::{KnownSet, RecordEntry, Work, World};
@@ -271,6 +271,13 @@ impl Case<'_, '_> {
         Some(Held { site: site.clone(), families })
     }
 
+    /// Whether an address stays in place on a node that may have it when its pool has gone.
+    fn outlives(&self, view: &PoolView<'_>, ip: IpAddr, machine: &MachineId) -> bool {
+        let listed = view.request.is_some_and(|request| request.listed.contains(&ip));
+        let fits = |node| view.judge(self.world, node).is_ok();
+        view.entry.is_ending() && listed && view.node_on(self.world, machine).is_some_and(fits)
+    }
+
     /// The addresses of each family; none if nothing can be said of them.
     fn wanted(&self, request: &RecordRequest) -> Option<[Wanted; 2]> {
         let mut all = Wanted::default();
@@ -285,6 +292,10 @@ impl Case<'_, '_> {
                         }
                         Place::Stranded(..) | Place::Free if self.moving.contains(&one.ip) => {
                             all.doubtful.insert(one.ip);
+                        }
+                        // One that is not given back with its pool goes on serving.
+                        Place::Disabled(Some(machine)) if self.outlives(view, one.ip, machine) => {
+                            all.sure.insert(one.ip);
                         }
                         Place::Stranded(..)
                         | Place::Free

@@ -119,9 +119,14 @@ impl World {
             }
             let to = to.clone();
             match &outcome.result {
+                // That it was done does not say where the address is now: somebody may have moved
+                // it since, and clouds have been seen to be mistaken. A listing says.
                 Ok(Done::Operation(OperationState::Done)) => {
-                    account.clear_setback(to.as_ref());
-                    account.update(ip, |one| one.placed(to, now, &settings));
+                    let until = now + settings.settle;
+                    account.update(ip, |one| {
+                        one.operation = Some(Operation::Uncertain { to, until });
+                    });
+                    account.want_listing(now);
                 }
                 Ok(Done::Operation(OperationState::Failed)) => {
                     let message = "the cloud accepted the call and then gave it up";

@@ -269,6 +269,18 @@ fn an_answer_about_an_operation_that_a_listing_confirmed_already_changes_nothing
 }
 
 #[test]
+fn an_operation_that_is_done_says_nothing_of_where_somebody_moved_the_address_since() {
+    let mut scene = four_nodes();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_assign, Fault::Slow);
+    scene.run(seconds(20));
+    scene.cloud.work();
+    scene.cloud.place(ip(1), Some("elsewhere"));
+    let done = scene.run(seconds(12));
+    assert_eq!(moves(&done), [(ip(1), "c")], "it was never seen there: {done:#?}");
+}
+
+#[test]
 fn an_address_that_vanishes_under_an_operation_is_not_listed_without_end() {
     for fault in [Fault::Slow, Fault::Dropped] {
         let mut scene = four_nodes();

@@ -507,3 +507,17 @@ fn what_was_written_just_before_there_was_nothing_to_list_is_removed_too() {
     assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::Removed);
     assert!(scene.dns.listed(NAME).is_empty());
 }
+
+#[test]
+fn a_pool_that_goes_takes_what_it_gives_back_out_of_its_name_and_leaves_what_serves_on() {
+    for empty in [EmptyPolicy::Keep, EmptyPolicy::Remove] {
+        let set = ask(of_pool("p"), |request| request.empty = empty);
+        let mut scene = scene().nodes(["a", "b"]).records(set);
+        scene = scene.pool(pool("p").ips([1]).wants(2).releasing()).address(ip(1), Some("a"));
+        scene.settle();
+        assert_eq!(scene.dns.listed(NAME).len(), 2);
+        scene.change_pool("p", PoolFixture::deleted);
+        scene.run(seconds(60));
+        assert_eq!(scene.dns.listed(NAME), [ip(1)], "{empty:?}");
+    }
+}

@@ -33,8 +33,9 @@ pub trait Watch: Send + 'static {
     fn listed(&mut self) -> Option<Observation>;
 }
 
-/// Longest pause between two attempts to watch.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Longest pause between two attempts to watch: for so long after an outage a leader may act on
+/// what was before it.
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// Watches until the receiver is gone.
 pub async fn watch<W: Watch>(
@@ -52,6 +53,8 @@ pub async fn watch<W: Watch>(
             Ok(Some(event)) => event,
             Ok(None) => return,
             Err(error) => {
+                // A server that has forgotten where we were is well, and is listed again.
+                failures = if is_expired(&error) { 0 } else { failures };
                 let pause = pause(failures, env.random());
                 failures += 1;
                 tracing::warn!(kind, error = causes(&error), ?pause, "watch broken");
@@ -77,6 +80,16 @@ pub async fn watch<W: Watch>(
         {
             return;
         }
+    }
+}
+
+/// Whether the server answered that a watch cannot go on from where it was.
+fn is_expired(error: &watcher::Error) -> bool {
+    const GONE: u16 = 410;
+    match error {
+        watcher::Error::WatchError(status) => status.code == GONE,
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == GONE,
+        _ => false,
     }
 }
 

@@ -91,6 +91,14 @@ pub(super) struct Fit {
     pub served: bool,
 }
 
+impl Node {
+    /// The IPv4 addresses that it is marked with.
+    pub fn marked(&self) -> impl Iterator<Item = IpAddr> {
+        let marks = self.marks[0].iter().flat_map(|mark| mark.split(','));
+        marks.filter_map(|mark| mark.parse().ok())
+    }
+}
+
 /// A reservation that was written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Intent {

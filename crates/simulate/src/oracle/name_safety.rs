@@ -177,8 +177,7 @@ impl Oracle {
     /// Whether a node is marked with an address that is listed by that. An old view of the node
     /// beside a new mark may make it eligible, though it never was both.
     fn is_marked(&self, asking: &Asking, ip: IpAddr) -> bool {
-        let mark = ip.to_string();
-        let marked = |node: &Node| node.marks[0].as_deref() == Some(mark.as_str());
+        let marked = |node: &Node| node.marked().any(|one| one == ip);
         asking.source.lists_marks() && self.cluster.nodes.values().any(marked)
     }
 

@@ -262,9 +262,7 @@ impl Source {
             match addresses.as_str() {
                 "InternalIP" => listed.extend(&node.internal),
                 IPV4_ANNOTATION => {
-                    listed.extend(
-                        node.marks[0].iter().filter_map(|mark| mark.parse::<IpAddr>().ok()),
-                    );
+                    listed.extend(node.marked());
                 }
                 _ => listed.extend(&node.external),
             }
