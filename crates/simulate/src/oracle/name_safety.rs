@@ -7,10 +7,10 @@ use std::time::Duration;
 use fakecloud::{OperationStatus, Record, State};
 use serde_json::Value;
 
-use super::Oracle;
 use super::cloud::{Origin, Sent};
 use super::cluster::Node;
 use super::names::{Asking, Names, Site, Source};
+use super::{API_LAG_IN_CALM, Oracle};
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
 
@@ -155,7 +155,7 @@ impl Oracle {
         let alien = |ip: &&IpAddr| {
             !asking.might_list(**ip, floor)
                 && !self.might_pass(asking, **ip, &decided)
-                && !self.is_marked(asking, **ip)
+                && !self.might_combine(asking, **ip, &decided)
                 && !self.is_said_to_be_there(asking, **ip, (state, decided.api))
         };
         let alien = present.difference(&past).find(alien);
@@ -174,11 +174,19 @@ impl Oracle {
         }
     }
 
-    /// Whether a node is marked with an address that is listed by that. An old view of the node
-    /// beside a new mark may make it eligible, though it never was both.
-    fn is_marked(&self, asking: &Asking, ip: IpAddr) -> bool {
-        let marked = |node: &Node| node.marked().any(|one| one == ip);
-        asking.source.lists_marks() && self.cluster.nodes.values().any(marked)
+    /// Whether a node has an address that is listed by that, in trouble. An old view of the node,
+    /// or of its pods, beside a new one of the other may make it eligible, though it never was.
+    fn might_combine(&self, asking: &Asking, ip: IpAddr, decided: &Decided) -> bool {
+        let troubled = decided.api + API_LAG_IN_CALM < decided.at;
+        let has = |node: &Node| asking.source.of_node(node).contains(&ip);
+        troubled && self.cluster.nodes.values().any(has)
+    }
+
+    /// Whether an address is given back with its pool.
+    fn is_given_back(&self, asking: &Asking, ip: IpAddr) -> bool {
+        let Source::Pool(key) = &asking.source else { return false };
+        let pool = self.cluster.pools.get(key);
+        pool.is_some_and(|pool| pool.ways.is_giving_back() && pool.ways.created.contains(&ip))
     }
 
     /// Whether an address may pass for one that is in place, in an old view: it is where it
@@ -223,7 +231,10 @@ impl Oracle {
             _ => decided.api,
         };
         let alone = self.names.shared.get(&ip).is_none_or(|time| *time < decided.api);
-        asking.surely_lists(ip, floor) && alone && !self.cloud.touched_since(ip, decided.cloud)
+        asking.surely_lists(ip, floor)
+            && alone
+            && !self.is_given_back(asking, ip)
+            && !self.cloud.touched_since(ip, decided.cloud)
     }
 
     /// Who is to be listed where, now.

@@ -8,7 +8,7 @@ use fakekube::Write;
 use pontoon::api::{CONDITION_DNS, CONDITION_READY, IPV4_ANNOTATION};
 use serde_json::Value;
 
-use super::cluster::{Cluster, Fit};
+use super::cluster::{Cluster, Fit, Node};
 use crate::schedule::Millis;
 
 /// A name, with its zone.
@@ -249,24 +249,20 @@ impl Names {
 }
 
 impl Source {
-    /// Whether nodes' marks are what is listed.
-    pub fn lists_marks(&self) -> bool {
-        matches!(self, Self::Nodes { addresses, .. } if addresses == IPV4_ANNOTATION)
+    /// The addresses of a node that are listed if it is eligible.
+    pub fn of_node(&self, node: &Node) -> BTreeSet<IpAddr> {
+        let Self::Nodes { addresses, .. } = self else { return BTreeSet::new() };
+        match addresses.as_str() {
+            "InternalIP" => node.internal.iter().copied().collect(),
+            IPV4_ANNOTATION => node.marked().collect(),
+            _ => node.external.iter().copied().collect(),
+        }
     }
 
     /// The addresses of nodes that are to be listed.
     pub fn of_nodes(&self, cluster: &Cluster) -> BTreeSet<IpAddr> {
-        let Self::Nodes { app, addresses } = self else { return BTreeSet::new() };
-        let mut listed = BTreeSet::new();
-        for node in cluster.eligible(app.as_deref()) {
-            match addresses.as_str() {
-                "InternalIP" => listed.extend(&node.internal),
-                IPV4_ANNOTATION => {
-                    listed.extend(node.marked());
-                }
-                _ => listed.extend(&node.external),
-            }
-        }
-        listed
+        let Self::Nodes { app, .. } = self else { return BTreeSet::new() };
+        let nodes = cluster.eligible(app.as_deref());
+        nodes.flat_map(|node| self.of_node(node)).collect()
     }
 }
