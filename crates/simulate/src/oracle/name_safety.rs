@@ -177,7 +177,8 @@ impl Oracle {
     /// Whether a node has an address that is listed by that, in trouble. An old view of the node,
     /// or of its pods, beside a new one of the other may make it eligible, though it never was.
     fn might_combine(&self, asking: &Asking, ip: IpAddr, decided: &Decided) -> bool {
-        let troubled = decided.api + API_LAG_IN_CALM < decided.at;
+        // At the very start nothing is old yet, and trouble may have begun.
+        let troubled = decided.api == 0 || decided.api + API_LAG_IN_CALM < decided.at;
         let has = |node: &Node| asking.source.of_node(node).contains(&ip);
         troubled && self.cluster.nodes.values().any(has)
     }
