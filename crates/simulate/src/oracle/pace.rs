@@ -10,9 +10,9 @@ use crate::wire::CloudAction;
 /// Within so long ...
 const SPAN: Millis = 10_000;
 
-/// ... not more listings than this: an accepted call is looked for four times in its first
-/// four seconds, and several calls share a listing.
-const LISTINGS: usize = 40;
+/// ... not more pages of listings than this: an accepted call is looked for four times in its
+/// first four seconds, each that fails is looked into once, and a crowded account has two pages.
+const LISTINGS: usize = 80;
 
 /// The times of the last listings.
 #[derive(Debug, Default)]
