@@ -215,13 +215,15 @@ impl Case<'_, '_> {
         if write.is_some_and(|write| write.in_flight) {
             return Some(RecordReason::Updating);
         }
+        let lasting = failed(&known.read_work).is_some_and(|reason| is_lasting(&reason));
         let (action, from, reason) = match step {
-            // A zone that is gone is told, though nothing has to be changed in it.
-            Step::Rest => return failed(&known.read_work).filter(is_lasting),
-            Step::Read if known.reading => {
+            // A zone that is gone is told, though nothing has to be changed in it, and looked for
+            // until it is back.
+            Step::Rest if !lasting => return None,
+            Step::Rest | Step::Read if known.reading => {
                 return Some(told(known).unwrap_or(RecordReason::Reading));
             }
-            Step::Read => {
+            Step::Rest | Step::Read => {
                 let (owner, request) = (self.entry.set.key.clone(), request.clone());
                 let from = known.readable_from().max(write.map_or(Time::default(), |w| w.until));
                 (Action::ReadRecords { owner, request, family }, from, RecordReason::Reading)

@@ -521,3 +521,18 @@ fn a_pool_that_goes_takes_what_it_gives_back_out_of_its_name_and_leaves_what_ser
         assert_eq!(scene.dns.listed(NAME), [ip(1)], "{empty:?}");
     }
 }
+
+#[test]
+fn credentials_that_work_again_are_found_out_also_with_nothing_to_list() {
+    let mut scene = served();
+    scene.fault(is_change_of_records, Fault::Answer(FailureKind::Refused));
+    scene.fault(is_read_of_records, Fault::Answer(FailureKind::Refused));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.run(seconds(5));
+    scene.change_node("b", NodeFixture::not_ready);
+    scene.settle();
+    let reason = |scene: &Scene| scene.record_verdict(&key("p")).reason.clone();
+    assert!(matches!(reason(&scene), RecordReason::CredentialsRefused(..)), "{:?}", reason(&scene));
+    scene.run(seconds(600));
+    assert_eq!(reason(&scene), RecordReason::NothingToList);
+}
