@@ -8,7 +8,7 @@ use fakecloud::{OperationStatus, Record, State};
 use serde_json::Value;
 
 use super::cloud::{Origin, Sent};
-use super::cluster::Node;
+use super::cluster::{Node, Pool};
 use super::names::{Asking, Names, Site, Source};
 use super::{API_LAG_IN_CALM, Oracle};
 use crate::schedule::Millis;
@@ -71,6 +71,17 @@ impl Oracle {
             }
             _ => None,
         }
+    }
+
+    /// The pool whose name a call is about, if it is surely a pool's.
+    pub(super) fn named_by(&self, sent: &Sent, floor: Millis) -> impl Iterator<Item = &Pool> {
+        let owner = self.site(sent).and_then(|site| self.names.owners.get(&site));
+        let key = owner.filter(|owner| owner.since <= floor).and_then(|owner| owner.key.as_ref());
+        let pool = key.and_then(|key| match &self.names.asking.get(key)?.source {
+            Source::Pool(key) => self.cluster.pools.get(key),
+            Source::Nodes { .. } | Source::Nothing => None,
+        });
+        pool.into_iter()
     }
 
     /// S3, S6: a call that means to change a name is about to leave.

@@ -1,5 +1,6 @@
 //! What must come true once nothing goes wrong any more.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::Oracle;
@@ -71,17 +72,22 @@ impl Oracle {
             let conditions = pool.status["conditions"].as_array().into_iter().flatten();
             conditions.into_iter().any(|one| one["reason"] == "CreateOutcomeUnknown")
         };
-        let word = |(key, pool): (&String, &Pool)| {
-            let claims = pool.claims();
+        // Nobody says of one address that it is two pools'.
+        let mut said = BTreeSet::new();
+        let mut word = |(key, pool): (&String, &Pool)| {
             let ours = Origin::Ours(Some(pool.uid.clone()));
-            let forgotten = self.cloud.addresses.iter().find(|(ip, address)| {
+            let forgotten = self.cloud.addresses.iter().filter(|(ip, address)| {
                 let ours = address.origin == ours || address.origin == Origin::Ours(None);
                 let alike = pool.intents.values().any(|intent| intent.six == ip.is_ipv6());
-                ours && alike && !claims.contains(ip) && !address.words_lost
+                let free = self.cluster.claimants(**ip).next().is_none() && !said.contains(*ip);
+                ours && alike && free && !address.words_lost
             });
-            (key.clone(), forgotten.map(|(ip, _)| *ip))
+            let surely = forgotten.min_by_key(|(_, address)| address.origin != ours);
+            let made = surely.map(|(ip, _)| *ip);
+            said.extend(made);
+            (key.clone(), made)
         };
-        self.cluster.pools.iter().filter(|(_, pool)| waits(pool)).map(word).collect()
+        self.cluster.pools.iter().filter(|(_, pool)| waits(pool)).map(&mut word).collect()
     }
 
     /// Whether an address serves nobody on a machine, and its own pool has no use for it

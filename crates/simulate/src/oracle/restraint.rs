@@ -66,6 +66,7 @@ impl Oracle {
         let reserves = |pool: &&Pool| pool.intents.values().any(is);
         // Where nobody waits for a reservation now, it cannot be told whose it is.
         let about: Vec<&Pool> = match sent.ip() {
+            _ if sent.action.is_of_names() => self.named_by(sent, floor).collect(),
             Some(ip) => self.cluster.claimants(ip).collect(),
             None => self.cluster.pools.values().filter(reserves).collect(),
         };
