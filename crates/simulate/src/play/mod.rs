@@ -197,6 +197,8 @@ impl<'a> Player<'a> {
                     let life = self.stage.replicas[dead.replica].life.as_ref();
                     if life.is_some_and(|life| life.process.is(&dead)) {
                         self.deaths += 1;
+                        // Whoever dies in the very moment in which all is well is not counted.
+                        self.settled = None;
                         self.last_death = Some(self.stage.shared.now());
                         self.stage.kill(dead.replica);
                         self.start_in(dead.replica, 3_000);
