@@ -1,6 +1,7 @@
 //! What the planner promises, each as a sentence.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod claiming;
 mod cloud;
 mod dns;
 mod fixture;

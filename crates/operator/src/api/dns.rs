@@ -30,7 +30,8 @@ pub struct DnsRecordSet {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub record_name: String,
 
-    /// How long resolvers may keep the answer, in seconds. 60 if unset.
+    /// How long resolvers may keep the answer, in seconds. 60 if unset; records of nodes that
+    /// are there already then keep theirs.
     #[serde(skip_serializing_if = "is_default")]
     pub ttl: i64,
 

@@ -1,0 +1,95 @@
+//! Whose a name in DNS is, where several objects ask for it.
+
+use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::model::{NodeAddress, RecordSet};
+use pontoon_core::record_verdict::RecordReason;
+
+use super::cloud::Fault;
+use super::fixture::*;
+use super::recording::*;
+use super::scene::scene;
+
+#[test]
+fn the_object_that_has_a_name_keeps_it_and_the_other_writes_nothing() {
+    let mut scene = scene().node(edge("a", ip(1)));
+    scene.set_records(of_nodes("first", NodeAddress::External));
+    scene.settle();
+    // Older, and the name written in another way.
+    let mut second = of_nodes("second", NodeAddress::Reserved);
+    second.created_at = at(-5000);
+    second = ask(second, |request| request.name = NAME.into());
+    scene.change_node("a", |node| node.marked("192.0.2.9"));
+    scene.set_records(second);
+    assert_eq!(writes(&scene.run(seconds(600))), 0);
+    let verdict = scene.record_verdict(&nodes_key("second"));
+    assert!(
+        matches!(&verdict.reason, RecordReason::Conflict(_, owner) if *owner == nodes_key("first"))
+    );
+    scene.restart(seconds(3));
+    assert_eq!(writes(&scene.run(seconds(600))), 0, "the status says whose it is");
+
+    scene.remove_records(&nodes_key("first"));
+    scene.settle();
+    assert_eq!(scene.dns.listed(NAME), [ip(9)]);
+}
+
+#[test]
+fn of_two_new_objects_the_older_has_the_name() {
+    let mut scene = scene().node(edge("a", ip(1)).marked("192.0.2.9"));
+    let older = RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Reserved) };
+    scene.set_records(of_nodes("a", NodeAddress::External));
+    scene.set_records(older);
+    assert_eq!(writes(&scene.run(seconds(10))), 1);
+    assert_eq!(scene.dns.listed(NAME), [ip(9)]);
+}
+
+fn is_read_for_b(action: &Action) -> bool {
+    matches!(action, Action::ReadRecords { owner, .. } if *owner == nodes_key("b"))
+}
+
+#[test]
+fn the_younger_of_two_new_objects_writes_nothing_before_the_name_of_the_older_is_known() {
+    let mut scene = scene().node(edge("a", ip(1)).marked("192.0.2.9"));
+    let older = RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Reserved) };
+    scene.fault(is_read_for_b, Fault::Answer(FailureKind::Unavailable));
+    scene.set_records(of_nodes("a", NodeAddress::External));
+    scene.set_records(older);
+    assert_eq!(writes(&scene.run(seconds(10))), 1);
+    assert_eq!(scene.dns.listed(NAME), [ip(9)]);
+}
+
+#[test]
+fn an_older_object_whose_name_cannot_be_found_is_not_waited_for() {
+    let mut scene = scene().node(edge("a", ip(1)));
+    let older = RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::External) };
+    scene.fault(is_read_for_b, Fault::Answer(FailureKind::Rejected));
+    scene.set_records(of_nodes("a", NodeAddress::External));
+    scene.set_records(older);
+    assert_eq!(writes(&scene.run(seconds(10))), 1);
+    assert_eq!(scene.dns.listed(NAME), [ip(1)]);
+}
+
+#[test]
+fn an_older_object_that_has_nothing_to_list_has_the_name_all_the_same() {
+    let mut scene = scene().node(edge("a", ip(1)));
+    let older = RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Reserved) };
+    scene.set_records(of_nodes("a", NodeAddress::External));
+    scene.set_records(older);
+    assert_eq!(writes(&scene.run(seconds(600))), 0);
+    let verdict = scene.record_verdict(&nodes_key("a"));
+    assert!(
+        matches!(&verdict.reason, RecordReason::Conflict(_, owner) if *owner == nodes_key("b"))
+    );
+    assert_eq!(scene.record_verdict(&nodes_key("b")).reason, RecordReason::NothingToList);
+}
+
+#[test]
+fn another_name_is_written_and_the_old_one_is_left_as_it_is() {
+    let mut scene = served();
+    scene.change_records("p", |set| ask(set, |request| request.name = "new".into()));
+    assert_eq!(writes(&scene.run(seconds(600))), 1);
+    assert_eq!(scene.dns.listed("new.example.com"), [ip(1), ip(2)]);
+    assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2)]);
+    let held = scene.record_verdict(&key("p")).held.clone().expect("held");
+    assert_eq!(&*held.site.name, "new.example.com");
+}

@@ -1,0 +1,280 @@
+//! What is sent now, and what waits.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::Response;
+
+use super::*;
+
+/// A vendor whose every answer is set by the test, and which counts what reaches it.
+#[derive(Clone, Default)]
+struct Vendor {
+    next: Arc<Mutex<Response<Bytes>>>,
+    reached: Arc<AtomicUsize>,
+    unreachable: bool,
+}
+
+impl Vendor {
+    fn answers(&self, status: u16, headers: &[(&'static str, &str)]) {
+        let mut answer = Response::builder().status(status);
+        for (name, value) in headers {
+            answer = answer.header(*name, *value);
+        }
+        *self.next.lock().unwrap() = answer.body(Bytes::new()).unwrap();
+    }
+
+    fn reached(&self) -> usize {
+        self.reached.load(Ordering::SeqCst)
+    }
+
+    fn under(&self, burst: Option<Burst>) -> Transport {
+        let vendor = self.clone();
+        let inner = Transport::new(service_fn(move |_: Request<Bytes>| {
+            let vendor = vendor.clone();
+            async move {
+                if vendor.unreachable {
+                    return Err(TransportError::NotSent("no route".into()));
+                }
+                vendor.reached.fetch_add(1, Ordering::SeqCst);
+                Ok(vendor.next.lock().unwrap().clone())
+            }
+        }));
+        Budget::new(RateRules { headroom, burst }).around(inner)
+    }
+}
+
+fn headroom(headers: &HeaderMap) -> Option<Headroom> {
+    let number = |name| headers.get(name)?.to_str().ok()?.parse().ok();
+    Some(Headroom {
+        limit: number("limit")?,
+        remaining: number("remaining")?,
+        resets_in: Duration::from_secs(number("reset")?),
+    })
+}
+
+async fn send(
+    transport: &Transport,
+    priority: Priority,
+) -> Result<Response<Bytes>, TransportError> {
+    let request = Request::builder().extension(priority).body(Bytes::new()).unwrap();
+    transport.clone().oneshot(request).await
+}
+
+async fn wait_of(transport: &Transport, priority: Priority) -> u64 {
+    match send(transport, priority).await {
+        Err(TransportError::RateLimited { retry_after }) => retry_after.as_secs(),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn pass(seconds: u64) {
+    tokio::time::advance(Duration::from_secs(seconds)).await;
+}
+
+use Priority::{Begun, Failover, Following, Housekeeping};
+
+#[tokio::test(start_paused = true)]
+async fn when_little_is_left_housekeeping_is_held_back_and_failover_goes() {
+    let vendor = Vendor::default();
+    let transport = vendor.under(None);
+    vendor.answers(200, &[("limit", "5000"), ("remaining", "500"), ("reset", "30")]);
+    send(&transport, Housekeeping).await.unwrap();
+    assert_eq!(wait_of(&transport, Housekeeping).await, 30);
+    assert_eq!(vendor.reached(), 1);
+    for _ in 0..3 {
+        send(&transport, Failover).await.unwrap();
+    }
+    assert_eq!(vendor.reached(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_little_is_left_what_follows_a_failover_trickles_until_the_last_requests() {
+    let vendor = Vendor::default();
+    let transport = vendor.under(None);
+    vendor.answers(200, &[("limit", "5000"), ("remaining", "400"), ("reset", "3600")]);
+    send(&transport, Housekeeping).await.unwrap();
+    for _ in 0..5 {
+        send(&transport, Following).await.unwrap();
+    }
+    assert_eq!(wait_of(&transport, Following).await, 2);
+    assert_eq!(wait_of(&transport, Housekeeping).await, 3600);
+    pass(2).await;
+    vendor.answers(200, &[("limit", "5000"), ("remaining", "50"), ("reset", "3600")]);
+    send(&transport, Following).await.unwrap();
+    pass(60).await;
+    assert_eq!(wait_of(&transport, Following).await, 3540);
+    send(&transport, Failover).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_without_a_priority_is_housekeeping() {
+    let vendor = Vendor::default();
+    let transport = vendor.under(None);
+    vendor.answers(200, &[("limit", "100"), ("remaining", "10"), ("reset", "30")]);
+    send(&transport, Failover).await.unwrap();
+    let error = transport.oneshot(Request::default()).await.unwrap_err();
+    assert_eq!(error, TransportError::RateLimited { retry_after: Duration::from_secs(30) });
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_the_reset_one_request_finds_out_how_things_stand() {
+    let vendor = Vendor::default();
+    let transport = vendor.under(None);
+    vendor.answers(200, &[("limit", "5000"), ("remaining", "3"), ("reset", "0")]);
+    send(&transport, Housekeeping).await.unwrap();
+    assert_eq!(wait_of(&transport, Housekeeping).await, 10);
+    pass(10).await;
+    send(&transport, Housekeeping).await.unwrap();
+    assert_eq!(wait_of(&transport, Housekeeping).await, 10);
+    pass(10).await;
+    vendor.answers(200, &[("limit", "5000"), ("remaining", "4999"), ("reset", "3600")]);
+    for _ in 0..20 {
+        send(&transport, Housekeeping).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_sent_since_the_last_answer_counts() {
+    let vendor = Vendor::default();
+    let transport = vendor.under(None);
+    vendor.answers(200, &[("limit", "100"), ("remaining", "12"), ("reset", "30")]);
+    send(&transport, Failover).await.unwrap();
+    vendor.answers(200, &[]);
+    send(&transport, Housekeeping).await.unwrap();
+    send(&transport, Housekeeping).await.unwrap();
+    assert_eq!(wait_of(&transport, Housekeeping).await, 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tiny_limit_is_not_all_reserve() {
+    let vendor = Vendor::default();
+    let transport = vendor.under(None);
+    vendor.answers(200, &[("limit", "6"), ("remaining", "5"), ("reset", "30")]);
+    send(&transport, Housekeeping).await.unwrap();
+    send(&transport, Housekeeping).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_429_nothing_is_sent_until_the_vendor_said_so() {
+    let vendor = Vendor::default();
+    let transport = vendor.under(None);
+    vendor.answers(429, &[("retry-after", "7"), ("reset", "999")]);
+    let answer = send(&transport, Failover).await.unwrap();
+    assert_eq!(answer.status(), 429);
+    vendor.answers(200, &[]);
+    pass(3).await;
+    assert_eq!(wait_of(&transport, Failover).await, 4);
+    assert_eq!(wait_of(&transport, Housekeeping).await, 4);
+    assert_eq!(vendor.reached(), 1);
+    pass(4).await;
+    send(&transport, Failover).await.unwrap();
+    send(&transport, Housekeeping).await.unwrap();
+    assert_eq!(vendor.reached(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_underway_does_not_reopen_a_closed_budget() {
+    let vendor = Vendor::default();
+    let budget = Budget::new(RateRules { headroom, burst: None });
+    let early = budget.admit(Failover).unwrap();
+    vendor.answers(429, &[("retry-after", "60")]);
+    let limited = vendor.next.lock().unwrap().clone();
+    budget.admit(Failover).unwrap().ends(Ok((limited.status(), limited.headers())));
+    vendor.answers(200, &[("limit", "5000"), ("remaining", "4000"), ("reset", "9")]);
+    let fine = vendor.next.lock().unwrap().clone();
+    early.ends(Ok((fine.status(), fine.headers())));
+    assert!(budget.admit(Failover).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn beyond_four_fifths_of_a_burst_housekeeping_trickles_and_failover_goes() {
+    let vendor = Vendor::default();
+    let burst = Burst { requests: 10, per: Duration::from_secs(60) };
+    let transport = vendor.under(Some(burst));
+    for _ in 0..8 + 5 {
+        send(&transport, Housekeeping).await.unwrap();
+    }
+    assert_eq!(wait_of(&transport, Housekeeping).await, 2);
+    for _ in 0..5 {
+        send(&transport, Failover).await.unwrap();
+    }
+    // What has begun is finished: a listing is whole or nothing.
+    send(&transport, Begun).await.unwrap();
+    assert_eq!(wait_of(&transport, Housekeeping).await, 2);
+    pass(2).await;
+    send(&transport, Housekeeping).await.unwrap();
+    assert_eq!(wait_of(&transport, Housekeeping).await, 2);
+    pass(60).await;
+    for _ in 0..8 {
+        send(&transport, Housekeeping).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_not_sent_costs_nothing() {
+    let vendor = Vendor { unreachable: true, ..Vendor::default() };
+    let burst = Burst { requests: 10, per: Duration::from_secs(60) };
+    let transport = vendor.under(Some(burst));
+    for _ in 0..100 {
+        let error = send(&transport, Housekeeping).await.unwrap_err();
+        assert_eq!(error, TransportError::NotSent("no route".into()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_still_underway_beside_an_answer_counts_as_used() {
+    let vendor = Vendor::default();
+    vendor.answers(200, &[("limit", "100"), ("remaining", "12"), ("reset", "30")]);
+    let answer = vendor.next.lock().unwrap().clone();
+    let budget = Budget::new(RateRules { headroom, burst: None });
+    let others = [budget.admit(Failover).unwrap(), budget.admit(Failover).unwrap()];
+    budget.admit(Failover).unwrap().ends(Ok((answer.status(), answer.headers())));
+    assert!(budget.admit(Housekeeping).is_err());
+    drop(others);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_is_no_longer_underway() {
+    let budget = Budget::new(RateRules { headroom, burst: None });
+    drop(budget.admit(Failover).unwrap());
+    assert_eq!(budget.state().underway, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_did_not_go_is_given_back_however_much_is_left() {
+    let budget = Budget::new(RateRules { headroom, burst: None });
+    let unsent = budget.admit(Failover).unwrap();
+    let endless = Headroom { limit: u64::MAX, remaining: u64::MAX, resets_in: Duration::MAX };
+    budget.state().learn(endless, Instant::now());
+    unsent.ends(Err(&TransportError::NotSent("no route".into())));
+    assert!(budget.admit(Priority::Housekeeping).is_ok());
+}
+
+#[test]
+fn the_wait_is_what_the_vendor_says_within_reason() {
+    let headers = |pairs: &[(&'static str, &str)]| -> HeaderMap {
+        let pair = |(name, value): &(&'static str, &str)| {
+            (http::HeaderName::from_static(name), value.parse().unwrap())
+        };
+        pairs.iter().map(pair).collect()
+    };
+    let wait = |pairs: &[(&'static str, &str)], reset: Option<u64>| {
+        let headroom = reset.map(|seconds| Headroom {
+            limit: 5000,
+            remaining: 0,
+            resets_in: Duration::from_secs(seconds),
+        });
+        retry_after(&headers(pairs), headroom).as_secs()
+    };
+    assert_eq!(wait(&[("retry-after", "7")], Some(99)), 7);
+    assert_eq!(wait(&[], Some(99)), 99);
+    assert_eq!(wait(&[], None), 60);
+    assert_eq!(wait(&[("retry-after", "0")], None), 1);
+    assert_eq!(wait(&[("retry-after", "99999999")], None), 3600);
+    assert_eq!(wait(&[("retry-after", "soon")], None), 60);
+    let dated = [
+        ("retry-after", "Sun, 06 Nov 1994 08:50:00 GMT"),
+        ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+    ];
+    assert_eq!(wait(&dated, None), 23);
+}
