@@ -102,7 +102,8 @@ pub enum Note {
     Busy,
     /// A listing did not show it; it is being read.
     Missing,
-    /// A call had no answer; it is left alone until then, and read.
+    /// A call had no answer, or one that says that something else is under way; it is left
+    /// alone until then, and read.
     Uncertain(Time),
     /// Its node is not eligible.
     Unfit(Unfit),
@@ -128,7 +129,7 @@ impl fmt::Display for Note {
             Self::Busy => f.write_str("the cloud is working on it"),
             Self::Missing => f.write_str("the last listing did not show it; reading it"),
             Self::Uncertain(until) => {
-                write!(f, "a call had no answer; left alone until {until}, then read again")
+                write!(f, "a call had no clear answer; left alone until {until}, then read again")
             }
             Self::Unfit(unfit) => write!(f, "its node does not match: {unfit}"),
             Self::Grace(unfit, until) => {

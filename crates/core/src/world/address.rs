@@ -84,7 +84,8 @@ pub enum Operation {
         /// The next direct read of the operation is not sent before.
         read_after: Time,
     },
-    /// No answer came: it may have happened, or may yet.
+    /// No answer came, or one that says that something else is under way: it may have
+    /// happened, or may yet.
     Uncertain {
         /// The machine that the address may be on.
         to: Option<MachineId>,
@@ -194,7 +195,9 @@ impl Address {
                     self.settle(sent_at, seen, sent_at + settings.settle);
                     News::Arrived(to)
                 } else if sent_at >= *until {
+                    let intended = self.intended.take();
                     self.settle(sent_at, seen, sent_at);
+                    self.intended = intended;
                     News::Some
                 } else {
                     News::Nothing

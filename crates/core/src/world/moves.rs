@@ -246,7 +246,10 @@ impl Account {
             Err(failure) if failure.kind == FailureKind::NoAnswer => {
                 let until = outcome.sent_at + settings.doubt();
                 let uncertain = Operation::Uncertain { to: to.cloned(), until };
-                self.update(ip, |one| one.operation = Some(uncertain));
+                self.update(ip, |one| {
+                    one.operation = Some(uncertain);
+                    one.intended = None;
+                });
                 self.want_listing(until);
                 if let Some(machine) = to {
                     self.set_back(machine, failure.clone(), now, outcome.jitter, settings);
@@ -274,6 +277,7 @@ impl Account {
             self.fold_sighting(ip, now, sighting, now, settings);
         }
         let kind = failure.kind;
+        let elusive = kind == FailureKind::Busy && failure.seen.is_none();
         if matches!(kind, FailureKind::Throttled { .. } | FailureKind::HeldBack { .. }) {
             return self.update(ip, |one| one.intended = to.cloned());
         }
@@ -284,8 +288,21 @@ impl Account {
             let lasting = matches!(kind, FailureKind::NotFound | FailureKind::Rejected);
             let again = failures < PATIENCE && !lasting;
             self.update(ip, |one| one.intended = to.filter(|_| again).cloned());
+            if elusive {
+                self.doubt(ip, to, &machine);
+            }
         }
         self.want_listing(now);
+    }
+
+    /// Something is under way with an address, ours or not, and where it is now does not say
+    /// where it goes: it is read again when the next attempt on `machine` is due.
+    fn doubt(&mut self, ip: IpAddr, to: Option<&MachineId>, machine: &MachineId) {
+        let Some(until) = self.setbacks.get(machine).map(|setback| setback.not_before) else {
+            return;
+        };
+        let uncertain = Operation::Uncertain { to: to.cloned(), until };
+        self.update(ip, |one| one.operation = Some(uncertain));
     }
 }
 

@@ -393,6 +393,22 @@ fn a_refusal_that_shows_where_the_address_is_is_believed() {
 }
 
 #[test]
+fn an_address_that_is_on_its_way_to_nobody_knows_where_is_read_before_the_next_attempt() {
+    for (arrives, calls) in [("c", 0), ("d", 0), ("a", 1)] {
+        let mut scene = four_nodes();
+        scene.change_node("a", NodeFixture::not_ready);
+        scene.fault(is_assign, Fault::Answer(FailureKind::Busy));
+        assert_eq!(moves(&scene.settle()), [(ip(1), "c")]);
+        assert!(matches!(scene.verdict("p").addresses[0].note, Some(Note::Uncertain(_))));
+        scene.cloud.place(ip(1), Some(&format!("m-{arrives}")));
+        let done = scene.run(seconds(5));
+        assert_eq!(moves(&done), vec![(ip(1), "c"); calls], "it came to {arrives}");
+        assert!(is_list(&done[0]));
+        assert_eq!(scene.states("p")[0], State::Active);
+    }
+}
+
+#[test]
 fn a_call_that_was_never_sent_is_tried_again_soon_and_on_the_same_node() {
     let mut scene = four_nodes();
     scene.change_node("a", NodeFixture::not_ready);

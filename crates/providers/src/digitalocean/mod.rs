@@ -235,14 +235,17 @@ impl DigitalOcean {
         wanted: Option<&MachineId>,
         refusal: Error,
     ) -> Result<Accepted> {
+        // IPv6 addresses do not say whether they are locked: where such a one is says nothing
+        // of where it will be in a moment.
+        if ip.is_ipv6() && refusal.kind == ErrorKind::Busy {
+            return Err(refusal);
+        }
         let seen = match self.client.read(ip, Priority::Failover).await {
             Ok(seen) => seen,
             Err(unread) if unread.kind == ErrorKind::NotFound => return Err(unread),
             Err(unread) => return Err(unsettled(refusal, &unread)),
         };
-        // IPv6 addresses do not say whether they are locked: there the words must do.
-        let moving = seen.busy || (ip.is_ipv6() && refusal.kind == ErrorKind::Busy);
-        if !moving && seen.holder.as_ref() == wanted {
+        if !seen.busy && seen.holder.as_ref() == wanted {
             return Ok(Accepted::Done);
         }
         Err(told_with(seen, refusal))

@@ -143,8 +143,8 @@ impl Cloud {
     }
 
     /// Pools claim these addresses now.
-    pub fn claimed(&mut self, ips: &[IpAddr], now: Millis) {
-        self.claims.extend(ips.iter().map(|ip| (*ip, now)));
+    pub fn claimed(&mut self, ips: impl Iterator<Item = IpAddr>, now: Millis) {
+        self.claims.extend(ips.map(|ip| (ip, now)));
     }
 
     /// When an address was last claimed.

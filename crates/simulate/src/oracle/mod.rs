@@ -22,7 +22,6 @@ pub use cloud::Sent;
 pub use rest::Doings;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use bytes::Bytes;
 use fakecloud::{Happening, State};
@@ -166,15 +165,23 @@ impl Oracle {
     pub fn wrote(&mut self, write: &Write<'_>) {
         let now = self.now();
         self.note_releasable(now);
+        let of_a_pool = write.plural == "floatingippools";
+        if of_a_pool {
+            // What is claimed no more was so until now.
+            self.note_claims(now);
+        }
         self.cluster.wrote(write, now);
-        if write.plural == "floatingippools" {
-            let claims: Vec<IpAddr> = self.cluster.claims().collect();
-            self.cloud.claimed(&claims, now);
+        if of_a_pool {
+            self.note_claims(now);
             self.note_lost_words(write);
             self.check_addresses();
         }
         self.names.wrote(write, now);
         self.judge_names(now);
+    }
+
+    fn note_claims(&mut self, now: Millis) {
+        self.cloud.claimed(self.cluster.claims(), now);
     }
 
     /// A replica asks something of the API server.

@@ -98,8 +98,11 @@ impl Replay {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::arena::{Arena, On};
+    use kube::api::DeleteParams;
 
     #[tokio::test]
     async fn an_answer_that_is_not_the_recorded_one_is_told_with_its_place() {
@@ -119,5 +122,25 @@ mod tests {
         let places =
             "  code\n    real: 418\n    fake: 201\n  .spec.providerID\n    real: \"another\"";
         assert!(told[0].contains(places), "{}", told[0]);
+    }
+
+    #[tokio::test]
+    async fn a_write_whose_answer_came_after_the_deletion_of_its_object_went_before_it() {
+        let recording = Recording::default();
+        let Some(arena) = Arena::open(On::Recorded(recording.clone())).await else { return };
+        arena.node("a", 1).await;
+        arena.nodes().delete("a", &DeleteParams::default()).await.unwrap();
+        drop(arena);
+        let mut log = recording.taken();
+        let of_the_node = |verb: &'static str| {
+            move |entry: &AuditEntry| entry.verb == verb && entry.resource == "nodes"
+        };
+        let deleted = log.iter().find(|one| of_the_node("delete")(one)).unwrap().completed;
+        let written = log.iter_mut().rfind(|one| of_the_node("patch")(one)).unwrap();
+        written.completed = deleted + Duration::from_millis(1);
+
+        let told = Replay::of(log).await.differences;
+
+        assert_eq!(told, [""; 0]);
     }
 }

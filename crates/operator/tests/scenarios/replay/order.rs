@@ -135,17 +135,25 @@ fn version_given(entry: &AuditEntry) -> Option<u64> {
 
 /// Writes that overlapped are completed in one order and may have taken effect in another:
 /// the versions that they gave tell. A write goes before those that it overlapped and that
-/// gave a higher version.
+/// gave a higher version, and before the deletion of what it wrote to, which gives none.
 fn by_version(steps: &mut [Step]) {
     for index in 1..steps.len() {
         let moved = &steps[index].entry;
         let Some(given) = version_given(moved) else { continue };
         let later = |other: &Step| {
             let overlapped = other.entry.completed > moved.received;
-            overlapped && version_given(&other.entry).is_some_and(|other| other > given)
+            let higher = version_given(&other.entry).is_some_and(|other| other > given);
+            overlapped && (higher || removes_what_was_written(&other.entry, moved))
         };
         if let Some(first) = steps[..index].iter().position(later) {
             steps[first..=index].rotate_right(1);
         }
     }
+}
+
+fn removes_what_was_written(removal: &AuditEntry, write: &AuditEntry) -> bool {
+    let removed = &removal.response_object["details"]["uid"];
+    removal.verb == "delete"
+        && removed.is_string()
+        && *removed == write.response_object["metadata"]["uid"]
 }
