@@ -7,7 +7,7 @@ use crate::Error;
 use crate::component::Component;
 
 /// How long a component may take to become ready.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 
 /// How often the condition is looked at, and how long one look may take.
 const LOOK: Duration = Duration::from_millis(50);

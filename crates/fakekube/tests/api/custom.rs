@@ -292,7 +292,7 @@ async fn a_watch_from_before_the_kind_was_served_is_too_old() {
         let group = install(s, true).await;
         // The real server's cache must have been filled once.
         s.get(&s.group(&group, "gadgets?resourceVersion=0")).await;
-        let path = s.group(&group, "gadgets?watch=true&timeoutSeconds=1&resourceVersion=1");
+        let path = s.group(&group, "gadgets?watch=true&timeoutSeconds=3&resourceVersion=1");
         let events = s.get(&path).await;
         assert_eq!(events.status, 200);
         assert_eq!(events.body[0]["type"], "ERROR");
@@ -310,7 +310,7 @@ async fn a_custom_kind_is_watched() {
         s.post(&path, &gadget(&group, "a", json!({"size": 1}))).await;
         s.merge(&s.group(&group, "gadgets/a/status"), &json!({"status": {"ok": true}})).await;
         s.delete(&s.group(&group, "gadgets/a")).await;
-        let query = format!("?watch=true&timeoutSeconds=1&resourceVersion={from}");
+        let query = format!("?watch=true&timeoutSeconds=3&resourceVersion={from}");
         let events = s.get(&format!("{path}{query}")).await;
         assert_eq!(events.body.as_array().unwrap().len(), 3);
     })

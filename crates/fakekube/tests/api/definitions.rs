@@ -141,6 +141,10 @@ async fn nothing_new_comes_while_a_definition_goes() {
         assert_eq!(s.delete(&path).await.status, 200);
         let held = s.group(&group, "gadgets/a");
         until(s, &held, |answer| answer.body["metadata"]["deletionTimestamp"].is_string()).await;
+        // What serves the kind hears of it a moment later.
+        while s.post(&format!("{gadgets}?dryRun=All"), &object("b")).await.status != 403 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         s.compare(true);
         assert_eq!(s.post(&gadgets, &object("b")).await.status, 403);
         let free = json!({"metadata": {"finalizers": null}});

@@ -69,6 +69,11 @@ impl Mask {
                     let (what, _) = text.split_once(" is invalid: ").unwrap_or((text, ""));
                     json!(self.text(&format!("{what} is invalid: SEVERAL")))
                 }
+                // The second in which a Table is made is another one on each server.
+                ("cells", Value::Array(cells)) => cells
+                    .iter()
+                    .map(|cell| if is_age(cell) { json!("AGE") } else { self.value(cell) })
+                    .collect(),
                 ("continue", Value::String(token)) if !token.is_empty() => json!("TOKEN"),
                 ("name", Value::String(name)) if !generated.is_empty() => {
                     json!(format!("{generated}+{}", name.len() - generated.len()))
@@ -79,4 +84,13 @@ impl Mask {
         });
         Value::Object(masked.collect())
     }
+}
+
+/// Whether a Table's cell is an age, such as `7s` or `2m3s`.
+fn is_age(cell: &Value) -> bool {
+    let digits = cell.as_str().and_then(|text| text.strip_suffix('s'));
+    digits.is_some_and(|text| {
+        text.starts_with(|c: char| c.is_ascii_digit())
+            && text.chars().all(|c| c.is_ascii_digit() || c == 'm')
+    })
 }

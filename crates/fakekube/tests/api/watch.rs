@@ -33,7 +33,7 @@ async fn history(s: &Server) -> String {
 }
 
 async fn watch(s: &Server, query: &str) -> Answer {
-    s.get(&s.core(&format!("configmaps?watch=true&timeoutSeconds=1&{query}"))).await
+    s.get(&s.core(&format!("configmaps?watch=true&timeoutSeconds=3&{query}"))).await
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn a_watch_of_the_future_waits() {
 async fn a_watch_shows_metadata_or_tables_if_asked() {
     both("watch-forms", async |s| {
         history(s).await;
-        let path = s.core("configmaps?watch=true&timeoutSeconds=1");
+        let path = s.core("configmaps?watch=true&timeoutSeconds=3");
         let partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
         let events = s.get_as(&path, partial).await;
         assert_eq!(events.body[0]["object"]["kind"], "PartialObjectMetadata");
@@ -132,7 +132,7 @@ async fn a_watch_shows_metadata_or_tables_if_asked() {
 async fn a_collection_of_all_namespaces_can_be_watched() {
     both("watch-all", async |s| {
         let from = history(s).await;
-        let path = format!("/api/v1/configmaps?watch=true&timeoutSeconds=1&resourceVersion={from}&fieldSelector=metadata.namespace%3Dwatch-all");
+        let path = format!("/api/v1/configmaps?watch=true&timeoutSeconds=3&resourceVersion={from}&fieldSelector=metadata.namespace%3Dwatch-all");
         let events = s.get(&path).await;
         assert_eq!(seen(&events).len(), 5);
         let single = s.get(&s.core("configmaps/b?watch=true")).await;

@@ -68,7 +68,7 @@ fn meanwhile(both: &Both, waiting: &[&str], change: &[&str]) {
     let on = |kubectl: fn(&Both) -> std::process::Command| {
         thread::scope(|scope| {
             let waits = scope.spawn(|| run(kubectl(both), waiting, ""));
-            thread::sleep(Duration::from_millis(700));
+            thread::sleep(Duration::from_secs(3));
             let changed = run(kubectl(both), change, "");
             (waits.join().unwrap(), changed)
         })
@@ -83,13 +83,14 @@ async fn watching_prints_changes_as_they_come() {
     let Some(both) = Both::start("waits-watch").await else { return };
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: seen}\n";
     both.good_with(&["create", "-f", "-"], map);
-    for form in [
-        &["get", "cm", "-w"][..],
-        &["get", "cm", "-w", "-o", "name"],
-        &["get", "cm", "--watch-only", "--output-watch-events"],
+    // With how many lines it prints before anything changes.
+    for (form, first) in [
+        (&["get", "cm", "-w"][..], 2),
+        (&["get", "cm", "-w", "-o", "name"], 1),
+        (&["get", "cm", "--watch-only", "--output-watch-events"], 0),
     ] {
         let watching = [both.real(), both.faked()].map(|kubectl| Watching::start(kubectl, form));
-        let seen = watching.each_ref().map(Watching::begun);
+        let seen = watching.each_ref().map(|one| one.begun(first));
         both.good(&["label", "cm", "seen", "a=b"]);
         both.good_with(&["create", "-f", "-"], &named("v1", "ConfigMap", "new"));
         both.good(&["delete", "cm", "new"]);
@@ -118,10 +119,11 @@ impl Watching {
         Self { process, out, log }
     }
 
-    /// Waits until it watches; returns how many lines it has printed.
-    fn begun(&self) -> usize {
-        wait(|| self.log.lock().unwrap().contains("watch=true"));
-        self.out.lock().unwrap().lines().count()
+    /// Waits until it watches and has printed `first` lines; returns how many it has printed.
+    fn begun(&self, first: usize) -> usize {
+        let printed = || self.out.lock().unwrap().lines().count();
+        wait(|| self.log.lock().unwrap().contains("watch=true") && printed() >= first);
+        printed()
     }
 
     /// Waits until it has printed so many lines.

@@ -28,7 +28,10 @@ use tempfile::TempDir;
 use crate::replica::Replica;
 
 /// Nothing here takes this long unless it is broken.
-const LIMIT: Duration = Duration::from_secs(90);
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// How long the server may take to log what it has done.
+const LOGGED: Duration = Duration::from_millis(250);
 
 /// The namespace of every namespaced object.
 pub const NAMESPACE: &str = "flipop";
@@ -418,7 +421,7 @@ impl Drop for Arena {
         }
         match &self.server {
             ApiServer::Real { plane, recording: Some(recording) } => {
-                recording.keep(plane.audit_log().unwrap());
+                recording.keep(finished_log(plane));
             }
             ApiServer::Real { recording: None, .. } => {}
             ApiServer::Fake { kube, .. } => {
@@ -426,5 +429,19 @@ impl Drop for Arena {
                 assert!(asked.is_empty(), "the in-memory API server was asked for more: {asked:?}");
             }
         }
+    }
+}
+
+/// The audit log once nothing is added to it any more: the server logs a request a moment after
+/// its effect can be seen.
+fn finished_log(plane: &ControlPlane) -> Vec<AuditEntry> {
+    let mut log = plane.audit_log().unwrap();
+    loop {
+        std::thread::sleep(LOGGED);
+        let again = plane.audit_log().unwrap();
+        if again.len() == log.len() {
+            return log;
+        }
+        log = again;
     }
 }

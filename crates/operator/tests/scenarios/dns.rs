@@ -138,7 +138,8 @@ async fn records_that_the_predecessor_wrote_are_adopted_without_a_write(on: On) 
 
 async fn a_long_429_and_a_restart_in_it_leave_every_record(on: On) {
     let Some(arena) = pool_with(on, hello()).await else { return };
-    let replica = arena.replica("first");
+    // Without leases: the second one need not wait for the first one's to end.
+    let replica = Replica::start(&arena, "first", &["--leader-elect=false"]);
     arena.listed("hello", "A", &IPS).await;
     dns_ready(&arena).await;
     replica.kill();

@@ -57,8 +57,7 @@ async fn a_minute_of_429_moves_nothing_and_drops_nothing_from_the_status(on: On)
     let started = Instant::now();
     arena.set_ready("node-1", false).await;
     // It is tried once, refused, and not tried again before the cloud says so.
-    let (reason, _) = arena.condition("ingress", "Reconciling", "True").await;
-    assert_eq!(reason, "CloudThrottled");
+    arena.reason("ingress", "Reconciling", "True", "CloudThrottled").await;
     arena.set_ready("node-1", true).await;
     arena.ready("ingress").await;
     let after = arena.status("ingress").await;
@@ -108,7 +107,7 @@ async fn an_assignment_whose_answer_is_lost_is_read_and_not_repeated(on: On) {
 
 async fn moves_that_take_the_cloud_a_while_are_in_progress_and_then_confirmed_by_listings(on: On) {
     let Some(arena) = nodes_and_addresses(on, 3).await else { return };
-    arena.cloud.set(|knobs| knobs.action_time = Duration::from_secs(2));
+    arena.cloud.set(|knobs| knobs.action_time = Duration::from_secs(5));
     let _replica = arena.replica("only");
     eventually("in progress", || async {
         let placed = arena.placed("ingress").await;

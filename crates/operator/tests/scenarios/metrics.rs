@@ -41,8 +41,8 @@ async fn placed_failed_over_stranded_and_deleted_on_leader_and_follower(on: On) 
     leader.shows("two_of_three_placed", None).await;
 
     arena.edit("ingress", json!({"ips": [IPS[0], IPS[1]]})).await;
-    arena.serving_node("c", 3).await;
     arena.names("ingress", &IPS[..2]).await;
+    arena.serving_node("c", 3).await;
     arena.set_ready("a", false).await;
     arena.marked("c", Some(IPS[0])).await;
     leader.shows("failed_over", None).await;

@@ -15,8 +15,8 @@ use crate::arena::{Arena, eventually};
 /// Renews its Lease until it is dropped, which is its death: nothing is released.
 pub struct Predecessor(JoinHandle<()>);
 
-/// Short, so that its silence does not take long.
-const LASTS: u32 = 3;
+/// Short, so that its silence does not take long; long enough for a slow machine to renew it.
+const LASTS: u32 = 6;
 
 impl Predecessor {
     pub async fn start(arena: &Arena) -> Self {

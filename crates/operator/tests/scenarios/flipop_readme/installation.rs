@@ -4,7 +4,7 @@ use control_plane::ControlPlane;
 use serde_json::json;
 
 use super::stage::{LISTED, cluster_without_definitions, pool};
-use crate::arena::{Arena, On};
+use crate::arena::{Arena, On, eventually};
 use crate::installing::{arguments, environment, root, shipped};
 use crate::replica::Replica;
 use crate::upgrade::predecessors_definition;
@@ -36,6 +36,13 @@ async fn pod_of_the_deployment(arena: &Arena) -> Replica {
 }
 
 async fn the_pages_pool_is_served(arena: &Arena) {
+    // The server takes a moment to learn a role.
+    let may = "kubectl auth can-i list nodes --as=system:serviceaccount:flipop:pontoon";
+    eventually(may, || async {
+        let answer = arena.shell(may).await.unwrap();
+        if answer.status.success() { Ok(()) } else { Err(answer) }
+    })
+    .await;
     let replica = pod_of_the_deployment(arena).await;
     arena.manifest(pool(json!({"desiredIPs": null}))).await;
     arena.ready("ingress-pool").await;

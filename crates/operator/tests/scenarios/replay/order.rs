@@ -53,7 +53,7 @@ pub(super) fn steps(mut log: Vec<AuditEntry>) -> Vec<Step> {
     let answer = |entry: &AuditEntry| match entry.code {
         504 if took_effect(entry, &log, &given) => Some(Answer::Nobodys),
         // The server's troubles of the day, or a client that was gone.
-        0 | 500.. => None,
+        0 | 429 | 500.. => None,
         // Its place in the order is known by its version.
         ..300 if may_change(entry) => Some(Answer::Certain),
         _ if writes.iter().any(|write| raced(entry, write)) => Some(Answer::Raced),
