@@ -8,7 +8,8 @@
 //! | on another machine                                | forgotten: somebody moved it |
 //! | not known, being worked on, or still a node's mark | waited for                  |
 //!
-//! The object's status names it until then, so that a crash in between forgets nothing.
+//! The object's status names it until then, so that a crash in between forgets nothing. One that
+//! is kept serves all the while: its mark and its place in a name stay.
 
 use std::net::IpAddr;
 
@@ -40,15 +41,19 @@ pub(super) fn keeping(world: &World, view: &PoolView<'_>) -> Vec<IpAddr> {
         return Vec::new();
     }
     let there = |one: &&Standing<'_>| !matches!(one.place, Place::Conflict(_) | Place::Gone);
-    let serves = |one: &Standing<'_>| match one.place {
+    let mut kept: Vec<_> = view.leaving.iter().filter(there).collect();
+    kept.sort_by_key(|one| (!serves(world, view, one), one.ip));
+    kept.iter().take(lacks).map(|one| one.ip).collect()
+}
+
+/// Whether an address that the pool names no more is on a node that may have it.
+pub(super) fn serves(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> bool {
+    match one.place {
         Place::Disabled(Some(machine)) => {
             view.node_on(world, machine).is_some_and(|node| view.judge(world, node).is_ok())
         }
         _ => false,
-    };
-    let mut kept: Vec<_> = view.leaving.iter().filter(there).collect();
-    kept.sort_by_key(|one| (!serves(one), one.ip));
-    kept.iter().take(lacks).map(|one| one.ip).collect()
+    }
 }
 
 /// Lets go of what a pool names no more. Returns whether that is not over yet.
@@ -113,6 +118,9 @@ pub(super) fn verdict(
 ) -> Option<AddressVerdict> {
     let (state, machine, note) = match fate(world, view, one) {
         Fate::Forget => return None,
+        Fate::Keep if serves(world, view, one) => {
+            (State::Active, one.memory.machine.clone(), Note::Kept)
+        }
         Fate::Keep => (State::Leaving, one.memory.machine.clone(), Note::Kept),
         Fate::TakeOff(machine) => (State::Leaving, Some(machine.clone()), Note::Removed),
         Fate::Wait => {

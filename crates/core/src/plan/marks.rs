@@ -108,7 +108,8 @@ fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
     let Some((entry, account)) = owned(world, ip) else {
         return true;
     };
-    if entry.class.is_none() {
+    // Which of them the pool keeps is about to be written down.
+    if entry.class.is_none() || (entry.is_leaving(ip) && entry.lacks_addresses()) {
         return true;
     }
     let unknown = match account.address(ip) {

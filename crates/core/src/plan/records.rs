@@ -13,7 +13,8 @@ use std::net::IpAddr;
 
 use super::Draft;
 use super::difference::{Wanted, difference};
-use super::standing::{Place, PoolView};
+use super::leaving;
+use super::standing::{Place, PoolView, Standing};
 use crate::Time;
 use crate::action::{Action, FailureKind};
 use crate::model::{
@@ -286,6 +287,11 @@ impl Case<'_, '_> {
         match &request.source {
             RecordSource::Pool => {
                 let view = self.view.filter(|view| view.request.is_some())?;
+                let kept = |one: &&Standing<'_>| view.keeping.contains(&one.ip);
+                for one in view.leaving.iter().filter(kept) {
+                    let serves = leaving::serves(self.world, view, one);
+                    (if serves { &mut all.sure } else { &mut all.doubtful }).insert(one.ip);
+                }
                 for one in &view.addresses {
                     match one.place {
                         Place::Home(..) => drop(all.sure.insert(one.ip)),

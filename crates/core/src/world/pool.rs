@@ -265,6 +265,12 @@ impl PoolEntry {
             && self.pool.ledger.intents.iter().all(|intent| intent.strangers.contains(&ip))
     }
 
+    /// Whether it wants more addresses than it has.
+    pub(crate) fn lacks_addresses(&self) -> bool {
+        let wanted = self.pool.request.as_ref().ok().and_then(|request| request.wanted);
+        wanted.is_some_and(|wanted| wanted > self.addresses.len())
+    }
+
     /// The pool has nothing to do with an address any more.
     pub(super) fn let_go(&mut self, ip: IpAddr) {
         if self.is_leaving(ip) {

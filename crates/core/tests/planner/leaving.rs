@@ -1,16 +1,17 @@
 //! Entries that are taken out of a pool's list while it lives.
 
-use pontoon_core::action::Action;
-use pontoon_core::model::Pool;
+use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::model::{EmptyPolicy, Pool, RecordRequest};
 use pontoon_core::verdict::{Note, Reason, State};
 
 use super::cloud::Fault;
 use super::fixture::*;
+use super::recording::{NAME, ask, of_pool};
 use super::scene::{Scene, scene};
 
 /// The list names these from now on.
-fn listing<const N: usize>(ips: [u8; N]) -> impl Fn(Pool) -> Pool {
-    move |pool| pool.ask(|request| request.listed = ips.map(ip).into())
+fn listing(ips: impl IntoIterator<Item = u8> + Clone) -> impl Fn(Pool) -> Pool {
+    move |pool| pool.ask(|request| request.listed = ips.clone().into_iter().map(ip).collect())
 }
 
 /// Addresses 1 and 2 on nodes `a` and `b`; 3 is at the cloud, on no machine.
@@ -173,6 +174,26 @@ fn while_more_are_wanted_than_are_listed_a_removed_entry_is_kept_and_none_is_res
     let done = scene.run(seconds(100));
     assert_eq!(count(&done, is_change), 0);
     assert_eq!(scene.states("p"), [State::Active; 3]);
+}
+
+#[test]
+fn what_is_kept_is_marked_and_in_its_name_all_the_while() {
+    for kept in [vec![], vec![1], vec![1, 2]] {
+        let remove = |request: &mut RecordRequest| request.empty = EmptyPolicy::Remove;
+        let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1, 2, 3]).wants(3));
+        let scene = scene.records(ask(of_pool("p"), remove));
+        let scene = scene.address(ip(1), None).address(ip(2), None).address(ip(3), None);
+        let mut scene = scene.settled();
+        assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2), ip(3)]);
+        scene.change_pool("p", listing(kept.clone()));
+        scene.fault(is_ledger, Fault::Answer(FailureKind::Unavailable));
+        let done = scene.settle();
+        assert_eq!(count(&done, |action| is_change(action) && !is_ledger(action)), 0, "{kept:?}");
+        assert_eq!(scene.states("p"), [State::Active; 3]);
+        let done = scene.run(seconds(10));
+        assert_eq!(count(&done, |action| is_change(action) && !is_ledger(action)), 0, "{kept:?}");
+        assert_eq!(scene.stored("p").ledger.kept.len(), 3 - kept.len());
+    }
 }
 
 #[test]
