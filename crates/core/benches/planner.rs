@@ -128,6 +128,7 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
             grace: Duration::ZERO,
         }),
         ledger: Ledger::default(),
+        ledger_stripped: false,
         resolution: None,
         deleting: false,
         releases: false,

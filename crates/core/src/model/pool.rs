@@ -24,6 +24,8 @@ pub struct Pool {
     pub request: Result<Request, Finding>,
     /// Addresses that were reserved for it, and reservations whose outcome is open.
     pub ledger: Ledger,
+    /// Somebody took the ledger off the object: this one is what the status remembers of it.
+    pub ledger_stripped: bool,
     /// The user's word on a reservation whose outcome is unknown.
     pub resolution: Option<Resolution>,
     /// It is being deleted.

@@ -300,7 +300,9 @@ fn intents(
 fn write(view: &PoolView<'_>, next: Ledger, draft: &mut Draft) -> bool {
     let pool = &view.entry.pool;
     let doubtful = view.entry.is_ledger_in_doubt() && !next.intents.is_empty();
-    if next == pool.ledger && !doubtful {
+    // A status may get lost more easily than what an object is made of.
+    let lost = pool.ledger_stripped && !next.created.is_empty();
+    if next == pool.ledger && !doubtful && !lost {
         return false;
     }
     if view.entry.ledger_writable(draft.now) {

@@ -24,7 +24,7 @@ pub(super) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut
     if draft.now < opens {
         return draft.wake_at(opens);
     }
-    list_when(world, id, account, due(world, account), draft);
+    list_when(world, id, account, due(world, id, account), draft);
     for (ip, address) in account.missing() {
         if address.reading || !world.is_claimed(ip) {
             continue;
@@ -97,7 +97,7 @@ fn awaits_sight(operation: &Operation) -> bool {
 }
 
 /// When the account should be listed next.
-fn due(world: &World, account: &Account) -> Time {
+fn due(world: &World, id: &AccountId, account: &Account) -> Time {
     let Some(last) = account.listing.last.filter(|last| *last >= world.open_from()) else {
         return world.open_from();
     };
@@ -107,11 +107,21 @@ fn due(world: &World, account: &Account) -> Time {
         Operation::Uncertain { until, .. } => Some(*until),
     });
     let ours_busy = account.busy().any(|ip| world.is_claimed(ip));
-    let routine = last + world.settings().resync;
+    let routine = last + resync(world, id, account);
     checks
         .chain(account.listing.wanted)
         .chain(ours_busy.then(|| last + WATCH_BUSY))
         .fold(routine, Time::min)
+}
+
+/// How often an account at rest is listed: each family is a request of its own, and all of
+/// them together, with what names cost, stay below two a minute.
+fn resync(world: &World, id: &AccountId, account: &Account) -> Duration {
+    let resync = world.settings().resync;
+    match families(world, id, account).len() {
+        0 | 1 => resync,
+        _ => resync.saturating_mul(3) / 2,
+    }
 }
 
 /// The families that the account's pools have addresses of; IPv4 at least, because that is

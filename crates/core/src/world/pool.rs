@@ -168,6 +168,7 @@ impl PoolEntry {
         let open = |id: &Text| ledger.intents.iter().any(|intent| intent.id == *id);
         self.sent.retain(|id, _| open(id) || self.intents.get(id) == Some(&IntentProgress::Sent));
         self.pool.ledger = ledger;
+        self.pool.ledger_stripped = false;
         self.pool.version = self.pool.version.max(version);
         self.pool.resolution = None;
         self.ledger_work.in_flight = false;
@@ -396,6 +397,7 @@ impl Pool {
     pub(super) fn differs_only_in_memory(&self, other: &Self) -> bool {
         self.request == other.request
             && self.ledger == other.ledger
+            && self.ledger_stripped == other.ledger_stripped
             && self.resolution == other.resolution
             && self.deleting == other.deleting
             && self.releases == other.releases

@@ -436,3 +436,19 @@ fn many_addresses_are_reserved_ten_at_a_time() {
     assert_eq!(intents(&scene.settle()), Some(10));
     assert_eq!((scene.cloud.made, ledger(&scene)), (25, (25, vec![])));
 }
+
+#[test]
+fn a_ledger_that_somebody_stripped_is_written_again_from_what_the_status_remembers() {
+    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").wants(2)).settled();
+    let ledger = scene.stored("p").ledger.clone();
+    assert_eq!(ledger.created.len(), 2);
+    scene.change_pool("p", |mut pool| {
+        pool.ledger_stripped = true;
+        pool
+    });
+    let done = scene.settle();
+    assert_eq!(count(&done, is_ledger), 1);
+    assert_eq!(count(&done, Action::changes_cloud), 0);
+    assert_eq!((&scene.stored("p").ledger, scene.cloud.made), (&ledger, 2));
+    assert_eq!(count(&scene.run(seconds(60)), is_ledger), 0);
+}

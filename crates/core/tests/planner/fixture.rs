@@ -167,6 +167,7 @@ pub fn pool(name: &str) -> Pool {
             grace: Duration::ZERO,
         }),
         ledger: Ledger::default(),
+        ledger_stripped: false,
         resolution: None,
         deleting: false,
         releases: false,

@@ -61,3 +61,14 @@ fn a_reservation_of_an_ipv6_address_without_an_answer_is_asked_about_even_with_a
     );
     assert_eq!(scene.cloud.made, 1, "no project tells it apart");
 }
+
+#[test]
+fn two_families_are_listed_every_minute_and_a_half_at_rest() {
+    let scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
+    let mut four = scene.settled();
+    assert_eq!(count(&four.run(seconds(360)), is_list), 6);
+    four.change_pool("p", |pool| pool.ask(|request| request.listed = vec![ip(1), ip6(1)]));
+    let mut both = four.address(ip6(1), Some("a")).settled();
+    both.run(seconds(120));
+    assert_eq!(count(&both.run(seconds(360)), is_list), 4, "two requests each");
+}

@@ -353,6 +353,7 @@ impl Scene {
                 }
                 pool.version = version;
                 pool.ledger = ledger.clone();
+                pool.ledger_stripped = false;
                 pool.resolution = None;
                 self.version = version;
                 Ok(Done::LedgerWritten { version })

@@ -115,6 +115,7 @@ fn bare(
         created_at: Time::from_micros(created_at.map_or(0, |time| time.0.as_microsecond())),
         request,
         ledger: Ledger::default(),
+        ledger_stripped: false,
         resolution: None,
         deleting: metadata.deletion_timestamp.is_some(),
         releases: false,
@@ -159,6 +160,7 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
     let stripped = annotation(ADDRESSES_ANNOTATION).is_none_or(|text| text.trim().is_empty());
     observed.pool.ledger = ledger.unwrap_or_default();
     if stripped {
+        observed.pool.ledger_stripped = true;
         observed.pool.ledger.created = mirrored(&status);
     }
     observed.pool.ledger.guarded = writable && finalizers.any(|one| one == RELEASE_FINALIZER);

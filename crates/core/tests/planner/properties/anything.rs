@@ -241,6 +241,7 @@ pub fn pool() -> BoxedStrategy<Pool> {
             created_at,
             request,
             ledger,
+            ledger_stripped: version % 7 == 3,
             resolution,
             deleting: version % 4 == 1,
             releases: version % 3 != 0,
