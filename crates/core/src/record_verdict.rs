@@ -119,10 +119,9 @@ impl fmt::Display for RecordVerdict {
             }
             RecordReason::Updating => write!(f, "{name} is being updated"),
             RecordReason::Reading => write!(f, "{name} has not been read yet"),
-            RecordReason::NothingToList => write!(
-                f,
-                "there is no address to list; {name} is left as it is (emptyPolicy: Keep)"
-            ),
+            RecordReason::NothingToList => {
+                write!(f, "there is no address to list; {name} is left as it is")
+            }
             RecordReason::Removed => {
                 write!(f, "there is no address to list; {name} lists none (emptyPolicy: Remove)")
             }
@@ -133,7 +132,7 @@ impl fmt::Display for RecordVerdict {
                 f.write_str(&finding.message)
             }
             RecordReason::Conflict(site, owner) => {
-                write!(f, "{site} belongs to {owner}, which had it first")
+                write!(f, "{site} belongs to {owner}, which had it first or is older")
             }
             RecordReason::ZoneNotFound(message, next) => {
                 write!(f, "{message}; looked for again at {next}")

@@ -355,7 +355,9 @@ impl Reason {
             Self::Invalid(finding) | Self::PartlyInvalid(finding) | Self::NoAccount(finding) => {
                 f.write_str(&finding.message)
             }
-            Self::Conflict(ip, owner) => write!(f, "{ip} belongs to {owner}, which had it first"),
+            Self::Conflict(ip, owner) => {
+                write!(f, "{ip} belongs to {owner}, which had it first or is older")
+            }
             Self::AddressNotFound(ip) => write!(f, "the cloud account has no address {ip}"),
             Self::RegionMissing => f.write_str(
                 "desiredIPs asks for more addresses than ips lists, and spec.region does not say \

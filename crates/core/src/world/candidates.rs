@@ -115,6 +115,12 @@ impl Candidates {
         }
     }
 
+    /// The classes that have a node eligible.
+    pub(super) fn classes_of(&self, node: &Node) -> Vec<ClassId> {
+        let has = |id: &ClassId| self.is_eligible(*id, &node.name);
+        self.concerned([node]).into_iter().filter(has).collect()
+    }
+
     /// How many pools a class has.
     pub(super) fn pool_count(&self, class: ClassId) -> usize {
         self.classes.get(&class).map_or(0, |class| class.pools.len())

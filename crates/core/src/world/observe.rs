@@ -215,6 +215,7 @@ impl World {
             for machine in self.machines_of(ip) {
                 self.reoccupy(&machine);
                 self.touch_machine(&machine);
+                self.touch_classes(self.classes_on(&machine));
             }
         }
         self.dirty.extend(changes.others);
@@ -252,6 +253,13 @@ impl World {
             self.opened.insert(name);
             self.touch_classes([class]);
         }
+    }
+
+    /// The classes that a machine's nodes are eligible in: what it holds may be in their way.
+    fn classes_on(&self, machine: &Machine) -> Vec<ClassId> {
+        let names = self.machines.get(machine).into_iter().flatten();
+        let nodes = names.filter_map(|name| self.nodes.get(name));
+        nodes.flat_map(|node| self.candidates.classes_of(node)).collect()
     }
 
     fn touch_classes(&mut self, classes: impl IntoIterator<Item = ClassId>) {

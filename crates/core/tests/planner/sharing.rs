@@ -274,3 +274,14 @@ fn a_pool_that_cannot_reserve_for_want_of_a_region_keeps_no_node_from_another() 
     assert_eq!(moves(&scene.settle()), [(ip(2), "a")]);
     assert_eq!(scene.reason("p"), &Reason::RegionMissing);
 }
+
+#[test]
+fn a_pool_without_a_node_hears_that_what_is_in_its_way_is_nobodys_any_more() {
+    let scene = scene().nodes(["a"]).pool(pool("first").ips([1])).pool(pool("second").ips([2]));
+    let mut scene = scene.address(ip(1), Some("a")).address(ip(2), None).settled();
+    let full = |obstacle| Reason::NoFreeNode(vec![("a".into(), obstacle)]);
+    assert_eq!(scene.reason("second"), &full(Obstacle::HoldsOf(ip(1), key("first"))));
+    scene.remove_pool("first");
+    scene.settle();
+    assert_eq!(scene.reason("second"), &full(Obstacle::HoldsOther(ip(1))));
+}
