@@ -115,7 +115,9 @@ async fn annotate(
     drop(rustls::crypto::ring::default_provider().install_default());
     let config = kube_config(kubeconfig.as_deref()).await?;
     let client = connect(config).map_err(|error| error.to_string())?;
-    pause::annotate(client, &object, reason.as_deref()).await
+    pause::annotate(client, &object, reason.as_deref()).await?;
+    let done = if reason.is_some() { "paused" } else { "resumed" };
+    writeln!(std::io::stdout(), "{object} {done}").map_err(|error| error.to_string())
 }
 
 async fn kube_config(file: Option<&Path>) -> Result<Config, String> {

@@ -1,5 +1,6 @@
 //! `pontoon pause` and `pontoon resume`: an annotation on one object, with a reason.
 
+use std::fmt;
 use std::str::FromStr;
 
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
@@ -15,6 +16,12 @@ pub struct Pausable {
     kind: &'static str,
     namespace: String,
     name: String,
+}
+
+impl fmt::Display for Pausable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.kind.to_lowercase(), self.namespace, self.name)
+    }
 }
 
 impl FromStr for Pausable {
@@ -77,6 +84,7 @@ mod tests {
         let parsed = |text: &str| text.parse::<Pausable>();
         let pool =
             Pausable { kind: "FloatingIPPool", namespace: "n".to_owned(), name: "p".to_owned() };
+        assert_eq!(pool.to_string(), "floatingippool/n/p");
         assert_eq!(parsed("FloatingIPPool/n/p"), Ok(pool));
         assert_eq!(parsed("nodedns/n/r").map(|one| one.kind), Ok("NodeDNSRecordSet"));
         for odd in ["p", "n/p", "node/n/p", "floatingippool//p", "floatingippool/n/p/x"] {

@@ -29,6 +29,7 @@ async fn a_paused_pool_keeps_what_it_has_and_resumes_at_once(on: On) {
     let object = "floatingippool/flipop/ingress";
     let done = pontoon(&arena, &["pause", object, "--reason", "moving the rack"]).await;
     assert!(done.status.success(), "{done:?}");
+    assert_eq!(String::from_utf8_lossy(&done.stdout), format!("{object} paused\n"));
     let note = arena.event("ingress", "Paused").await;
     assert!(note.starts_with("paused: moving the rack"), "{note}");
     let (ready, message) = arena.says("ingress", "Paused").await;
