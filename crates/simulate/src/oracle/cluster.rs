@@ -129,6 +129,15 @@ impl Pool {
         self.in_order().into_iter().take(self.wants()).any(|one| one == ip)
     }
 
+    /// The addresses that its list names no more and that it keeps, because it wants at least
+    /// as many more as these.
+    pub fn keeps(&self) -> impl Iterator<Item = IpAddr> {
+        let has = self.claims().len() + self.intents.len();
+        let lacks = self.wanted.unwrap_or(0).saturating_sub(has);
+        let all = (self.leaving.len() <= lacks).then_some(&self.leaving);
+        all.into_iter().flatten().copied()
+    }
+
     fn open_by_region(&self) -> usize {
         self.intents.values().filter(|intent| intent.target.is_none()).count()
     }

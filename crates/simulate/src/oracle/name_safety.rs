@@ -266,6 +266,7 @@ impl Oracle {
                     let mut claims = pool.claims();
                     let placed = |ip| self.cloud.holder(ip).is_some_and(|one| pool.may_use(one));
                     claims.retain(|ip| pool.uses(*ip) && placed(*ip));
+                    claims.extend(pool.keeps().filter(|ip| placed(*ip)));
                     claims
                 }
                 source => source.of_nodes(&self.cluster),
