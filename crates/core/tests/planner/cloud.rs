@@ -20,6 +20,8 @@ pub enum Fault {
     Dropped,
     /// It is taken, and happens when the cloud is told to work.
     Slow,
+    /// The same, and nothing shows that the cloud works on it.
+    Quiet,
     /// It is taken, and fails when the cloud is told to work.
     Broken,
     /// It is taken and forgotten.
@@ -75,7 +77,12 @@ impl Cloud {
                 Err(Failure::plain(FailureKind::NoAnswer, "timed out"))
             }
             Some(Fault::Dropped) => Err(Failure::plain(FailureKind::NoAnswer, "timed out")),
-            Some(Fault::Slow) => self.take(action, OperationState::Running),
+            Some(Fault::Slow) => {
+                let taken = self.take(action, OperationState::Running);
+                self.lock(action);
+                taken
+            }
+            Some(Fault::Quiet) => self.take(action, OperationState::Running),
             Some(Fault::Broken) => self.take(action, OperationState::Failed),
             Some(Fault::Forgotten) => Ok(Done::Accepted("forgotten".into())),
         }
@@ -109,13 +116,19 @@ impl Cloud {
                     _ => None,
                 };
                 self.open.insert(id.clone(), (*ip, to));
-                if let Some(seen) = self.addresses.get_mut(ip) {
-                    seen.busy = true;
-                }
             }
             over => drop(self.over.insert(id.clone(), over)),
         }
         Ok(Done::Accepted(id))
+    }
+
+    /// Shows that it works on what a move is about.
+    fn lock(&mut self, action: &Action) {
+        if let Action::Assign { ip, .. } | Action::Unassign { ip, .. } = action
+            && let Some(seen) = self.addresses.get_mut(ip)
+        {
+            seen.busy = true;
+        }
     }
 
     fn obey(&mut self, action: &Action) -> Answer {
