@@ -345,7 +345,7 @@ impl Account {
             FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } if !urgent => {
                 self.trouble = Some(failure.clone());
             }
-            FailureKind::Throttled { wait } | FailureKind::HeldBack { wait } => {
+            FailureKind::Throttled { wait } | FailureKind::HeldBack { wait, .. } => {
                 self.close_until(now + wait);
                 self.trouble = Some(failure.clone());
             }

@@ -49,7 +49,7 @@ impl World {
                 }
             }
             Ok(_) => {}
-            Err(Failure { kind: FailureKind::HeldBack { wait }, .. }) => {
+            Err(Failure { kind: FailureKind::HeldBack { wait, .. }, .. }) => {
                 account.hold_listing(confirms, wait, now);
                 self.touch_account(id);
             }
@@ -315,7 +315,7 @@ impl Account {
 fn asked_to_wait(result: &Result<Done, Failure>) -> Duration {
     match result {
         Err(Failure {
-            kind: FailureKind::Throttled { wait } | FailureKind::HeldBack { wait },
+            kind: FailureKind::Throttled { wait } | FailureKind::HeldBack { wait, .. },
             ..
         }) => *wait,
         Ok(_) | Err(_) => Duration::ZERO,

@@ -26,6 +26,8 @@ pub enum Fault {
     Broken,
     /// It is taken and forgotten.
     Forgotten,
+    /// So many records are changed, and we keep the rest back for so long.
+    Part(usize, Duration),
 }
 
 #[derive(Debug, Default)]
@@ -84,6 +86,7 @@ impl Cloud {
             }
             Some(Fault::Quiet) => self.take(action, OperationState::Running),
             Some(Fault::Broken) => self.take(action, OperationState::Failed),
+            Some(Fault::Part(..)) => panic!("only changes of records have parts: {action:?}"),
             Some(Fault::Forgotten) => Ok(Done::Accepted("forgotten".into())),
         }
     }
@@ -222,7 +225,12 @@ fn in_region(intent: &Intent) -> Sighting {
 
 /// We keep it back ourselves for so long.
 pub fn held_back(seconds: u64) -> Fault {
-    Fault::Answer(FailureKind::HeldBack { wait: Duration::from_secs(seconds) })
+    Fault::Answer(FailureKind::HeldBack { wait: Duration::from_secs(seconds), pacing: false })
+}
+
+/// A change of records is held back for so long after so many records.
+pub fn held_back_after(records: usize, seconds: u64) -> Fault {
+    Fault::Part(records, Duration::from_secs(seconds))
 }
 
 /// The rate limit is used up for so long.
