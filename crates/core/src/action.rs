@@ -243,6 +243,17 @@ pub enum Done {
     },
     /// `ChangeRecords`: the records that were created and updated, as they are now.
     RecordsChanged(Vec<Record>),
+    /// `ChangeRecords`: a part of it; the rest was held back, and nothing else is open.
+    RecordsChangedInPart {
+        /// The records that were created and updated, as they are now.
+        written: Vec<Record>,
+        /// The records that are gone.
+        deleted: Vec<Text>,
+        /// How long the rest has to wait.
+        wait: Duration,
+        /// As in [`FailureKind::HeldBack`].
+        pacing: bool,
+    },
 }
 
 /// State of an accepted operation.
@@ -284,6 +295,8 @@ pub enum FailureKind {
     HeldBack {
         /// How long.
         wait: Duration,
+        /// We pace ourselves; else the cloud has said that nothing, or little, is left.
+        pacing: bool,
     },
     /// No answer: it may have happened, or may yet.
     NoAnswer,

@@ -58,6 +58,8 @@ pub enum RecordReason {
     CredentialsRefused(Text, Time),
     /// The rate limit is used up until then.
     Throttled(Time),
+    /// We pace ourselves to stay within the rate limit, and go on then.
+    Pacing(Time),
     /// A call failed; the next attempt starts then.
     Failed(Text, Time),
 }
@@ -79,6 +81,7 @@ impl RecordReason {
             Self::ZoneFull(..) => "ZoneFull",
             Self::CredentialsRefused(..) => "CredentialsRefused",
             Self::Throttled(_) => "DNSThrottled",
+            Self::Pacing(_) => "DNSPaced",
             Self::Failed(..) => "RecordFailed",
         }
     }
@@ -87,9 +90,11 @@ impl RecordReason {
     pub fn outlook(&self) -> Outlook {
         match self {
             Self::Current | Self::Removed => Outlook::Well,
-            Self::Updating | Self::Reading | Self::Throttled(_) | Self::Failed(..) => {
-                Outlook::Working
-            }
+            Self::Updating
+            | Self::Reading
+            | Self::Throttled(_)
+            | Self::Pacing(_)
+            | Self::Failed(..) => Outlook::Working,
             Self::NothingToList | Self::PoolUnplanned => Outlook::Waiting,
             Self::Invalid(_)
             | Self::NoAccount(_)
@@ -150,6 +155,11 @@ impl fmt::Display for RecordVerdict {
             RecordReason::Throttled(until) => {
                 write!(f, "the DNS provider's rate limit is used up until {until}")
             }
+            RecordReason::Pacing(until) => write!(
+                f,
+                "calls are paced to stay within the DNS provider's rate limit; {name} is next at \
+                 {until}"
+            ),
             RecordReason::Failed(message, next) => {
                 write!(f, "{name}: {message}; next attempt at {next}")
             }

@@ -212,6 +212,8 @@ pub enum Reason {
     CredentialsRefused(Text),
     /// The cloud asks us to wait until then.
     Throttled(Time),
+    /// We pace ourselves to stay within the rate limit, and go on then.
+    Pacing(Time),
     /// The cloud does not answer, or says that it cannot.
     CloudUnavailable(Text),
     /// An assignment failed; the next attempt starts then.
@@ -263,6 +265,7 @@ impl Reason {
             Self::QuotaExceeded(..) => "QuotaExceeded",
             Self::CredentialsRefused(_) => "CredentialsRefused",
             Self::Throttled(_) => "CloudThrottled",
+            Self::Pacing(_) => "CloudPaced",
             Self::CloudUnavailable(_) => "CloudUnavailable",
             Self::AssignFailed(..) => "AssignFailed",
             Self::CoolingOff(_) => "CoolingOff",
@@ -284,6 +287,7 @@ impl Reason {
             | Self::Reading
             | Self::CreateFailed(..)
             | Self::Throttled(_)
+            | Self::Pacing(_)
             | Self::CloudUnavailable(_)
             | Self::AssignFailed(..)
             | Self::CoolingOff(_)
@@ -385,6 +389,7 @@ impl Reason {
                 write!(f, "the cloud refuses the credentials: {message}")
             }
             Self::Throttled(until) => write!(f, "the cloud's rate limit is used up until {until}"),
+            Self::Pacing(until) => write!(f, "paced to keep the cloud's rate limit until {until}"),
             Self::CloudUnavailable(message) => write!(f, "the cloud does not answer: {message}"),
             Self::AssignFailed(ip, message, next) => {
                 write!(f, "assigning {ip} failed: {message}; next attempt at {next}")

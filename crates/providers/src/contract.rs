@@ -17,7 +17,7 @@ use crate::address::{
     OperationState,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::layers::Gate;
+use crate::layers::{Gate, Hold};
 use crate::transport::{Transport, TransportError};
 use crate::vendor::{Settings, Vendor};
 
@@ -469,7 +469,10 @@ pub(crate) async fn after_a_429_nothing_is_sent_until_the_vendor_said_so(rig: Ri
     rig.cloud.throttle_for(Duration::from_secs(20));
     let said = ErrorKind::RateLimited { retry_after: Duration::from_secs(20) };
     assert_eq!(kind(rig.assign(ip(1), A).await), said);
-    let wait = |seconds| ErrorKind::HeldBack { retry_after: Duration::from_secs(seconds) };
+    let wait = |seconds| {
+        let retry_after = Duration::from_secs(seconds);
+        ErrorKind::HeldBack(Hold { retry_after, pacing: false })
+    };
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(kind(rig.assign(ip(1), A).await), wait(15));
     assert_eq!(kind(rig.provider.list(V4).await), wait(15));
@@ -490,7 +493,7 @@ pub(crate) async fn with_a_budget_nearly_used_up_listings_wait_and_failover_goes
         assert!(listings < 30, "listings used up the budget");
     }
     let arrived = rig.cloud.log().len();
-    let ErrorKind::HeldBack { retry_after } = kind(rig.provider.list(V4).await) else {
+    let ErrorKind::HeldBack(Hold { retry_after, .. }) = kind(rig.provider.list(V4).await) else {
         panic!("a listing failed for another reason")
     };
     assert!(!retry_after.is_zero());

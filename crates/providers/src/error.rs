@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::address::Address;
+use crate::layers::Hold;
 use crate::transport::TransportError;
 
 /// Shorthand for this crate's results.
@@ -29,7 +30,7 @@ impl Error {
     /// The error of a call that takes several requests, of which others had gone before this
     /// one was held back: the vendor did see something of it.
     pub(crate) fn after_others(mut self) -> Self {
-        if let ErrorKind::HeldBack { retry_after } = self.kind {
+        if let ErrorKind::HeldBack(Hold { retry_after, .. }) = self.kind {
             self.kind = ErrorKind::RateLimited { retry_after };
         }
         self
@@ -40,9 +41,7 @@ impl From<TransportError> for Error {
     fn from(error: TransportError) -> Self {
         let kind = match &error {
             TransportError::NotSent(_) => ErrorKind::NotSent,
-            TransportError::RateLimited { retry_after } => {
-                ErrorKind::HeldBack { retry_after: *retry_after }
-            }
+            TransportError::RateLimited(hold) => ErrorKind::HeldBack(*hold),
             TransportError::NoAnswer(_) => ErrorKind::NoAnswer,
         };
         Self::new(kind, error.to_string())
@@ -55,10 +54,7 @@ pub enum ErrorKind {
     /// The request never left: no connection, or the gate was shut. It has no effect.
     NotSent,
     /// Our own rate budget says: not before this much time has passed. The request never left.
-    HeldBack {
-        /// How long to wait.
-        retry_after: Duration,
-    },
+    HeldBack(Hold),
     /// The vendor says so (429). No effect of this request.
     RateLimited {
         /// How long to wait.

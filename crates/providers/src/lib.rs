@@ -37,8 +37,8 @@ pub use address::{
 };
 pub use error::{Error, ErrorKind, Result};
 pub use record::{
-    Record, RecordCapabilities, RecordChange, RecordId, RecordKind, RecordName, RecordProvider,
-    WantedRecord,
+    Changed, Record, RecordCapabilities, RecordChange, RecordId, RecordKind, RecordName,
+    RecordProvider, WantedRecord,
 };
 pub use transport::{Transport, TransportError, https};
 pub use vendor::{

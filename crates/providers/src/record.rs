@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use async_trait::async_trait;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::layers::Hold;
 
 /// One account's DNS records.
 ///
@@ -17,12 +18,14 @@ use crate::error::{Error, ErrorKind, Result};
 /// |---|---|
 /// | `list` is `Ok`, also empty | the set is exactly this |
 /// | `list` is an error | nothing is known of the set |
-/// | `change` is `Ok` | the set is what it was, less what was deleted, with these records |
+/// | `change` is `Ok` | the set is what it was, less what was deleted, with what was written |
+/// | `change` is `Ok` with a [`rest`](Changed::rest) | the same, and a part of it was not made |
 /// | `change` is an error | nothing is known of the set: list it before the next change |
 ///
 /// Where a change takes several calls ([`RecordCapabilities::changes_per_call`]), an error
 /// speaks of the call that failed: those before it have had their effect, those after it
-/// were not made. Records are updated first and deleted last, so that a change that stops
+/// were not made. Where it is our own rate budget that holds a call back, what was made and
+/// what was not is known for certain: that is no error. Records are updated first and deleted last, so that a change that stops
 /// half-way never leaves fewer good records than there were.
 #[async_trait]
 pub trait RecordProvider: Send + Sync + fmt::Debug {
@@ -43,8 +46,7 @@ pub trait RecordProvider: Send + Sync + fmt::Debug {
     /// The whole set, all pages, ordered by value.
     async fn list(&self, name: &RecordName, kind: RecordKind) -> Result<Vec<Record>>;
 
-    /// Changes the set, and returns the records that were created and updated as they are
-    /// now. What is deleted already counts as deleted.
+    /// Changes the set. What is deleted already counts as deleted.
     ///
     /// An error of the kind [`Busy`](ErrorKind::Busy) says that the set is not what the
     /// change supposed: somebody else changes it too. Sending one change twice is not safe
@@ -55,7 +57,30 @@ pub trait RecordProvider: Send + Sync + fmt::Debug {
         name: &RecordName,
         kind: RecordKind,
         change: &RecordChange,
-    ) -> Result<Vec<Record>>;
+    ) -> Result<Changed>;
+}
+
+/// What a change did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// The records that were created and updated, as they are now.
+    pub written: Vec<Record>,
+    /// The records that are gone.
+    pub deleted: Vec<RecordId>,
+    /// The rest was held back, and can be made without looking again.
+    pub rest: Option<Hold>,
+}
+
+impl Changed {
+    /// What there is to say when the next call failed: a change that was held back after it
+    /// had begun has come so far.
+    pub(crate) fn stopped_by(self, error: Error) -> Result<Self> {
+        let begun = !self.written.is_empty() || !self.deleted.is_empty();
+        match error.kind {
+            ErrorKind::HeldBack(hold) if begun => Ok(Self { rest: Some(hold), ..self }),
+            _ => Err(error),
+        }
+    }
 }
 
 /// Where records are, as the host itself names it; made by [`RecordProvider::locate`].

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::contract::{kind, transport};
 use crate::error::{ErrorKind, Result};
-use crate::layers::Gate;
+use crate::layers::{Gate, Hold};
 use crate::record::{
     Record, RecordChange, RecordId, RecordKind, RecordName, RecordProvider, WantedRecord,
 };
@@ -157,7 +157,7 @@ impl Rig {
     }
 
     async fn change(&self, change: &RecordChange) -> Result<Vec<Record>> {
-        self.provider.change(&self.place, A, change).await
+        self.provider.change(&self.place, A, change).await.map(|changed| changed.written)
     }
 
     /// What is truly there.
@@ -264,7 +264,7 @@ pub(crate) async fn the_zone_itself_and_wildcards_have_records_too(rig: Rig) {
     }
     for (name, kept) in [("@", "@"), ("*", "*"), ("*.deep", "*.deep")] {
         let place = rig.provider.locate(&zone, name).await.unwrap();
-        let made = rig.provider.change(&place, A, &creating([ip(7)])).await.unwrap();
+        let made = rig.provider.change(&place, A, &creating([ip(7)])).await.unwrap().written;
         assert!(rig.cloud.values(ZONE, kept, "A").contains(&ip(7).to_string()), "{name}");
         let listed = rig.provider.list(&place, A).await.unwrap();
         assert!(listed.contains(&made[0]), "{name}");
@@ -363,7 +363,7 @@ pub(crate) async fn both_families_live_under_one_name(rig: Rig) {
     let made = rig.provider.change(&rig.place, RecordKind::Aaaa, &creating([six])).await.unwrap();
     assert_eq!(values(&rig.list().await.unwrap()), [ip(1)]);
     let listed = rig.provider.list(&rig.place, RecordKind::Aaaa).await.unwrap();
-    assert_eq!((values(&listed), &listed), (vec![six], &made));
+    assert_eq!((values(&listed), &listed), (vec![six], &made.written));
     rig.change(&deleting(&rig.list().await.unwrap())).await.unwrap();
     assert_eq!(rig.cloud.values(ZONE, NAME, "AAAA"), ["2001:db8::1"]);
 }
@@ -541,7 +541,10 @@ pub(crate) async fn after_a_429_nothing_is_sent_until_the_vendor_said_so(rig: Ri
     rig.cloud.throttle_for(Duration::from_secs(20));
     let said = ErrorKind::RateLimited { retry_after: Duration::from_secs(20) };
     assert_eq!(kind(rig.change(&creating([ip(1)])).await), said);
-    let wait = |seconds| ErrorKind::HeldBack { retry_after: Duration::from_secs(seconds) };
+    let wait = |seconds| {
+        let retry_after = Duration::from_secs(seconds);
+        ErrorKind::HeldBack(Hold { retry_after, pacing: false })
+    };
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(kind(rig.change(&creating([ip(1)])).await), wait(15));
     assert_eq!(kind(rig.list().await), wait(15));
@@ -561,7 +564,7 @@ pub(crate) async fn with_a_budget_nearly_used_up_listings_wait(rig: Rig) {
         assert!(listings < 30, "listings used up the budget");
     }
     let arrived = rig.cloud.log().len();
-    let ErrorKind::HeldBack { retry_after } = kind(rig.list().await) else {
+    let ErrorKind::HeldBack(Hold { retry_after, .. }) = kind(rig.list().await) else {
         panic!("a listing failed for another reason")
     };
     assert!(!retry_after.is_zero());

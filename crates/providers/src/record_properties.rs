@@ -254,8 +254,8 @@ fn never_falsely_changed(host: Host, status: u16, body: Vec<u8>) -> Result<(), T
         if let Ok(done) = done {
             let shown = String::from_utf8_lossy(&body).contains(VALUE);
             prop_assert!(shown && (200..300).contains(&status));
-            prop_assert_eq!(done.len(), 1);
-            prop_assert_eq!(done[0].value, value);
+            prop_assert_eq!(done.written.len(), 1);
+            prop_assert_eq!(done.written[0].value, value);
         }
     }
     Ok(())

@@ -21,6 +21,7 @@ use rustls::crypto::ring;
 use tower::util::BoxCloneSyncService;
 use tower::{ServiceExt, service_fn};
 
+use crate::layers::Hold;
 use crate::layers::gate::{Gate, GatedBody};
 use crate::proxy::Way;
 
@@ -34,14 +35,18 @@ pub enum TransportError {
     #[error("not sent: {0}")]
     NotSent(String),
     /// The rate budget held it back: it was never sent and has no effect.
-    #[error("held back by the rate budget")]
-    RateLimited {
-        /// When it may be tried again.
-        retry_after: Duration,
-    },
+    #[error("{}", held_back(.0))]
+    RateLimited(Hold),
     /// It may have been sent: the effect is unknown.
     #[error("no answer: {0}")]
     NoAnswer(String),
+}
+
+fn held_back(hold: &Hold) -> &'static str {
+    match hold.pacing {
+        true => "held back: requests are paced to stay within the vendor's rate limit",
+        false => "held back: the vendor's rate limit is used up, or nearly so",
+    }
 }
 
 /// An answer longer than this is not read: no vendor's page is near it.

@@ -13,8 +13,17 @@ use crate::world::{Account, Knowledge, Operation, World};
 /// somebody else.
 const WATCH_BUSY: Duration = Duration::from_secs(2);
 
-/// After this many listings without the effect, the operation itself is asked.
-const LISTINGS_BEFORE_READ: u32 = 2;
+/// After so many listings in a row that show an address neither there nor being worked on, its
+/// operation itself is asked: that is how one looks which failed.
+const LISTINGS_BEFORE_ASKING: u32 = 2;
+
+/// While listings show that the cloud works on it there is nothing to ask, until it takes
+/// suspiciously long.
+const SUSPICIOUS: Duration = Duration::from_secs(30);
+
+/// So many operations of an account are asked at once, whatever has been started: the
+/// listings tell of all of them.
+const ASKED_AT_ONCE: usize = 3;
 
 pub(super) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
     if account.setup.is_err() {
@@ -35,21 +44,37 @@ pub(super) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut
             draft.wake_at(address.read_after);
         }
     }
+    ask(world, id, account, draft);
+}
+
+/// Asks about the operations that listings leave open: those first that were not asked for
+/// longest.
+fn ask(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
+    let mut asked = 0;
+    let mut open = Vec::new();
     for (ip, operation) in account.open() {
-        let Operation::Accepted { id: operation, checks, reading, read_after, .. } = operation
+        let Operation::Accepted { id: operation, since, idle, reading, read_after, .. } = operation
         else {
             continue;
         };
-        // What a listing did not show is read itself, above.
+        asked += usize::from(*reading);
+        // What a listing did not show is read itself, before this.
         let missing = account.address(ip).is_some_and(|one| one.knowledge == Knowledge::Missing);
-        if *reading || *checks < LISTINGS_BEFORE_READ || (missing && world.is_claimed(ip)) {
+        if *reading || (missing && world.is_claimed(ip)) {
             continue;
         }
-        if draft.now >= *read_after {
+        let left_open = *idle >= LISTINGS_BEFORE_ASKING;
+        let worth_it = if left_open { *since } else { *since + SUSPICIOUS };
+        open.push((worth_it.max(*read_after), ip, operation));
+    }
+    open.sort_unstable_by_key(|(from, ip, _)| (*from, *ip));
+    for (from, ip, operation) in open.into_iter().take(ASKED_AT_ONCE.saturating_sub(asked)) {
+        let from = from.max(account.ask_after);
+        if draft.now >= from {
             let (account, operation) = (id.clone(), operation.clone());
             draft.act(Action::ReadOperation { account, ip, operation });
         } else {
-            draft.wake_at(*read_after);
+            draft.wake_at(from);
         }
     }
 }

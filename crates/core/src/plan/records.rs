@@ -246,7 +246,11 @@ impl Case<'_, '_> {
     fn waits(&self, request: &RecordRequest, known: &KnownSet, now: Time) -> Option<RecordReason> {
         let account = self.world.record_account(&request.account)?;
         if account.closed_until > now {
-            return Some(RecordReason::Throttled(account.closed_until));
+            let until = account.closed_until;
+            return Some(match account.pacing {
+                true => RecordReason::Pacing(until),
+                false => RecordReason::Throttled(until),
+            });
         }
         told(known)
     }
@@ -383,7 +387,7 @@ fn gravity(reason: &RecordReason) -> u8 {
         | RecordReason::ZoneFull(..)
         | RecordReason::CredentialsRefused(..) => 1,
         RecordReason::Throttled(_) | RecordReason::Failed(..) => 2,
-        RecordReason::Updating => 3,
+        RecordReason::Pacing(_) | RecordReason::Updating => 3,
         RecordReason::Reading => 4,
         RecordReason::Current
         | RecordReason::NothingToList

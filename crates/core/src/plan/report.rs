@@ -270,7 +270,9 @@ fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
         FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } => {
             let listing = account.listing.not_before.max(account.listing.held_until);
             let until = account.closed_until.unwrap_or_default().max(listing);
-            Some(until).filter(|until| *until > draft.now).map(Reason::Throttled)
+            let paced = matches!(kind, FailureKind::HeldBack { pacing: true, .. });
+            let reason = if paced { Reason::Pacing } else { Reason::Throttled };
+            Some(until).filter(|until| *until > draft.now).map(reason)
         }
         _ if heard => None,
         _ => Some(Reason::CloudUnavailable(message.clone())),

@@ -47,6 +47,8 @@ pub struct Account {
     pub setbacks: BTreeMap<MachineId, Setback>,
     /// How its listings are going.
     pub listing: Listing,
+    /// No operation is asked about before.
+    pub(crate) ask_after: Time,
     /// Nothing is sent before.
     pub closed_until: Option<Time>,
     /// What is wrong with it just now.
@@ -97,6 +99,7 @@ impl Account {
             touched: BTreeSet::new(),
             setbacks: BTreeMap::new(),
             listing: Listing::default(),
+            ask_after: Time::default(),
             closed_until: None,
             trouble: None,
         }
@@ -316,6 +319,7 @@ impl Account {
             id: id.clone(),
             since: now,
             checks: 0,
+            idle: 0,
             next_check: now + confirm_after(0),
             reading: false,
             read_after: now,
@@ -341,7 +345,7 @@ impl Account {
             FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } if !urgent => {
                 self.trouble = Some(failure.clone());
             }
-            FailureKind::Throttled { wait } | FailureKind::HeldBack { wait } => {
+            FailureKind::Throttled { wait } | FailureKind::HeldBack { wait, .. } => {
                 self.close_until(now + wait);
                 self.trouble = Some(failure.clone());
             }

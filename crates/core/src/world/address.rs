@@ -77,6 +77,8 @@ pub enum Operation {
         since: Time,
         /// How often a listing did not show the effect yet.
         checks: u32,
+        /// How many of the last of them showed the address as if nobody were working on it.
+        idle: u32,
         /// When to look next.
         next_check: Time,
         /// A direct read of the operation is under way.
@@ -186,7 +188,7 @@ impl Address {
             }
             Some(Operation::Accepted { since, .. }) if sent_at >= *since => {
                 self.learn(sent_at, seen);
-                self.check(now)
+                self.check(now, seen.busy)
             }
             Some(Operation::Accepted { .. }) => News::Nothing,
             Some(Operation::Uncertain { to, until }) => {
@@ -213,7 +215,7 @@ impl Address {
             Some(Operation::Accepted { since, .. }) if sent_at < *since => return News::Nothing,
             Some(Operation::Accepted { since, .. }) => {
                 let tells = sent_at >= *since + settings.doubt();
-                let news = self.check(now);
+                let news = self.check(now, false);
                 // A direct read says whether the operation has lost its object.
                 if tells || self.operation.is_none() {
                     self.lose();
@@ -293,12 +295,14 @@ impl Address {
     }
 
     /// The effect of an accepted operation is not there yet.
-    fn check(&mut self, now: Time) -> News {
-        let Some(Operation::Accepted { to, since, checks, next_check, .. }) = &mut self.operation
+    fn check(&mut self, now: Time, busy: bool) -> News {
+        let Some(Operation::Accepted { to, since, checks, idle, next_check, .. }) =
+            &mut self.operation
         else {
             return News::Nothing;
         };
         *checks = checks.saturating_add(1);
+        *idle = if busy { 0 } else { idle.saturating_add(1) };
         *next_check = now + confirm_after(*checks);
         if now.since(*since) <= GIVE_UP {
             return News::Some;
@@ -332,6 +336,12 @@ impl Address {
         self.knowledge = Knowledge::Known { sighting, at: sent_at, firm_until: sent_at };
         true
     }
+}
+
+/// When to ask again about an operation of this age that nothing was learned of: ever more
+/// rarely, for listings go on looking meanwhile.
+pub(super) fn ask_again_after(age: Duration) -> Duration {
+    (age / 2).clamp(Duration::from_secs(2), Duration::from_secs(30))
 }
 
 /// When to look again for the effect of an accepted operation: soon at first, for the

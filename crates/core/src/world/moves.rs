@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::address::confirm_after;
+use super::address::ask_again_after;
 use super::{Account, Operation, PATIENCE, Settings, Work, World};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
@@ -12,6 +12,10 @@ use crate::model::{AccountId, Family, MachineId, OperationId, PoolKey};
 /// While a move is open, nothing that we keep back ourselves is kept back longer than this
 /// without being asked for again: that costs nothing, and the limit may have been lifted.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
+
+/// How long nothing is asked about operations after an answer about one: a storm of moves is
+/// what listings are for.
+const BETWEEN_ASKS: Duration = Duration::from_secs(1);
 
 impl World {
     pub(super) fn listed(
@@ -45,7 +49,7 @@ impl World {
                 }
             }
             Ok(_) => {}
-            Err(Failure { kind: FailureKind::HeldBack { wait }, .. }) => {
+            Err(Failure { kind: FailureKind::HeldBack { wait, .. }, .. }) => {
                 account.hold_listing(confirms, wait, now);
                 self.touch_account(id);
             }
@@ -110,14 +114,15 @@ impl World {
     ) {
         let settings = self.settings;
         self.with_account(account, |account| {
+            account.ask_after = account.ask_after.max(now + BETWEEN_ASKS);
             let open = account.address(ip).and_then(|one| one.operation.as_ref());
-            let Some(Operation::Accepted { to, id, .. }) = open else {
+            let Some(Operation::Accepted { to, id, since, .. }) = open else {
                 return;
             };
             if id != operation {
                 return;
             }
-            let to = to.clone();
+            let (to, age) = (to.clone(), now.since(*since));
             match &outcome.result {
                 // That it was done does not say where the address is now: somebody may have moved
                 // it since, and clouds have been seen to be mistaken. A listing says.
@@ -139,7 +144,7 @@ impl World {
                         &mut one.operation
                     {
                         *reading = false;
-                        let wait = confirm_after(u32::MAX).max(asked_to_wait(&outcome.result));
+                        let wait = ask_again_after(age).max(asked_to_wait(&outcome.result));
                         *read_after = now + wait;
                     }
                 }),
@@ -310,7 +315,7 @@ impl Account {
 fn asked_to_wait(result: &Result<Done, Failure>) -> Duration {
     match result {
         Err(Failure {
-            kind: FailureKind::Throttled { wait } | FailureKind::HeldBack { wait },
+            kind: FailureKind::Throttled { wait } | FailureKind::HeldBack { wait, .. },
             ..
         }) => *wait,
         Ok(_) | Err(_) => Duration::ZERO,

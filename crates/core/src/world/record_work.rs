@@ -1,10 +1,12 @@
 //! Reads and changes of records begin, and come back.
 
+use std::time::Duration;
+
 use super::records::RecordWrite;
 use super::{KnownSet, Settings, Work, World};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, Outcome};
-use crate::model::{Family, PoolKey, Record, RecordChange, RecordRequest, Site};
+use crate::model::{AccountId, Family, PoolKey, Record, RecordChange, RecordRequest, Site, Text};
 
 impl World {
     pub(super) fn record_read_begins(&mut self, key: &PoolKey, family: Family) {
@@ -51,7 +53,7 @@ impl World {
             Err(failure) => {
                 set.read_work.stumbled(&failure, now, outcome.jitter, &settings);
                 self.touch_unheld(&request.account);
-                return self.close_records(request, &failure, now);
+                return self.heed(&request.account, &failure, now);
             }
         };
         set.read_work = Work::default();
@@ -71,8 +73,8 @@ impl World {
         }
     }
 
-    /// A change has come back. What it answered is known; if it failed, nothing is, unless it
-    /// was never sent.
+    /// A change has come back. What it answered is known, also of a part of it; if it failed,
+    /// nothing is, unless it was never sent.
     pub(super) fn records_changed(
         &mut self,
         key: &PoolKey,
@@ -107,6 +109,18 @@ impl World {
                     self.hold_records(key, site, family);
                 }
             }
+            Ok(Done::RecordsChangedInPart { written, deleted, wait, pacing }) => {
+                let wrote = !written.is_empty();
+                let done = part(change, &written, deleted);
+                self.with_records(key, family, |set| {
+                    set.change_work = Work::default();
+                    set.wrote(&done, written, now, &settings);
+                });
+                if wrote {
+                    self.hold_records(key, site, family);
+                }
+                self.close_records(&site.account, (wait, pacing), now);
+            }
             Ok(_) => self.with_records(key, family, |set| set.records = None),
             Err(failure) => {
                 // What was never sent changed nothing: the set is as it was.
@@ -115,20 +129,29 @@ impl World {
                     set.records = set.records.take().filter(|_| untouched);
                     set.change_work.stumbled(&failure, now, outcome.jitter, &settings);
                 });
-                let request = self.records.entries.get(key).map(|entry| entry.set.request.clone());
-                if let Some(Ok(request)) = request {
-                    self.close_records(&request, &failure, now);
-                }
+                self.heed(&site.account, &failure, now);
             }
         }
     }
 
+    /// What a failure says of the account.
+    fn heed(&mut self, account: &AccountId, failure: &Failure, now: Time) {
+        match failure.kind {
+            FailureKind::Throttled { wait } => self.close_records(account, (wait, false), now),
+            FailureKind::HeldBack { wait, pacing } => {
+                self.close_records(account, (wait, pacing), now);
+            }
+            _ => {}
+        }
+    }
+
     /// A rate limit holds for everything that the account hosts.
-    fn close_records(&mut self, request: &RecordRequest, failure: &Failure, now: Time) {
-        if let FailureKind::Throttled { wait } | FailureKind::HeldBack { wait } = failure.kind
-            && let Some(account) = self.records.accounts.get_mut(&request.account)
+    fn close_records(&mut self, account: &AccountId, hold: (Duration, bool), now: Time) {
+        let (wait, pacing) = hold;
+        if let Some(account) = self.records.accounts.get_mut(account)
+            && account.closed_until <= now + wait
         {
-            account.closed_until = account.closed_until.max(now + wait);
+            (account.closed_until, account.pacing) = (now + wait, pacing);
         }
     }
 
@@ -137,6 +160,13 @@ impl World {
             change(entry.sets.entry(family).or_default());
         }
     }
+}
+
+/// The part of a change that was made.
+fn part(change: &RecordChange, written: &[Record], deleted: Vec<Text>) -> RecordChange {
+    let is_written = |id: &Text| written.iter().any(|record| record.id == *id);
+    let update = change.update.iter().filter(|(id, _)| is_written(id)).cloned().collect();
+    RecordChange { update, delete: deleted, create: Vec::new(), ..change.clone() }
 }
 
 impl KnownSet {

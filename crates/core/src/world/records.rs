@@ -34,6 +34,8 @@ pub struct RecordAccount {
     pub setup: Result<(), Finding>,
     /// Nothing is sent before.
     pub closed_until: Time,
+    /// We pace ourselves until then; else the host has said that nothing, or little, is left.
+    pub pacing: bool,
 }
 
 /// An object that asks for records, with its progress.
@@ -145,7 +147,7 @@ impl RecordEntry {
 impl World {
     /// An account that hosts DNS. Given once, before any object that names it.
     pub fn set_record_account(&mut self, id: AccountId, setup: Result<(), Finding>) {
-        let account = RecordAccount { setup, closed_until: Time::default() };
+        let account = RecordAccount { setup, closed_until: Time::default(), pacing: false };
         self.records.accounts.insert(id, account);
     }
 

@@ -77,7 +77,7 @@ impl World {
                 Ok(_) => entry.creation = Work::default(),
                 Err(failure) => {
                     let asked = match failure.kind {
-                        FailureKind::Throttled { wait } | FailureKind::HeldBack { wait } => {
+                        FailureKind::Throttled { wait } | FailureKind::HeldBack { wait, .. } => {
                             now + wait
                         }
                         _ => now,

@@ -20,10 +20,14 @@ pub enum Fault {
     Dropped,
     /// It is taken, and happens when the cloud is told to work.
     Slow,
+    /// The same, and nothing shows that the cloud works on it.
+    Quiet,
     /// It is taken, and fails when the cloud is told to work.
     Broken,
     /// It is taken and forgotten.
     Forgotten,
+    /// So many records are changed, and we keep the rest back for so long.
+    Part(usize, Duration),
 }
 
 #[derive(Debug, Default)]
@@ -75,8 +79,14 @@ impl Cloud {
                 Err(Failure::plain(FailureKind::NoAnswer, "timed out"))
             }
             Some(Fault::Dropped) => Err(Failure::plain(FailureKind::NoAnswer, "timed out")),
-            Some(Fault::Slow) => self.take(action, OperationState::Running),
+            Some(Fault::Slow) => {
+                let taken = self.take(action, OperationState::Running);
+                self.lock(action);
+                taken
+            }
+            Some(Fault::Quiet) => self.take(action, OperationState::Running),
             Some(Fault::Broken) => self.take(action, OperationState::Failed),
+            Some(Fault::Part(..)) => panic!("only changes of records have parts: {action:?}"),
             Some(Fault::Forgotten) => Ok(Done::Accepted("forgotten".into())),
         }
     }
@@ -109,13 +119,19 @@ impl Cloud {
                     _ => None,
                 };
                 self.open.insert(id.clone(), (*ip, to));
-                if let Some(seen) = self.addresses.get_mut(ip) {
-                    seen.busy = true;
-                }
             }
             over => drop(self.over.insert(id.clone(), over)),
         }
         Ok(Done::Accepted(id))
+    }
+
+    /// Shows that it works on what a move is about.
+    fn lock(&mut self, action: &Action) {
+        if let Action::Assign { ip, .. } | Action::Unassign { ip, .. } = action
+            && let Some(seen) = self.addresses.get_mut(ip)
+        {
+            seen.busy = true;
+        }
     }
 
     fn obey(&mut self, action: &Action) -> Answer {
@@ -209,7 +225,12 @@ fn in_region(intent: &Intent) -> Sighting {
 
 /// We keep it back ourselves for so long.
 pub fn held_back(seconds: u64) -> Fault {
-    Fault::Answer(FailureKind::HeldBack { wait: Duration::from_secs(seconds) })
+    Fault::Answer(FailureKind::HeldBack { wait: Duration::from_secs(seconds), pacing: false })
+}
+
+/// A change of records is held back for so long after so many records.
+pub fn held_back_after(records: usize, seconds: u64) -> Fault {
+    Fault::Part(records, Duration::from_secs(seconds))
 }
 
 /// The rate limit is used up for so long.

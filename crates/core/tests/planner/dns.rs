@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind};
 use pontoon_core::model::{Family, Record, RecordChange, Site};
@@ -53,8 +54,22 @@ impl Dns {
                 self.obey(action);
                 Err(Failure::plain(FailureKind::NoAnswer, "timed out"))
             }
+            Some(Fault::Part(records, wait)) => Ok(self.obey_in_part(action, records, wait)),
             Some(_) => Err(Failure::plain(FailureKind::NoAnswer, "timed out")),
         }
+    }
+
+    /// Changes the first so many records; we keep back the rest to pace ourselves.
+    fn obey_in_part(&mut self, action: &Action, records: usize, wait: Duration) -> Done {
+        let Action::ChangeRecords { site, family, change, .. } = action else {
+            return self.obey(action);
+        };
+        let mut part = change.clone();
+        part.update.truncate(records);
+        part.create.truncate(records - part.update.len());
+        part.delete.truncate(records - part.update.len() - part.create.len());
+        let written = self.change(&site.name, *family, &part);
+        Done::RecordsChangedInPart { written, deleted: part.delete, wait, pacing: true }
     }
 
     fn obey(&mut self, action: &Action) -> Done {

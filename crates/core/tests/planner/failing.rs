@@ -202,12 +202,59 @@ fn an_accepted_move_is_confirmed_by_one_listing_for_many() {
 fn an_operation_is_asked_only_after_listings_left_it_open() {
     let mut scene = four_nodes();
     scene.change_node("a", NodeFixture::not_ready);
-    scene.fault(is_assign, Fault::Slow);
+    scene.fault(is_assign, Fault::Quiet);
     let done = scene.run(seconds(10));
     let first = done.iter().position(is_operation_read).unwrap();
     assert_eq!(count(&done[..first], is_list), 2);
-    assert!(count(&done, is_operation_read) <= 6, "{done:#?}");
+    assert!(count(&done, is_operation_read) <= 4, "{done:#?}");
     assert_eq!(moves(&done), [(ip(1), "c")]);
+}
+
+#[test]
+fn an_operation_that_the_cloud_is_seen_to_work_on_is_asked_only_when_it_takes_suspiciously_long() {
+    let mut scene = four_nodes();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_assign, Fault::Slow);
+    assert_eq!(count(&scene.run(seconds(29)), is_operation_read), 0);
+    assert_eq!(count(&scene.run(seconds(2)), is_operation_read), 1);
+    assert!(count(&scene.run(seconds(80)), is_operation_read) <= 3, "and then rarely");
+}
+
+/// Forty addresses on forty nodes that are lost, and forty other nodes.
+fn forty_lost(fault: &Fault) -> Scene {
+    let mut scene = scene().pool(pool("p").ask(|request| request.listed.extend((1..=40).map(ip))));
+    for n in 1..=40 {
+        let (old, new) = (format!("a{n}"), format!("b{n}"));
+        scene = scene.nodes([&*old, &*new]).address(ip(n), Some(&old));
+    }
+    scene.settle();
+    for n in 1..=40 {
+        scene.change_node(&format!("a{n}"), NodeFixture::not_ready);
+        scene.fault(is_assign, fault.clone());
+    }
+    scene
+}
+
+#[test]
+fn in_a_mass_failover_no_operation_is_asked_while_listings_show_the_addresses_locked() {
+    let mut scene = forty_lost(&Fault::Slow);
+    let mut done = scene.run(seconds(5));
+    scene.cloud.work();
+    done.extend(scene.run(seconds(3)));
+    assert_eq!(moves(&done).len(), 40);
+    assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+    assert_eq!(count(&done, is_operation_read), 0);
+    assert!(count(&done, is_list) <= 8, "{}", count(&done, is_list));
+}
+
+#[test]
+fn in_a_mass_failover_few_operations_are_asked_although_listings_show_no_locks() {
+    let mut scene = forty_lost(&Fault::Quiet);
+    let mut done = scene.run(seconds(5));
+    scene.cloud.work();
+    done.extend(scene.run(seconds(8)));
+    assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+    assert!((3..=18).contains(&count(&done, is_operation_read)), "three a second: {done:#?}");
 }
 
 #[test]
@@ -249,7 +296,7 @@ fn an_answer_about_an_operation_that_a_listing_confirmed_already_changes_nothing
     {
         let mut scene = four_nodes();
         scene.change_node("a", NodeFixture::not_ready);
-        scene.fault(is_assign, Fault::Slow);
+        scene.fault(is_assign, Fault::Quiet);
         let read = loop {
             scene.now = scene.wake.filter(|wake| *wake > scene.now).unwrap_or(scene.now);
             if let Some(read) = scene.begin().into_iter().find(is_operation_read) {

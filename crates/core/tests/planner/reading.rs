@@ -344,3 +344,15 @@ fn a_move_is_confirmed_although_routine_listings_are_held_back_for_an_hour() {
     assert_eq!(scene.states("p"), [State::Active]);
     assert_eq!(scene.mark("b"), Some("192.0.2.1"));
 }
+
+#[test]
+fn pacing_is_not_told_as_a_limit_that_is_used_up() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    let paced = FailureKind::HeldBack { wait: seconds(9), pacing: true };
+    scene.fault(is_assign, Fault::Answer(paced));
+    scene.settle();
+    assert!(matches!(scene.reason("p"), Reason::Pacing(_)), "{:?}", scene.reason("p"));
+    assert_eq!(moves(&scene.run(seconds(10))), [(ip(1), "b")]);
+    assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+}

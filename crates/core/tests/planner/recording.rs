@@ -343,6 +343,59 @@ fn a_change_that_was_never_sent_is_made_from_what_was_read_before() {
     assert_eq!((writes(&done), count(&done, is_read_of_records)), (4, 0), "{done:#?}");
 }
 
+/// Twenty nodes with an address each, all in one name.
+fn twenty_listed() -> Scene {
+    let mut scene = scene().records(of_nodes("s", NodeAddress::External));
+    for n in 1..=20 {
+        scene = scene.node(edge(&format!("n{n}"), ip(n)));
+    }
+    scene.settle();
+    assert_eq!(scene.dns.listed(NAME).len(), 20);
+    scene.run(seconds(10));
+    scene
+}
+
+#[test]
+fn a_change_that_is_held_back_in_the_middle_goes_on_from_there_without_another_look() {
+    let mut scene = twenty_listed();
+    for n in 1..=10 {
+        scene.change_node(&format!("n{n}"), NodeFixture::not_ready);
+    }
+    for n in 21..=23 {
+        scene.set_node(edge(&format!("n{n}"), ip(n)));
+    }
+    for records in [1, 3, 4] {
+        scene.fault(is_change_of_records, super::cloud::held_back_after(records, 4));
+    }
+    let mut done = scene.settle();
+    assert!(matches!(scene.record_verdict(&nodes_key("s")).reason, RecordReason::Pacing(_)));
+    let said = scene.record_verdict(&nodes_key("s")).to_string();
+    assert!(said.starts_with("calls are paced to stay within the DNS provider's rate"), "{said}");
+    done.extend(scene.run(seconds(13)));
+    assert_eq!(scene.dns.listed(NAME), (11..=23).map(ip).collect::<Vec<_>>());
+    assert_eq!((writes(&done), count(&done, is_read_of_records)), (4, 0), "{done:#?}");
+    let RecordChange { create, update, delete, .. } = last_change(&done);
+    assert_eq!((create.len(), update.len(), delete.len()), (0, 0, 2), "3 + 7 in 1, 3, 4 and 2");
+    assert_eq!(scene.record_verdict(&nodes_key("s")).reason, RecordReason::Current);
+}
+
+#[test]
+fn what_is_left_of_a_change_follows_what_is_wanted_by_then() {
+    let mut scene = twenty_listed();
+    for n in 1..=10 {
+        scene.change_node(&format!("n{n}"), NodeFixture::not_ready);
+    }
+    scene.fault(is_change_of_records, super::cloud::held_back_after(4, 4));
+    scene.settle();
+    for n in 1..=10 {
+        scene.change_node(&format!("n{n}"), NodeFixture::ready);
+    }
+    let done = scene.run(seconds(5));
+    assert_eq!(scene.dns.listed(NAME), (1..=20).map(ip).collect::<Vec<_>>());
+    assert_eq!(last_change(&done).create.len(), 4, "the others were never taken out");
+    assert_eq!(count(&done, is_read_of_records), 0);
+}
+
 #[test]
 fn each_kind_of_address_of_the_matching_nodes_is_listed() {
     let addresses = Addresses { external: vec![ip(1), ip6(1)], internal: vec![ip(2)] };

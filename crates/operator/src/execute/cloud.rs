@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
 use pontoon_core::model::{Family, Intent, Sighting, Text};
 use pontoon_providers as providers;
+use pontoon_providers::layers::Hold;
 use pontoon_providers::{AddressProvider, ErrorKind, Families};
 
 /// Carries out an action at the cloud.
@@ -98,7 +99,9 @@ fn operation_state(state: &providers::OperationState) -> OperationState {
 pub(super) fn failure(error: providers::Error) -> Failure {
     let kind = match error.kind {
         ErrorKind::NotSent => FailureKind::NotSent,
-        ErrorKind::HeldBack { retry_after } => FailureKind::HeldBack { wait: retry_after },
+        ErrorKind::HeldBack(Hold { retry_after, pacing }) => {
+            FailureKind::HeldBack { wait: retry_after, pacing }
+        }
         ErrorKind::RateLimited { retry_after } => FailureKind::Throttled { wait: retry_after },
         ErrorKind::NoAnswer => FailureKind::NoAnswer,
         ErrorKind::Unavailable => FailureKind::Unavailable,

@@ -3,7 +3,8 @@
 use pontoon_core::action::{Action, Done, Failure, FailureKind};
 use pontoon_core::model::{Family, Record, RecordChange, RecordRequest, Site, Text};
 use pontoon_providers as providers;
-use pontoon_providers::{RecordKind, RecordProvider, WantedRecord};
+use pontoon_providers::layers::Hold;
+use pontoon_providers::{Changed, RecordKind, RecordProvider, WantedRecord};
 
 use super::cloud::failure;
 
@@ -14,8 +15,7 @@ pub(super) async fn call(host: &dyn RecordProvider, action: &Action) -> Result<D
         Action::ChangeRecords { site, family, change, .. } => {
             let name =
                 providers::RecordName { zone: site.zone.to_string(), name: site.name.to_string() };
-            let written = host.change(&name, kind(*family), &wanted(change)).await;
-            written.map(|written| Done::RecordsChanged(written.into_iter().map(record).collect()))
+            host.change(&name, kind(*family), &wanted(change)).await.map(changed)
         }
         _ => {
             let message = "this is no call to a DNS host";
@@ -40,6 +40,18 @@ async fn read(
         name: name.name.as_str().into(),
     };
     Ok(Done::RecordsListed { site, records: listed.into_iter().map(record).collect() })
+}
+
+fn changed(changed: Changed) -> Done {
+    let Changed { written, deleted, rest } = changed;
+    let written = written.into_iter().map(record).collect();
+    match rest {
+        None => Done::RecordsChanged(written),
+        Some(Hold { retry_after: wait, pacing }) => {
+            let deleted = deleted.iter().map(|id| id.0.as_str().into()).collect();
+            Done::RecordsChangedInPart { written, deleted, wait, pacing }
+        }
+    }
 }
 
 fn kind(family: Family) -> RecordKind {

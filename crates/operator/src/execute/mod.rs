@@ -166,6 +166,8 @@ pub fn is_unanswered(outcome: &Outcome) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use pontoon_core::model::{Family, PoolKey, RecordChange, Site};
+
     use super::*;
 
     #[test]
@@ -177,7 +179,7 @@ mod tests {
         let wait = Duration::from_secs(1);
         for kind in [
             FailureKind::NotSent,
-            FailureKind::HeldBack { wait },
+            FailureKind::HeldBack { wait, pacing: true },
             FailureKind::Throttled { wait },
             FailureKind::NoAnswer,
         ] {
@@ -186,5 +188,32 @@ mod tests {
         let page = metrics.page();
         let counted = page.lines().find(|line| line.contains("outcome=\"error\""));
         assert!(counted.is_some_and(|line| line.ends_with(" 2")), "{page}");
+    }
+
+    #[test]
+    fn a_change_that_was_held_back_in_the_middle_is_no_error() {
+        let metrics = Metrics::new().unwrap();
+        metrics.leads(true);
+        let owner =
+            PoolKey { kind: "NodeDNSRecordSet", namespace: "default".into(), name: "s".into() };
+        metrics.see(&owner, "uid");
+        let site =
+            Site { account: "digitalocean".into(), zone: "z.com".into(), name: "s.z.com".into() };
+        let change = RecordChange::default();
+        let action = Action::ChangeRecords { owner, site, family: Family::V4, change };
+        let wait = Duration::from_secs(2);
+        let done = Done::RecordsChangedInPart {
+            written: Vec::new(),
+            deleted: vec!["7".into()],
+            wait,
+            pacing: true,
+        };
+        count(&metrics, &action, &Ok(done), wait);
+        let held = FailureKind::HeldBack { wait, pacing: true };
+        count(&metrics, &action, &Err(Failure::plain(held, "held back")), wait);
+        let page = metrics.page();
+        assert!(!page.contains("outcome=\"error\""), "{page}");
+        let counted = page.lines().find(|line| line.contains("outcome=\"success\""));
+        assert!(counted.is_some_and(|line| line.ends_with(" 1")), "{page}");
     }
 }

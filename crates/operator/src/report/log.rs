@@ -1,6 +1,6 @@
 //! A line in the log for each action that has come back.
 
-use pontoon_core::action::Action;
+use pontoon_core::action::{Action, FailureKind};
 
 use super::narrator::millis;
 use crate::execute::Finished;
@@ -15,6 +15,10 @@ pub(super) fn ended(finished: &Finished) {
             tracing::info!(%pool, ?done, took_ms, "reserved")
         }
         (Ok(done), _) => tracing::debug!(?action, ?done, took_ms, "done"),
+        // Nothing went wrong: it was not sent yet. The status says what it waits for.
+        (Err(failure), action) if matches!(failure.kind, FailureKind::HeldBack { .. }) => {
+            tracing::debug!(?action, kind = ?failure.kind, "held back");
+        }
         (Err(failure), action) => {
             let (kind, error) = (failure.kind, &*failure.message);
             match action {

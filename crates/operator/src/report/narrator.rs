@@ -359,6 +359,7 @@ fn is_news(verdict: &Verdict) -> bool {
         Reason::Reading
             | Reason::Assigning
             | Reason::Creating
+            | Reason::Pacing(_)
             | Reason::AssignFailed(..)
             | Reason::Drift(..)
             | Reason::ReleaseFailed(..)

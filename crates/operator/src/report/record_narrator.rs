@@ -1,8 +1,11 @@
 //! Tells people what happens to names in DNS.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use pontoon_core::action::Action;
-use pontoon_core::model::{Family, PoolKey, RecordSet, Site};
+use pontoon_core::action::{Action, Done};
+use pontoon_core::model::{Family, PoolKey, Record, RecordChange, RecordSet, Site, Text};
 use pontoon_core::plan::Plan;
 use pontoon_core::record_verdict::{RecordReason, RecordVerdict};
 use pontoon_core::restraint::Restraint;
@@ -27,6 +30,17 @@ pub(super) struct ToldRecords {
     reason: Option<&'static str>,
     /// Where its records are, or were last.
     site: Option<Site>,
+    /// What was done of changes that are not over.
+    parts: BTreeMap<Family, Tally>,
+}
+
+/// How many records were changed how, and how long that took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    added: usize,
+    changed: usize,
+    removed: usize,
+    took: Duration,
 }
 
 impl Narrator {
@@ -87,6 +101,9 @@ impl Narrator {
                 continue;
             }
             told.verdict = Some(verdict.clone());
+            if verdict.reason == RecordReason::Current {
+                told.parts.clear();
+            }
             // As the predecessor has it: what should be listed, and not what the host was last
             // heard to list.
             if let (record_set::KIND, Some(wanted)) = (key.kind, verdict.wanted) {
@@ -113,21 +130,29 @@ impl Narrator {
 
     /// A change of records has come back. What failed, the verdict tells.
     pub(super) fn changed_records(&mut self, finished: &Finished) {
-        let (Action::ChangeRecords { owner, site, family, change }, Ok(_)) =
+        let (Action::ChangeRecords { owner, site, family, change }, Ok(done)) =
             (&finished.outcome.action, &finished.outcome.result)
         else {
             return;
         };
-        let Some(told) = self.records.get(owner) else { return };
+        let Some(told) = self.records.get_mut(owner) else { return };
+        let mut tally = told.parts.remove(family).unwrap_or_default();
+        tally.took += finished.took;
+        if let Done::RecordsChangedInPart { written, deleted, .. } = done {
+            // Told as one, once all of it is done.
+            tally.add_part(change, written, deleted);
+            told.parts.insert(*family, tally);
+            return;
+        }
+        tally.add(change);
         let kind = match family {
             Family::V4 => "A",
             Family::V6 => "AAAA",
         };
-        let (added, changed, removed) =
-            (change.create.len(), change.update.len(), change.delete.len());
+        let Tally { added, changed, removed, took } = tally;
         let note = format!(
             "{site} {kind}: {added} added, {changed} changed, {removed} removed in {} ms",
-            millis(finished.took)
+            millis(took)
         );
         tracing::info!(object = %owner, "{note}");
         self.events.tell(about_pool(owner, &told.uid), Weight::Normal, "RecordUpdated", &note);
@@ -141,6 +166,22 @@ impl Narrator {
         );
         tracing::info!(object = %key, "{note}");
         self.events.tell(about_pool(key, uid), Weight::Normal, "RecordLeft", &note);
+    }
+}
+
+impl Tally {
+    fn add(&mut self, change: &RecordChange) {
+        self.added += change.create.len();
+        self.changed += change.update.len();
+        self.removed += change.delete.len();
+    }
+
+    fn add_part(&mut self, change: &RecordChange, written: &[Record], deleted: &[Text]) {
+        let updates = |record: &&Record| change.update.iter().any(|(id, _)| *id == record.id);
+        let changed = written.iter().filter(updates).count();
+        self.added += written.len() - changed;
+        self.changed += changed;
+        self.removed += deleted.len();
     }
 }
 
@@ -165,7 +206,10 @@ fn is_news(verdict: &RecordVerdict) -> bool {
     }
     !matches!(
         verdict.reason,
-        RecordReason::Reading | RecordReason::Updating | RecordReason::PoolUnplanned
+        RecordReason::Reading
+            | RecordReason::Updating
+            | RecordReason::Pacing(_)
+            | RecordReason::PoolUnplanned
     )
 }
 

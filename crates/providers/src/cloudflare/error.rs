@@ -19,7 +19,6 @@ use bytes::Bytes;
 use http::Response;
 use serde::Deserialize;
 
-use super::limits;
 use crate::access::Token;
 use crate::error::{Error, ErrorKind};
 use crate::layers::retry_after;
@@ -113,10 +112,7 @@ fn kind(answer: &Response<Bytes>, codes: &[u64], message: &str) -> ErrorKind {
         404 if !codes.is_empty() => ErrorKind::NotFound,
         404 | 408 => ErrorKind::NoAnswer,
         409 | 423 => ErrorKind::Busy,
-        429 => {
-            let headers = answer.headers();
-            ErrorKind::RateLimited { retry_after: retry_after(headers, limits::headroom(headers)) }
-        }
+        429 => ErrorKind::RateLimited { retry_after: retry_after(answer) },
         500 | 503 => ErrorKind::Unavailable,
         501.. | 200..300 => ErrorKind::NoAnswer,
         _ if codes.contains(&QUOTA) || message.contains("record quota") => ErrorKind::QuotaExceeded,

@@ -25,7 +25,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layers::{Budget, Priority, within};
 use crate::names;
 use crate::record::{
-    Record, RecordCapabilities, RecordChange, RecordKind, RecordName, RecordProvider, WantedRecord,
+    Changed, Record, RecordCapabilities, RecordChange, RecordKind, RecordName, RecordProvider,
+    WantedRecord,
 };
 use crate::transport::Transport;
 use crate::vendor::{DnsVendor, OpenedDns, Settings};
@@ -94,18 +95,22 @@ impl RecordProvider for Cloudflare {
         name: &RecordName,
         kind: RecordKind,
         change: &RecordChange,
-    ) -> Result<Vec<Record>> {
+    ) -> Result<Changed> {
         let name = located(name)?;
         change.check(kind, &self.capabilities())?;
-        let mut done = Vec::new();
-        for (number, batch) in batches(change).into_iter().enumerate() {
+        let mut done = Changed::default();
+        for batch in batches(change) {
             match self.client.batch(name, kind, &batch).await {
-                Ok(records) => done.extend(records),
-                Err(refusal) if refusal.is_outdated() => {
-                    return self.settle(name, kind, change, refusal).await;
+                Ok(records) => {
+                    done.written.extend(records);
+                    done.deleted.extend(batch.delete);
                 }
-                Err(refusal) if number > 0 => return Err(self.told(name, refusal).after_others()),
-                Err(refusal) => return Err(self.told(name, refusal)),
+                Err(refusal) if refusal.is_outdated() => {
+                    let written = self.settle(name, kind, change, refusal).await?;
+                    let deleted = change.delete.clone();
+                    return Ok(Changed { written, deleted, rest: None });
+                }
+                Err(refusal) => return done.stopped_by(self.told(name, refusal)),
             }
         }
         Ok(done)

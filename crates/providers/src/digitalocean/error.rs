@@ -15,7 +15,6 @@ use bytes::Bytes;
 use http::Response;
 use serde::Deserialize;
 
-use super::limits;
 use crate::access::Token;
 use crate::error::{Error, ErrorKind};
 use crate::layers::retry_after;
@@ -60,10 +59,7 @@ fn kind(answer: &Response<Bytes>, id: Option<&str>, message: &str) -> ErrorKind 
         404 | 408 => ErrorKind::NoAnswer,
         409 | 423 => ErrorKind::Busy,
         422 if message.to_lowercase().contains("pending event") => ErrorKind::Busy,
-        429 => {
-            let headers = answer.headers();
-            ErrorKind::RateLimited { retry_after: retry_after(headers, limits::headroom(headers)) }
-        }
+        429 => ErrorKind::RateLimited { retry_after: retry_after(answer) },
         500 | 503 => ErrorKind::Unavailable,
         501.. => ErrorKind::NoAnswer,
         _ => ErrorKind::Rejected,

@@ -295,7 +295,7 @@ fn unsettled(refusal: Error, unread: &Error) -> Error {
         ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::RateLimited { .. } => {
             unread.kind
         }
-        ErrorKind::HeldBack { retry_after } => ErrorKind::RateLimited { retry_after },
+        ErrorKind::HeldBack(hold) => ErrorKind::RateLimited { retry_after: hold.retry_after },
         _ if refusal.kind == ErrorKind::Busy => ErrorKind::Busy,
         _ => ErrorKind::Unavailable,
     };

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::contract::{kind, transport};
+use crate::layers::Hold;
 use crate::record::{Record, RecordChange, RecordId, RecordKind, RecordName, WantedRecord};
 use crate::record_contract::{self, Fixture, ZONE};
 use crate::script::{Script, with_variables};
@@ -98,8 +99,9 @@ mod calls {
         let change =
             RecordChange { create: vec![to(4)], update: vec![(id(7), to(3))], delete: vec![id(8)] };
         let done = records.change(&place(), A, &change).await.unwrap();
+        assert_eq!((&done.deleted, done.rest), (&vec![id(8)], None));
         assert_eq!(
-            done.iter().map(|r| (&r.id, r.value)).collect::<Vec<_>>(),
+            done.written.iter().map(|r| (&r.id, r.value)).collect::<Vec<_>>(),
             [(&id(7), ip(3)), (&id(9), ip(4))]
         );
         let path = "/v2/domains/example.com/records";
@@ -166,7 +168,8 @@ async fn records_and_addresses_share_the_budget_of_their_token() {
     let retry_after = Duration::from_secs(20);
     assert_eq!(kind(records.list(&place(), A).await), ErrorKind::RateLimited { retry_after });
     let v4 = Families { v4: true, v6: false };
-    assert_eq!(kind(addresses.list(v4).await), ErrorKind::HeldBack { retry_after });
+    let held = Hold { retry_after, pacing: false };
+    assert_eq!(kind(addresses.list(v4).await), ErrorKind::HeldBack(held));
     assert_eq!(cloud.log().len(), 1);
 }
 
@@ -181,23 +184,61 @@ async fn with_a_budget_nearly_used_up_addresses_go_before_records() {
     let records = addresses.records().unwrap();
     while records.list(&place(), A).await.is_ok() {}
     let held = kind(records.change(&place(), A, &creating(1)).await);
-    assert!(matches!(held, ErrorKind::HeldBack { .. }), "{held:?}");
+    assert!(matches!(held, ErrorKind::HeldBack(_)), "{held:?}");
     addresses.assign(ip(9), &MachineId("1".into())).await.unwrap();
 }
 
-/// Half of a change was seen by the vendor: nothing is known of the set any more.
 #[tokio::test]
-async fn a_change_of_which_only_a_part_was_held_back_does_not_count_as_held_back() {
-    let retry_after = Duration::from_secs(3);
-    let held = || TransportError::RateLimited { retry_after };
+async fn a_change_that_is_held_back_in_the_middle_says_how_far_it_came() {
+    let hold = Hold { retry_after: Duration::from_secs(3), pacing: true };
+    let held = || TransportError::RateLimited(hold);
+    let change =
+        RecordChange { create: vec![to(1)], delete: vec![id(7), id(8)], update: Vec::new() };
     let script = Script::default().then_error(held());
-    let nothing_sent = kind(records_on(&script).change(&place(), A, &creating(1)).await);
-    assert_eq!(nothing_sent, ErrorKind::HeldBack { retry_after });
-    let delete = vec![id(7), id(8)];
-    let change = RecordChange { delete, ..RecordChange::default() };
-    let script = Script::default().then(204, "").then_error(held());
-    let half_sent = kind(records_on(&script).change(&place(), A, &change).await);
-    assert_eq!(half_sent, ErrorKind::RateLimited { retry_after });
+    let nothing_sent = kind(records_on(&script).change(&place(), A, &change).await);
+    assert_eq!(nothing_sent, ErrorKind::HeldBack(hold));
+    let script = Script::default().then(201, single(9, 1)).then(204, "").then_error(held());
+    let done = records_on(&script).change(&place(), A, &change).await.unwrap();
+    assert_eq!(done.written.iter().map(|one| one.value).collect::<Vec<_>>(), [ip(1)]);
+    assert_eq!((done.deleted, done.rest), (vec![id(7)], Some(hold)));
+}
+
+#[tokio::test]
+async fn a_change_that_the_vendor_refuses_in_the_middle_is_an_error() {
+    let change = RecordChange { delete: vec![id(7), id(8)], ..RecordChange::default() };
+    let script = Script::default().then(204, "").then(429, "");
+    let error = kind(records_on(&script).change(&place(), A, &change).await);
+    assert!(matches!(error, ErrorKind::RateLimited { .. }), "{error:?}");
+}
+
+/// The budget holds back the call in the middle of a set: nothing is lost, nothing repeated.
+#[tokio::test(start_paused = true)]
+async fn a_large_change_goes_on_where_the_budget_stopped_it() {
+    let cloud = FakeCloud::new();
+    cloud.domain(ZONE);
+    let records = open_on(transport(&cloud)).records().unwrap();
+    let mut left: Vec<WantedRecord> =
+        (0..=255).map(|n| WantedRecord { value: [198, 51, 100, n].into(), ..to(0) }).collect();
+    let mut pieces = 0;
+    while !left.is_empty() {
+        let change = RecordChange { create: left.clone(), ..RecordChange::default() };
+        match records.change(&place(), A, &change).await {
+            Ok(done) => {
+                left.drain(..done.written.len());
+                let wait = done.rest.map_or(Duration::ZERO, |hold| hold.retry_after);
+                tokio::time::sleep(wait).await;
+            }
+            Err(error) => {
+                let ErrorKind::HeldBack(hold) = error.kind else { panic!("{error:?}") };
+                assert!(hold.pacing, "the vendor has said nothing");
+                tokio::time::sleep(hold.retry_after).await;
+            }
+        }
+        pieces += 1;
+    }
+    assert_eq!(cloud.log().len(), 256, "each record was created by one call");
+    assert!(pieces < 60, "{pieces}");
+    assert_eq!(records.list(&place(), A).await.unwrap().len(), 256);
 }
 
 mod refusals {

@@ -16,8 +16,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layers::Priority;
 use crate::names;
 use crate::record::{
-    Record, RecordCapabilities, RecordChange, RecordId, RecordKind, RecordName, RecordProvider,
-    WantedRecord,
+    Changed, Record, RecordCapabilities, RecordChange, RecordId, RecordKind, RecordName,
+    RecordProvider, WantedRecord,
 };
 
 /// More pages than this (10,000 records under one name) are a listing that does not end.
@@ -75,45 +75,45 @@ impl RecordProvider for Records {
         name: &RecordName,
         kind: RecordKind,
         change: &RecordChange,
-    ) -> Result<Vec<Record>> {
-        let mut begun = false;
-        let done = self.write(names::located(name)?, kind, change, &mut begun).await;
-        done.map_err(|error| if begun { error.after_others() } else { error })
+    ) -> Result<Changed> {
+        let mut done = Changed::default();
+        match self.write(names::located(name)?, kind, change, &mut done).await {
+            Ok(()) => Ok(done),
+            Err(error) => done.stopped_by(error),
+        }
     }
 }
 
 impl Records {
-    /// Makes a change, one record after the other. `begun` tells, also after an error, whether
-    /// the vendor has seen any of it.
+    /// Makes a change, one record after the other. `done` tells, also after an error, how far
+    /// it came.
     async fn write(
         &self,
         name: &RecordName,
         kind: RecordKind,
         change: &RecordChange,
-        begun: &mut bool,
-    ) -> Result<Vec<Record>> {
+        done: &mut Changed,
+    ) -> Result<()> {
         change.check(kind, &self.capabilities())?;
         let updates: Vec<(u64, &WantedRecord)> =
             change.update.iter().map(|(id, to)| Ok((number(id)?, to))).collect::<Result<_>>()?;
-        let deletes: Vec<u64> = change.delete.iter().map(number).collect::<Result<_>>()?;
-        let mut done = Vec::new();
+        let deletes: Vec<(u64, &RecordId)> =
+            change.delete.iter().map(|id| Ok((number(id)?, id))).collect::<Result<_>>()?;
         for (id, wanted) in updates {
             let updated = self.client.update_record(name, kind, id, wanted).await;
-            done.push(updated.map_err(|error| moved_on(name, error))?);
-            *begun = true;
+            done.written.push(updated.map_err(|error| moved_on(name, error))?);
         }
         for wanted in &change.create {
             let created = self.client.create_record(name, kind, wanted).await;
-            done.push(created.map_err(|error| full(no_domain(name, error)))?);
-            *begun = true;
+            done.written.push(created.map_err(|error| full(no_domain(name, error)))?);
         }
-        for id in deletes {
-            match self.client.delete_record(name, id).await {
+        for (number, id) in deletes {
+            match self.client.delete_record(name, number).await {
                 Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
-                _ => *begun = true,
+                _ => done.deleted.push(id.clone()),
             }
         }
-        Ok(done)
+        Ok(())
     }
 }
 

@@ -320,7 +320,7 @@ pub fn result() -> BoxedStrategy<Result<Done, Failure>> {
 fn failure() -> impl Strategy<Value = Failure> {
     let kind = prop_oneof![
         2 => duration().prop_map(|wait| FailureKind::Throttled { wait }),
-        1 => duration().prop_map(|wait| FailureKind::HeldBack { wait }),
+        1 => duration().prop_map(|wait| FailureKind::HeldBack { wait, pacing: true }),
         9 => select(&[
             FailureKind::NotSent,
             FailureKind::NoAnswer,

@@ -348,7 +348,7 @@ fn failure() -> impl Strategy<Value = Failure> {
     let kind = select(vec![
         FailureKind::NotSent,
         FailureKind::Throttled { wait: Duration::from_secs(3) },
-        FailureKind::HeldBack { wait: Duration::from_secs(4) },
+        FailureKind::HeldBack { wait: Duration::from_secs(4), pacing: false },
         FailureKind::NoAnswer,
         FailureKind::Unavailable,
         FailureKind::Refused,

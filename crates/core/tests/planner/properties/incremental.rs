@@ -46,7 +46,10 @@ fn agree(said: &Reason, now: &Reason) -> bool {
         (Reason::NoFreeNode(_), Reason::NoFreeNode(_)) => true,
         (
             Reason::NoFreeNode(_) | Reason::NoMatchingNode,
-            Reason::Throttled(_) | Reason::CloudUnavailable(_) | Reason::CredentialsRefused(_),
+            Reason::Throttled(_)
+            | Reason::Pacing(_)
+            | Reason::CloudUnavailable(_)
+            | Reason::CredentialsRefused(_),
         ) => true,
         (said, now) => said == now,
     }

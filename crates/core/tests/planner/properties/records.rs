@@ -19,7 +19,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::cloud::Fault;
+use super::super::cloud::{Fault, held_back_after};
 use super::super::dns::{DNS, Dns};
 use super::super::fixture::*;
 
@@ -102,7 +102,7 @@ fn fault() -> impl Strategy<Value = Option<Fault>> {
     let kinds = vec![
         FailureKind::Unavailable,
         FailureKind::Throttled { wait: Duration::from_secs(7) },
-        FailureKind::HeldBack { wait: Duration::from_secs(4) },
+        FailureKind::HeldBack { wait: Duration::from_secs(4), pacing: false },
         FailureKind::NotFound,
         FailureKind::Busy,
         FailureKind::NotSent,
@@ -112,6 +112,7 @@ fn fault() -> impl Strategy<Value = Option<Fault>> {
         2 => select(kinds).prop_map(|kind| Some(Fault::Answer(kind))),
         1 => Just(Some(Fault::Lost)),
         1 => Just(Some(Fault::Dropped)),
+        2 => (1..3_usize).prop_map(|records| Some(held_back_after(records, 4))),
     ]
 }
 
@@ -322,7 +323,7 @@ proptest! {
         family in select(Family::ALL.to_vec()),
         set in set(),
         values in vec(value(), 0..4),
-        result in 0..4_u8,
+        result in 0..5_u8,
     ) {
         let mut run = Run::new();
         run.take(Event::Set(Box::new(set.clone())));
@@ -342,6 +343,12 @@ proptest! {
                     0 => Ok(Done::RecordsListed { site: site(0), records: records.clone() }),
                     1 => Ok(Done::RecordsChanged(records.clone())),
                     2 => Ok(Done::Effective),
+                    3 => Ok(Done::RecordsChangedInPart {
+                        written: records.clone(),
+                        deleted: vec!["x0".into(), "y".into()],
+                        wait: Duration::from_secs(4),
+                        pacing: false,
+                    }),
                     _ => Err(Failure::plain(FailureKind::NoAnswer, "lost")),
                 };
                 let outcome = Outcome { action, sent_at: run.now, result, jitter: 0 };

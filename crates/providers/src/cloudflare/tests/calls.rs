@@ -49,7 +49,7 @@ async fn a_change_beyond_one_batch_deletes_last() {
         delete: listed[1..].iter().map(|record| record.id.clone()).collect(),
     };
     let done = provider.change(&place, A, &change).await.unwrap();
-    assert_eq!((done.len(), cloud.values(ZONE, "hello", "A").len()), (202, 202));
+    assert_eq!((done.written.len(), cloud.values(ZONE, "hello", "A").len()), (202, 202));
     let steps: Vec<String> = cloud
         .mutations()
         .iter()

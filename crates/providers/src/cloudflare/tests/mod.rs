@@ -111,7 +111,7 @@ async fn a_time_to_live_that_the_plan_of_the_zone_forbids_is_refused_by_the_vend
     let error = provider.change(&place, A, &change(30)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Rejected);
     assert!(error.message.contains("Must be between 60 and 86400"), "{error}");
-    assert_eq!(provider.change(&place, A, &change(1)).await.unwrap()[0].ttl, 1);
+    assert_eq!(provider.change(&place, A, &change(1)).await.unwrap().written[0].ttl, 1);
 }
 
 /// Records that were made by hand in the vendor's console: proxied, with a time of the
@@ -127,7 +127,7 @@ async fn a_proxy_is_seen_and_turned_off_by_an_update() {
     assert_eq!((listed[0].ttl, listed[0].proxied), (1, true));
     let change =
         RecordChange { update: vec![(listed[0].id.clone(), to(1))], ..RecordChange::default() };
-    let done = provider.change(&place, A, &change).await.unwrap();
+    let done = provider.change(&place, A, &change).await.unwrap().written;
     assert_eq!((done[0].ttl, done[0].proxied), (60, false));
     assert_eq!(done[0].id, listed[0].id);
 }

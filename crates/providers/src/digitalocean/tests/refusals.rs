@@ -63,3 +63,23 @@ async fn without_words_the_status_is_shown() {
         assert_eq!(error.message, "DigitalOcean answered 503 Service Unavailable");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_429_does_not_wait_for_the_hour_unless_the_hour_is_used_up() {
+    for (remaining, asked, wait) in [("4990", None, 5), ("0", None, 3000), ("4990", Some("9"), 9)] {
+        let limited = Response::builder()
+            .status(429)
+            .header("date", "Sun, 06 Nov 1994 08:49:37 GMT")
+            .header("ratelimit-limit", "5000")
+            .header("ratelimit-remaining", remaining)
+            .header("ratelimit-reset", (784_111_777 + 3000).to_string());
+        let limited = match asked {
+            Some(seconds) => limited.header("retry-after", seconds),
+            None => limited,
+        };
+        let script = Script::default().then_answer(limited.body(Bytes::new()).unwrap());
+        let retry_after = Duration::from_secs(wait);
+        let kind = script.open().read(ip()).await.unwrap_err().kind;
+        assert_eq!(kind, ErrorKind::RateLimited { retry_after }, "{remaining} left");
+    }
+}

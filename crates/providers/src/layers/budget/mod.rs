@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::header::{DATE, RETRY_AFTER};
-use http::{HeaderMap, Request, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode};
 use tokio::time::Instant;
 use tower::{ServiceExt, service_fn};
 
@@ -57,12 +57,24 @@ pub struct RateRules {
     pub burst: Option<Burst>,
 }
 
+/// How long a request is held back, and by whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// When to decide again.
+    pub retry_after: Duration,
+    /// We pace ourselves, to stay within a limit of which the vendor has not said that it is
+    /// used up; else the vendor has said that nothing, or little, is left.
+    pub pacing: bool,
+}
+
 /// The requests that one credential may still make.
 ///
 /// | what the vendor said | failover | what follows it | housekeeping |
 /// |---|---|---|---|
 /// | nothing yet, or more than the reserve is left | goes | goes | goes |
-/// | four fifths of the burst limit were sent | goes | trickles | trickles |
+/// | four fifths of the burst limit were sent | goes | goes | trickles |
+/// | nine tenths of the burst limit were sent | goes | trickles | trickles |
+/// | the burst limit was sent | waits until the oldest is forgotten | the same | the same |
 /// | no more than the reserve is left | goes | trickles | one request after each reset, at most one per 10 s |
 /// | no more than the last tenth of the reserve is left | goes | as housekeeping | the same |
 /// | 429 | waits | waits | waits |
@@ -72,6 +84,12 @@ pub struct RateRules {
 /// then one per 2 s, so that moves are still confirmed.
 /// Nothing queues here: what may not go now is answered at once with
 /// [`RateLimited`](TransportError::RateLimited) and the time after which to decide again.
+///
+/// How long a 429 closes the budget: as long as its `retry-after` says, else until the reset
+/// if nothing is left, at least a second, and at most an hour, so that a vendor's slip does
+/// not stop us for a day. If much is left, the reset says nothing of it: it is a limit on
+/// bursts, and the wait begins with 5 s and doubles up to a minute while nothing else is
+/// answered. If nothing at all is said, a minute.
 /// Time is tokio's, so that it can be paused.
 #[derive(Clone)]
 pub struct Budget {
@@ -93,8 +111,12 @@ impl Budget {
             async move {
                 let priority = request.extensions().get().copied().unwrap_or_default();
                 let underway = budget.admit(priority)?;
-                let result = transport.oneshot(request).await;
-                underway.ends(result.as_ref().map(|answer| (answer.status(), answer.headers())));
+                let mut result = transport.oneshot(request).await;
+                let closed = underway
+                    .ends(result.as_ref().map(|answer| (answer.status(), answer.headers())));
+                if let (Ok(answer), Some(wait)) = (&mut result, closed) {
+                    answer.extensions_mut().insert(Closed(wait));
+                }
                 result
             }
         }))
@@ -103,7 +125,7 @@ impl Budget {
     fn admit(&self, priority: Priority) -> Result<Underway, TransportError> {
         self.state()
             .admit(priority, self.rules.burst, Instant::now())
-            .map_err(|retry_after| TransportError::RateLimited { retry_after })?;
+            .map_err(TransportError::RateLimited)?;
         Ok(Underway(self.clone()))
     }
 
@@ -118,16 +140,33 @@ impl fmt::Debug for Budget {
     }
 }
 
-/// How long a 429 asks to wait: its `retry-after`, else the reset that `headroom` tells,
-/// else a minute; at least a second, and at most an hour, so that a vendor's slip does not
-/// stop us for a day.
-pub fn retry_after(headers: &HeaderMap, headroom: Option<Headroom>) -> Duration {
-    asked_wait(headers)
-        .or(headroom.map(|headroom| headroom.resets_in))
-        .unwrap_or(DEFAULT_WAIT)
-        .clamp(SHORTEST_WAIT, LONGEST_WAIT)
+/// How long the budget is closed because of an answer; travels in its extensions.
+#[derive(Clone, Copy)]
+struct Closed(Duration);
+
+/// How long everything waits because of this 429, which came through a [`Budget`].
+pub fn retry_after(answer: &Response<Bytes>) -> Duration {
+    answer.extensions().get().map_or(DEFAULT_WAIT, |Closed(wait)| *wait)
 }
 
+/// How long a 429 asks to wait; none if the vendor counts much as left, and so speaks of
+/// another limit than the one that it counts.
+fn told_wait(headers: &HeaderMap, headroom: Option<Headroom>) -> Option<Duration> {
+    let reset = match headroom {
+        Some(Headroom { remaining: 0, resets_in, .. }) => Some(resets_in),
+        Some(_) => None,
+        None => Some(DEFAULT_WAIT),
+    };
+    asked_wait(headers).or(reset).map(|wait| wait.clamp(SHORTEST_WAIT, LONGEST_WAIT))
+}
+
+/// How long to wait after so many refusals in a row that said nothing of it.
+fn untold_wait(refusals: u32) -> Duration {
+    let doubled = 1_u32.checked_shl(refusals.saturating_sub(1)).unwrap_or(u32::MAX);
+    FIRST_WAIT.saturating_mul(doubled).min(DEFAULT_WAIT)
+}
+
+const FIRST_WAIT: Duration = Duration::from_secs(5);
 const DEFAULT_WAIT: Duration = Duration::from_secs(60);
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
@@ -159,7 +198,8 @@ pub(crate) fn sent_at(headers: &HeaderMap) -> Option<SystemTime> {
 struct Underway(Budget);
 
 impl Underway {
-    fn ends(self, result: Result<(StatusCode, &HeaderMap), &TransportError>) {
+    /// Returns for how long nothing goes now, if the vendor refused it.
+    fn ends(self, result: Result<(StatusCode, &HeaderMap), &TransportError>) -> Option<Duration> {
         let Budget { rules, .. } = self.0;
         let now = Instant::now();
         let mut state = self.0.state();
@@ -170,12 +210,14 @@ impl Underway {
                     state.learn(headroom, now);
                 }
                 if status == StatusCode::TOO_MANY_REQUESTS {
-                    state.close(retry_after(headers, headroom), now);
+                    return Some(state.close(told_wait(headers, headroom), now));
                 }
+                state.refusals = 0;
             }
-            Err(TransportError::NotSent(_) | TransportError::RateLimited { .. }) => state.refund(),
+            Err(TransportError::NotSent(_) | TransportError::RateLimited(_)) => state.refund(),
             Err(TransportError::NoAnswer(_)) => {}
         }
+        None
     }
 }
 
@@ -189,6 +231,8 @@ impl Drop for Underway {
 struct State {
     /// After a 429, nothing goes before this.
     closed_until: Option<Instant>,
+    /// How often in a row it was closed by a 429 that did not say for how long.
+    refusals: u32,
     /// What the vendor last said, less what was sent since.
     left: Option<Left>,
     /// When the requests of the burst limit's stretch were sent, oldest first.
@@ -217,9 +261,9 @@ impl State {
         priority: Priority,
         burst: Option<Burst>,
         now: Instant,
-    ) -> Result<(), Duration> {
+    ) -> Result<(), Hold> {
         if let Some(until) = self.closed_until.filter(|until| *until > now) {
-            return Err(until - now);
+            return Err(Hold { retry_after: until - now, pacing: false });
         }
         if let Some(burst) = burst {
             while self.sent.front().is_some_and(|sent| *sent + burst.per <= now) {
@@ -227,10 +271,19 @@ impl State {
             }
         }
         match priority {
-            Priority::Failover | Priority::Begun => {}
-            Priority::Following if self.reserve_is_touched() => self.trickle(now)?,
-            Priority::Following | Priority::Housekeeping => {
-                self.burst_allows(burst, now)?;
+            // What has begun is finished: a page or two more.
+            Priority::Begun => {}
+            Priority::Failover => self.burst_allows((1, 1), burst, now)?,
+            Priority::Following if self.reserve_is_touched() => {
+                self.burst_allows((1, 1), burst, now)?;
+                self.trickle(false, now)?;
+            }
+            Priority::Following => {
+                self.burst_allows((9, 10), burst, now)?;
+                self.reserve_allows(now)?;
+            }
+            Priority::Housekeeping => {
+                self.burst_allows((4, 5), burst, now)?;
                 self.reserve_allows(now)?;
             }
         }
@@ -244,9 +297,21 @@ impl State {
         Ok(())
     }
 
-    fn burst_allows(&mut self, burst: Option<Burst>, now: Instant) -> Result<(), Duration> {
-        let share = burst.map_or(usize::MAX, |burst| (burst.requests * 4 / 5).max(1));
-        if self.sent.len() < share { Ok(()) } else { self.trickle(now) }
+    /// What goes beyond its share of a burst trickles, and nothing goes beyond the whole.
+    fn burst_allows(
+        &mut self,
+        (parts, of): (usize, usize),
+        burst: Option<Burst>,
+        now: Instant,
+    ) -> Result<(), Hold> {
+        let Some(Burst { requests, per }) = burst else { return Ok(()) };
+        if self.sent.len() >= requests {
+            let frees = self.sent.front().map_or(now, |oldest| *oldest + per);
+            let retry_after = frees.saturating_duration_since(now).max(SHORTEST_WAIT);
+            return Err(Hold { retry_after, pacing: true });
+        }
+        let share = (requests * parts / of).max(1);
+        if self.sent.len() < share { Ok(()) } else { self.trickle(true, now) }
     }
 
     /// No more than the reserve is left, and more than the last of it.
@@ -255,22 +320,22 @@ impl State {
         remaining <= reserve && remaining > last
     }
 
-    fn trickle(&mut self, now: Instant) -> Result<(), Duration> {
+    fn trickle(&mut self, pacing: bool, now: Instant) -> Result<(), Hold> {
         let used = self.trickled_until.map_or(now, |until| until.max(now)) + TRICKLE;
         let ahead = used.saturating_duration_since(now);
         if ahead > TRICKLE * HANDFUL {
-            return Err(ahead - TRICKLE * HANDFUL);
+            return Err(Hold { retry_after: ahead - TRICKLE * HANDFUL, pacing });
         }
         self.trickled_until = Some(used);
         Ok(())
     }
 
-    fn reserve_allows(&mut self, now: Instant) -> Result<(), Duration> {
+    fn reserve_allows(&mut self, now: Instant) -> Result<(), Hold> {
         let Some(left) = self.left.as_mut().filter(|left| left.remaining <= left.reserve) else {
             return Ok(());
         };
         if left.probe_at > now {
-            return Err(left.probe_at - now);
+            return Err(Hold { retry_after: left.probe_at - now, pacing: false });
         }
         left.probe_at = now + PROBE;
         Ok(())
@@ -288,8 +353,21 @@ impl State {
         });
     }
 
-    fn close(&mut self, wait: Duration, now: Instant) {
-        self.closed_until = self.closed_until.max(Some(now + wait));
+    /// Nothing goes for as long as the vendor told, or as experience tells. Returns how long
+    /// that is.
+    fn close(&mut self, told: Option<Duration>, now: Instant) -> Duration {
+        let closed = self.closed_until.filter(|until| *until > now);
+        let until = match (told, closed) {
+            (Some(wait), _) => closed.unwrap_or(now).max(now + wait),
+            // It was sent before another one was refused: nothing new.
+            (None, Some(until)) => until,
+            (None, None) => {
+                self.refusals = self.refusals.saturating_add(1);
+                now + untold_wait(self.refusals)
+            }
+        };
+        self.closed_until = Some(until);
+        until - now
     }
 
     /// The last request did not go after all.

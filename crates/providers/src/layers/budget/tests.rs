@@ -62,7 +62,7 @@ async fn send(
 
 async fn wait_of(transport: &Transport, priority: Priority) -> u64 {
     match send(transport, priority).await {
-        Err(TransportError::RateLimited { retry_after }) => retry_after.as_secs(),
+        Err(TransportError::RateLimited(hold)) => hold.retry_after.as_secs(),
         other => panic!("{other:?}"),
     }
 }
@@ -113,7 +113,8 @@ async fn a_request_without_a_priority_is_housekeeping() {
     vendor.answers(200, &[("limit", "100"), ("remaining", "10"), ("reset", "30")]);
     send(&transport, Failover).await.unwrap();
     let error = transport.oneshot(Request::default()).await.unwrap_err();
-    assert_eq!(error, TransportError::RateLimited { retry_after: Duration::from_secs(30) });
+    let hold = Hold { retry_after: Duration::from_secs(30), pacing: false };
+    assert_eq!(error, TransportError::RateLimited(hold));
 }
 
 #[tokio::test(start_paused = true)]
@@ -186,36 +187,105 @@ async fn an_answer_that_was_underway_does_not_reopen_a_closed_budget() {
     assert!(budget.admit(Failover).is_err());
 }
 
+const A_HUNDRED: Burst = Burst { requests: 100, per: Duration::from_secs(60) };
+
 #[tokio::test(start_paused = true)]
-async fn beyond_four_fifths_of_a_burst_housekeeping_trickles_and_failover_goes() {
+async fn beyond_four_fifths_of_a_burst_housekeeping_trickles_and_the_rest_goes() {
     let vendor = Vendor::default();
-    let burst = Burst { requests: 10, per: Duration::from_secs(60) };
-    let transport = vendor.under(Some(burst));
-    for _ in 0..8 + 5 {
+    let transport = vendor.under(Some(A_HUNDRED));
+    for _ in 0..80 + 5 {
         send(&transport, Housekeeping).await.unwrap();
     }
     assert_eq!(wait_of(&transport, Housekeeping).await, 2);
     for _ in 0..5 {
-        send(&transport, Failover).await.unwrap();
+        send(&transport, Following).await.unwrap();
     }
+    assert_eq!(wait_of(&transport, Following).await, 2, "nine tenths");
+    send(&transport, Failover).await.unwrap();
     // What has begun is finished: a listing is whole or nothing.
     send(&transport, Begun).await.unwrap();
-    assert_eq!(wait_of(&transport, Housekeeping).await, 2);
     pass(2).await;
     send(&transport, Housekeeping).await.unwrap();
-    assert_eq!(wait_of(&transport, Housekeeping).await, 2);
+    assert_eq!(wait_of(&transport, Following).await, 2);
     pass(60).await;
-    for _ in 0..8 {
+    for _ in 0..80 {
         send(&transport, Housekeeping).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_goes_beyond_the_vendors_own_limit_until_the_oldest_is_forgotten() {
+    let vendor = Vendor::default();
+    let transport = vendor.under(Some(A_HUNDRED));
+    send(&transport, Failover).await.unwrap();
+    pass(50).await;
+    for _ in 1..100 {
+        send(&transport, Failover).await.unwrap();
+    }
+    assert_eq!(wait_of(&transport, Failover).await, 10);
+    assert_eq!(vendor.reached(), 100);
+    pass(10).await;
+    send(&transport, Failover).await.unwrap();
+    assert_eq!(wait_of(&transport, Failover).await, 50);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_told_whether_we_pace_ourselves_or_the_vendor_has_spoken() {
+    let vendor = Vendor::default();
+    let transport = vendor.under(Some(A_HUNDRED));
+    let paces = |error: TransportError| match error {
+        TransportError::RateLimited(hold) => hold.pacing,
+        other => panic!("{other:?}"),
+    };
+    for _ in 0..80 + 5 {
+        send(&transport, Housekeeping).await.unwrap();
+    }
+    assert!(paces(send(&transport, Housekeeping).await.unwrap_err()));
+    vendor.answers(200, &[("limit", "5000"), ("remaining", "5"), ("reset", "30")]);
+    pass(120).await;
+    send(&transport, Housekeeping).await.unwrap();
+    assert!(!paces(send(&transport, Housekeeping).await.unwrap_err()));
+    vendor.answers(429, &[("retry-after", "60")]);
+    send(&transport, Failover).await.unwrap();
+    assert!(!paces(send(&transport, Failover).await.unwrap_err()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_429_while_much_is_left_is_about_a_burst_and_not_about_the_hour() {
+    let vendor = Vendor::default();
+    let transport = vendor.under(None);
+    vendor.answers(429, &[("limit", "5000"), ("remaining", "4990"), ("reset", "3000")]);
+    for wait in [5, 10, 20, 40, 60, 60] {
+        let answer = send(&transport, Failover).await.unwrap();
+        assert_eq!(retry_after(&answer).as_secs(), wait);
+        assert_eq!(wait_of(&transport, Failover).await, wait);
+        pass(wait).await;
+    }
+    vendor.answers(200, &[("limit", "5000"), ("remaining", "4990"), ("reset", "3000")]);
+    send(&transport, Failover).await.unwrap();
+    vendor.answers(429, &[("limit", "5000"), ("remaining", "4989"), ("reset", "3000")]);
+    send(&transport, Failover).await.unwrap();
+    assert_eq!(wait_of(&transport, Failover).await, 5, "it is over, and begins anew");
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_that_are_refused_together_are_one_refusal() {
+    let vendor = Vendor::default();
+    vendor.answers(429, &[("limit", "5000"), ("remaining", "4990"), ("reset", "3000")]);
+    let answer = vendor.next.lock().unwrap().clone();
+    let budget = Budget::new(RateRules { headroom, burst: None });
+    let sent: Vec<_> = (0..40).map(|_| budget.admit(Failover).unwrap()).collect();
+    for one in sent {
+        let wait = one.ends(Ok((answer.status(), answer.headers())));
+        assert_eq!(wait, Some(Duration::from_secs(5)));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_was_not_sent_costs_nothing() {
     let vendor = Vendor { unreachable: true, ..Vendor::default() };
-    let burst = Burst { requests: 10, per: Duration::from_secs(60) };
-    let transport = vendor.under(Some(burst));
-    for _ in 0..100 {
+    let transport = vendor.under(Some(A_HUNDRED));
+    for _ in 0..1000 {
         let error = send(&transport, Housekeeping).await.unwrap_err();
         assert_eq!(error, TransportError::NotSent("no route".into()));
     }
@@ -258,14 +328,19 @@ fn the_wait_is_what_the_vendor_says_within_reason() {
         };
         pairs.iter().map(pair).collect()
     };
-    let wait = |pairs: &[(&'static str, &str)], reset: Option<u64>| {
-        let headroom = reset.map(|seconds| Headroom {
+    let told = |pairs: &[(&'static str, &str)], headroom: Option<(u64, u64)>| {
+        let headroom = headroom.map(|(remaining, reset)| Headroom {
             limit: 5000,
-            remaining: 0,
-            resets_in: Duration::from_secs(seconds),
+            remaining,
+            resets_in: Duration::from_secs(reset),
         });
-        retry_after(&headers(pairs), headroom).as_secs()
+        told_wait(&headers(pairs), headroom).map(|wait| wait.as_secs())
     };
+    let wait = |pairs: &[(&'static str, &str)], reset: Option<u64>| {
+        told(pairs, reset.map(|reset| (0, reset))).unwrap()
+    };
+    assert_eq!(told(&[], Some((4990, 3000))), None, "the hour is not used up");
+    assert_eq!(told(&[("retry-after", "7")], Some((4990, 3000))), Some(7));
     assert_eq!(wait(&[("retry-after", "7")], Some(99)), 7);
     assert_eq!(wait(&[], Some(99)), 99);
     assert_eq!(wait(&[], None), 60);
