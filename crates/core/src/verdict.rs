@@ -47,6 +47,17 @@ impl Verdict {
         !self.addresses.iter().any(|one| one.state == State::Unknown)
     }
 
+    /// Whether nothing is known to be lacking, and the cloud cannot be asked whether all is
+    /// well.
+    pub fn is_unheard(&self) -> bool {
+        self.is_silenced() || (!self.is_heard() && self.reason.is_of_account())
+    }
+
+    /// Whether all was well when the cloud was last heard, and it cannot be asked now.
+    pub fn is_silenced(&self) -> bool {
+        self.active() >= self.wanted && self.reason.is_of_account()
+    }
+
     /// How many addresses are where they should be.
     pub fn active(&self) -> usize {
         self.addresses.iter().filter(|one| one.state == State::Active).count()
@@ -210,8 +221,8 @@ pub enum Reason {
     QuotaExceeded(Text, Time),
     /// The credentials are refused.
     CredentialsRefused(Text),
-    /// The cloud asks us to wait until then.
-    Throttled(Time),
+    /// The cloud asks us to wait until then; no time where nothing waits for it.
+    Throttled(Option<Time>),
     /// The cloud does not answer, or says that it cannot.
     CloudUnavailable(Text),
     /// An assignment failed; the next attempt starts then.
@@ -242,6 +253,11 @@ pub enum Outlook {
 }
 
 impl Reason {
+    /// Whether the account cannot be asked just now.
+    fn is_of_account(&self) -> bool {
+        matches!(self, Self::CredentialsRefused(_) | Self::Throttled(_) | Self::CloudUnavailable(_))
+    }
+
     /// Stable word for conditions, events and documents.
     pub fn word(&self) -> &'static str {
         match self {
@@ -329,6 +345,9 @@ impl fmt::Display for Verdict {
             }
             _ if !self.is_heard() => {}
             Reason::Releasing(_) | Reason::ReleaseFailed(..) => {}
+            _ if self.is_silenced() => {
+                write!(f, "{active} of {wanted} in place when the cloud was last heard; ")?;
+            }
             _ => write!(f, "{active} of {wanted} in place; ")?,
         }
         self.reason.explain(f)
@@ -382,7 +401,10 @@ impl Reason {
             Self::CredentialsRefused(message) => {
                 write!(f, "the cloud refuses the credentials: {message}")
             }
-            Self::Throttled(until) => write!(f, "the cloud's rate limit is used up until {until}"),
+            Self::Throttled(Some(until)) => {
+                write!(f, "the cloud's rate limit is used up until {until}")
+            }
+            Self::Throttled(None) => f.write_str("the cloud's rate limit is used up"),
             Self::CloudUnavailable(message) => write!(f, "the cloud does not answer: {message}"),
             Self::AssignFailed(ip, message, next) => {
                 write!(f, "assigning {ip} failed: {message}; next attempt at {next}")

@@ -47,6 +47,10 @@ pub(super) fn verdict(
 pub(super) fn is_settled(view: &PoolView<'_>, verdict: &Verdict) -> bool {
     match verdict.reason.outlook() {
         Outlook::Well => view.entry.pool.ledger.intents.is_empty(),
+        // Nothing is lacking: the next listing that works is news to every pool.
+        Outlook::Working | Outlook::Stuck if verdict.is_silenced() && !view.entry.is_ending() => {
+            view.entry.pool.ledger.intents.is_empty()
+        }
         Outlook::Working | Outlook::Waiting => false,
         Outlook::Stuck => matches!(verdict.reason, Reason::Invalid(_) | Reason::NoAccount(_)),
     }
@@ -154,7 +158,7 @@ fn reason(
         return reason;
     }
     if verdict.active() >= verdict.wanted && creation.open == 0 {
-        return Reason::AllAssigned;
+        return unheard(account, draft).unwrap_or(Reason::AllAssigned);
     }
     if let Some(reason) = trouble(account, heard, draft) {
         return reason;
@@ -270,11 +274,24 @@ fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
         FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } => {
             let listing = account.listing.not_before.max(account.listing.held_until);
             let until = account.closed_until.unwrap_or_default().max(listing);
-            Some(until).filter(|until| *until > draft.now).map(Reason::Throttled)
+            let ahead = Some(until).filter(|until| *until > draft.now);
+            ahead.map(|until| Reason::Throttled(Some(until)))
         }
         _ if heard => None,
         _ => Some(Reason::CloudUnavailable(message.clone())),
     }
+}
+
+/// Why it is not known whether all is still in place, once that has lasted. It is said in the
+/// same words until the cloud is heard again: there is nothing to wait for.
+fn unheard(account: &Account, draft: &Draft) -> Option<Reason> {
+    let silence = account.listing.silence.as_ref().filter(|one| one.told_from <= draft.now)?;
+    let message = silence.failure.message.clone();
+    Some(match silence.failure.kind {
+        FailureKind::Refused => Reason::CredentialsRefused(message),
+        FailureKind::Throttled { .. } => Reason::Throttled(None),
+        _ => Reason::CloudUnavailable(message),
+    })
 }
 
 /// What the last reservation failed with, while the pool still lacks an address.
