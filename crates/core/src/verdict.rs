@@ -27,7 +27,8 @@ pub struct Verdict {
     pub available_count: usize,
     /// How many nodes are eligible at all.
     pub eligible: usize,
-    /// Eligible nodes that cannot take an address, and why.
+    /// Eligible nodes that cannot take an address, and why; if the pool lacks a node, also those
+    /// that are not eligible for want of a machine alone.
     pub unusable: Vec<(NodeName, Obstacle)>,
     /// When the pool's last assignment began.
     pub last_assignment: Option<Time>,
@@ -159,7 +160,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// Why an eligible node cannot take an address.
+/// Why a node that matches cannot take an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// It holds an address that no object lists.
@@ -168,6 +169,8 @@ pub enum Obstacle {
     HoldsOf(IpAddr, PoolKey),
     /// The last attempt on it failed.
     Failed(Text, Time),
+    /// It is on no machine of the pool's cloud, or does not say so.
+    NoMachine(Unfit),
 }
 
 impl fmt::Display for Obstacle {
@@ -180,6 +183,7 @@ impl fmt::Display for Obstacle {
             ),
             Self::HoldsOf(ip, pool) => write!(f, "it holds {ip} of {pool}"),
             Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
+            Self::NoMachine(unfit) => unfit.fmt(f),
         }
     }
 }
@@ -350,7 +354,11 @@ impl fmt::Display for Verdict {
             }
             _ => write!(f, "{active} of {wanted} in place; ")?,
         }
-        self.reason.explain(f)
+        self.reason.explain(f)?;
+        match self.reason {
+            Reason::NoMatchingNode => explain(f, &self.unusable),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -419,14 +427,20 @@ impl Reason {
                 write!(f, "somebody else took {ip} from its node; it is put back at {until}")
             }
             Self::NoMatchingNode => f.write_str("no node matches"),
-            Self::NoFreeNode(holding) => explain_full(f, holding),
+            Self::NoFreeNode(holding) => {
+                f.write_str("every node that matches holds an address already")?;
+                explain(f, holding)
+            }
         }
     }
 }
 
-fn explain_full(f: &mut fmt::Formatter<'_>, holding: &[(NodeName, Obstacle)]) -> fmt::Result {
-    f.write_str("every node that matches holds an address already")?;
-    for (index, (node, obstacle)) in holding.iter().enumerate() {
+/// How many nodes a message names.
+const NAMED: usize = 3;
+
+/// What is wrong with the first few nodes.
+fn explain(f: &mut fmt::Formatter<'_>, nodes: &[(NodeName, Obstacle)]) -> fmt::Result {
+    for (index, (node, obstacle)) in nodes.iter().take(NAMED).enumerate() {
         write!(f, "{} {node}: {obstacle}", if index == 0 { ":" } else { ";" })?;
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! What there is to say of a pool.
 
 use super::creation::{Creation, missing};
-use super::placement::{Placement, intended};
+use super::placement::{NAMES, Placement, intended};
 use super::room::blockers;
 use super::standing::{Hold, Place, PoolView, Standing};
 use super::{Draft, leaving, release};
 use crate::Time;
 use crate::action::{Failure, FailureKind};
-use crate::model::{Family, Finding, Text};
+use crate::model::{Family, Finding, NodeName, Text};
 use crate::verdict::{AddressVerdict, Note, Obstacle, Outlook, Reason, State, Verdict};
 use crate::world::{Account, Operation, World};
 
@@ -40,7 +40,22 @@ pub(super) fn verdict(
         addresses,
     };
     let reason = reason(world, view, placement, creation, &verdict, draft);
-    Verdict { reason, ..verdict }
+    let mut verdict = Verdict { reason, ..verdict };
+    if let Reason::NoMatchingNode | Reason::NoFreeNode(_) = verdict.reason {
+        let left = NAMES.saturating_sub(verdict.unusable.len());
+        verdict.unusable.extend(homeless(world, view).take(left));
+    }
+    verdict
+}
+
+/// Nodes that a pool could use if they were on a machine of its cloud. Told if it lacks one: a
+/// cluster may well have nodes elsewhere.
+fn homeless<'w>(
+    world: &'w World,
+    view: &PoolView<'_>,
+) -> impl Iterator<Item = (NodeName, Obstacle)> + use<'w> {
+    let nodes = view.class.into_iter().flat_map(|class| world.candidates().homeless(class));
+    nodes.map(|(name, unfit)| (name.clone(), Obstacle::NoMachine(unfit.clone())))
 }
 
 /// Whether nothing more is to be done for a pool until something happens to it.
@@ -212,7 +227,7 @@ fn failing_node(verdict: &Verdict) -> Option<Reason> {
     let ip = verdict.addresses.iter().find(waits)?.ip;
     verdict.unusable.iter().find_map(|(_, obstacle)| match obstacle {
         Obstacle::Failed(message, next) => Some(Reason::AssignFailed(ip, message.clone(), *next)),
-        Obstacle::HoldsOther(_) | Obstacle::HoldsOf(..) => None,
+        Obstacle::HoldsOther(_) | Obstacle::HoldsOf(..) | Obstacle::NoMachine(_) => None,
     })
 }
 
