@@ -316,6 +316,18 @@ pub enum FailureKind {
     Conflict,
 }
 
+impl FailureKind {
+    /// Whether it says something of the account rather than of what was asked of it.
+    pub(crate) fn is_of_account(self) -> bool {
+        match self {
+            Self::NotSent | Self::NoAnswer | Self::Unavailable | Self::Refused => true,
+            // That is waited for by itself.
+            Self::Throttled { .. } | Self::HeldBack { .. } => false,
+            Self::NotFound | Self::Busy | Self::Quota | Self::Rejected | Self::Conflict => false,
+        }
+    }
+}
+
 impl Failure {
     /// A failure without a read-back.
     pub fn plain(kind: FailureKind, message: impl Into<Text>) -> Self {

@@ -27,7 +27,8 @@ pub struct Verdict {
     pub available_count: usize,
     /// How many nodes are eligible at all.
     pub eligible: usize,
-    /// Eligible nodes that cannot take an address, and why.
+    /// Eligible nodes that cannot take an address, and why; if the pool lacks a node, also those
+    /// that are not eligible for want of a machine alone.
     pub unusable: Vec<(NodeName, Obstacle)>,
     /// When the pool's last assignment began.
     pub last_assignment: Option<Time>,
@@ -45,6 +46,17 @@ impl Verdict {
     /// Whether the cloud has been heard on every address.
     pub fn is_heard(&self) -> bool {
         !self.addresses.iter().any(|one| one.state == State::Unknown)
+    }
+
+    /// Whether nothing is known to be lacking, and the cloud cannot be asked whether all is
+    /// well.
+    pub fn is_unheard(&self) -> bool {
+        self.is_silenced() || (!self.is_heard() && self.reason.is_of_account())
+    }
+
+    /// Whether all was well when the cloud was last heard, and it cannot be asked now.
+    pub fn is_silenced(&self) -> bool {
+        self.active() >= self.wanted && self.reason.is_of_account()
     }
 
     /// How many addresses are where they should be.
@@ -148,7 +160,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// Why an eligible node cannot take an address.
+/// Why a node that matches cannot take an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// It holds an address that no object lists.
@@ -157,6 +169,8 @@ pub enum Obstacle {
     HoldsOf(IpAddr, PoolKey),
     /// The last attempt on it failed.
     Failed(Text, Time),
+    /// It is on no machine of the pool's cloud, or does not say so.
+    NoMachine(Unfit),
 }
 
 impl fmt::Display for Obstacle {
@@ -169,6 +183,7 @@ impl fmt::Display for Obstacle {
             ),
             Self::HoldsOf(ip, pool) => write!(f, "it holds {ip} of {pool}"),
             Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
+            Self::NoMachine(unfit) => unfit.fmt(f),
         }
     }
 }
@@ -210,8 +225,8 @@ pub enum Reason {
     QuotaExceeded(Text, Time),
     /// The credentials are refused.
     CredentialsRefused(Text),
-    /// The cloud asks us to wait until then.
-    Throttled(Time),
+    /// The cloud asks us to wait until then; no time where nothing waits for it.
+    Throttled(Option<Time>),
     /// We pace ourselves to stay within the rate limit, and go on then.
     Pacing(Time),
     /// The cloud does not answer, or says that it cannot.
@@ -244,6 +259,11 @@ pub enum Outlook {
 }
 
 impl Reason {
+    /// Whether the account cannot be asked just now.
+    fn is_of_account(&self) -> bool {
+        matches!(self, Self::CredentialsRefused(_) | Self::Throttled(_) | Self::CloudUnavailable(_))
+    }
+
     /// Stable word for conditions, events and documents.
     pub fn word(&self) -> &'static str {
         match self {
@@ -333,9 +353,16 @@ impl fmt::Display for Verdict {
             }
             _ if !self.is_heard() => {}
             Reason::Releasing(_) | Reason::ReleaseFailed(..) => {}
+            _ if self.is_silenced() => {
+                write!(f, "{active} of {wanted} in place when the cloud was last heard; ")?;
+            }
             _ => write!(f, "{active} of {wanted} in place; ")?,
         }
-        self.reason.explain(f)
+        self.reason.explain(f)?;
+        match self.reason {
+            Reason::NoMatchingNode => explain(f, &self.unusable),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -388,7 +415,10 @@ impl Reason {
             Self::CredentialsRefused(message) => {
                 write!(f, "the cloud refuses the credentials: {message}")
             }
-            Self::Throttled(until) => write!(f, "the cloud's rate limit is used up until {until}"),
+            Self::Throttled(Some(until)) => {
+                write!(f, "the cloud's rate limit is used up until {until}")
+            }
+            Self::Throttled(None) => f.write_str("the cloud's rate limit is used up"),
             Self::Pacing(until) => write!(f, "paced to keep the cloud's rate limit until {until}"),
             Self::CloudUnavailable(message) => write!(f, "the cloud does not answer: {message}"),
             Self::AssignFailed(ip, message, next) => {
@@ -404,14 +434,20 @@ impl Reason {
                 write!(f, "somebody else took {ip} from its node; it is put back at {until}")
             }
             Self::NoMatchingNode => f.write_str("no node matches"),
-            Self::NoFreeNode(holding) => explain_full(f, holding),
+            Self::NoFreeNode(holding) => {
+                f.write_str("every node that matches holds an address already")?;
+                explain(f, holding)
+            }
         }
     }
 }
 
-fn explain_full(f: &mut fmt::Formatter<'_>, holding: &[(NodeName, Obstacle)]) -> fmt::Result {
-    f.write_str("every node that matches holds an address already")?;
-    for (index, (node, obstacle)) in holding.iter().enumerate() {
+/// How many nodes a message names.
+const NAMED: usize = 3;
+
+/// What is wrong with the first few nodes.
+fn explain(f: &mut fmt::Formatter<'_>, nodes: &[(NodeName, Obstacle)]) -> fmt::Result {
+    for (index, (node, obstacle)) in nodes.iter().take(NAMED).enumerate() {
         write!(f, "{} {node}: {obstacle}", if index == 0 { ":" } else { ";" })?;
     }
     Ok(())

@@ -75,6 +75,16 @@ pub enum Unfit {
     NoPod,
 }
 
+impl Unfit {
+    /// Whether it is for want of a machine, whatever pods run there.
+    pub(crate) fn is_of_machine(&self) -> bool {
+        match self {
+            Self::NoProviderId | Self::OtherCloud => true,
+            Self::Labels | Self::Deleting | Self::NotReady | Self::Taint(_) | Self::NoPod => false,
+        }
+    }
+}
+
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

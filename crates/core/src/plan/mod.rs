@@ -1,7 +1,8 @@
 //! The planner.
 //!
 //! ```text
-//! for each account:   what must be read again                    (reading.rs)
+//! for each account:   does somebody wait for it                  (waiting.rs)
+//!                     what must be read again                    (reading.rs)
 //! for each pool:      how does each of its addresses stand       (standing.rs)
 //!                     did somebody else move it                  (drift.rs)
 //!                     what becomes of those that it names no more (leaving.rs)
@@ -35,6 +36,7 @@ mod release;
 mod report;
 mod room;
 mod standing;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -103,6 +105,7 @@ impl Planner {
             scope.extend(world.take_stale(aside));
             let opened = world.take_opened();
             scope.extend(self.blocked.wake(world, &opened));
+            scope.extend(world.take_unheard(now));
         }
         scope.extend(std::mem::take(&mut self.waiting));
         let due = self.record_wakes.iter().filter(|(_, time)| **time <= now);
@@ -159,8 +162,9 @@ pub fn plan(world: &World, scope: &BTreeSet<PoolKey>, now: Time) -> Plan {
         return draft.finish();
     }
     let views = standing::survey(world, scope, now);
+    let awaited = waiting::awaited(world, &views);
     for (id, account) in world.accounts_in_use() {
-        reading::plan(world, id, account, &mut draft);
+        reading::plan(world, id, account, awaited.contains(id), &mut draft);
     }
     let leaving: Vec<_> = views.iter().map(|view| leaving::plan(world, view, &mut draft)).collect();
     let placement = Placement::plan(world, &views, &mut draft);
@@ -192,7 +196,9 @@ fn may_change(world: &World, account: &AccountId, now: Time) -> bool {
 fn is_open(world: &World, account: &AccountId, now: Time) -> bool {
     now >= world.open_from()
         && world.account(account).is_some_and(|account| {
-            account.setup.is_ok() && account.closed_until.is_none_or(|until| now >= until)
+            account.setup.is_ok()
+                && !account.refused
+                && account.closed_until.is_none_or(|until| now >= until)
         })
 }
 

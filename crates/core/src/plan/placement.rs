@@ -22,7 +22,7 @@ use crate::verdict::Obstacle;
 use crate::world::{IntentProgress, PATIENCE, World};
 
 /// How many names of nodes a status lists.
-const NAMES: usize = 100;
+pub(super) const NAMES: usize = 100;
 
 /// The nodes that each pool gets in this plan.
 #[derive(Default)]

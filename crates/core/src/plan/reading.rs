@@ -25,15 +25,26 @@ const SUSPICIOUS: Duration = Duration::from_secs(30);
 /// listings tell of all of them.
 const ASKED_AT_ONCE: usize = 3;
 
-pub(super) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
+pub(super) fn plan(
+    world: &World,
+    id: &AccountId,
+    account: &Account,
+    awaited: bool,
+    draft: &mut Draft,
+) {
     if account.setup.is_err() {
         return;
     }
+    // That nothing is heard is told by then.
+    draft.wake_at(account.listing.silence.as_ref().map(|silence| silence.told_from));
     let opens = account.closed_until.map_or(world.open_from(), |at| at.max(world.open_from()));
     if draft.now < opens {
         return draft.wake_at(opens);
     }
-    list_when(world, id, account, due(world, id, account), draft);
+    list_when(world, id, account, (due(world, id, account), awaited), draft);
+    if account.refused {
+        return;
+    }
     for (ip, address) in account.missing() {
         if address.reading || !world.is_claimed(ip) {
             continue;
@@ -89,7 +100,7 @@ pub(super) fn look_at(
 ) {
     let listing = |action: &Action| matches!(action, Action::List { account, .. } if account == id);
     if super::is_open(world, id, draft.now) && !draft.plans(listing) {
-        list_when(world, id, account, when, draft);
+        list_when(world, id, account, (when, true), draft);
     }
 }
 
@@ -98,13 +109,19 @@ pub(super) fn next_look(account: &Account) -> Time {
     account.listing.last.unwrap_or_default() + WATCH_BUSY
 }
 
-fn list_when(world: &World, id: &AccountId, account: &Account, due: Time, draft: &mut Draft) {
+fn list_when(
+    world: &World,
+    id: &AccountId,
+    account: &Account,
+    (due, awaited): (Time, bool),
+    draft: &mut Draft,
+) {
     if account.listing.in_flight {
         return;
     }
     let confirms = account.open().any(|(_, operation)| awaits_sight(operation));
     let held_until = if confirms { Time::default() } else { account.listing.held_until };
-    let due = due.max(account.listing.not_before).max(held_until);
+    let due = due.max(account.listing.opens(awaited || confirms)).max(held_until);
     if due <= draft.now {
         let families = families(world, id, account);
         draft.act(Action::List { account: id.clone(), families, confirms });

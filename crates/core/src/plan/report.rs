@@ -1,13 +1,13 @@
 //! What there is to say of a pool.
 
 use super::creation::{Creation, missing};
-use super::placement::{Placement, intended};
+use super::placement::{NAMES, Placement, intended};
 use super::room::blockers;
 use super::standing::{Hold, Place, PoolView, Standing};
 use super::{Draft, leaving, release};
 use crate::Time;
 use crate::action::{Failure, FailureKind};
-use crate::model::{Family, Finding, Text};
+use crate::model::{Family, Finding, NodeName, Text};
 use crate::verdict::{AddressVerdict, Note, Obstacle, Outlook, Reason, State, Verdict};
 use crate::world::{Account, Operation, World};
 
@@ -40,13 +40,32 @@ pub(super) fn verdict(
         addresses,
     };
     let reason = reason(world, view, placement, creation, &verdict, draft);
-    Verdict { reason, ..verdict }
+    let mut verdict = Verdict { reason, ..verdict };
+    if let Reason::NoMatchingNode | Reason::NoFreeNode(_) = verdict.reason {
+        let left = NAMES.saturating_sub(verdict.unusable.len());
+        verdict.unusable.extend(homeless(world, view).take(left));
+    }
+    verdict
+}
+
+/// Nodes that a pool could use if they were on a machine of its cloud. Told if it lacks one: a
+/// cluster may well have nodes elsewhere.
+fn homeless<'w>(
+    world: &'w World,
+    view: &PoolView<'_>,
+) -> impl Iterator<Item = (NodeName, Obstacle)> + use<'w> {
+    let nodes = view.class.into_iter().flat_map(|class| world.candidates().homeless(class));
+    nodes.map(|(name, unfit)| (name.clone(), Obstacle::NoMachine(unfit.clone())))
 }
 
 /// Whether nothing more is to be done for a pool until something happens to it.
 pub(super) fn is_settled(view: &PoolView<'_>, verdict: &Verdict) -> bool {
     match verdict.reason.outlook() {
         Outlook::Well => view.entry.pool.ledger.intents.is_empty(),
+        // Nothing is lacking: the next listing that works is news to every pool.
+        Outlook::Working | Outlook::Stuck if verdict.is_silenced() && !view.entry.is_ending() => {
+            view.entry.pool.ledger.intents.is_empty()
+        }
         Outlook::Working | Outlook::Waiting => false,
         Outlook::Stuck => matches!(verdict.reason, Reason::Invalid(_) | Reason::NoAccount(_)),
     }
@@ -154,7 +173,7 @@ fn reason(
         return reason;
     }
     if verdict.active() >= verdict.wanted && creation.open == 0 {
-        return Reason::AllAssigned;
+        return unheard(account, draft).unwrap_or(Reason::AllAssigned);
     }
     if let Some(reason) = trouble(account, heard, draft) {
         return reason;
@@ -208,7 +227,7 @@ fn failing_node(verdict: &Verdict) -> Option<Reason> {
     let ip = verdict.addresses.iter().find(waits)?.ip;
     verdict.unusable.iter().find_map(|(_, obstacle)| match obstacle {
         Obstacle::Failed(message, next) => Some(Reason::AssignFailed(ip, message.clone(), *next)),
-        Obstacle::HoldsOther(_) | Obstacle::HoldsOf(..) => None,
+        Obstacle::HoldsOther(_) | Obstacle::HoldsOf(..) | Obstacle::NoMachine(_) => None,
     })
 }
 
@@ -270,13 +289,27 @@ fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
         FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } => {
             let listing = account.listing.not_before.max(account.listing.held_until);
             let until = account.closed_until.unwrap_or_default().max(listing);
-            let paced = matches!(kind, FailureKind::HeldBack { pacing: true, .. });
-            let reason = if paced { Reason::Pacing } else { Reason::Throttled };
-            Some(until).filter(|until| *until > draft.now).map(reason)
+            let ahead = Some(until).filter(|until| *until > draft.now);
+            ahead.map(|until| match kind {
+                FailureKind::HeldBack { pacing: true, .. } => Reason::Pacing(until),
+                _ => Reason::Throttled(Some(until)),
+            })
         }
         _ if heard => None,
         _ => Some(Reason::CloudUnavailable(message.clone())),
     }
+}
+
+/// Why it is not known whether all is still in place, once that has lasted. It is said in the
+/// same words until the cloud is heard again: there is nothing to wait for.
+fn unheard(account: &Account, draft: &Draft) -> Option<Reason> {
+    let silence = account.listing.silence.as_ref().filter(|one| one.told_from <= draft.now)?;
+    let message = silence.failure.message.clone();
+    Some(match silence.failure.kind {
+        FailureKind::Refused => Reason::CredentialsRefused(message),
+        FailureKind::Throttled { .. } => Reason::Throttled(None),
+        _ => Reason::CloudUnavailable(message),
+    })
 }
 
 /// What the last reservation failed with, while the pool still lacks an address.

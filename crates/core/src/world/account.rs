@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::address::{Address, Knowledge, News, Operation, confirm_after};
+use super::listing::Listing;
 use super::settings::Settings;
 use crate::Time;
 use crate::action::{Failure, FailureKind};
@@ -49,8 +50,10 @@ pub struct Account {
     pub listing: Listing,
     /// No operation is asked about before.
     pub(crate) ask_after: Time,
-    /// Nothing is sent before.
+    /// Nothing is sent before: the cloud asks for that, or we keep it back.
     pub closed_until: Option<Time>,
+    /// The credentials were refused, and nothing has worked since: nothing but listings is sent.
+    pub refused: bool,
     /// What is wrong with it just now.
     pub trouble: Option<Failure>,
 }
@@ -64,23 +67,6 @@ pub struct Setback {
     pub not_before: Time,
     /// The last failure.
     pub failure: Failure,
-}
-
-/// Listings of an account.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listing {
-    /// One is under way.
-    pub in_flight: bool,
-    /// When the last good one was sent.
-    pub last: Option<Time>,
-    /// One is wanted, not before this.
-    pub wanted: Option<Time>,
-    /// How many failed since the last good one.
-    pub failures: u32,
-    /// None is sent before.
-    pub not_before: Time,
-    /// None that no move waits for is sent before: we keep it back ourselves.
-    pub held_until: Time,
 }
 
 /// From this many failures on, other candidates go first.
@@ -101,6 +87,7 @@ impl Account {
             listing: Listing::default(),
             ask_after: Time::default(),
             closed_until: None,
+            refused: false,
             trouble: None,
         }
     }
@@ -211,6 +198,7 @@ impl Account {
         let last = self.listing.last.max(Some(sent_at));
         self.listing = Listing { last, wanted, ..Listing::default() };
         self.trouble = None;
+        self.refused = false;
         self.setbacks.retain(|_, setback| now.since(setback.not_before) < settings.retry_max);
         let mut changed = BTreeSet::new();
         let asked = |ip: &IpAddr| families.contains(&Family::of(*ip));
@@ -302,8 +290,7 @@ impl Account {
 
     /// Asks for a listing at `when`, unless one is due earlier.
     pub(super) fn want_listing(&mut self, when: Time) {
-        let wanted = self.listing.wanted.map_or(when, |wanted| wanted.min(when));
-        self.listing.wanted = Some(wanted);
+        self.listing.want(when);
     }
 
     /// The cloud took a call, and works on it.
@@ -350,8 +337,9 @@ impl Account {
                 self.trouble = Some(failure.clone());
             }
             FailureKind::Refused => {
-                self.listing.failures = self.listing.failures.saturating_add(1);
-                self.close_until(now + settings.back_off(self.listing.failures, jitter));
+                self.refused = true;
+                self.listing.rest(now, jitter, settings);
+                self.want_listing(now);
                 self.trouble = Some(failure.clone());
             }
             FailureKind::NoAnswer | FailureKind::Unavailable | FailureKind::NotSent => {

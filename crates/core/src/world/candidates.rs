@@ -23,6 +23,8 @@ struct Class {
     matching: Arc<Match>,
     pools: BTreeSet<PoolKey>,
     eligible: BTreeSet<NodeName>,
+    /// Nodes that match, and are on no machine of the class's cloud, or do not say so.
+    homeless: BTreeMap<NodeName, Unfit>,
     /// How many of them have room for an address of each family (vacancy.rs keeps it so).
     vacant: BTreeMap<Family, usize>,
     /// Ready pods that match, by node; only for classes that ask for pods.
@@ -74,6 +76,11 @@ impl Candidates {
     /// Whether a node is eligible in a class.
     pub fn is_eligible(&self, class: ClassId, node: &NodeName) -> bool {
         self.classes.get(&class).is_some_and(|class| class.eligible.contains(node))
+    }
+
+    /// Nodes that would match if they were on a machine of the class's cloud, and what is wrong.
+    pub(crate) fn homeless(&self, class: ClassId) -> impl Iterator<Item = (&NodeName, &Unfit)> {
+        self.classes.get(&class).into_iter().flat_map(|class| &class.homeless)
     }
 
     /// Judges a node for a class, with the reason if it is ruled out.
@@ -180,10 +187,11 @@ impl Candidates {
         }
     }
 
-    /// A node appeared or changed. Returns the classes whose eligible set changed.
+    /// A node appeared or changed. Returns the classes to which that is news.
     pub(super) fn node_set(&mut self, node: &Node, before: Option<&Node>) -> BTreeSet<ClassId> {
         let mut concerned = self.concerned([node].into_iter().chain(before));
-        concerned.retain(|id| self.classes.get_mut(id).is_some_and(|class| class.rejudge(node)));
+        let news = |class: &mut Class| class.rejudge(node) != (false, false);
+        concerned.retain(|id| self.classes.get_mut(id).is_some_and(news));
         concerned
     }
 
@@ -197,10 +205,12 @@ impl Candidates {
         concerned
     }
 
-    /// A node is gone. Returns the classes whose eligible set changed.
+    /// A node is gone. Returns the classes to which that is news.
     pub(super) fn node_removed(&mut self, node: &NodeName) -> Vec<ClassId> {
-        let changed =
-            |(id, class): (&ClassId, &mut Class)| class.eligible.remove(node).then_some(*id);
+        let changed = |(id, class): (&ClassId, &mut Class)| {
+            let homeless = class.homeless.remove(node).is_some();
+            (class.eligible.remove(node) || homeless).then_some(*id)
+        };
         self.classes.iter_mut().filter_map(changed).collect()
     }
 
@@ -258,6 +268,7 @@ impl Candidates {
             matching: matching.clone(),
             pools: BTreeSet::new(),
             eligible: BTreeSet::new(),
+            homeless: BTreeMap::new(),
             vacant: BTreeMap::new(),
             pods: BTreeMap::new(),
         };
@@ -362,7 +373,7 @@ impl Candidates {
             if !has_any {
                 class.pods.remove(node);
             }
-            if had_any != has_any && nodes.get(node).is_some_and(|node| class.rejudge(node)) {
+            if had_any != has_any && nodes.get(node).is_some_and(|node| class.rejudge(node).0) {
                 changed.insert((id, node.clone()));
             }
         }
@@ -376,12 +387,19 @@ impl Class {
         self.matching.judge(self.cloud.as_deref(), node, pods)
     }
 
-    /// Judges a node again; true if that changed the eligible set.
-    fn rejudge(&mut self, node: &Node) -> bool {
-        if self.judge(node).is_ok() {
-            self.eligible.insert(node.name.clone())
-        } else {
-            self.eligible.remove(&node.name)
-        }
+    /// Judges a node again; returns whether that changed the eligible set, and whether it changed
+    /// who is homeless.
+    fn rejudge(&mut self, node: &Node) -> (bool, bool) {
+        let unfit = self.judge(node).err();
+        let eligible = match unfit {
+            None => self.eligible.insert(node.name.clone()),
+            Some(_) => self.eligible.remove(&node.name),
+        };
+        // Where no machine is needed, none is missed.
+        let homeless = unfit.filter(|unfit| self.cloud.is_some() && unfit.is_of_machine());
+        let before = self.homeless.remove(&node.name);
+        let changed = before != homeless;
+        self.homeless.extend(homeless.map(|unfit| (node.name.clone(), unfit)));
+        (eligible, changed)
     }
 }

@@ -9,6 +9,7 @@ mod account;
 mod address;
 mod candidates;
 mod claims;
+mod listing;
 mod moves;
 mod observe;
 mod pool;
@@ -19,9 +20,10 @@ mod settings;
 mod vacancy;
 mod work;
 
-pub use account::{Account, AccountSetup, Listing, PATIENCE, Setback};
+pub use account::{Account, AccountSetup, PATIENCE, Setback};
 pub use address::{Address, Knowledge, Operation};
 pub use candidates::{Candidates, ClassId};
+pub use listing::{Listing, Silence};
 pub use pool::{IntentProgress, PoolEntry, Work};
 pub use records::{KnownSet, RecordAccount, RecordEntry, RecordWrite};
 pub use settings::{Settings, Source};
@@ -272,6 +274,20 @@ impl World {
             }
         }
         taken
+    }
+
+    /// The pools of accounts that have not been heard for so long by `now` that it is told to
+    /// those that lack nothing, too. Each account's once.
+    pub(crate) fn take_unheard(&mut self, now: Time) -> BTreeSet<PoolKey> {
+        let mut unheard = BTreeSet::new();
+        for (id, users) in &self.users {
+            let silence = self.accounts.get_mut(id).and_then(|one| one.listing.silence.as_mut());
+            if let Some(silence) = silence.filter(|one| !one.told && one.told_from <= now) {
+                silence.told = true;
+                unheard.extend(users.iter().cloned());
+            }
+        }
+        unheard
     }
 
     /// Whether some pools may have something new to say that has not been said.

@@ -4,14 +4,11 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::address::ask_again_after;
+use super::listing::ASK_AGAIN;
 use super::{Account, Operation, PATIENCE, Settings, Work, World};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
 use crate::model::{AccountId, Family, MachineId, OperationId, PoolKey};
-
-/// While a move is open, nothing that we keep back ourselves is kept back longer than this
-/// without being asked for again: that costs nothing, and the limit may have been lifted.
-const ASK_AGAIN: Duration = Duration::from_secs(10);
 
 /// How long nothing is asked about operations after an answer about one: a storm of moves is
 /// what listings are for.
@@ -31,7 +28,11 @@ impl World {
         account.listing.in_flight = false;
         match outcome.result {
             Ok(Done::Listed(listed)) => {
-                let first = account.listing.last.is_none();
+                let silent = account.listing.silence.is_some();
+                if silent {
+                    account.encourage(now, outcome.jitter, &self.settings);
+                }
+                let news = silent || account.listing.last.is_none();
                 let (claims, users) = (&self.claims, self.users.get(id));
                 let changed = account.fold_listing(
                     outcome.sent_at,
@@ -44,7 +45,7 @@ impl World {
                 for ip in changed {
                     self.touch_address(ip);
                 }
-                if first {
+                if news {
                     self.touch_account(id);
                 }
             }
@@ -54,17 +55,7 @@ impl World {
                 self.touch_account(id);
             }
             Err(failure) => {
-                // What was refused was counted as that already.
-                if failure.kind != FailureKind::Refused {
-                    account.listing.failures = account.listing.failures.saturating_add(1);
-                }
-                let wait = self.settings.back_off(account.listing.failures, outcome.jitter);
-                let wait = match failure.kind {
-                    FailureKind::Throttled { wait: asked } => wait.max(asked),
-                    _ => wait,
-                };
-                account.listing.not_before = account.listing.not_before.max(now + wait);
-                account.want_listing(now + wait);
+                account.listing.failed(&failure, now, outcome.jitter, &self.settings);
                 self.touch_account(id);
             }
         }
@@ -225,8 +216,20 @@ impl World {
 }
 
 impl Account {
+    /// The cloud is heard again after listings that failed: whatever failed as they did is
+    /// worth another attempt soon. How often it did is not forgotten.
+    fn encourage(&mut self, now: Time, jitter: u16, settings: &Settings) {
+        let soon = now + settings.back_off(1, jitter);
+        for setback in self.setbacks.values_mut() {
+            if setback.failure.kind.is_of_account() {
+                setback.not_before = setback.not_before.min(soon);
+            }
+        }
+    }
+
     /// A listing was held back: no failure, and it says nothing of one that is more urgent.
     fn hold_listing(&mut self, confirms: bool, wait: Duration, now: Time) {
+        // That costs nothing, and the limit may have been lifted.
         let until = now + if confirms { wait.min(ASK_AGAIN) } else { wait };
         let held =
             if confirms { &mut self.listing.not_before } else { &mut self.listing.held_until };

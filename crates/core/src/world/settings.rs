@@ -36,8 +36,13 @@ impl Settings {
     /// The wait after `failures` failures: doubling, plus up to a quarter of `jitter`
     /// thousandths.
     pub(crate) fn back_off(&self, failures: u32, jitter: u16) -> Duration {
+        self.back_off_within(failures, self.retry_max, jitter)
+    }
+
+    /// The same, and no longer than `most`, the jitter aside.
+    pub(crate) fn back_off_within(&self, failures: u32, most: Duration, jitter: u16) -> Duration {
         let doubled = self.retry_initial.saturating_mul(1 << failures.saturating_sub(1).min(20));
-        let step = doubled.min(self.retry_max);
+        let step = doubled.min(self.retry_max).min(most.max(self.retry_initial));
         step.saturating_add((step / 4000).saturating_mul(u32::from(jitter.min(1000))))
     }
 

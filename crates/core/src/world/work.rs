@@ -70,6 +70,9 @@ impl World {
 
     /// An action has ended.
     pub fn finish(&mut self, outcome: Outcome, now: Time) {
+        if outcome.result.is_ok() {
+            self.worked(&outcome.action);
+        }
         if let (Some(account), Err(failure)) = (outcome.action.account(), &outcome.result) {
             let (settings, jitter) = (self.settings, outcome.jitter);
             let urgent = matches!(outcome.action, Action::Assign { .. } | Action::Unassign { .. });
@@ -109,6 +112,18 @@ impl World {
             Action::ChangeRecords { owner, site, family, change } => {
                 self.records_changed(&owner, (&site, family), &change, outcome, now);
             }
+        }
+    }
+
+    /// An action worked: its account can be used. What works with DNS says nothing of the
+    /// addresses there, but that they are worth asking for.
+    fn worked(&mut self, action: &Action) {
+        if let Some(account) = action.account().and_then(|id| self.accounts.get_mut(id)) {
+            account.refused = false;
+            account.listing.take_heart();
+        }
+        if let Some(account) = action.record_account().and_then(|id| self.accounts.get_mut(id)) {
+            account.listing.take_heart();
         }
     }
 

@@ -26,3 +26,4 @@ mod reading;
 mod recording;
 mod releasing;
 mod sharing;
+mod unheard;

@@ -2,7 +2,7 @@
 
 use pontoon_core::matching::Unfit;
 use pontoon_core::model::Pool;
-use pontoon_core::verdict::{Note, Reason};
+use pontoon_core::verdict::{Note, Obstacle, Reason};
 
 use super::fixture::*;
 use super::scene::{Scene, scene};
@@ -92,8 +92,28 @@ fn a_node_without_a_machine_of_the_pools_cloud_is_no_candidate_and_that_is_said(
         assert_eq!(moves(&scene.settle()), []);
         assert_eq!(scene.reason("p"), &Reason::NoMatchingNode);
         let class = scene.world.pool(&key("p")).and_then(|entry| entry.class).unwrap();
-        assert_eq!(scene.world.candidates().judge(class, &node), Err(unfit));
+        assert_eq!(scene.world.candidates().judge(class, &node), Err(unfit.clone()));
+        let told = scene.verdict("p").to_string();
+        assert_eq!(told, format!("0 of 1 in place; no node matches: a: {unfit}"));
+        assert_eq!(scene.verdict("p").unusable, [("a".into(), Obstacle::NoMachine(unfit))]);
+        scene.remove_node("a");
+        scene.settle();
+        assert_eq!(scene.verdict("p").unusable, []);
     }
+}
+
+#[test]
+fn a_node_that_turns_out_to_have_no_machine_is_told_to_pools_that_lack_one_and_to_no_other() {
+    let mut scene = with(vec![node("a")], pool("p")).pool(pool("q").ips([2]).created_at(at(1)));
+    scene.cloud.place(ip(2), None);
+    scene.settle();
+    scene.set_node(node("b").without_provider_id());
+    scene.set_node(node("c").without_provider_id().not_ready());
+    scene.settle();
+    let homeless = ("b".into(), Obstacle::NoMachine(Unfit::NoProviderId));
+    assert!(matches!(scene.reason("q"), Reason::NoFreeNode(_)));
+    assert_eq!(scene.verdict("q").unusable, [homeless]);
+    assert_eq!(scene.verdict("p").unusable, []);
 }
 
 #[test]

@@ -154,6 +154,7 @@ fn conditions(
         Conditions { before: &observed.status.conditions, generation: observed.generation, now };
     let ready = match outlook {
         Outlook::Well => "True",
+        _ if verdict.is_unheard() => "Unknown",
         Outlook::Working if !verdict.is_heard() => "Unknown",
         Outlook::Working | Outlook::Waiting | Outlook::Stuck => "False",
     };
