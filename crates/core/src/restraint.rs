@@ -95,6 +95,16 @@ impl Verdict {
         let alone = self.reason.outlook();
         self.withheld.as_ref().map_or(alone, |withheld| withheld.outlook(alone))
     }
+
+    /// Whether all is as it should be; none while the cloud has not been heard on that.
+    pub fn is_ready(&self) -> Option<bool> {
+        match self.outlook() {
+            Outlook::Well => Some(true),
+            _ if self.is_unheard() => None,
+            Outlook::Working if !self.is_heard() => None,
+            Outlook::Working | Outlook::Waiting | Outlook::Stuck => Some(false),
+        }
+    }
 }
 
 impl RecordVerdict {

@@ -50,12 +50,12 @@ impl Verdict {
 
     /// Whether nothing is known to be lacking, and the cloud cannot be asked whether all is
     /// well.
-    pub fn is_unheard(&self) -> bool {
+    pub(crate) fn is_unheard(&self) -> bool {
         self.is_silenced() || (!self.is_heard() && self.reason.is_of_account())
     }
 
     /// Whether all was well when the cloud was last heard, and it cannot be asked now.
-    pub fn is_silenced(&self) -> bool {
+    pub(crate) fn is_silenced(&self) -> bool {
         self.active() >= self.wanted && self.reason.is_of_account()
     }
 

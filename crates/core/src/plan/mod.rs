@@ -197,7 +197,7 @@ fn is_open(world: &World, account: &AccountId, now: Time) -> bool {
     now >= world.open_from()
         && world.account(account).is_some_and(|account| {
             account.setup.is_ok()
-                && !account.refused
+                && !account.is_refused(now)
                 && account.closed_until.is_none_or(|until| now >= until)
         })
 }

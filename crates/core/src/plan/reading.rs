@@ -42,8 +42,8 @@ pub(super) fn plan(
         return draft.wake_at(opens);
     }
     list_when(world, id, account, (due(world, id, account), awaited), draft);
-    if account.refused {
-        return;
+    if account.is_refused(draft.now) {
+        return draft.wake_at(account.listing.rests_until);
     }
     for (ip, address) in account.missing() {
         if address.reading || !world.is_claimed(ip) {

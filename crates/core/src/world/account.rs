@@ -52,8 +52,8 @@ pub struct Account {
     pub(crate) ask_after: Time,
     /// Nothing is sent before: the cloud asks for that, or we keep it back.
     pub closed_until: Option<Time>,
-    /// The credentials were refused, and nothing has worked since: nothing but listings is sent.
-    pub refused: bool,
+    /// The credentials were refused, and nothing has worked since.
+    pub(super) refused: bool,
     /// What is wrong with it just now.
     pub trouble: Option<Failure>,
 }
@@ -286,6 +286,13 @@ impl Account {
         if let Some(machine) = machine {
             self.setbacks.remove(machine);
         }
+    }
+
+    /// Whether nothing but a listing is sent, because the credentials were refused: it tells
+    /// whether there is any use. Where listings are kept back, a failover does not wait for one.
+    pub(crate) fn is_refused(&self, now: Time) -> bool {
+        let kept_back = now < self.listing.not_before.max(self.listing.held_until);
+        self.refused && (now < self.listing.rests_until || !kept_back)
     }
 
     /// Asks for a listing at `when`, unless one is due earlier.

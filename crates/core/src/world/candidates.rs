@@ -23,10 +23,10 @@ struct Class {
     matching: Arc<Match>,
     pools: BTreeSet<PoolKey>,
     eligible: BTreeSet<NodeName>,
-    /// Nodes that match, and are on no machine of the class's cloud, or do not say so.
-    homeless: BTreeMap<NodeName, Unfit>,
     /// How many of them have room for an address of each family (vacancy.rs keeps it so).
     vacant: BTreeMap<Family, usize>,
+    /// Nodes that match, and are on no machine of the class's cloud, or do not say so.
+    homeless: BTreeMap<NodeName, Unfit>,
     /// Ready pods that match, by node; only for classes that ask for pods.
     pods: BTreeMap<NodeName, usize>,
 }

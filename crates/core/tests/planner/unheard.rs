@@ -67,13 +67,28 @@ fn refused_credentials_are_told_to_a_pool_at_rest_by_the_first_listing_once_and_
     let said = told(&mut scene, "p", seconds(600));
     assert!(matches!(&said[..], [(_, Reason::CredentialsRefused(_))]), "{said:?}");
     assert!(matches!(scene.reason("q"), Reason::CredentialsRefused(_)));
-    assert!(scene.verdict("p").is_unheard());
+    assert_eq!(scene.verdict("p").is_ready(), None);
     assert_eq!(scene.states("p"), [State::Active]);
     let message = scene.verdict("p").to_string();
     assert!(message.starts_with("1 of 1 in place when the cloud was last heard; "), "{message}");
     is_well(&mut scene);
     let said = told(&mut scene, "p", seconds(310));
     assert!(matches!(&said[..], [(_, Reason::AllAssigned)]), "{said:?}");
+}
+
+#[test]
+fn what_is_known_to_be_lacking_is_not_in_doubt_while_the_credentials_are_refused() {
+    let mut scene = at_rest();
+    goes_wrong(&mut scene, &[refused()]);
+    scene.run(seconds(100));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.settle();
+    assert_eq!(scene.verdict("p").is_ready(), Some(false));
+    assert_eq!(scene.verdict("q").is_ready(), None);
+    scene.restart(seconds(0));
+    scene.run(seconds(100));
+    assert!(matches!(scene.reason("q"), Reason::CredentialsRefused(_)));
+    assert_eq!(scene.verdict("q").is_ready(), None, "as before the restart");
 }
 
 #[test]
@@ -94,7 +109,7 @@ fn an_outage_is_told_after_two_intervals_once_and_until_it_is_over() {
     let [(when, Reason::CloudUnavailable(_))] = &said[..] else { panic!("{said:?}") };
     assert!((119..=121).contains(&when.since(heard).as_secs()), "{:?}", when.since(heard));
     assert_eq!(scene.states("p"), [State::Active]);
-    assert!(scene.verdict("p").is_unheard());
+    assert_eq!(scene.verdict("p").is_ready(), None);
     is_well(&mut scene);
     let said = told(&mut scene, "q", seconds(310));
     assert!(matches!(&said[..], [(_, Reason::AllAssigned)]), "{said:?}");
@@ -161,6 +176,18 @@ fn a_failover_that_is_refused_is_repeated_once_a_listing_works() {
     let done = scene.run(seconds(2));
     assert_eq!((count(&done, is_list), moves(&done)), (1, vec![(ip(1), "c")]), "{done:#?}");
     assert!(is_list(&done[0]));
+}
+
+#[test]
+fn a_failover_that_is_refused_does_not_wait_for_a_listing_that_we_keep_back_ourselves() {
+    let mut scene = at_rest();
+    scene.fault(is_list, held_back(600));
+    scene.run(seconds(61));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_assign, refused());
+    assert_eq!(moves(&scene.settle()), [(ip(1), "c")]);
+    assert_eq!(moves(&scene.run(seconds(2))), [(ip(1), "c")]);
+    assert_eq!(scene.home(ip(1)), Some("c"));
 }
 
 #[test]

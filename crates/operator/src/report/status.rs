@@ -152,11 +152,10 @@ fn conditions(
     let (reason, message) = (verdict.word(), verdict.to_string());
     let set =
         Conditions { before: &observed.status.conditions, generation: observed.generation, now };
-    let ready = match outlook {
-        Outlook::Well => "True",
-        _ if verdict.is_unheard() => "Unknown",
-        Outlook::Working if !verdict.is_heard() => "Unknown",
-        Outlook::Working | Outlook::Waiting | Outlook::Stuck => "False",
+    let ready = match verdict.is_ready() {
+        Some(true) => "True",
+        Some(false) => "False",
+        None => "Unknown",
     };
     let mut conditions = set.three(ready, outlook, reason, &message);
     conditions.extend(record_status::condition(observed, records, &set));
