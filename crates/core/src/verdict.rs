@@ -415,10 +415,7 @@ impl Reason {
             Self::CredentialsRefused(message) => {
                 write!(f, "the cloud refuses the credentials: {message}")
             }
-            Self::Throttled(Some(until)) => {
-                write!(f, "the cloud's rate limit is used up until {until}")
-            }
-            Self::Throttled(None) => f.write_str("the cloud's rate limit is used up"),
+            Self::Throttled(until) => explain_limit(f, *until),
             Self::Pacing(until) => write!(f, "paced to keep the cloud's rate limit until {until}"),
             Self::CloudUnavailable(message) => write!(f, "the cloud does not answer: {message}"),
             Self::AssignFailed(ip, message, next) => {
@@ -434,12 +431,19 @@ impl Reason {
                 write!(f, "somebody else took {ip} from its node; it is put back at {until}")
             }
             Self::NoMatchingNode => f.write_str("no node matches"),
-            Self::NoFreeNode(holding) => {
-                f.write_str("every node that matches holds an address already")?;
-                explain(f, holding)
-            }
+            Self::NoFreeNode(holding) => explain_full(f, holding),
         }
     }
+}
+
+fn explain_limit(f: &mut fmt::Formatter<'_>, until: Option<Time>) -> fmt::Result {
+    f.write_str("the cloud's rate limit is used up")?;
+    until.map_or(Ok(()), |until| write!(f, " until {until}"))
+}
+
+fn explain_full(f: &mut fmt::Formatter<'_>, holding: &[(NodeName, Obstacle)]) -> fmt::Result {
+    f.write_str("every node that matches holds an address already")?;
+    explain(f, holding)
 }
 
 /// How many nodes a message names.
