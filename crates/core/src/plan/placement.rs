@@ -19,7 +19,7 @@ use crate::Time;
 use crate::action::Action;
 use crate::model::{AccountId, Family, Intent, MachineId, NodeName, PoolKey, Text};
 use crate::verdict::Obstacle;
-use crate::world::{IntentProgress, PATIENCE, World};
+use crate::world::{IntentProgress, PATIENCE, Seat, World};
 
 /// How many names of nodes a status lists.
 pub(super) const NAMES: usize = 100;
@@ -41,9 +41,9 @@ pub(super) struct Placement {
     /// Pools that wait for their cool-off to end.
     cooling: BTreeMap<PoolKey, Time>,
     /// Machines that are spoken for by a reservation, and by which.
-    reserved: BTreeMap<(Text, MachineId, Family), (PoolKey, Text)>,
+    reserved: BTreeMap<Seat, (PoolKey, Text)>,
     /// Machines that are spoken for by an attempt to be repeated.
-    kept: BTreeSet<(Text, MachineId, Family)>,
+    kept: BTreeSet<Seat>,
     /// Addresses that go on with the node that they failed on.
     retrying: BTreeSet<IpAddr>,
 }
@@ -59,6 +59,8 @@ impl Placement {
     /// Plans the moves of every pool, and finds nodes for addresses to be reserved.
     pub fn plan(world: &World, views: &[PoolView<'_>], draft: &mut Draft) -> Self {
         let mut placement = Self::default();
+        let reserving = world.reserving().map(|(seat, holder)| (seat.clone(), holder.clone()));
+        placement.reserved.extend(reserving);
         for may_be_sent in [true, false] {
             for (_, view) in plannable(views) {
                 placement.keep_targets(view, may_be_sent);

@@ -39,6 +39,9 @@ use claims::Claims;
 use records::Records;
 use vacancy::Vacancy;
 
+/// Where one more address of a family can be: a machine of a cloud.
+pub(crate) type Seat = (Text, MachineId, Family);
+
 /// Everything that is known.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -59,6 +62,9 @@ pub struct World {
     /// The pools of each account.
     users: BTreeMap<AccountId, BTreeSet<PoolKey>>,
     vacancy: Vacancy,
+    /// Machines that an address is being reserved on, and by which reservation: its pool may
+    /// be gone before the answer is there.
+    reserving: BTreeMap<Seat, (PoolKey, Text)>,
     records: Records,
     dirty: BTreeSet<PoolKey>,
     /// Nodes that may have room that they did not have.
@@ -86,6 +92,7 @@ impl World {
             accounts: BTreeMap::new(),
             users: BTreeMap::new(),
             vacancy: Vacancy::default(),
+            reserving: BTreeMap::new(),
             records: Records::default(),
             dirty: BTreeSet::new(),
             opened: BTreeSet::new(),

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{IntentProgress, Settings, Work, World};
+use super::{Account, IntentProgress, Seat, Settings, Work, World};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, Outcome};
 use crate::model::{AccountId, Intent, Ledger, MachineId, OperationId, PoolKey, Text};
@@ -31,6 +31,19 @@ impl World {
         self.reclaim(pool);
     }
 
+    /// Machines that an address is being reserved on, and by which reservation.
+    pub(crate) fn reserving(&self) -> impl Iterator<Item = (&Seat, &(PoolKey, Text))> {
+        self.reserving.iter()
+    }
+
+    pub(super) fn reserving_begins(&mut self, id: &AccountId, pool: &PoolKey, intent: &Intent) {
+        let cloud = self.accounts.get(id).and_then(Account::cloud);
+        if let (Some(cloud), Some(machine)) = (cloud, &intent.target) {
+            let seat = (cloud.clone(), machine.clone(), intent.family);
+            self.reserving.insert(seat, (pool.clone(), intent.id.clone()));
+        }
+    }
+
     pub(super) fn created(
         &mut self,
         account: &AccountId,
@@ -40,6 +53,7 @@ impl World {
         now: Time,
     ) {
         let settings = self.settings;
+        self.reserving.retain(|_, (_, id)| *id != intent.id);
         let target = intent.target.as_ref();
         let progress = match &outcome.result {
             Ok(Done::Created { ip, pending }) => {

@@ -51,7 +51,8 @@ impl World {
                 self.with_pool(pool, |entry| entry.write_begins(ledger));
                 self.reclaim(pool);
             }
-            Action::Create { pool, intent, .. } => {
+            Action::Create { account, pool, intent } => {
+                self.reserving_begins(account, pool, intent);
                 self.with_pool(pool, |entry| entry.sends(intent));
             }
             Action::Mark { node, family, .. } => {

@@ -155,6 +155,17 @@ fn the_node_of_a_reservation_in_doubt_is_kept_for_it() {
 }
 
 #[test]
+fn a_machine_that_an_address_is_being_reserved_on_is_left_alone_though_the_pool_is_gone() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1)).address(ip(1), None);
+    until_begun(&mut scene, is_create);
+    scene.remove_pool("p");
+    scene.set_pool(pool("q").ips([1]));
+    assert_eq!(moves(&scene.begin()), []);
+    scene.answer();
+    assert_eq!(moves(&scene.run(seconds(30))), [], "a has what was reserved");
+}
+
+#[test]
 fn an_address_that_was_there_before_is_never_adopted() {
     let project = AccountSetup { project: Some("project".into()), ..setup() };
     let mut scene = scene_at(project).pool(pool("p").wants(1)).address(ip(9), None);
