@@ -394,13 +394,7 @@ impl Reason {
                 "desiredIPs asks for more addresses than ips lists, and spec.region does not say \
                  where to reserve them",
             ),
-            Self::CreateOutcomeUnknown(candidates) => write!(
-                f,
-                "a reservation had no answer, and the account has new addresses that nobody lists: \
-                 {}. Annotate the object with pontoon.dev/resolve-create=<address> if one of them \
-                 came of it, or =none",
-                listed(candidates)
-            ),
+            Self::CreateOutcomeUnknown(candidates) => explain_unknown(f, candidates),
             Self::CreateFailed(message, next) => {
                 write!(f, "reserving an address failed: {message}; next attempt at {next}")
             }
@@ -434,6 +428,16 @@ impl Reason {
             Self::NoFreeNode(holding) => explain_full(f, holding),
         }
     }
+}
+
+fn explain_unknown(f: &mut fmt::Formatter<'_>, candidates: &[IpAddr]) -> fmt::Result {
+    write!(
+        f,
+        "a reservation had no answer, and the account has new addresses that nobody lists: {}. \
+         Annotate the object with pontoon.dev/resolve-create=<address> if one of them came of it, \
+         or =none",
+        listed(candidates)
+    )
 }
 
 fn explain_limit(f: &mut fmt::Formatter<'_>, until: Option<Time>) -> fmt::Result {

@@ -179,6 +179,11 @@ fn provocation(called: Called, dice: &mut Rng) -> Vec<Event> {
             let deleted = What::Hand(HandEvent::Deletes(dice.u8(..)));
             vec![from(0, TROUBLE, gap), from(PROVOKED, 0, deleted)]
         }
+        // While listings show that the cloud works on an address, or that it has arrived,
+        // nobody asks.
+        Called::Cloud(CloudAction::ReadOperation) => {
+            vec![from(0, TROUBLE, on_cloud(CloudFault::OperationFails, CloudAction::Assign, dice))]
+        }
         Called::Cloud(CloudAction::Release) => {
             vec![from(PROVOKED, TROUBLE, What::Pool(0, PoolEvent::Deleted))]
         }
