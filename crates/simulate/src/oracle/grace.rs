@@ -31,7 +31,8 @@ impl Oracle {
     /// How much too early somebody may rightly believe it to be over, that has led since then,
     /// or has read what another wrote down.
     fn slack(&self, since: Millis) -> Millis {
-        if self.cluster.leader_since <= since {
+        // An observer writes down what it sees, by its own clock.
+        if self.cluster.leader_since <= since && !self.modes.any_observes() {
             return 0;
         }
         let [first, second] = self.clocks.map(|clock| i64::from(clock.ahead));

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::cloud::{Origin, Sent};
 use super::cluster::{Node, Pool};
-use super::names::{Asking, Names, Site, Source};
+use super::names::{Asking, Site, Source};
 use super::{API_LAG_IN_CALM, Oracle};
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
@@ -122,8 +122,7 @@ impl Oracle {
     /// What zones hold may have changed, by this call or by somebody's hand.
     pub(super) fn zones_changed(&mut self, by: Option<&Sent>, state: &State, now: Millis) {
         if !self.names.is(state) {
-            let zones = Names::of(state);
-            let before = std::mem::replace(&mut self.names.zones, zones);
+            let before = self.names.replace(state);
             let changed = changed(&before, &self.names.zones);
             if let (Some(sent), false) = (by, self.by_hand) {
                 self.check_name_effect(sent, (&before, &changed), state);

@@ -28,6 +28,8 @@ pub(super) struct Names {
     pub owners: BTreeMap<Site, Owner>,
     /// Every record, by zone.
     pub zones: BTreeMap<String, BTreeMap<u64, Record>>,
+    /// The name that each record was at when its zone was last there.
+    labels: BTreeMap<(String, u64), String>,
     /// When each address was last named by several pools.
     pub shared: BTreeMap<IpAddr, Millis>,
     /// When each name was last touched by hand.
@@ -230,10 +232,22 @@ impl Names {
             && state.zones().all(|zone| self.zones.get(&zone.name) == Some(&zone.records))
     }
 
-    /// The name that a record is at.
+    /// Takes in every record as it is; returns what was before.
+    pub fn replace(&mut self, state: &State) -> BTreeMap<String, BTreeMap<u64, Record>> {
+        let before = std::mem::replace(&mut self.zones, Self::of(state));
+        for (zone, records) in &self.zones {
+            let label = |(id, record): (&u64, &Record)| ((zone.clone(), *id), record.name.clone());
+            self.labels.extend(records.iter().map(label));
+        }
+        before
+    }
+
+    /// The name that a record is at, or was: a zone that is away may be back when a call
+    /// arrives.
     pub fn site_of(&self, zone: &str, id: u64) -> Option<Site> {
-        let record = self.zones.get(zone)?.get(&id)?;
-        Some(Site { zone: zone.to_owned(), label: record.name.clone() })
+        let zone = zone.to_owned();
+        let label = self.labels.get(&(zone.clone(), id))?.clone();
+        Some(Site { zone, label })
     }
 
     /// The zone that somebody calls so.

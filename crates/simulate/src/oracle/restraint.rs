@@ -23,6 +23,11 @@ pub(super) struct Modes {
 }
 
 impl Modes {
+    /// Whether somebody only looks.
+    pub fn any_observes(&self) -> bool {
+        self.last.values().any(|observes| *observes)
+    }
+
     /// Whether nobody acts.
     pub fn all_observe(&self) -> bool {
         !self.last.is_empty() && self.last.values().all(|observes| *observes)
