@@ -270,6 +270,10 @@ fn intents(
     let paced = !request.cool_off.is_zero()
         && view.places_new()
         && !placement.free(view, family).is_empty();
+    // Nor is it written down before it can be sent: until then it could be taken for sent.
+    if paced && is_reserving(view) {
+        return Vec::new();
+    }
     let by_region = if paced { 0 } else { missing.saturating_sub(nodes.len()) };
     let targets = nodes.iter().take(missing).map(|(_, machine)| Some(machine.clone()));
     let targets = targets.chain(std::iter::repeat_n(None, by_region));
@@ -293,6 +297,15 @@ fn intents(
         unsettled: unsettled.clone(),
     };
     targets.zip(unused).map(intent).collect()
+}
+
+/// Whether a reservation is about to be sent, or has no answer yet.
+fn is_reserving(view: &PoolView<'_>) -> bool {
+    let under_way = |intent: &Intent| {
+        let progress = view.entry.progress(&intent.id, Time::default());
+        matches!(progress, IntentProgress::Ready | IntentProgress::Sent)
+    };
+    view.entry.pool.ledger.intents.iter().any(under_way)
 }
 
 /// Writes the ledger, if it does not say that already, or if nobody knows what it says.

@@ -463,3 +463,17 @@ fn a_ledger_that_somebody_stripped_is_written_again_from_what_the_status_remembe
     assert_eq!((&scene.stored("p").ledger, scene.cloud.made), (&ledger, 2));
     assert_eq!(count(&scene.run(seconds(60)), is_ledger), 0);
 }
+
+#[test]
+fn a_reservation_that_has_to_wait_for_a_cool_off_is_not_written_down_before() {
+    let mut scene = scene().nodes(["a", "b", "c"]);
+    scene.set_pool(pool("p").wants(2).cooling_off(30));
+    until_begun(&mut scene, is_create);
+    scene.begin();
+    assert_eq!(scene.stored("p").ledger.intents.len(), 1);
+    scene.answer();
+    let done = scene.run(seconds(20));
+    assert_eq!((count(&done, is_create), scene.stored("p").ledger.intents.len()), (0, 0));
+    let done = scene.run(seconds(20));
+    assert_eq!((count(&done, is_create), scene.cloud.made), (1, 2));
+}
