@@ -284,9 +284,10 @@ impl PoolEntry {
         &self.addresses
     }
 
-    /// Whether the object waits for its addresses to be given back before it goes.
+    /// Whether the object waits for its addresses to be given back before it goes. One whose
+    /// user thought better of it goes as it is, once its guard is off.
     pub fn is_ending(&self) -> bool {
-        self.pool.deleting && self.pool.ledger.guarded
+        self.pool.deleting && self.pool.ledger.guarded && self.pool.releases
     }
 
     /// Whether an address is among those that the pool uses.

@@ -78,7 +78,11 @@ impl Oracle {
             let ours = Origin::Ours(Some(pool.uid.clone()));
             let forgotten = self.cloud.addresses.iter().filter(|(ip, address)| {
                 let ours = address.origin == ours || address.origin == Origin::Ours(None);
-                let alike = pool.intents.values().any(|intent| intent.six == ip.is_ipv6());
+                // Nor what was there before: the message does not offer it.
+                let alike = pool
+                    .intents
+                    .values()
+                    .any(|intent| intent.six == ip.is_ipv6() && !intent.strangers.contains(ip));
                 let free = self.cluster.claimants(**ip).next().is_none() && !said.contains(*ip);
                 ours && alike && free && !address.words_lost
             });
