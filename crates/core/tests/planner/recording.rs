@@ -477,35 +477,6 @@ fn what_was_written_just_before_there_was_nothing_to_list_is_removed_too() {
 }
 
 #[test]
-fn a_pool_that_gives_nothing_back_after_all_goes_and_leaves_its_name_as_it_is() {
-    let set = ask(of_pool("p"), |request| request.empty = EmptyPolicy::Remove);
-    let mut scene = scene().nodes(["a", "b"]).records(set).pool(pool("p").wants(2).releasing());
-    scene.settle();
-    assert!(scene.stored("p").ledger.guarded);
-    let listed = scene.dns.listed(NAME);
-    assert_eq!(listed.len(), 2);
-    // As it is found by whoever was not to touch it meanwhile.
-    scene.change_pool("p", |pool| pontoon_core::model::Pool { releases: false, ..pool.deleted() });
-    assert_eq!(writes(&scene.run(seconds(30))), 0);
-    assert_eq!(scene.dns.listed(NAME), listed);
-    assert!(!scene.stored("p").ledger.guarded);
-}
-
-#[test]
-fn a_pool_that_goes_takes_what_it_gives_back_out_of_its_name_and_leaves_what_serves_on() {
-    for empty in [EmptyPolicy::Keep, EmptyPolicy::Remove] {
-        let set = ask(of_pool("p"), |request| request.empty = empty);
-        let mut scene = scene().nodes(["a", "b"]).records(set);
-        scene = scene.pool(pool("p").ips([1]).wants(2).releasing()).address(ip(1), Some("a"));
-        scene.settle();
-        assert_eq!(scene.dns.listed(NAME).len(), 2);
-        scene.change_pool("p", PoolFixture::deleted);
-        scene.run(seconds(60));
-        assert_eq!(scene.dns.listed(NAME), [ip(1)], "{empty:?}");
-    }
-}
-
-#[test]
 fn credentials_that_work_again_are_found_out_also_with_nothing_to_list() {
     let mut scene = served();
     scene.fault(is_change_of_records, Fault::Answer(FailureKind::Refused));

@@ -1,11 +1,12 @@
 //! What was reserved for a pool is given back when it is deleted, if it says so.
 
 use pontoon_core::action::{Action, FailureKind};
-use pontoon_core::model::Finding;
+use pontoon_core::model::{EmptyPolicy, Finding, Pool};
 use pontoon_core::verdict::Reason;
 
 use super::cloud::Fault;
 use super::fixture::*;
+use super::recording::{NAME, ask, of_pool, writes};
 use super::scene::{Scene, scene};
 
 /// Two reserved addresses on nodes `a` and `b`, and a listed one on `c`.
@@ -45,7 +46,7 @@ fn a_pool_is_not_guarded_unless_it_says_so_and_has_reserved_addresses() {
 #[test]
 fn a_pool_that_changes_its_mind_is_guarded_or_not_at_once() {
     let mut scene = three_in_place();
-    scene.change_pool("p", |pool| pontoon_core::model::Pool { releases: false, ..pool });
+    scene.change_pool("p", |pool| Pool { releases: false, ..pool });
     let done = scene.settle();
     assert!(!scene.stored("p").ledger.guarded);
     scene.change_pool("p", PoolFixture::releasing);
@@ -84,7 +85,7 @@ fn a_pool_that_says_retain_after_all_goes_with_everything_as_it_is() {
     scene.change_pool("p", PoolFixture::deleted);
     drop(scene.begin());
     scene.answer();
-    scene.change_pool("p", |pool| pontoon_core::model::Pool { releases: false, ..pool });
+    scene.change_pool("p", |pool| Pool { releases: false, ..pool });
     let done = scene.settle();
     assert_eq!(count(&done, is_release), 0);
     let ledger = &scene.stored("p").ledger;
@@ -160,7 +161,7 @@ fn without_credentials_it_says_what_it_waits_for_and_how_to_let_it_go() {
     assert_eq!(scene.reason("p").word(), "CredentialsMissing");
     let words = scene.verdict("p").to_string();
     assert!(words.contains("no token") && words.contains("deletionPolicy to Retain"), "{words}");
-    scene.change_pool("p", |pool| pontoon_core::model::Pool { releases: false, ..pool });
+    scene.change_pool("p", |pool| Pool { releases: false, ..pool });
     scene.settle();
     assert!(!scene.stored("p").ledger.guarded);
 }
@@ -176,4 +177,33 @@ fn a_reservation_whose_outcome_is_open_is_found_before_the_object_goes() {
     assert_eq!(scene.cloud.addresses.len(), 0);
     let ledger = &scene.stored("p").ledger;
     assert!(!ledger.guarded && ledger.intents.is_empty(), "{ledger:?}");
+}
+
+#[test]
+fn a_pool_that_gives_nothing_back_after_all_goes_and_leaves_its_name_as_it_is() {
+    let set = ask(of_pool("p"), |request| request.empty = EmptyPolicy::Remove);
+    let mut scene = scene().nodes(["a", "b"]).records(set).pool(pool("p").wants(2).releasing());
+    scene.settle();
+    assert!(scene.stored("p").ledger.guarded);
+    let listed = scene.dns.listed(NAME);
+    assert_eq!(listed.len(), 2);
+    // As it is found by whoever was not to touch it meanwhile.
+    scene.change_pool("p", |pool| Pool { releases: false, ..pool.deleted() });
+    assert_eq!(writes(&scene.run(seconds(30))), 0);
+    assert_eq!(scene.dns.listed(NAME), listed);
+    assert!(!scene.stored("p").ledger.guarded);
+}
+
+#[test]
+fn a_pool_that_goes_takes_what_it_gives_back_out_of_its_name_and_leaves_what_serves_on() {
+    for empty in [EmptyPolicy::Keep, EmptyPolicy::Remove] {
+        let set = ask(of_pool("p"), |request| request.empty = empty);
+        let mut scene = scene().nodes(["a", "b"]).records(set);
+        scene = scene.pool(pool("p").ips([1]).wants(2).releasing()).address(ip(1), Some("a"));
+        scene.settle();
+        assert_eq!(scene.dns.listed(NAME).len(), 2);
+        scene.change_pool("p", PoolFixture::deleted);
+        scene.run(seconds(60));
+        assert_eq!(scene.dns.listed(NAME), [ip(1)], "{empty:?}");
+    }
 }

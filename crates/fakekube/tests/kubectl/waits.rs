@@ -65,17 +65,15 @@ async fn a_finalizer_holds_an_object_until_it_is_gone() {
 /// Runs a command that waits while another one makes come true what it waits for.
 #[track_caller]
 fn meanwhile(both: &Both, waiting: &[&str], change: &[&str]) {
-    let on = |kubectl: fn(&Both) -> std::process::Command| {
-        thread::scope(|scope| {
-            let waits = scope.spawn(|| run(kubectl(both), waiting, ""));
-            thread::sleep(Duration::from_secs(3));
-            let changed = run(kubectl(both), change, "");
-            (waits.join().unwrap(), changed)
-        })
+    let on = |kubectl: fn(&Both) -> Command| {
+        let mut waits = Watching::start(kubectl(both), waiting);
+        waits.begun(0);
+        let changed = run(kubectl(both), change, "");
+        (waits.lines(1), waits.process.wait().unwrap().code(), changed)
     };
     let (real, fake) = (on(Both::real), on(Both::faked));
     assert_eq!(real, fake);
-    assert_eq!(fake.0.code, Some(0), "{fake:?}");
+    assert_eq!(fake.1, Some(0), "{fake:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -102,7 +100,7 @@ async fn watching_prints_changes_as_they_come() {
     }
 }
 
-/// A `kubectl get -w` that runs, with what it has printed so far.
+/// A `kubectl` that watches, with what it has printed so far.
 struct Watching {
     process: Child,
     out: Arc<Mutex<String>>,
