@@ -1,5 +1,9 @@
 //! The API server's audit log as values: who asked what, when, and what the answer was.
 
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use serde::Deserialize;
@@ -44,6 +48,35 @@ pub struct AuditEntry {
     /// The body of the answer on a plane that records and where a resource was asked, else
     /// null; for a refusal a `Status`. Without `managedFields`.
     pub response_object: Value,
+}
+
+/// A place in the log, and the time at which it was its end.
+#[derive(Debug, Default)]
+pub(crate) struct Moment {
+    /// The first byte of a line.
+    offset: u64,
+    time: Option<Timestamp>,
+}
+
+impl Moment {
+    pub(crate) fn now(log: &Path) -> Result<Self, Error> {
+        let text = fs::read(log).map_err(Error::io("reading the audit log"))?;
+        let offset = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        Ok(Self { offset: offset as u64, time: Some(Timestamp::now()) })
+    }
+}
+
+/// The requests that were received after a moment and are answered.
+pub(crate) fn read(log: &Path, since: &Moment) -> Result<Vec<AuditEntry>, Error> {
+    let mut text = String::new();
+    let all = File::open(log).and_then(|mut file| {
+        file.seek(SeekFrom::Start(since.offset))?;
+        file.read_to_string(&mut text)
+    });
+    all.map_err(Error::io("reading the audit log"))?;
+    let mut entries = parse(&text)?;
+    entries.retain(|entry| since.time.is_none_or(|time| entry.received >= time));
+    Ok(entries)
 }
 
 /// Reads the log. A last line that the server is still writing is left out.

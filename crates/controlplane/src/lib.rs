@@ -18,6 +18,9 @@
 //! # }
 //! ```
 //!
+//! [`ControlPlane::borrow_recording`] lends a plane that other tests have used, wiped: a start
+//! costs seconds of processor time.
+//!
 //! There is no kubelet and, unless started, no controller: nodes, pods and their status are
 //! objects that the test writes.
 //!
@@ -39,11 +42,15 @@ mod error;
 mod etcd;
 mod kubeconfig;
 mod leash;
+mod loan;
 mod plane;
 mod port;
 mod ready;
+mod store;
+mod wipe;
 
 pub use assets::{Assets, assets};
 pub use audit::AuditEntry;
 pub use error::Error;
+pub use loan::Loan;
 pub use plane::ControlPlane;

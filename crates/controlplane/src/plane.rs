@@ -10,17 +10,21 @@ use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::PostParams;
 use kube::{Api, Client, Config};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 
 use crate::apiserver::Audit;
 use crate::assets::found_or_skipped;
-use crate::audit::{self, AuditEntry};
+use crate::audit::{self, AuditEntry, Moment};
 use crate::component::Component;
 use crate::leash::Leash;
 use crate::{Error, apiserver, controllers, etcd, kubeconfig, port};
 
 /// How long a service account's token holds, in seconds: longer than any test.
 const TOKEN_LIFE: i64 = 24 * 60 * 60;
+
+/// So many planes of a process start at a time: a start takes all the processor it can get, and
+/// more at once would only make each of them late. Running planes wait most of the time.
+static STARTING: Semaphore = Semaphore::const_new(2);
 
 /// A running etcd and kube-apiserver that belong to this value.
 ///
@@ -36,6 +40,8 @@ pub struct ControlPlane {
     config: Config,
     port: u16,
     kubeconfig: PathBuf,
+    /// Requests that came before are none of this test's.
+    since: Moment,
 }
 
 impl ControlPlane {
@@ -134,7 +140,7 @@ impl ControlPlane {
         let mut kubectl = Command::new(self.assets.join("kubectl"));
         kubectl
             .env("KUBECONFIG", &self.kubeconfig)
-            .env("KUBECACHEDIR", self.folder().join("kubectl-cache"))
+            .env("KUBECACHEDIR", self.kubectl_cache())
             .env("KUBERC", "off");
         kubectl
     }
@@ -150,9 +156,29 @@ impl ControlPlane {
     ///
     /// When the log cannot be read, or holds something else than audit events.
     pub fn audit_log(&self) -> Result<Vec<AuditEntry>, Error> {
-        let path = apiserver::audit_log(self.folder());
-        let log = fs::read_to_string(path).map_err(Error::io("reading the audit log"))?;
-        audit::parse(&log)
+        audit::read(&apiserver::audit_log(self.folder()), &self.since)
+    }
+
+    /// What was asked until now is no longer in [`audit_log`](Self::audit_log), nor in what
+    /// kubectl remembers of the server.
+    pub(crate) fn forget_requests(&mut self) -> Result<(), Error> {
+        self.since = Moment::now(&apiserver::audit_log(self.folder()))?;
+        match fs::remove_dir_all(self.kubectl_cache()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io("deleting kubectl's cache")(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether etcd and the API server run, and nothing else does.
+    pub(crate) fn is_whole(&mut self) -> bool {
+        let components = self.components.get_mut();
+        components.len() == 2 && components.iter_mut().all(|one| one.still_runs().is_ok())
+    }
+
+    fn kubectl_cache(&self) -> PathBuf {
+        self.folder().join("kubectl-cache")
     }
 
     /// Starts kube-controller-manager with just these controllers, such as
@@ -182,6 +208,8 @@ impl ControlPlane {
         audit: Audit,
         ports: impl Iterator<Item = io::Result<u16>>,
     ) -> Result<Self, Error> {
+        // Never closed, so that an error cannot come.
+        let _turn = STARTING.acquire().await;
         let leash = Leash::new()?;
         // After the leash, so that a failure or a dropped future stops them before it.
         let mut components = Components::default();
@@ -199,6 +227,7 @@ impl ControlPlane {
             config,
             assets,
             leash,
+            since: Moment::default(),
         })
     }
 }

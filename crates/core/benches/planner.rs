@@ -127,6 +127,7 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
             cool_off: Duration::ZERO,
             grace: Duration::ZERO,
         }),
+        named: None,
         ledger: Ledger::default(),
         ledger_stripped: false,
         resolution: None,
@@ -253,6 +254,44 @@ fn measure(cluster: &Cluster) {
     );
 }
 
+/// Nodes join a cluster in which every pool lacks one: the time to the plan that uses it, and the
+/// longest plan of all until nothing is left to say.
+fn measure_joining(cluster: &Cluster) {
+    let (mut world, mut planner) = build(cluster);
+    let (mut whole, mut longest) = (vec![], Duration::ZERO);
+    for round in 0..60 {
+        let start = Instant::now();
+        world.set_node(node(cluster, cluster.nodes + round, None));
+        let answer = planner.next(&mut world, at(4));
+        whole.push(start.elapsed());
+        let moves: Vec<_> =
+            answer.actions.iter().filter(|one| matches!(one, Action::Assign { .. })).collect();
+        assert_eq!(moves.len(), 1, "{moves:?}");
+        answer.actions.iter().for_each(|action| world.begin(action));
+        for action in answer.actions {
+            let outcome =
+                Outcome { action, sent_at: at(4), result: Ok(Done::Effective), jitter: 0 };
+            world.finish(outcome, at(4));
+        }
+        for _ in 0..100 {
+            let start = Instant::now();
+            planner.next(&mut world, at(4));
+            longest = longest.max(start.elapsed());
+        }
+    }
+    let whole = Spread::of(whole);
+    println!(
+        "{:<32} {:>6} {:>6} | a node joins: {:.3} {:.3} {:.3} | longest plan after: {:.3}",
+        cluster.name,
+        cluster.nodes,
+        cluster.pools * cluster.addresses,
+        whole.median,
+        whole.ninth,
+        whole.worst,
+        longest.as_secs_f64() * 1e3,
+    );
+}
+
 /// In milliseconds.
 struct Spread {
     median: f64,
@@ -285,6 +324,9 @@ fn main() {
     for cluster in &CLUSTERS {
         if wanted.as_ref().is_none_or(|wanted| cluster.name.contains(wanted.as_str())) {
             measure(cluster);
+            if cluster.waiting {
+                measure_joining(cluster);
+            }
         }
     }
     if let Some(peak) = peak_memory() {

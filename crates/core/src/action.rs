@@ -1,5 +1,6 @@
 //! What a plan asks to be done, and what came of it.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ pub enum Action {
         /// The node's machine.
         machine: MachineId,
     },
-    /// Take an address off its machine, to make room for another of the same pool.
+    /// Take an address off its machine.
     Unassign {
         /// The account.
         account: AccountId,
@@ -58,6 +59,8 @@ pub enum Action {
         pool: PoolKey,
         /// The address.
         ip: IpAddr,
+        /// Why.
+        why: Removal,
     },
     /// Give an address back to the cloud.
     Release {
@@ -122,6 +125,27 @@ pub enum Action {
         /// How.
         change: RecordChange,
     },
+}
+
+/// Why an address is taken off its machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// It serves nobody there, and this pool needs the node.
+    MakesRoom(PoolKey),
+    /// Its pool names it no more.
+    LeavesList,
+    /// Its pool is being deleted, and it is given back next.
+    Returned,
+}
+
+impl fmt::Display for Removal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MakesRoom(pool) => write!(f, "it serves nobody there, and {pool} needs the node"),
+            Self::LeavesList => f.write_str("it is not in spec.ips any more"),
+            Self::Returned => f.write_str("its pool is being deleted, and it is given back"),
+        }
+    }
 }
 
 impl Action {
@@ -317,6 +341,12 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    /// Whether the same would be refused again: a right is missing, a policy is in the way, or
+    /// it is not valid.
+    pub fn is_refusal(self) -> bool {
+        matches!(self, Self::Refused | Self::Rejected)
+    }
+
     /// Whether it says something of the account rather than of what was asked of it.
     pub(crate) fn is_of_account(self) -> bool {
         match self {

@@ -12,6 +12,7 @@
 pub mod action;
 pub mod matching;
 pub mod model;
+mod note;
 pub mod plan;
 pub mod record_verdict;
 pub mod restraint;

@@ -8,7 +8,7 @@ use std::fmt;
 use crate::Time;
 use crate::model::{Finding, Held, PoolKey, Site, Text};
 use crate::restraint::Withheld;
-use crate::verdict::Outlook;
+use crate::verdict::{Outlook, Precedence, RESTART_FOR_CREDENTIALS};
 
 /// How the records of an object are doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,15 +46,15 @@ pub enum RecordReason {
     Invalid(Finding),
     /// The account cannot be used.
     NoAccount(Finding),
-    /// Another object has the name.
-    Conflict(Site, PoolKey),
-    /// The account does not host the zone; looked for again then.
+    /// Another object has the name, for this reason.
+    Conflict(Site, PoolKey, Precedence),
+    /// The account does not host the zone; the next attempt starts then.
     ZoneNotFound(Text, Time),
-    /// The host refuses the records; tried again then.
+    /// The host refuses the records; the next attempt starts then.
     Rejected(Text, Time),
-    /// The zone has no room for another record; tried again then.
+    /// The zone has no room for another record; the next attempt starts then.
     ZoneFull(Text, Time),
-    /// The host refuses the credentials; tried again then.
+    /// The host refuses the credentials; the next attempt starts then.
     CredentialsRefused(Text, Time),
     /// The rate limit is used up until then.
     Throttled(Time),
@@ -62,6 +62,8 @@ pub enum RecordReason {
     Pacing(Time),
     /// A call failed; the next attempt starts then.
     Failed(Text, Time),
+    /// Somebody else changed the name for the so many-th time; it is put back then.
+    Drift(u32, Time),
 }
 
 impl RecordReason {
@@ -83,6 +85,7 @@ impl RecordReason {
             Self::Throttled(_) => "DNSThrottled",
             Self::Pacing(_) => "DNSPaced",
             Self::Failed(..) => "RecordFailed",
+            Self::Drift(..) => "DNSDrift",
         }
     }
 
@@ -94,7 +97,8 @@ impl RecordReason {
             | Self::Reading
             | Self::Throttled(_)
             | Self::Pacing(_)
-            | Self::Failed(..) => Outlook::Working,
+            | Self::Failed(..)
+            | Self::Drift(..) => Outlook::Working,
             Self::NothingToList | Self::PoolUnplanned => Outlook::Waiting,
             Self::Invalid(_)
             | Self::NoAccount(_)
@@ -136,21 +140,22 @@ impl fmt::Display for RecordVerdict {
             RecordReason::Invalid(finding) | RecordReason::NoAccount(finding) => {
                 f.write_str(&finding.message)
             }
-            RecordReason::Conflict(site, owner) => {
-                write!(f, "{site} belongs to {owner}, which had it first or is older")
+            RecordReason::Conflict(site, owner, why) => {
+                write!(f, "{site} belongs to {owner}, {why}")
             }
             RecordReason::ZoneNotFound(message, next) => {
-                write!(f, "{message}; looked for again at {next}")
+                write!(f, "{message}; next attempt at {next}")
             }
             RecordReason::Rejected(message, next) => {
-                write!(f, "the DNS provider refuses {name}: {message}; tried again at {next}")
+                write!(f, "the DNS provider refuses {name}: {message}; next attempt at {next}")
             }
             RecordReason::ZoneFull(message, next) => {
-                write!(f, "the zone takes no more records: {message}; tried again at {next}")
+                write!(f, "the zone takes no more records: {message}; next attempt at {next}")
             }
             RecordReason::CredentialsRefused(message, next) => write!(
                 f,
-                "the DNS provider refuses the credentials: {message}; tried again at {next}"
+                "the DNS provider refuses the credentials: {message}; {RESTART_FOR_CREDENTIALS}; \
+                 next attempt at {next}"
             ),
             RecordReason::Throttled(until) => {
                 write!(f, "the DNS provider's rate limit is used up until {until}")
@@ -163,6 +168,15 @@ impl fmt::Display for RecordVerdict {
             RecordReason::Failed(message, next) => {
                 write!(f, "{name}: {message}; next attempt at {next}")
             }
+            RecordReason::Drift(times, until) => explain_drift(f, name, *times, *until),
         }
     }
+}
+
+fn explain_drift(f: &mut fmt::Formatter<'_>, name: &str, times: u32, until: Time) -> fmt::Result {
+    write!(f, "somebody else changed {name}")?;
+    if times > 1 {
+        write!(f, " ({times} times in a row)")?;
+    }
+    write!(f, "; it is put back at {until}; let one of the two keep it")
 }

@@ -16,6 +16,8 @@ pub enum Restraint {
         /// Whoever holds it.
         holder: Text,
     },
+    /// Whether another controller is at work is not known, for this reason.
+    Unsure(Text),
     /// Somebody paused this object, and says why.
     Paused(Text),
     /// We were started to observe.
@@ -24,15 +26,22 @@ pub enum Restraint {
 
 impl Restraint {
     /// Every word that one has.
-    pub const WORDS: [&str; 3] = ["CompetingController", "Paused", "Observing"];
+    pub const WORDS: [&str; 4] =
+        ["CompetingController", "CompetitionUnknown", "Paused", "Observing"];
 
     /// Stable word for conditions, events and documents.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Competing { .. } => Self::WORDS[0],
-            Self::Paused(_) => Self::WORDS[1],
-            Self::Observing => Self::WORDS[2],
+            Self::Unsure(_) => Self::WORDS[1],
+            Self::Paused(_) => Self::WORDS[2],
+            Self::Observing => Self::WORDS[3],
         }
+    }
+
+    /// Whether the object may be another controller's now.
+    pub fn is_for_another(&self) -> bool {
+        matches!(self, Self::Competing { .. } | Self::Unsure(_))
     }
 }
 
@@ -42,6 +51,10 @@ impl fmt::Display for Restraint {
             Self::Competing { lease, holder } => {
                 write!(f, "observing only: {holder} renews the lease {lease}")
             }
+            Self::Unsure(why) => write!(
+                f,
+                "observing only: whether another controller is at work is not known: {why}"
+            ),
             Self::Paused(why) if why.is_empty() => f.write_str("paused"),
             Self::Paused(why) => write!(f, "paused: {why}"),
             Self::Observing => f.write_str("observing only"),
@@ -56,6 +69,14 @@ pub struct Withheld {
     pub by: Restraint,
     /// What would be done, in words.
     pub would: Vec<Text>,
+}
+
+impl Withheld {
+    /// Whether it is not known who looks after the object: then all may be in place, and
+    /// nobody can say that it is well.
+    pub fn is_unsure(&self) -> bool {
+        matches!(self.by, Restraint::Unsure(_))
+    }
 }
 
 /// How much of it a message lists.
@@ -99,6 +120,7 @@ impl Verdict {
     /// Whether all is as it should be; none while the cloud has not been heard on that.
     pub fn is_ready(&self) -> Option<bool> {
         match self.outlook() {
+            Outlook::Well if self.withheld.as_ref().is_some_and(Withheld::is_unsure) => None,
             Outlook::Well => Some(true),
             _ if self.is_unheard() => None,
             Outlook::Working if !self.is_heard() => None,

@@ -4,12 +4,15 @@
 //! Times in here are absolute, so that a verdict that stands is equal to itself a second
 //! later and nothing is written again.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use crate::Time;
-use crate::matching::Unfit;
+use crate::matching::Census;
 use crate::model::{Finding, MachineId, NodeName, PoolKey, Remembered, Text};
+pub use crate::note::{Note, Obstacle, Precedence};
 use crate::restraint::Withheld;
 
 /// How a pool is doing.
@@ -27,6 +30,8 @@ pub struct Verdict {
     pub available_count: usize,
     /// How many nodes are eligible at all.
     pub eligible: usize,
+    /// What rules out the other nodes; only if the pool lacks a node.
+    pub census: Option<Arc<Census>>,
     /// Eligible nodes that cannot take an address, and why; if the pool lacks a node, also those
     /// that are not eligible for want of a machine alone.
     pub unusable: Vec<(NodeName, Obstacle)>,
@@ -62,6 +67,18 @@ impl Verdict {
     /// How many addresses are where they should be.
     pub fn active(&self) -> usize {
         self.addresses.iter().filter(|one| one.state == State::Active).count()
+    }
+
+    /// On how many nodes they are: one node may hold an address of each family.
+    fn nodes_served(&self) -> usize {
+        let active = self.addresses.iter().filter(|one| one.state == State::Active);
+        active.map(|one| &one.machine).collect::<BTreeSet<_>>().len()
+    }
+
+    /// How many addresses were reserved for the pool and are more than it wants.
+    pub fn unused(&self) -> usize {
+        let unused = |one: &&AddressVerdict| one.note == Some(Note::Surplus { reserved: true });
+        self.addresses.iter().filter(unused).count()
     }
 }
 
@@ -103,91 +120,6 @@ pub enum State {
     Unknown,
 }
 
-/// What keeps an address from being active.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// Another pool has it.
-    Conflict(PoolKey),
-    /// The cloud has no such address.
-    Gone,
-    /// The cloud is working on it for somebody else.
-    Busy,
-    /// A listing did not show it; it is being read.
-    Missing,
-    /// A call had no answer, or one that says that something else is under way; it is left
-    /// alone until then, and read.
-    Uncertain(Time),
-    /// Its node is not eligible.
-    Unfit(Unfit),
-    /// Its node is not eligible, and keeps it until then for recovering.
-    Grace(Unfit, Time),
-    /// Somebody else moved it; it is left alone until then, and put back.
-    Drift(Time),
-    /// The pool names it no more: it is being taken off its node.
-    Removed,
-    /// The pool names it no more and keeps it: it wants more than it names.
-    Kept,
-    /// Its machine is no node of this cluster.
-    NoNode,
-    /// The last attempt failed; the next one starts then.
-    Failed(Text, Time),
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Conflict(owner) => write!(f, "{owner} has this address"),
-            Self::Gone => f.write_str("the cloud account has no such address"),
-            Self::Busy => f.write_str("the cloud is working on it"),
-            Self::Missing => f.write_str("the last listing did not show it; reading it"),
-            Self::Uncertain(until) => {
-                write!(f, "a call had no clear answer; left alone until {until}, then read again")
-            }
-            Self::Unfit(unfit) => write!(f, "its node does not match: {unfit}"),
-            Self::Grace(unfit, until) => {
-                write!(f, "its node does not match: {unfit}; it keeps the address until {until}")
-            }
-            Self::Drift(until) => {
-                write!(f, "somebody else moved it; it is left alone until {until}, then put back")
-            }
-            Self::Removed => f.write_str("not in spec.ips any more; being taken off its node"),
-            Self::Kept => f.write_str(
-                "not in spec.ips any more, and kept: desiredIPs asks for more than are listed",
-            ),
-            Self::NoNode => f.write_str("it is on a machine that is no node of this cluster"),
-            Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
-        }
-    }
-}
-
-/// Why a node that matches cannot take an address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Obstacle {
-    /// It holds an address that no object lists.
-    HoldsOther(IpAddr),
-    /// It holds an address of another pool.
-    HoldsOf(IpAddr, PoolKey),
-    /// The last attempt on it failed.
-    Failed(Text, Time),
-    /// It is on no machine of the pool's cloud, or does not say so.
-    NoMachine(Unfit),
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HoldsOther(ip) => write!(
-                f,
-                "HoldsOtherAddress: it holds {ip}, which no object lists; add it to spec.ips or \
-                 unassign it at the cloud"
-            ),
-            Self::HoldsOf(ip, pool) => write!(f, "it holds {ip} of {pool}"),
-            Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
-            Self::NoMachine(unfit) => unfit.fmt(f),
-        }
-    }
-}
-
 /// The one thing to know about a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -209,12 +141,16 @@ pub enum Reason {
     PartlyInvalid(Finding),
     /// The account cannot be used.
     NoAccount(Finding),
-    /// Another pool has one of the addresses.
-    Conflict(IpAddr, PoolKey),
+    /// Another pool has one of the addresses, for this reason.
+    Conflict(IpAddr, PoolKey, Precedence),
     /// An address does not exist.
     AddressNotFound(IpAddr),
     /// New addresses are wanted, and it is not said where.
     RegionMissing,
+    /// The API server refuses the annotation that remembers reserved addresses.
+    LedgerRefused(Text),
+    /// All is in place, and the API server refuses a node's annotation that says so.
+    AnnotationRefused(NodeName, Text),
     /// A reservation may have made one of these addresses.
     CreateOutcomeUnknown(Vec<IpAddr>),
     /// A reservation failed; the next attempt starts then.
@@ -279,6 +215,8 @@ impl Reason {
             Self::Conflict(..) => "Conflict",
             Self::AddressNotFound(_) => "AddressNotFound",
             Self::RegionMissing => "RegionMissing",
+            Self::LedgerRefused(_) => "LedgerRefused",
+            Self::AnnotationRefused(..) => "AnnotationRefused",
             Self::CreateOutcomeUnknown(_) => "CreateOutcomeUnknown",
             Self::CreateFailed(..) => "CreateFailed",
             Self::CreateRejected(..) => "CreateRejected",
@@ -320,6 +258,8 @@ impl Reason {
             | Self::Conflict(..)
             | Self::AddressNotFound(_)
             | Self::RegionMissing
+            | Self::LedgerRefused(_)
+            | Self::AnnotationRefused(..)
             | Self::CreateOutcomeUnknown(_)
             | Self::CreateRejected(..)
             | Self::QuotaExceeded(..)
@@ -345,11 +285,9 @@ impl fmt::Display for Verdict {
             Reason::AllAssigned => {
                 let addresses = if wanted == 1 { "address" } else { "addresses" };
                 let nodes = if self.eligible == 1 { "node" } else { "nodes" };
-                return write!(
-                    f,
-                    "{wanted} {addresses} on {active} of {} eligible {nodes}",
-                    self.eligible
-                );
+                let (served, eligible) = (self.nodes_served(), self.eligible);
+                write!(f, "{wanted} {addresses} on {served} of {eligible} eligible {nodes}")?;
+                return self.tell_unused(f);
             }
             _ if !self.is_heard() => {}
             Reason::Releasing(_) | Reason::ReleaseFailed(..) => {}
@@ -358,11 +296,45 @@ impl fmt::Display for Verdict {
             }
             _ => write!(f, "{active} of {wanted} in place; ")?,
         }
-        self.reason.explain(f)?;
-        match self.reason {
-            Reason::NoMatchingNode => explain(f, &self.unusable),
-            _ => Ok(()),
+        self.explain(f)?;
+        self.tell_unused(f)
+    }
+}
+
+impl Verdict {
+    /// The reason in words, with what the verdict has to add to it.
+    fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.reason, &self.census) {
+            (Reason::NoMatchingNode, Some(census)) => {
+                write!(f, "{census}")?;
+                name_nodes(f, "; ", &self.unusable)
+            }
+            (Reason::NoFreeNode(_), Some(census)) => {
+                write!(f, "{census}; ")?;
+                self.reason.explain(f)
+            }
+            (Reason::CloudUnavailable(_), _) if !self.is_silenced() && self.withheld.is_none() => {
+                self.reason.explain(f)?;
+                f.write_str("; the next attempt is made within ten seconds")
+            }
+            _ => self.reason.explain(f),
         }
+    }
+
+    /// Addresses that were reserved and serve nobody cost money: how many, and the way out.
+    fn tell_unused(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (addresses, they) = match self.unused() {
+            0 => return Ok(()),
+            1 => ("address is", "it is"),
+            _ => ("addresses are", "they are"),
+        };
+        write!(
+            f,
+            "; {} reserved {addresses} not used, because desiredIPs is lower than it was: {they} \
+             given back when the pool is deleted with deletionPolicy: Release, or forgotten when \
+             released at the cloud by hand",
+            self.unused()
+        )
     }
 }
 
@@ -371,43 +343,42 @@ fn listed(ips: &[IpAddr]) -> String {
 }
 
 impl Reason {
-    fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The reason in words.
+    pub(crate) fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AllAssigned => f.write_str("nothing to do"),
             Self::Releasing(ips) => write!(f, "being deleted; giving back {}", listed(ips)),
-            Self::ReleaseFailed(message, next) => write!(
-                f,
-                "being deleted; giving an address back failed: {message}; next attempt at {next}; \
-                 set deletionPolicy to Retain to keep it and let the pool go"
-            ),
+            Self::ReleaseFailed(message, next) => explain_unreleased(f, message, *next),
             Self::Assigning => f.write_str("assigning"),
             Self::Creating => f.write_str("reserving new addresses"),
             Self::Reading => f.write_str("the cloud account has not been read yet"),
             Self::Invalid(finding) | Self::PartlyInvalid(finding) | Self::NoAccount(finding) => {
                 f.write_str(&finding.message)
             }
-            Self::Conflict(ip, owner) => {
-                write!(f, "{ip} belongs to {owner}, which had it first or is older")
-            }
+            Self::Conflict(ip, owner, why) => write!(f, "{ip} belongs to {owner}, {why}"),
             Self::AddressNotFound(ip) => write!(f, "the cloud account has no address {ip}"),
             Self::RegionMissing => f.write_str(
                 "desiredIPs asks for more addresses than ips lists, and spec.region does not say \
                  where to reserve them",
             ),
+            Self::LedgerRefused(message) => explain_unwritten(f, LEDGER, message),
+            Self::AnnotationRefused(node, message) => {
+                explain_unwritten(f, &format!("the annotation of node {node}"), message)
+            }
             Self::CreateOutcomeUnknown(candidates) => explain_unknown(f, candidates),
             Self::CreateFailed(message, next) => {
                 write!(f, "reserving an address failed: {message}; next attempt at {next}")
             }
             Self::CreateRejected(message, next) => write!(
                 f,
-                "the cloud refuses to reserve such an address: {message}; tried again at {next}"
+                "the cloud refuses to reserve such an address: {message}; next attempt at {next}"
             ),
             Self::QuotaExceeded(message, next) => write!(
                 f,
                 "the account has no room for another address: {message}; next attempt at {next}"
             ),
             Self::CredentialsRefused(message) => {
-                write!(f, "the cloud refuses the credentials: {message}")
+                write!(f, "the cloud refuses the credentials: {message}; {RESTART_FOR_CREDENTIALS}")
             }
             Self::Throttled(until) => explain_limit(f, *until),
             Self::Pacing(until) => write!(f, "paced to keep the cloud's rate limit until {until}"),
@@ -430,6 +401,25 @@ impl Reason {
     }
 }
 
+const LEDGER: &str = "the annotation pontoon.dev/addresses of this object, without which no address \
+                      is reserved or given back";
+
+fn explain_unreleased(f: &mut fmt::Formatter<'_>, message: &str, next: Time) -> fmt::Result {
+    write!(
+        f,
+        "being deleted; giving an address back failed: {message}; next attempt at {next}; set \
+         deletionPolicy to Retain to keep it and let the pool go"
+    )
+}
+
+fn explain_unwritten(f: &mut fmt::Formatter<'_>, what: &str, message: &str) -> fmt::Result {
+    write!(
+        f,
+        "the API server refuses to write {what}: {message}. Grant what deploy/rbac.yaml grants, or \
+         let the admission policy pass it; tried again within a minute"
+    )
+}
+
 fn explain_unknown(f: &mut fmt::Formatter<'_>, candidates: &[IpAddr]) -> fmt::Result {
     write!(
         f,
@@ -446,17 +436,25 @@ fn explain_limit(f: &mut fmt::Formatter<'_>, until: Option<Time>) -> fmt::Result
 }
 
 fn explain_full(f: &mut fmt::Formatter<'_>, holding: &[(NodeName, Obstacle)]) -> fmt::Result {
-    f.write_str("every node that matches holds an address already")?;
-    explain(f, holding)
+    f.write_str("no eligible node is free")?;
+    name_nodes(f, ": ", holding)
 }
+
+/// What to do about credentials that are refused.
+pub(crate) const RESTART_FOR_CREDENTIALS: &str =
+    "replace the token and restart the operator, which reads its variables once";
 
 /// How many nodes a message names.
 const NAMED: usize = 3;
 
 /// What is wrong with the first few nodes.
-fn explain(f: &mut fmt::Formatter<'_>, nodes: &[(NodeName, Obstacle)]) -> fmt::Result {
+fn name_nodes(
+    f: &mut fmt::Formatter<'_>,
+    lead: &str,
+    nodes: &[(NodeName, Obstacle)],
+) -> fmt::Result {
     for (index, (node, obstacle)) in nodes.iter().take(NAMED).enumerate() {
-        write!(f, "{} {node}: {obstacle}", if index == 0 { ":" } else { ";" })?;
+        write!(f, "{}{node}: {obstacle}", if index == 0 { lead } else { "; " })?;
     }
     Ok(())
 }

@@ -112,6 +112,12 @@ fn resources(kind: &Kind) -> Vec<Value> {
         "namespaced": kind.namespaced, "kind": kind.kind, "verbs": ["get", "patch", "update"],
     });
     let mut resources = vec![resource];
+    if is_evicted(kind) {
+        resources.push(json!({
+            "name": "pods/eviction", "singularName": "", "namespaced": true,
+            "group": "policy", "version": "v1", "kind": "Eviction", "verbs": ["create"],
+        }));
+    }
     resources.extend(kind.status_subresource.then_some(status));
     resources
 }
@@ -128,15 +134,30 @@ fn discovered(registry: &Registry, group: &str, version: &str) -> Value {
             "singularResource": kind.singular, "verbs": kind.verbs,
         });
         add_names(&mut resource, kind);
+        let mut subresources = Vec::new();
+        if is_evicted(kind) {
+            let response = json!({"group": "policy", "version": "v1", "kind": "Eviction"});
+            subresources.push(
+                json!({"subresource": "eviction", "responseKind": response, "verbs": ["create"]}),
+            );
+        }
         if kind.status_subresource {
             let verbs = ["get", "patch", "update"];
-            resource["subresources"] =
-                json!([{"subresource": "status", "responseKind": response, "verbs": verbs}]);
+            subresources
+                .push(json!({"subresource": "status", "responseKind": response, "verbs": verbs}));
+        }
+        if !subresources.is_empty() {
+            resource["subresources"] = json!(subresources);
         }
         resource
     };
     let resources: Vec<_> = registry.of(group, version).map(|kind| resource(kind)).collect();
     json!({"version": version, "resources": resources, "freshness": "Current"})
+}
+
+/// Whether the objects of a kind have the subresource `eviction`.
+fn is_evicted(kind: &Kind) -> bool {
+    kind.built_in() && kind.plural == "pods"
 }
 
 fn add_names(resource: &mut Value, kind: &Kind) {

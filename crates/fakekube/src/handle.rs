@@ -47,6 +47,13 @@ impl FakeKube {
         Self { shared: Shared::new(state) }
     }
 
+    /// Keeps the managers of fields from the creation of each object on, as a real server does. Without this they are
+    /// kept from the first server-side apply on, which costs nothing where nobody applies.
+    pub fn track_managers(&self) -> &Self {
+        self.shared.lock().tracks = true;
+        self
+    }
+
     /// The server as a tower service, for `kube::Client::new(kube.service(), "default")`.
     #[must_use]
     pub fn service(&self) -> KubeService {

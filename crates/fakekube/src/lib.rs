@@ -6,15 +6,17 @@
 //!
 //! Served are Node, Pod, Namespace, Event (both groups, one store), ConfigMap, Secret, ServiceAccount, Lease,
 //! CustomResourceDefinition, and the kinds of all CustomResourceDefinitions; all verbs; JSON, merge and strategic merge
-//! patches; Tables and metadata-only answers; discovery and OpenAPI v3. `tests/api` runs the same requests here and
+//! patches; server-side apply; Tables and metadata-only answers; discovery and OpenAPI v3. `tests/api` runs the same requests here and
 //! on a real kube-apiserver and compares the answers.
 //!
 //! What a real API server has and this one has not is answered with 501 and noted
-//! ([`FakeKube::unknown_requests`]), never guessed: all other built-in groups and kinds, server-side apply, the
-//! subresources of pods other than `status` (binding, eviction, log, exec, ...), `nodes/proxy`,
-//! `serviceaccounts/token`, `/api/v1/watch/...`, OpenAPI v2. YAML and protobuf bodies get 415.
+//! ([`FakeKube::unknown_requests`]), never guessed: all other built-in groups and kinds, the subresources of pods other
+//! than `status` and `eviction` (binding, log, exec, ...), `nodes/proxy`, `serviceaccounts/token`,
+//! `/api/v1/watch/...`, OpenAPI v2, and protobuf bodies other than those that kubectl sends. YAML bodies get 415.
 //!
-//! Known differences: `managedFields` are never there; there is no authorization and no admission but that of
+//! Known differences: `managedFields` are kept from an object's first server-side apply on, or from its creation
+//! ([`FakeKube::track_managers`], as a real server does), but never of Leases and events, nor of what the server itself
+//! writes; there is no authorization and no admission but that of
 //! namespaces; controllers are not there, except that a definition's kinds are served at once and the contents of a
 //! deleted namespace or definition go at once; dependents are not garbage-collected, so every propagation policy acts
 //! like `Background`; conversion webhooks are not called.
@@ -32,6 +34,7 @@ mod faults;
 mod handle;
 mod ids;
 mod lifecycle;
+mod managed;
 mod news;
 mod object;
 mod observer;
@@ -39,6 +42,7 @@ pub mod openapi;
 mod params;
 mod patches;
 mod pods;
+mod protobuf;
 mod record;
 mod refusal;
 pub mod registry;

@@ -81,6 +81,15 @@ impl Params {
         refuse(options, &causes)
     }
 
+    /// Checks the options of a server-side apply.
+    pub(crate) fn check_apply(&self) -> Result<(), Refusal> {
+        if self.field_manager.is_empty() {
+            let cause = Cause::required("fieldManager", "is required for apply patch");
+            return refuse("PatchOptions", &[cause]);
+        }
+        self.check_write("ApplyOptions")
+    }
+
     /// Checks the options of a list or watch, and sets what the server sets for a watch from the present state.
     pub(crate) fn check_list(&mut self) -> Result<(), Refusal> {
         let versioned = !matches!(self.resource_version.as_str(), "" | "0");

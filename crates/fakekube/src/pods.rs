@@ -94,6 +94,20 @@ fn tolerate(spec: &mut Map<String, Value>) {
     }
 }
 
+/// Takes out what admission has put into a pod.
+pub(crate) fn without_admission(pod: &mut Value) {
+    let Some(spec) = pod["spec"].as_object_mut() else {
+        return;
+    };
+    spec.remove("priority");
+    spec.remove("preemptionPolicy");
+    let mut usual = Map::new();
+    tolerate(&mut usual);
+    if spec.get("tolerations") == usual.get("tolerations") {
+        spec.remove("tolerations");
+    }
+}
+
 /// The quality of service, by what the containers ask for.
 pub(crate) fn class(pod: &Value) -> &'static str {
     let containers = pod["spec"]["containers"].as_array().map(Vec::as_slice).unwrap_or_default();

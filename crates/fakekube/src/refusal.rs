@@ -99,6 +99,31 @@ impl Refusal {
         Self::new(409, "Conflict", message).with(about(&kind.group, &kind.plural, name))
     }
 
+    /// Others own what somebody wants to apply: pairs of manager and path.
+    pub(crate) fn apply_conflicts(conflicts: &[(String, String)]) -> Self {
+        let message = match conflicts {
+            [(manager, path)] => {
+                format!("Apply failed with 1 conflict: conflict with {manager}: {path}")
+            }
+            many => {
+                let mut lines = Vec::new();
+                for (index, (manager, path)) in many.iter().enumerate() {
+                    if index == 0 || many[index - 1].0 != *manager {
+                        lines.push(format!("conflicts with {manager}:"));
+                    }
+                    lines.push(format!("- {path}"));
+                }
+                format!("Apply failed with {} conflicts: {}", many.len(), lines.join("\n"))
+            }
+        };
+        let causes = conflicts.iter().map(|(manager, path)| {
+            let message = format!("conflict with {manager}");
+            json!({"reason": "FieldManagerConflict", "message": message, "field": path})
+        });
+        let causes: Vec<_> = causes.collect();
+        Self::new(409, "Conflict", message).with(json!({"causes": causes}))
+    }
+
     /// The conflict of a delete's precondition, which names the kind instead of the resource.
     pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Self {
         let what = kind.qualified_kind();

@@ -60,7 +60,6 @@ const OTHER_SUBRESOURCES: &[(&str, &[&str])] = &[
             "attach",
             "binding",
             "ephemeralcontainers",
-            "eviction",
             "exec",
             "log",
             "portforward",
@@ -158,6 +157,7 @@ fn check_sub(kind: &Kind, name: Option<&str>, sub: Option<&str>) -> Result<(), R
     };
     if (sub == "status" && kind.status_subresource)
         || (sub == "finalize" && kind.built_in() && kind.plural == "namespaces")
+        || (sub == "eviction" && kind.built_in() && kind.plural == "pods")
     {
         return Ok(());
     }

@@ -33,6 +33,8 @@ pub(crate) struct State {
     pub(crate) record: Record,
     pub(crate) clock: Clock,
     pub(crate) watches: BTreeMap<u64, OpenWatch>,
+    /// Whether the managers of an object's fields are kept from its creation on.
+    pub(crate) tracks: bool,
     /// What the request that is being served is warned of.
     pub(crate) warnings: Vec<String>,
 }
@@ -55,6 +57,7 @@ impl State {
             record: Record::default(),
             clock: Clock::starting_at(base),
             watches: BTreeMap::new(),
+            tracks: false,
             warnings: Vec::new(),
         }
     }

@@ -6,14 +6,17 @@ use crate::desk::Desk;
 use crate::faults::Fault;
 use crate::properties::Invariant;
 use crate::replica::{Operation, Progress};
-use crate::{Protocol, State};
+use crate::{Pods, Protocol, State};
 
 impl Protocol {
     /// Whether the guard lets a call of a replica pass (`Standing::permit`). Without the
     /// guard, believing to lead is enough.
     pub(crate) fn may_send(&self, state: &State, replica: usize) -> bool {
         let one = &state.replicas[replica];
-        let guarded = self.has_good_lease(state, replica) || !self.has(Protection::Guard);
+        // Who was taken for dead has renewed its lease lately, and does not know that it is
+        // another's.
+        let open = !self.has(Protection::Guard) || self.pods == Pods::OneForAll;
+        let guarded = self.has_good_lease(state, replica) || open;
         one.leads && !one.settling && guarded
     }
 

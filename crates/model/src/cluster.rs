@@ -12,6 +12,9 @@ pub enum Holder {
     Free,
     /// A replica that lives.
     Replica(u8),
+    /// A dead process of this replica's pod, in which another one runs now. It has not
+    /// released the lease, and the lease has not run out.
+    Dead(u8),
     /// A process that is gone without having released it.
     Gone,
 }

@@ -23,6 +23,10 @@ pub enum Protection {
     /// holder has taken effect: `leadership/election.rs` `take` and `held`, with
     /// `Timing::quiet`.
     SettleAtTakeover,
+    /// Who takes back the lease of a dead process of its own pod, which it may do at once,
+    /// sends nothing before the last call of that process has taken effect:
+    /// `leadership/election.rs` `take`, with `Timing::settled_after_death`.
+    SettleAfterRestart,
     /// A call without an answer keeps its address, or its intent, out of every plan until it
     /// is over and the cloud was read: `world/moves.rs` `end_move` (`Operation::Uncertain`),
     /// `world/address.rs` `see`, `world/reservations.rs` `after` (`IntentProgress::Doubtful`).
@@ -79,9 +83,10 @@ pub enum Protection {
 
 impl Protection {
     /// Every one of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Guard,
         Self::SettleAtTakeover,
+        Self::SettleAfterRestart,
         Self::QuiescePerAddress,
         Self::CreationIntent,
         Self::IntentsCount,

@@ -5,12 +5,21 @@ use crate::cluster::{Holder, Lease};
 use crate::design::Protection;
 use crate::faults::Fault;
 use crate::replica::{Memory, Replica};
-use crate::{Protocol, State};
+use crate::{Pods, Protocol, State};
 
 impl Protocol {
     /// Renewals do not get through: the holder is cut off, or stopped.
     pub(crate) fn lapse(&self, state: &mut State) -> Option<()> {
-        let Holder::Replica(holder) = state.cluster.lease.holder else { return None };
+        let holder = match state.cluster.lease.holder {
+            Holder::Replica(holder) => holder,
+            // Nobody renews it, and once it has run out it is anybody's.
+            Holder::Dead(_) => {
+                let holder = Holder::Gone;
+                state.cluster.lease = Lease { holder, lapsed: true, owed: false };
+                return Some(());
+            }
+            Holder::Free | Holder::Gone => return None,
+        };
         let stopped = |call: Call| call.phase == Phase::Held && call.by == holder;
         if !state.cloud.calls.iter().any(stopped) {
             state.faults.spend(Fault::Outage)?;
@@ -34,16 +43,25 @@ impl Protocol {
             Holder::Replica(holder) if usize::from(holder) == replica => {
                 state.replicas[replica].settling
             }
+            // Of the same pod: it is known to be dead, and not waited for.
+            Holder::Dead(pod) if usize::from(pod) == replica => {
+                self.has(Protection::SettleAfterRestart)
+            }
             Holder::Replica(_) | Holder::Gone if lease.lapsed => {
                 self.has(Protection::SettleAtTakeover)
             }
-            Holder::Replica(_) | Holder::Gone => return None,
+            // Taken for dead, because it is of the same pod.
+            Holder::Replica(_) if self.pods == Pods::OneForAll => {
+                self.has(Protection::SettleAfterRestart)
+            }
+            Holder::Replica(_) | Holder::Dead(_) | Holder::Gone => return None,
         };
         let one = &mut state.replicas[replica];
         *one = Replica { leads: true, settling, stale: one.stale, memory: Memory::default() };
         // Behind its guard, the last leader can do nothing but find out.
         let other = 1 - replica;
-        if self.has(Protection::Guard) && state.replicas[other].leads {
+        let shut = self.has(Protection::Guard) && self.pods == Pods::OneEach;
+        if shut && state.replicas[other].leads {
             self.step_down(state, other);
         }
         let holder = Holder::Replica(replica as u8);
@@ -83,8 +101,9 @@ impl Protocol {
         Some(())
     }
 
-    /// A process dies, and another starts in its place: it reads everything anew. Its lease
-    /// is not renewed any more.
+    /// A process dies, and another starts in its pod: it reads everything anew. Its lease
+    /// is not renewed any more. A pod that goes with its process is the same, with a lease
+    /// that runs out before anybody takes it.
     pub(crate) fn crash(&self, state: &mut State, replica: usize) -> Option<()> {
         let held = state.cluster.lease.is_held_by(replica);
         (held || state.replicas[replica].leads).then_some(())?;
@@ -92,7 +111,8 @@ impl Protocol {
         self.abandon(state, replica, true);
         state.replicas[replica] = Replica::default();
         if held {
-            state.cluster.lease = Lease { holder: Holder::Gone, lapsed: true, owed: false };
+            let holder = Holder::Dead(replica as u8);
+            state.cluster.lease = Lease { holder, lapsed: false, owed: false };
         }
         Some(())
     }

@@ -6,7 +6,8 @@
 /// may decide any move at any time, which covers every change and every delay of such news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// A replica dies and starts again, with another identity and an empty memory.
+    /// A process dies, and another starts in its pod, or in another one, with an empty
+    /// memory.
     Crash,
     /// A replica is stopped between a decision and the wire.
     Pause,

@@ -23,7 +23,7 @@ impl Protocol {
     pub(crate) fn canonical(&self, mut state: State) -> State {
         let [first, second] = &state.replicas;
         let swapped = match state.cluster.lease.holder {
-            Holder::Replica(holder) => holder == 1,
+            Holder::Replica(holder) | Holder::Dead(holder) => holder == 1,
             Holder::Free | Holder::Gone => first.stale.is_none() && second.stale.is_some(),
         };
         if swapped {
@@ -67,7 +67,7 @@ fn order(digests: [u64; 3], count: usize) -> [usize; 3] {
 /// Replicas change their names.
 pub(crate) fn swap_replicas(state: &mut State) {
     state.replicas.swap(0, 1);
-    if let Holder::Replica(holder) = &mut state.cluster.lease.holder {
+    if let Holder::Replica(holder) | Holder::Dead(holder) = &mut state.cluster.lease.holder {
         *holder = 1 - *holder;
     }
     state.cloud.calls.change(|call| {

@@ -13,6 +13,8 @@
 #[allow(dead_code, unused_macros, unused_imports)]
 #[path = "../tests/scenarios/arena.rs"]
 mod arena;
+#[path = "cluster/big.rs"]
+mod big;
 #[allow(dead_code)]
 #[path = "../tests/scenarios/replica.rs"]
 mod replica;
@@ -38,10 +40,16 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     // `cargo test --benches` only wants to know that it builds.
     if std::env::args().any(|arg| arg == "--bench") {
+        // `-- big` is that alone: it needs no control plane.
+        let only_big = std::env::args().any(|arg| arg == "big");
         runtime.block_on(async {
+            if only_big {
+                return big::big().await;
+            }
             one_pool().await;
             hundred_pools().await;
             storm().await;
+            big::big().await;
         });
     }
 }
@@ -91,7 +99,7 @@ async fn one_pool() {
     arena.ready("pool-0").await;
     let latencies = node_events(&arena, |_| address(1), 100).await;
     print("event -> call, 1,000 nodes, 1 pool", latencies);
-    println!("{:<44} {}", "resident memory, 1,000 nodes, 1 pool", memory(&replica));
+    println!("{:<44} {}", "resident memory, 1,000 nodes, 1 pool", memory(&replica, "VmRSS:"));
 }
 
 async fn hundred_pools() {
@@ -107,7 +115,7 @@ async fn hundred_pools() {
     }
     let latencies = node_events(&arena, |round| address(round % 100), 100).await;
     print("event -> call, 1,000 nodes, 100 pools", latencies);
-    println!("{:<44} {}", "resident memory, 1,000 nodes, 100 pools", memory(&replica));
+    println!("{:<44} {}", "resident memory, 1,000 nodes, 100 pools", memory(&replica, "VmRSS:"));
 }
 
 fn pool(group: &str, ips: &[IpAddr]) -> serde_json::Value {
@@ -184,9 +192,9 @@ fn print(what: &str, mut latencies: Vec<Duration>) {
     println!("{what:<44} p50 {:?}  p90 {:?}  p99 {:?}  max {:?}", at(50), at(90), at(99), at(100));
 }
 
-fn memory(replica: &Replica) -> String {
+fn memory(replica: &Replica, field: &str) -> String {
     let status = std::fs::read_to_string(format!("/proc/{}/status", replica.id())).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(field)).unwrap();
     let kib: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
     format!("{:.1} MiB", kib / 1024.0)
 }

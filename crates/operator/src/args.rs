@@ -1,11 +1,12 @@
 //! The command line.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::leadership::Timing;
+use crate::leadership::{PREDECESSORS_NAMESPACE, Timing};
 use crate::pause::Pausable;
 use crate::run::Mode;
 use crate::sandbox::Load;
@@ -33,6 +34,39 @@ pub enum Command {
     /// Try it with no cluster and no cloud: an API server, a cloud and the operator in one
     /// process.
     Sandbox(SandboxArgs),
+    /// Print a script that completes commands and flags, for a shell to read.
+    Completion(CompletionArgs),
+}
+
+/// Options of `completion`.
+#[derive(Args, Clone, Debug)]
+pub struct CompletionArgs {
+    /// Which shell: for bash `source <(pontoon completion bash)`.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+/// A shell that can be completed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// bash
+    Bash,
+    /// zsh
+    Zsh,
+    /// fish
+    Fish,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Text on a terminal, JSON elsewhere.
+    #[default]
+    Auto,
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
 }
 
 /// Options of `pause`.
@@ -78,8 +112,8 @@ pub struct SandboxArgs {
     #[arg(long, default_value_t = 2, value_name = "N")]
     pub ips: u64,
 
-    /// Apply these manifests; with a FloatingIPPool among them, the sandbox makes none of its
-    /// own.
+    /// Apply these manifests: files, folders, or - for standard input; with a FloatingIPPool
+    /// among them, the sandbox makes none of its own.
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -127,6 +161,10 @@ pub struct RunArgs {
     )]
     pub debug: bool,
 
+    /// How log lines look: text on a terminal and JSON elsewhere, or always one of them.
+    #[arg(long, value_enum, default_value_t = LogFormat::Auto, value_name = "FORMAT")]
+    pub log_format: LogFormat,
+
     /// Where to serve /metrics, /healthz and /readyz; empty for nowhere.
     #[arg(
         long,
@@ -156,6 +194,17 @@ pub struct RunArgs {
         value_name = "BOOL"
     )]
     pub leader_elect: bool,
+
+    /// Namespaces in which FLIPOP may be installed, besides `flipop` and our own: while it
+    /// renews its Lease there, this only observes.
+    #[arg(
+        long,
+        env = "PREDECESSOR_NAMESPACES",
+        value_delimiter = ',',
+        value_parser = namespace,
+        value_name = "NAMES"
+    )]
+    pub predecessor_namespaces: Vec<String>,
 
     /// How long a leader that is silent keeps the others out.
     #[arg(long, default_value = "15s", value_parser = duration, value_name = "TIME")]
@@ -193,6 +242,12 @@ impl RunArgs {
         }
     }
 
+    /// Every namespace in which a predecessor may be installed, besides our own.
+    pub fn predecessors(&self) -> BTreeSet<String> {
+        let named = self.predecessor_namespaces.iter().filter(|name| !name.is_empty());
+        named.cloned().chain([PREDECESSORS_NAMESPACE.to_owned()]).collect()
+    }
+
     /// Refuses times that would make it spin, or never try again.
     ///
     /// # Errors
@@ -213,6 +268,16 @@ impl RunArgs {
 
 /// No deadline and no wait may be shorter.
 const SHORTEST: Duration = Duration::from_millis(100);
+
+/// The name of a namespace, or nothing: a list may be empty, or end with a comma.
+fn namespace(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if name.len() > 63 || !name.chars().all(fits) {
+        return Err("write names of namespaces, separated by commas".to_owned());
+    }
+    Ok(name.to_owned())
+}
 
 /// A yes or no, in every way in which the predecessors' flags take it.
 fn boolean(text: &str) -> Result<bool, String> {
@@ -269,6 +334,25 @@ mod tests {
         assert!(refused(&["--retry-initial=10m", "--retry-max=1s"]).contains("--retry-max"));
         assert_eq!(run_args(&[]).validate(), Ok(()));
         assert_eq!(run_args(&[]).timing(), Timing::default());
+    }
+
+    #[test]
+    fn what_is_nearly_right_is_suggested() {
+        let refused = |args: &[&str]| Cli::try_parse_from(args).unwrap_err().to_string();
+        assert!(refused(&["pontoon", "sandbx"]).contains("'sandbox'"));
+        assert!(refused(&["pontoon", "run", "--retry-inital=1s"]).contains("'--retry-initial'"));
+    }
+
+    #[test]
+    fn predecessors_are_looked_for_where_they_are_documented_and_where_the_flag_says() {
+        let namespaces = |args: &[&str]| Vec::from_iter(run_args(args).predecessors());
+        assert_eq!(namespaces(&[]), ["flipop"]);
+        assert_eq!(namespaces(&["--predecessor-namespaces="]), ["flipop"]);
+        let args = ["--predecessor-namespaces=net, edge,", "--predecessor-namespaces", "flipop"];
+        assert_eq!(namespaces(&args), ["edge", "flipop", "net"]);
+        let refused = ["pontoon", "run", "--predecessor-namespaces=Net_1"];
+        let error = Cli::try_parse_from(refused).unwrap_err().to_string();
+        assert!(error.contains("separated by commas"), "{error}");
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use http::HeaderValue;
 use http::header::USER_AGENT;
+use http::{HeaderValue, Uri};
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Builder, Client as HttpClient};
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::{Body, ConfigExt};
 use kube::{Client, Config};
-use tower::ServiceBuilder;
+use tokio::time::timeout;
+use tower::{BoxError, ServiceBuilder, ServiceExt, service_fn};
 
 /// Every write to Kubernetes gives up after this.
 pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
@@ -17,11 +19,33 @@ pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 /// What the API server's audit log calls us.
 const WHO: &str = concat!("pontoon/", env!("CARGO_PKG_VERSION"));
 
-/// A client that sends each request at once and tells of each failure.
+/// A connection is there after this time, with TLS, or another one is tried.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
+
+/// A connection on which nothing was heard for so long is asked whether it is alive ...
+const PING: Duration = Duration::from_secs(3);
+
+/// ... and is given up if it has not answered after this time.
+const PONG: Duration = Duration::from_secs(3);
+
+/// The same for the other machine alone, where HTTP/2 is not spoken: 5 s of silence, then up to
+/// three questions; what was sent and never acknowledged counts too.
+const TCP_IDLE: Duration = Duration::from_secs(5);
+const TCP_INTERVAL: Duration = Duration::from_secs(3);
+const TCP_QUESTIONS: u32 = 3;
+const TCP_UNACKNOWLEDGED: Duration = Duration::from_secs(14);
+
+/// How much of one answer may wait to be read, and how much of all: watches that wait for the
+/// main loop leave room for the Lease, which is renewed on the same connection.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+
+/// A client that sends each request at once, tells of each failure, and notices within seconds
+/// that nobody is at the other end of a connection (decisions 5 and 19).
 ///
 /// kube's own leaves Nagle's algorithm on, which holds the first request of a connection
-/// back for 40 ms, and repeats failed requests by a clock of its own: here, a retry is a
-/// decision. Behind a proxy kube's own is used.
+/// back for 40 ms, repeats failed requests by a clock of its own, and waits for ever on a
+/// connection that died in silence. Behind a proxy kube's own is used.
 ///
 /// # Errors
 /// If the configuration names certificates or credentials that cannot be used.
@@ -30,19 +54,55 @@ pub fn connect(mut config: Config) -> kube::Result<Client> {
     if config.proxy_url.is_some() {
         return Client::try_from(config);
     }
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_connect_timeout(config.connect_timeout);
-    let https = config.rustls_https_connector_with_connector(tcp)?;
-    let http: HttpClient<_, Body> = Builder::new(TokioExecutor::new()).build(https);
+    let tls = tls(&config, tcp(&config))?;
+    let connector = service_fn(move |uri: Uri| {
+        let connecting = timeout(CONNECT_DEADLINE, tls.clone().oneshot(uri));
+        Box::pin(async { connecting.await.unwrap_or_else(|late| Err(BoxError::from(late))) })
+    });
+    let http: HttpClient<_, Body> = Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .http2_keep_alive_interval(PING)
+        .http2_keep_alive_timeout(PONG)
+        .http2_keep_alive_while_idle(true)
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW)
+        .build(connector);
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
-        .map_err(tower::BoxError::from)
+        .map_err(BoxError::from)
         .service(http);
     Ok(Client::new(service, config.default_namespace))
+}
+
+fn tcp(config: &Config) -> HttpConnector {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(config.connect_timeout.map(|time| time.min(CONNECT_DEADLINE)));
+    tcp.set_keepalive(Some(TCP_IDLE));
+    tcp.set_keepalive_interval(Some(TCP_INTERVAL));
+    tcp.set_keepalive_retries(Some(TCP_QUESTIONS));
+    tcp.set_tcp_user_timeout(Some(TCP_UNACKNOWLEDGED));
+    tcp
+}
+
+/// TLS as the configuration has it, with HTTP/2 where the server speaks it: kube's own connector
+/// asks for HTTP/1.1 alone, in which nobody can be asked whether he is alive.
+fn tls(config: &Config, tcp: HttpConnector) -> kube::Result<HttpsConnector<HttpConnector>> {
+    let mut builder = HttpsConnectorBuilder::new()
+        .with_tls_config(config.rustls_client_config()?)
+        .https_or_http();
+    if let Some(name) = &config.tls_server_name {
+        // kube's own connector says what is wrong with a name that is none.
+        let Ok(name) = name.clone().try_into() else {
+            return config.rustls_https_connector_with_connector(tcp);
+        };
+        builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
+    }
+    Ok(builder.enable_http1().enable_http2().wrap_connector(tcp))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod leadership;
 pub mod observe;
 #[cfg(test)]
 mod odd_manifests;
+pub mod panicking;
 pub mod pause;
 pub mod report;
 pub mod run;

@@ -4,18 +4,21 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use clap_complete::{Shell as Completed, generate};
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use pontoon::api;
-use pontoon::args::{Cli, Command, RunArgs};
+use pontoon::args::{Cli, Command, LogFormat, RunArgs, Shell};
 use pontoon::connect::connect;
 use pontoon::env::Env;
 use pontoon::leadership::Timing;
+use pontoon::panicking::end_the_process_on_panic;
 use pontoon::pause::{self, Pausable};
 use pontoon::report::metrics::Metrics;
 use pontoon::run::{self, Options, Surroundings};
 use pontoon::serve::{self, Health, Pages};
+use pontoon_providers::{DNS_VENDORS, VENDORS};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -29,10 +32,11 @@ fn main() -> ExitCode {
         Command::Resume(args) => on_one_thread(annotate(args.kubeconfig, args.object, None)),
         Command::Sandbox(args) => {
             if args.debug {
-                log(true);
+                log(true, LogFormat::Auto);
             }
             on_one_thread(pontoon::sandbox::sandbox(args))
         }
+        Command::Completion(args) => complete(args.shell),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -48,11 +52,23 @@ fn print(text: &str) -> Result<(), String> {
     std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())
 }
 
+fn complete(shell: Shell) -> Result<(), String> {
+    let shell = match shell {
+        Shell::Bash => Completed::Bash,
+        Shell::Zsh => Completed::Zsh,
+        Shell::Fish => Completed::Fish,
+    };
+    let mut script = Vec::new();
+    generate(shell, &mut Cli::command(), "pontoon", &mut script);
+    std::io::stdout().write_all(&script).map_err(|error| error.to_string())
+}
+
 fn start(args: RunArgs) -> Result<(), String> {
     let timing = args.timing();
     args.validate()?;
     timing.validate(args.provider_timeout).map_err(|error| error.to_string())?;
-    log(args.debug);
+    log(args.debug, args.log_format);
+    end_the_process_on_panic();
     // Already installed is as good.
     drop(rustls::crypto::ring::default_provider().install_default());
     on_one_thread(operate(args, timing))
@@ -73,6 +89,8 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
     let options = Options {
         namespace: lease_namespace(&config),
         name: replica_name(),
+        pod: variable("POD_UID"),
+        predecessor_namespaces: args.predecessors(),
         leader_elect: args.leader_elect,
         mode: args.mode,
         timing,
@@ -80,9 +98,19 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         retry_initial: args.retry_initial,
         retry_max: args.retry_max,
     };
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        server = %config.cluster_url,
+        mode = ?options.mode,
+        credentials = credentials(&variable),
+        replica = options.name,
+        "pontoon starts"
+    );
     let client = connect(config).map_err(|error| error.to_string())?;
-    let metrics = Metrics::new().map_err(|error| error.to_string())?;
-    let health = Health::default();
+    let metrics = Metrics::new().and_then(|metrics| metrics.with_process(env.now()));
+    let metrics = metrics.map_err(|error| error.to_string())?;
+    let health = Health::new(env.clone());
     for (address, pages) in
         [(&args.metrics_bind_addr, Pages::All), (&args.health_probe_bind_address, Pages::Health)]
     {
@@ -92,7 +120,6 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
             tokio::spawn(serve::serve(listener, pages, health.clone(), metrics.clone()));
         }
     }
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let surroundings = Surroundings {
         client,
         transport: Box::new(pontoon_providers::https),
@@ -106,6 +133,16 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
     Ok(())
 }
 
+/// The vendors whose credentials are in the environment.
+fn credentials(variable: &dyn Fn(&str) -> Option<String>) -> String {
+    let addresses = VENDORS.iter().map(|vendor| (vendor.name, vendor.token));
+    let names = DNS_VENDORS.iter().map(|vendor| (vendor.name, vendor.token));
+    let all = addresses.chain(names);
+    let found: Vec<_> = all.filter(|(_, token)| variable(token).is_some()).collect();
+    let found: Vec<_> = found.iter().map(|(name, _)| *name).collect();
+    if found.is_empty() { "none".to_owned() } else { found.join(", ") }
+}
+
 async fn annotate(
     kubeconfig: Option<PathBuf>,
     object: Pausable,
@@ -114,8 +151,9 @@ async fn annotate(
     // Already installed is as good.
     drop(rustls::crypto::ring::default_provider().install_default());
     let config = kube_config(kubeconfig.as_deref()).await?;
+    let server = config.cluster_url.to_string();
     let client = connect(config).map_err(|error| error.to_string())?;
-    pause::annotate(client, &object, reason.as_deref()).await?;
+    pause::annotate(client, &object, reason.as_deref(), &server).await?;
     let done = if reason.is_some() { "paused" } else { "resumed" };
     writeln!(std::io::stdout(), "{object} {done}").map_err(|error| error.to_string())
 }
@@ -139,12 +177,14 @@ async fn kube_config(file: Option<&Path>) -> Result<Config, String> {
 fn lease_namespace(config: &Config) -> String {
     let in_cluster = std::env::var("KUBERNETES_SERVICE_HOST").is_ok();
     let pod = in_cluster.then(|| config.default_namespace.clone());
-    let given = || std::env::var("POD_NAMESPACE").ok().filter(|name| !name.is_empty());
-    pod.or_else(given).unwrap_or_else(|| "default".to_owned())
+    pod.or_else(|| variable("POD_NAMESPACE")).unwrap_or_else(|| "default".to_owned())
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn replica_name() -> String {
-    let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     let host = || std::fs::read_to_string("/etc/hostname").ok().map(|name| name.trim().to_owned());
     variable("POD_NAME").or_else(|| variable("HOSTNAME")).or_else(host).unwrap_or_default()
 }
@@ -167,15 +207,20 @@ fn stop_on_signal() -> Result<tokio::sync::watch::Receiver<bool>, String> {
     Ok(stop)
 }
 
-/// Lines for people on a terminal, JSON for machines.
-fn log(debug: bool) {
+fn log(debug: bool, format: LogFormat) {
     // What the libraries complain of, we say ourselves, in our own words.
     let level =
         if debug { "info,pontoon=debug" } else { "info,kube_runtime=error,kube_client=error" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    if std::io::stderr().is_terminal() {
-        log.with_target(false).init();
+    let in_words = match format {
+        LogFormat::Auto => std::io::stderr().is_terminal(),
+        LogFormat::Text => true,
+        LogFormat::Json => false,
+    };
+    if in_words {
+        let colours = std::io::stderr().is_terminal();
+        log.with_target(false).with_ansi(colours).init();
     } else {
         log.json().flatten_event(true).with_current_span(false).init();
     }

@@ -8,7 +8,7 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use crate::api::{GROUP, PAUSED_ANNOTATION, VERSION};
-use crate::observe::{pool, record_set};
+use crate::observe::{NOT_PAUSED, causes, pool, record_set};
 
 /// An object that can be paused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl FromStr for Pausable {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let kind = |word: &str| match word.to_lowercase().as_str() {
-            "floatingippool" | "floatingippools" => Some(pool::KIND),
+            "floatingippool" | "floatingippools" | "fippool" => Some(pool::KIND),
             "nodednsrecordset" | "nodednsrecordsets" | "nodedns" => Some(record_set::KIND),
             _ => None,
         };
@@ -53,12 +53,16 @@ impl FromStr for Pausable {
 /// Pauses an object for a reason, or resumes it.
 ///
 /// # Errors
-/// The API server's words.
+/// The API server's words; if it cannot be used, why, and which it is.
 pub async fn annotate(
     client: Client,
     object: &Pausable,
     reason: Option<&str>,
+    server: &str,
 ) -> Result<(), String> {
+    if reason.is_some_and(|reason| reason.trim().eq_ignore_ascii_case(NOT_PAUSED)) {
+        return Err(format!("\"{NOT_PAUSED}\" is no reason: an object with it is not paused"));
+    }
     let Pausable { kind, namespace, name } = object;
     let resource = ApiResource {
         group: GROUP.into(),
@@ -71,7 +75,11 @@ pub async fn annotate(
     let patch = Patch::Merge(json!({"metadata": {"annotations": {PAUSED_ANNOTATION: reason}}}));
     api.patch(name, &PatchParams::default(), &patch).await.map(drop).map_err(|error| match error {
         kube::Error::Api(status) => status.message,
-        other => other.to_string(),
+        other => format!(
+            "cannot use the API server at {server}: {}; is it up and reachable from here, and is \
+             it the one that is meant (--kubeconfig, $KUBECONFIG)?",
+            causes(&other)
+        ),
     })
 }
 
@@ -86,6 +94,7 @@ mod tests {
             Pausable { kind: "FloatingIPPool", namespace: "n".to_owned(), name: "p".to_owned() };
         assert_eq!(pool.to_string(), "floatingippool/n/p");
         assert_eq!(parsed("FloatingIPPool/n/p"), Ok(pool));
+        assert_eq!(parsed("fippool/n/p").map(|one| one.kind), Ok("FloatingIPPool"));
         assert_eq!(parsed("nodedns/n/r").map(|one| one.kind), Ok("NodeDNSRecordSet"));
         for odd in ["p", "n/p", "node/n/p", "floatingippool//p", "floatingippool/n/p/x"] {
             assert!(parsed(odd).is_err(), "{odd}");

@@ -2,28 +2,64 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use pontoon_core::Time;
 use tokio::net::TcpListener;
 
+use crate::env::Env;
+use crate::observe::hearing::Hearing;
 use crate::report::metrics::Metrics;
 
-/// Whether the caches are synced. Clones share it.
-#[derive(Clone, Debug, Default)]
-pub struct Health(Arc<AtomicBool>);
+/// For so long the main loop may not go round. Stopping takes at most 26 s, in which it does not.
+const STUCK: Duration = Duration::from_secs(30);
+
+/// Whether the main loop goes round, and whether the watches are heard. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Health {
+    env: Env,
+    beat: Arc<AtomicI64>,
+    hearing: Hearing,
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self::new(Env::real())
+    }
+}
 
 impl Health {
-    /// The caches are synced, or not.
-    pub fn set_ready(&self, ready: bool) {
-        self.0.store(ready, Ordering::Relaxed);
+    /// On this clock, beginning with a beat.
+    pub fn new(env: Env) -> Self {
+        let beat = Arc::new(AtomicI64::new(env.now().as_micros()));
+        Self { env, beat, hearing: Hearing::default() }
     }
 
-    fn is_ready(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// The main loop goes round.
+    pub fn beats(&self, now: Time) {
+        self.beat.store(now.as_micros(), Ordering::Relaxed);
+    }
+
+    /// Where the watches say when they were last heard.
+    pub fn hearing(&self) -> &Hearing {
+        &self.hearing
+    }
+
+    /// Why the process should be started again, if it should.
+    fn stuck(&self) -> Option<String> {
+        let beat = Time::from_micros(self.beat.load(Ordering::Relaxed));
+        let time = self.env.now().since(beat);
+        (time > STUCK).then(|| format!("the main loop has not gone round for {} s", time.as_secs()))
+    }
+
+    /// Why what is known of the cluster may be missing or old, if it may be.
+    fn blind(&self) -> Option<String> {
+        self.stuck().or_else(|| self.hearing.trouble(self.env.now()))
     }
 }
 
@@ -46,17 +82,18 @@ pub async fn serve(
     health: Health,
     metrics: Metrics,
 ) -> std::io::Result<()> {
-    let ready = move || async move {
-        if health.is_ready() {
-            (StatusCode::OK, "ok\n")
-        } else {
-            (StatusCode::SERVICE_UNAVAILABLE, "the caches are not synced yet\n")
-        }
+    let answer = |trouble: Option<String>, status| match trouble {
+        None => (StatusCode::OK, "ok\n".to_owned()),
+        Some(trouble) => (status, format!("{trouble}\n")),
     };
-    let mut router =
-        Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready));
+    let of = health.clone();
+    let alive = move || async move { answer(of.stuck(), StatusCode::INTERNAL_SERVER_ERROR) };
+    let of = health.clone();
+    let ready = move || async move { answer(of.blind(), StatusCode::SERVICE_UNAVAILABLE) };
+    let mut router = Router::new().route("/healthz", get(alive)).route("/readyz", get(ready));
     if pages == Pages::All {
         let page = move || async move {
+            metrics.heard(&health.hearing.last_heard());
             let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
             (kind, metrics.page()).into_response()
         };
@@ -97,6 +134,23 @@ fn not_an_address(address: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_main_loop_that_does_not_go_round_is_told_and_one_that_goes_on_is_well() {
+        let time = Arc::new(AtomicI64::new(0));
+        let clock = time.clone();
+        let elapsed = move || Duration::from_secs(clock.load(Ordering::Relaxed).unsigned_abs());
+        let health = Health::new(Env::new(elapsed, Time::default(), fastrand::Rng::with_seed(1)));
+        time.store(30, Ordering::Relaxed);
+        assert_eq!(health.stuck(), None);
+        time.store(31, Ordering::Relaxed);
+        let told = "the main loop has not gone round for 31 s";
+        assert_eq!(health.stuck().as_deref(), Some(told));
+        assert_eq!(health.blind().as_deref(), Some(told), "what it knows is not used");
+        health.beats(health.env.now());
+        assert_eq!(health.stuck(), None);
+        assert_eq!(health.blind().as_deref(), Some("no watch has begun yet"));
+    }
 
     #[tokio::test]
     async fn an_address_may_be_a_port_a_number_or_a_name() {

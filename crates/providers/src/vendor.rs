@@ -20,6 +20,8 @@ pub struct Vendor {
     pub provider_id: fn(&MachineId) -> String,
     /// Opens the account that the settings name.
     pub open: fn(&Settings<'_>, Transport) -> Opened,
+    /// The variable that holds the token.
+    pub token: &'static str,
     /// The variable that names another endpoint.
     pub api_url: &'static str,
     /// New addresses need `spec.region`.
@@ -36,6 +38,8 @@ pub struct DnsVendor {
     pub name: &'static str,
     /// Opens the account that the settings name.
     pub open: fn(&Settings<'_>, Transport) -> OpenedDns,
+    /// The variable that holds the token.
+    pub token: &'static str,
     /// The variable that names another endpoint.
     pub api_url: &'static str,
 }

@@ -30,12 +30,18 @@ pub enum CloudFault {
     BadGateway,
     /// 503 without an effect.
     Unavailable,
+    /// 500 after the effect.
+    BrokenAfter,
+    /// 503 after the effect.
+    UnavailableAfter,
     /// 504 after the effect.
     GatewayTimeout,
     /// It arrives twice.
     Duplicated,
     /// A page of HTML, with status 200 and without an effect.
     Nonsense,
+    /// A page of HTML, with status 200 and after the effect.
+    Garbled,
     /// The operation that it starts fails.
     OperationFails,
     /// The operation that it starts is said to have worked, and did nothing.
@@ -50,7 +56,7 @@ pub enum CloudFault {
 
 impl CloudFault {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::LostRequest,
         Self::LostAnswer,
         Self::LateEffect,
@@ -60,9 +66,12 @@ impl CloudFault {
         Self::Broken,
         Self::BadGateway,
         Self::Unavailable,
+        Self::BrokenAfter,
+        Self::UnavailableAfter,
         Self::GatewayTimeout,
         Self::Duplicated,
         Self::Nonsense,
+        Self::Garbled,
         Self::OperationFails,
         Self::OperationIgnored,
         Self::OperationSlow,
@@ -83,9 +92,8 @@ impl CloudFault {
             // No key makes two equal reservations one. In a region there are two then; on a
             // machine the second is refused, and what is there may be anybody's.
             Self::Duplicated => !action.creates(),
-            // An answer that looks like success and says nothing is no error of the vendor's
-            // API, but of something in between; it does that to what can be cached.
-            Self::Nonsense => !action.changes(),
+            // A read has no effect before which it could be answered.
+            Self::BrokenAfter | Self::UnavailableAfter | Self::Garbled => action.changes(),
             _ => true,
         }
     }
@@ -108,11 +116,12 @@ impl CloudFault {
             Self::Broken => Fault::Answer(CloudAnswer::status(500)),
             Self::BadGateway => Fault::AnswerAfterEffect(CloudAnswer::status(502)),
             Self::Unavailable => Fault::Answer(CloudAnswer::status(503)),
+            Self::BrokenAfter => Fault::AnswerAfterEffect(CloudAnswer::status(500)),
+            Self::UnavailableAfter => Fault::AnswerAfterEffect(CloudAnswer::status(503)),
             Self::GatewayTimeout => Fault::AnswerAfterEffect(CloudAnswer::status(504)),
             Self::Duplicated => Fault::Duplicated,
-            Self::Nonsense => {
-                Fault::Answer(CloudAnswer::status(200).raw("text/html", "<h1>It works!</h1>"))
-            }
+            Self::Nonsense => Fault::Answer(nonsense()),
+            Self::Garbled => Fault::AnswerAfterEffect(nonsense()),
             Self::OperationFails => Fault::ActionErrors,
             Self::OperationIgnored => Fault::ActionIgnored,
             Self::OperationSlow => Fault::ActionTakes(millis(dice, 8_000..15_000)),
@@ -133,9 +142,12 @@ impl CloudFault {
             Self::Broken => "500",
             Self::BadGateway => "502 after the effect",
             Self::Unavailable => "503",
+            Self::BrokenAfter => "500 after the effect",
+            Self::UnavailableAfter => "503 after the effect",
             Self::GatewayTimeout => "504 after the effect",
             Self::Duplicated => "arrives twice",
             Self::Nonsense => "nonsense",
+            Self::Garbled => "nonsense after the effect",
             Self::OperationFails => "operation fails",
             Self::OperationIgnored => "operation ignored",
             Self::OperationSlow => "operation slow",
@@ -143,6 +155,11 @@ impl CloudFault {
             Self::PageGap => "gap between pages",
         }
     }
+}
+
+/// What a proxy says that knows nothing of the request.
+fn nonsense() -> CloudAnswer {
+    CloudAnswer::status(200).raw("text/html", "<h1>It works!</h1>")
 }
 
 /// How a request to the API server goes wrong.

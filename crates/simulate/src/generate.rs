@@ -2,7 +2,9 @@
 
 use fastrand::Rng;
 
+use crate::edits::edits;
 use crate::faults::{ApiFault, CloudFault};
+use crate::lasting::lasting;
 use crate::naming::add_names;
 use crate::schedule::{
     Called, Clock, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
@@ -24,15 +26,22 @@ pub fn generate(seed: u64) -> Schedule {
     let calm = dice.u8(0..16) == 0;
     let mut events: Vec<Event> = (0..events).map(|_| event(&mut dice, ends, calm)).collect();
     events.sort_by_key(|event| event.at);
-    let mut schedule = Schedule { seed, setting, events, ends };
+    let mut schedule = Schedule { seed, setting, events, ends, lasting: vec![] };
     add_names(&mut schedule, seed);
     if seed % 2 == 1 {
         theme(&mut schedule, seed / 2, &mut dice);
     } else {
         ways(&mut schedule);
+        edits(&mut schedule);
+        lasting(&mut schedule);
     }
     // The oracle of names knows IPv4 addresses only.
-    schedule.setting.pools.iter_mut().filter(|pool| pool.six).for_each(|pool| pool.name = None);
+    schedule
+        .setting
+        .pools
+        .iter_mut()
+        .filter(|pool| pool.six || pool.mixed)
+        .for_each(|pool| pool.name = None);
     schedule
 }
 

@@ -111,6 +111,7 @@ impl Scenario {
                 observes: Default::default(),
             },
             ends: if events.is_empty() { SOON } else { OVER },
+            lasting: vec![],
             events,
         }
     }

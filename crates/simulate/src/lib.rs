@@ -7,11 +7,13 @@
 
 pub mod cluster;
 pub mod coverage;
+mod edits;
 pub mod end;
 pub mod faults;
 pub mod flipop;
 pub mod generate;
 pub mod kill_points;
+mod lasting;
 pub mod mutants;
 pub mod names;
 mod naming;

@@ -28,6 +28,9 @@ pub struct Process {
     pub replica: usize,
     /// What it is called: `a1`, `b3`.
     pub name: String,
+    /// The pod that it runs in, after others that died there: every third process has a new
+    /// one.
+    pub pod: String,
     inner: Arc<Mutex<Inner>>,
     links: [Way; 2],
     deaths: mpsc::UnboundedSender<Process>,
@@ -77,6 +80,7 @@ impl Process {
         Self {
             replica,
             name: format!("{letter}{incarnation}"),
+            pod: format!("pod-{letter}{}", incarnation / 3),
             inner: Arc::default(),
             links: [Way::new(), Way::new()],
             deaths,

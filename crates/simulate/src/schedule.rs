@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::faults::{ApiFault, CloudFault};
-use crate::names::{ListingSetting, NameEvent, NameSetting, ZoneEvent};
+use crate::names::{Host, ListingSetting, NameEvent, NameSetting, ZoneEvent};
 use crate::wire::{ApiAction, CloudAction};
 
 /// Milliseconds, since the start of the run or as a length of time.
@@ -23,6 +23,10 @@ pub struct Schedule {
     pub events: Vec<Event>,
     /// When the trouble is over: whatever lasts ends, whoever is dead is started.
     pub ends: Millis,
+    /// What lasts beyond that, and what happens meanwhile. It is over once everything that it
+    /// does not touch has had its time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lasting: Vec<Event>,
 }
 
 /// What there is at the start.
@@ -79,9 +83,37 @@ pub struct PoolSetting {
     /// `deletionPolicy: Release`.
     #[serde(default)]
     pub releases: bool,
+    /// Whether it lists one address of the other family, too.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub mixed: bool,
+    /// Which nodes it asks for beyond the app or the label; see [`Wish`].
+    #[serde(default, skip_serializing_if = "Wish::is_plain")]
+    pub wish: Wish,
     /// The name that lists its addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<NameSetting>,
+}
+
+/// Which nodes a pool asks for, beyond what its app says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wish {
+    /// Those with the label `role=edge`, or those that run its app.
+    #[default]
+    Plain,
+    /// The same nodes, and also those with a taint that the pool tolerates.
+    Tolerant,
+    /// Every other node, by a selector that names a set.
+    Even,
+    /// The other half, by a selector that excludes a set.
+    Odd,
+}
+
+impl Wish {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
+    fn is_plain(&self) -> bool {
+        *self == Self::Plain
+    }
 }
 
 impl Setting {
@@ -126,6 +158,11 @@ pub struct Event {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
+fn is_not(this: &bool) -> bool {
+    !this
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
 fn is_zero(time: &Millis) -> bool {
     *time == 0
 }
@@ -161,6 +198,8 @@ pub enum What {
     },
     /// While it lasts, the cloud is in a state.
     CloudIs(CloudState),
+    /// While it lasts, the cloud refuses every call that is about one thing.
+    Refuses(Sticking),
     /// While it lasts, some requests to the API server go wrong.
     Api {
         /// How.
@@ -197,6 +236,8 @@ pub enum NodeEvent {
     NotReady,
     /// While it lasts, it is cordoned.
     Cordoned,
+    /// While it lasts, it has a taint that some pools tolerate.
+    Tainted,
     /// While it lasts, it lacks the label that some pools ask for.
     Unlabelled,
     /// While it lasts, the pod of an app is not ready.
@@ -232,6 +273,40 @@ pub enum PoolEvent {
     Grace(u8),
     /// Sets `deletionPolicy` to `Release`, or else to `Retain`.
     Releases(bool),
+    /// While it lasts, its spec cannot be understood.
+    Mistyped(Typo),
+    /// While it lasts, its annotation cannot be read.
+    LedgerSpoiled,
+    /// While it lasts, it asks for other nodes.
+    Rematched(Wish),
+    /// While it lasts, it also lists an address that another pool has.
+    Adopts(u8),
+}
+
+/// What is wrong with a spec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Typo {
+    /// A selector of nodes that is none.
+    Nodes,
+    /// A selector of pods that is none.
+    Pods,
+}
+
+/// The one thing that a lasting refusal sticks to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sticking {
+    /// An address that a pool has: it is put on no machine (422).
+    Address(u8),
+    /// A node's machine: nothing is put there (422).
+    Machine(u8),
+    /// Reserving addresses: the token lacks that scope (403).
+    Reserving,
+    /// Giving addresses back: the token lacks that scope (403).
+    GivingBack,
+    /// Changing names at a host: the token lacks that scope (403).
+    Names(Host),
 }
 
 /// What somebody can do at the cloud by hand.
@@ -240,6 +315,8 @@ pub enum PoolEvent {
 pub enum HandEvent {
     /// Moves an address to a node's machine.
     Moves(u8, u8),
+    /// Moves the last address of a pool's manifest to a node's machine, whoever lists it now.
+    MovesLast(u8, u8),
     /// Takes an address off its machine.
     Frees(u8),
     /// Gives an address back.

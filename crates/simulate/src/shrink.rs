@@ -6,8 +6,19 @@ use crate::schedule::{Event, Schedule};
 const RUNS: usize = 400;
 
 /// The smallest schedule found that still fails: whole stretches of events are left out, then
-/// shorter ones, then single ones.
+/// shorter ones, then single ones; then single ones of those that last.
 pub fn shrink(schedule: &Schedule, fails: impl Fn(&Schedule) -> bool) -> Schedule {
+    let mut best = shrink_events(schedule, &fails);
+    for index in (0..best.lasting.len()).rev() {
+        let shorter = Schedule { lasting: without(&best.lasting, index, 1), ..best.clone() };
+        if fails(&shorter) {
+            best = shorter;
+        }
+    }
+    best
+}
+
+fn shrink_events(schedule: &Schedule, fails: &impl Fn(&Schedule) -> bool) -> Schedule {
     let mut best = schedule.clone();
     let mut runs = 0;
     let mut stretch = best.events.len().div_ceil(2).max(1);

@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::cluster::NAMESPACE;
 use crate::coverage::Coverage;
 use crate::mutants::Mutant;
 use crate::names::Host;
@@ -324,6 +325,8 @@ fn options(process: &Process, mode: Mode) -> Options {
     Options {
         namespace: "default".to_owned(),
         name: process.name.clone(),
+        pod: Some(process.pod.clone()),
+        predecessor_namespaces: [NAMESPACE.to_owned()].into(),
         leader_elect: true,
         mode,
         timing: Timing::default(),

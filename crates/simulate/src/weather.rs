@@ -1,6 +1,7 @@
 //! The faults that are at work now, and which requests they strike.
 
 use crate::faults::{ApiFault, CloudFault};
+use crate::oracle::{Sent, Stuck};
 use crate::schedule::{CloudState, ReplicaIndex};
 use crate::wire::{ApiAction, CloudAction};
 
@@ -11,6 +12,7 @@ pub struct Weather {
     cloud: Vec<Front<CloudFault, CloudAction>>,
     api: Vec<Front<ApiFault, ApiAction>>,
     states: Vec<(usize, CloudState)>,
+    refusals: Vec<(usize, Stuck)>,
     stale: Vec<(usize, ReplicaIndex)>,
     paused: Vec<(usize, ReplicaIndex)>,
 }
@@ -66,6 +68,11 @@ impl Weather {
         self.states.iter().map(|(_, state)| *state)
     }
 
+    /// The cloud refuses every call that is about one thing.
+    pub fn refuses(&mut self, event: usize, what: Stuck) {
+        self.refusals.push((event, what));
+    }
+
     /// A replica sees the past.
     pub fn stale(&mut self, event: usize, replica: ReplicaIndex) {
         self.stale.push((event, replica));
@@ -86,13 +93,19 @@ impl Weather {
         self.cloud.retain(|front| front.event != event);
         self.api.retain(|front| front.event != event);
         self.states.retain(|(one, _)| *one != event);
+        self.refusals.retain(|(one, _)| *one != event);
         self.stale.retain(|(one, _)| *one != event);
         self.paused.retain(|(one, _)| *one != event);
     }
 
     /// What strikes a request to the cloud that is sent now.
-    pub fn cloud(&mut self, action: CloudAction) -> Strikes<fakecloud::Fault> {
+    pub fn cloud(&mut self, sent: &Sent) -> Strikes<fakecloud::Fault> {
+        let action = sent.action;
         let mut strikes = (vec![], vec![]);
+        if let Some((_, what)) = self.refusals.iter().find(|(_, what)| what.concerns(sent)) {
+            strikes.0.push(fakecloud::Fault::Answer(what.refusal()));
+            strikes.1.push(what.name());
+        }
         for front in &mut self.cloud {
             let concerns = front.on.is_none_or(|on| on == action) && front.fault.befalls(action);
             if concerns && front.dice.u8(0..100) < front.percent {

@@ -4,7 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a test that cannot go on fails
 
 use simulate::mutants::Mutant;
-use simulate::{Manner, generate, play};
+use simulate::schedule::{CloudState, HandEvent, PoolEvent, Sticking, What};
+use simulate::{Manner, Schedule, generate, play};
 
 /// As many as `./test` plays.
 const SEEDS: u64 = 2_000;
@@ -19,6 +20,27 @@ fn is_found(mutant: Mutant, by: &[&str]) {
     let (seed, violation) = found.unwrap_or_else(|| panic!("{mutant:?} is not found"));
     println!("{mutant:?}: seed {seed}: {}: {}", violation.invariant, violation.text);
     assert!(by.contains(&violation.invariant), "{mutant:?}: {violation:?}");
+}
+
+/// Found in the first of those schedules that are about what it gets wrong, and
+/// that breaks one of these promises, whatever else it does.
+fn is_found_where(mutant: Mutant, by: &[&str], about: impl Fn(&Schedule) -> bool) {
+    simulate::panics::keep();
+    let manner = Manner { mutant: Some(mutant), ..Manner::default() };
+    let found = (0..SEEDS).map(generate).filter(about).find_map(|one| {
+        let violation = play(&one, &manner).unwrap().violation?;
+        by.contains(&violation.invariant).then_some((one.seed, violation))
+    });
+    let (seed, violation) = found.unwrap_or_else(|| panic!("{mutant:?} is not found"));
+    println!("{mutant:?}: seed {seed}: {}: {}", violation.invariant, violation.text);
+}
+
+fn lasts(schedule: &Schedule, what: impl Fn(&What) -> bool) -> bool {
+    schedule.lasting.iter().any(|event| what(&event.what))
+}
+
+fn happens(schedule: &Schedule, what: impl Fn(&What) -> bool) -> bool {
+    schedule.events.iter().any(|event| what(&event.what))
 }
 
 /// Found by what it does to a name, whatever else it does.
@@ -77,4 +99,58 @@ fn an_operator_that_writes_names_from_half_a_list_is_found_by_a_name_that_shrink
 #[test]
 fn an_operator_that_keeps_what_a_list_does_not_show_is_found_by_a_name_that_lists_it() {
     is_found_by_a_name(Mutant::KeepsGhosts, &["L1"], "instead of");
+}
+
+#[test]
+fn an_operator_that_blames_a_machine_for_one_refused_address_is_found() {
+    is_found_where(Mutant::BlamesMachines, &["L1"], |one| {
+        lasts(one, |what| matches!(what, What::Refuses(Sticking::Address(_))))
+    });
+}
+
+#[test]
+fn an_operator_that_keeps_a_node_for_a_reservation_that_cannot_be_made_is_found() {
+    is_found_where(Mutant::KeepsForReservations, &["L1"], |one| {
+        lasts(one, |what| matches!(what, What::CloudIs(CloudState::Full)))
+    });
+}
+
+#[test]
+fn an_operator_that_keeps_a_node_for_a_reservation_it_gave_up_is_found() {
+    is_found_where(Mutant::KeepsAbandoned, &["L1", "L3"], |one| {
+        happens(one, |what| matches!(what, What::Process(..)))
+    });
+}
+
+#[test]
+fn an_operator_that_believes_what_it_saw_before_an_address_was_listed_is_found() {
+    is_found_where(Mutant::BelievesOldSightings, &["S4"], |one| {
+        happens(one, |what| matches!(what, What::Hand(HandEvent::MovesLast(..))))
+    });
+}
+
+#[test]
+fn an_operator_that_forgets_the_list_of_a_spec_with_a_typo_is_found() {
+    is_found_where(Mutant::ForgetsLists, &["S4", "S6", "S8"], |one| {
+        happens(one, |what| matches!(what, What::Pool(_, PoolEvent::Mistyped(_))))
+    });
+}
+
+#[test]
+fn an_operator_that_keeps_a_node_for_an_attempt_of_a_paused_pool_is_found() {
+    is_found_where(Mutant::KeepsFailedTargets, &["L1"], |one| {
+        lasts(one, |what| matches!(what, What::Pool(_, PoolEvent::Paused)))
+    });
+}
+
+#[test]
+fn an_operator_that_takes_a_new_pool_for_the_one_that_had_its_name_is_found() {
+    is_found_where(Mutant::RemembersByName, &["S6"], |one| {
+        happens(one, |what| matches!(what, What::Pool(_, PoolEvent::Deleted)))
+    });
+}
+
+#[test]
+fn an_operator_that_takes_a_breakdown_for_a_refusal_is_found() {
+    is_found(Mutant::TakesBreakdownForNo, &["S1", "S2", "S6"]);
 }

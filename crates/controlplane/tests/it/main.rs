@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod cleanup;
+mod lent;
 mod missing;
 mod serves;
 mod victim;

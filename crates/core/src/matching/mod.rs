@@ -1,7 +1,9 @@
 //! Which nodes a pool may use, and what rules the others out.
 
+mod census;
 mod selector;
 
+pub use census::Census;
 pub use selector::{Selector, SelectorError};
 
 use std::fmt;
@@ -19,7 +21,7 @@ pub struct Match {
     pub tolerations: Vec<Toleration>,
 }
 
-/// The pod that a node must run.
+/// The pod that a node must run; or, as a range, every pod that would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodMatch {
     /// Its namespace; `None` is any.
@@ -29,10 +31,38 @@ pub struct PodMatch {
 }
 
 impl PodMatch {
+    /// Whether every pod that `other` accepts is in this range. A range that is written in other
+    /// words than `other` does not count as covering, even where it would.
+    pub fn covers(&self, other: &Self) -> bool {
+        let namespace = self.namespace.is_none() || self.namespace == other.namespace;
+        namespace && (self.labels.is_empty() || self.labels == other.labels)
+    }
+
+    /// A range that covers both: each part on which they do not agree is left out.
+    #[must_use]
+    pub fn widened(&self, other: &Self) -> Self {
+        let namespace = self.namespace.clone().filter(|_| self.namespace == other.namespace);
+        let labels =
+            if self.labels == other.labels { self.labels.clone() } else { Selector::default() };
+        Self { namespace, labels }
+    }
+
     /// Whether a pod of this namespace with these labels will do.
     pub fn accepts(&self, namespace: &str, labels: &Labels) -> bool {
         self.namespace.as_deref().is_none_or(|wanted| wanted == namespace)
             && self.labels.accepts(labels)
+    }
+}
+
+impl fmt::Display for PodMatch {
+    /// As a person would ask for it: `app=nginx in ingress`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.labels.is_empty(), &self.namespace) {
+            (true, Some(namespace)) => write!(f, "in {namespace}"),
+            (false, Some(namespace)) => write!(f, "{} in {namespace}", self.labels),
+            (true, None) => f.write_str("in any namespace"),
+            (false, None) => write!(f, "{} in any namespace", self.labels),
+        }
     }
 }
 
@@ -57,7 +87,7 @@ impl Toleration {
 }
 
 /// What rules a node out. The first that applies is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unfit {
     /// Its labels do not match.
     Labels,
@@ -81,6 +111,21 @@ impl Unfit {
         match self {
             Self::NoProviderId | Self::OtherCloud => true,
             Self::Labels | Self::Deleting | Self::NotReady | Self::Taint(_) | Self::NoPod => false,
+        }
+    }
+
+    /// What rules out the node of this name, as a sentence of its own.
+    pub fn said_of(&self, node: &str) -> String {
+        match self {
+            Self::Labels => format!("the labels of {node} do not match"),
+            Self::Deleting => format!("{node} is being deleted"),
+            Self::NotReady => format!("{node} is not ready"),
+            Self::Taint(taint) => {
+                format!("{node} has the taint {}:{}, not tolerated", taint.key, taint.effect)
+            }
+            Self::NoProviderId => format!("{node} has no spec.providerID"),
+            Self::OtherCloud => format!("the spec.providerID of {node} is of another cloud"),
+            Self::NoPod => format!("no ready pod on {node} matches"),
         }
     }
 }

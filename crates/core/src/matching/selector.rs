@@ -71,9 +71,42 @@ impl Selector {
         })
     }
 
+    /// Whether it accepts everything.
+    pub fn is_empty(&self) -> bool {
+        self.requirements.is_empty()
+    }
+
     /// Whether these labels satisfy every requirement.
     pub fn accepts(&self, labels: &BTreeMap<Text, Text>) -> bool {
         self.requirements.iter().all(|one| one.test.accepts(labels.get(&one.key)))
+    }
+}
+
+impl fmt::Display for Selector {
+    /// What `kubectl -l` takes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, one) in self.requirements.iter().enumerate() {
+            f.write_str(if index == 0 { "" } else { "," })?;
+            one.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = &self.key;
+        let list = |values: &BTreeSet<Text>| values.iter().cloned().collect::<Vec<_>>().join(",");
+        match &self.test {
+            Test::Exists => f.write_str(key),
+            Test::Absent => write!(f, "!{key}"),
+            Test::In(values) if values.len() == 1 => write!(f, "{key}={}", list(values)),
+            Test::In(values) => write!(f, "{key} in ({})", list(values)),
+            Test::NotIn(values) if values.len() == 1 => write!(f, "{key}!={}", list(values)),
+            Test::NotIn(values) => write!(f, "{key} notin ({})", list(values)),
+            Test::Above(limit) => write!(f, "{key}>{limit}"),
+            Test::Below(limit) => write!(f, "{key}<{limit}"),
+        }
     }
 }
 
@@ -341,6 +374,15 @@ mod tests {
             ("a>b", "'b' is not a whole number"),
         ] {
             assert_eq!(Selector::parse(text).unwrap_err().to_string(), words, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_selector_displays_is_the_same_selector() {
+        for text in ["", "a", "!a", "a=b", "a!=b", "a in (b,c)", "a notin (b,c)", "a>1,b<2,c="] {
+            let selector = Selector::parse(text).unwrap();
+            assert_eq!(selector.to_string(), text);
+            assert_eq!(Selector::parse(&selector.to_string()), Ok(selector));
         }
     }
 

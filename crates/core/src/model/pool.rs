@@ -22,6 +22,9 @@ pub struct Pool {
     pub created_at: Time,
     /// What it asks for, or why that cannot be understood.
     pub request: Result<Request, Finding>,
+    /// Addresses that the user lists in an object that cannot be understood otherwise: they are
+    /// nobody else's until it is mended. `None` where nothing can be read, or `request` has them.
+    pub named: Option<Vec<IpAddr>>,
     /// Addresses that were reserved for it, and reservations whose outcome is open.
     pub ledger: Ledger,
     /// Somebody took the ledger off the object: this one is what the status remembers of it.

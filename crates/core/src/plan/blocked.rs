@@ -5,46 +5,82 @@
 //! use gets room or holds what serves nobody there, or when something happens to themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use super::creation::{Creation, missing};
 use super::displacing::is_displaceable;
 use super::pairing::Group;
-use super::standing::{Place, PoolView, Standing};
+use super::standing::{Place, PoolView, Seniority, Standing, seniority};
 use super::{Draft, may_change};
 use crate::model::{Family, NodeName, PoolKey};
 use crate::verdict::{Reason, Verdict};
-use crate::world::World;
+use crate::world::{ClassId, World};
 
-/// Pools that wait for room in these groups.
+/// Pools that wait for room in these groups, older ones first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocked {
-    by_group: BTreeMap<Group, BTreeSet<PoolKey>>,
-    groups: BTreeMap<PoolKey, Vec<Group>>,
+    by_group: BTreeMap<Group, BTreeSet<Seniority>>,
+    groups: BTreeMap<PoolKey, (Seniority, Vec<Group>)>,
+    /// Groups in which there may be room that the pools woken so far could not use, the last of
+    /// those, and whether room has to be made first.
+    half_woken: BTreeMap<Group, (Seniority, bool)>,
 }
 
+/// A node that gets room is offered to so many pools at a time, however many wait: the first of
+/// them usually takes it. Where there is room for more, more are woken.
+const WOKEN_AT_ONCE: usize = 4;
+
 impl Blocked {
-    /// The pools that can use one of the nodes that may have got room.
-    pub fn wake(&self, world: &World, opened: &BTreeSet<NodeName>) -> BTreeSet<PoolKey> {
-        let opens = |(class, family): &Group| {
-            opened.iter().any(|node| {
-                world.is_vacant(*class, *family, node)
-                    || is_displaceable(world, *class, *family, node)
-            })
-        };
-        let groups = self.by_group.iter().filter(|(group, _)| opens(group));
-        groups.flat_map(|(_, pools)| pools).cloned().collect()
+    /// The pools that are the next to use the nodes that may have got room.
+    pub fn wake(&mut self, world: &World, opened: BTreeSet<NodeName>) -> BTreeSet<PoolKey> {
+        let mut woken = BTreeSet::new();
+        let mut half_woken = std::mem::take(&mut self.half_woken);
+        for (group, pools) in &self.by_group {
+            let (class, family) = *group;
+            let room = world.candidates().vacant_count(class, family);
+            let vacant = |node: &NodeName| world.is_vacant(class, family, node);
+            let useless = |node: &NodeName| is_displaceable(world, class, family, node);
+            let crowded = opened.iter().any(useless);
+            let last = half_woken.remove(group);
+            let (from, crowded) = if crowded || opened.iter().any(vacant) {
+                (Bound::Unbounded, crowded)
+            } else if let Some((last, crowded)) = last.filter(|(_, crowded)| *crowded || room > 0) {
+                (Bound::Excluded(last), crowded)
+            } else {
+                continue;
+            };
+            let next = pools.range((from, Bound::Unbounded)).take(room.max(WOKEN_AT_ONCE));
+            let next: Vec<_> = next.cloned().collect();
+            if let Some(last) = next.last().filter(|last| pools.last() != Some(last)) {
+                self.half_woken.insert(*group, (last.clone(), crowded));
+            }
+            woken.extend(next.into_iter().map(|(_, _, pool)| pool));
+        }
+        woken
+    }
+
+    /// Whether pools are left that may have room.
+    pub fn has_more(&self) -> bool {
+        !self.half_woken.is_empty()
+    }
+
+    /// The classes that pools wait for room in.
+    pub fn classes(&self) -> BTreeSet<ClassId> {
+        self.by_group.keys().map(|(class, _)| *class).collect()
     }
 
     /// These pools were planned; some of them wait for room again.
     pub fn replace(
         &mut self,
+        world: &World,
         planned: &BTreeSet<PoolKey>,
         blocked: &BTreeMap<PoolKey, Vec<Group>>,
     ) {
         for pool in planned {
-            for group in self.groups.remove(pool).unwrap_or_default() {
+            let Some((seniority, groups)) = self.groups.remove(pool) else { continue };
+            for group in groups {
                 if let Some(pools) = self.by_group.get_mut(&group) {
-                    pools.remove(pool);
+                    pools.remove(&seniority);
                     if pools.is_empty() {
                         self.by_group.remove(&group);
                     }
@@ -52,10 +88,12 @@ impl Blocked {
             }
         }
         for (pool, groups) in blocked {
+            let Some(entry) = world.pool(pool) else { continue };
+            let seniority = seniority(entry);
             for group in groups {
-                self.by_group.entry(*group).or_default().insert(pool.clone());
+                self.by_group.entry(*group).or_default().insert(seniority.clone());
             }
-            self.groups.insert(pool.clone(), groups.clone());
+            self.groups.insert(pool.clone(), (seniority, groups.clone()));
         }
     }
 }

@@ -26,6 +26,13 @@ pub(super) struct Wanted {
     pub doubtful: BTreeSet<IpAddr>,
 }
 
+/// Whether `current` lists what is wanted, whatever its times to live and proxies.
+pub(super) fn lists(current: &[Record], wanted: &Wanted) -> bool {
+    let plain = |record: &Record| Record { proxied: false, ..record.clone() };
+    let plain: Vec<_> = current.iter().map(plain).collect();
+    difference(&plain, wanted, None, None).is_empty()
+}
+
 /// What makes `current` list what is wanted.
 pub(super) fn difference(
     current: &[Record],

@@ -6,20 +6,21 @@
 //! itself, or will as soon as there is room for it, is waited for. Nothing makes room for a
 //! paused pool, and what is a paused pool's stays.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::rc::Rc;
 
+use super::pairing::Group;
 use super::room::occupants;
 use super::standing::{PoolView, grace_ends, owner};
 use super::{Draft, drift, may_change};
 use crate::Time;
-use crate::action::Action;
-use crate::model::{Family, Machine, NodeName, Request};
+use crate::action::{Action, Removal};
+use crate::model::{Family, Machine, NodeName, PoolKey, Request};
 use crate::world::{ClassId, Knowledge, PoolEntry, World};
 
-/// On how many nodes of a pool it is looked for such addresses.
-const LOOKED_AT: usize = 2_000;
-
 /// What an address on a node is there for.
+#[derive(Clone, Copy)]
 enum Occupant<'w> {
     /// It serves, or nobody may touch it, or it is not known well enough.
     Stays,
@@ -31,7 +32,7 @@ enum Occupant<'w> {
     Stranded(&'w PoolEntry, &'w Request),
 }
 
-/// Which useless addresses make room: those that nobody wants go first, for all pools, so that
+/// Such addresses of other pools are taken off, all surplus ones before any stranded one:
 /// none is taken off its node that gets another by that.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Useless {
@@ -39,60 +40,136 @@ pub(super) enum Useless {
     Stranded,
 }
 
+/// An address that does not stay where it is.
+#[derive(Clone, Copy)]
+struct InTheWay<'w> {
+    node: &'w NodeName,
+    machine: &'w Machine,
+    ip: IpAddr,
+    what: Occupant<'w>,
+}
+
+/// What is in the way on the nodes of each group, found once a plan: only addresses of pools
+/// that have any in a place where they do not serve, however many nodes there are.
+pub(super) struct Crowds<'w> {
+    world: &'w World,
+    all: Vec<InTheWay<'w>>,
+    by_group: BTreeMap<Group, Rc<[InTheWay<'w>]>>,
+}
+
+impl<'w> Crowds<'w> {
+    /// Looks at the pools of this plan, and at those that had such an address in theirs.
+    pub fn new(world: &'w World, views: &[PoolView<'w>]) -> Self {
+        let planned = views.iter().map(|view| view.key);
+        let pools: BTreeSet<&PoolKey> = planned.chain(world.untidy()).collect();
+        let mut all = Vec::new();
+        for entry in pools.into_iter().filter_map(|key| world.pool(key)) {
+            for ip in entry.addresses().iter().copied().chain(entry.leaving()) {
+                all.extend(in_the_way(world, entry, ip));
+            }
+        }
+        all.sort_by_key(|one| (one.node, one.ip));
+        all.dedup_by_key(|one| (one.node, one.ip));
+        Self { world, all, by_group: BTreeMap::new() }
+    }
+
+    /// Those on full nodes of a group, by node.
+    fn of(&mut self, (class, family): Group) -> Rc<[InTheWay<'w>]> {
+        let (world, all) = (self.world, &self.all);
+        let group = self.by_group.entry((class, family)).or_insert_with(|| {
+            let concerned = |one: &&InTheWay<'w>| {
+                Family::of(one.ip) == family
+                    && world.candidates().is_eligible(class, one.node)
+                    && !world.is_vacant(class, family, one.node)
+            };
+            all.iter().filter(concerned).copied().collect()
+        });
+        Rc::clone(group)
+    }
+
+    /// Those that a pool could use the nodes of; none if nothing makes room for it.
+    fn around(&mut self, view: &PoolView<'_>, family: Family) -> Rc<[InTheWay<'w>]> {
+        match view.class.filter(|_| view.entry.pool.paused.is_none()) {
+            Some(class) => self.of((class, family)),
+            None => Rc::new([]),
+        }
+    }
+}
+
+/// An address on each node that runs on its machine, unless it stays there.
+fn in_the_way<'w>(world: &'w World, entry: &PoolEntry, ip: IpAddr) -> Vec<InTheWay<'w>> {
+    let request = entry.pool.request.as_ref().ok();
+    let account = request.and_then(|request| world.account(&request.account));
+    let Some((account, cloud)) = account.and_then(|account| Some((account, account.cloud()?)))
+    else {
+        return Vec::new();
+    };
+    let machines = account.address(ip).into_iter().flat_map(|address| address.machines());
+    let nodes = machines.flatten().flat_map(|machine| world.nodes_on(cloud, machine));
+    let here = |node: &'w NodeName| {
+        let machine = world.node(node)?.machine.as_ref()?;
+        let what = occupant(world, node, ip);
+        (!matches!(what, Occupant::Stays)).then_some(InTheWay { node, machine, ip, what })
+    };
+    nodes.filter_map(here).collect()
+}
+
 /// How many of `short` addresses a pool lacks room for once what leaves its nodes has left.
 pub(super) fn left_short(
-    world: &World,
+    crowds: &mut Crowds<'_>,
     view: &PoolView<'_>,
     family: Family,
     short: usize,
     draft: &mut Draft,
 ) -> usize {
-    let room_comes = |(name, machine): &(&NodeName, &Machine)| {
-        let leaves = |ip| {
-            let off = matches!(occupant(world, name, ip), Occupant::Leaves);
-            (off || draft.plans(|action| moves(action, ip))) && frees(world, machine, family, ip)
-        };
-        occupants(world, name, family).any(leaves)
+    let leaves = |one: &&InTheWay<'_>| {
+        let off = matches!(one.what, Occupant::Leaves) || draft.moves(one.ip);
+        off && frees(crowds.world, one.machine, family, one.ip)
     };
-    let coming = full_nodes(world, view, family).filter(room_comes).count();
-    if coming > 0 {
+    let around = crowds.around(view, family);
+    let coming: BTreeSet<_> = around.iter().filter(leaves).map(|one| one.node).collect();
+    if !coming.is_empty() {
         draft.contest(view.key);
     }
-    short.saturating_sub(coming)
+    short.saturating_sub(coming.len())
 }
 
 /// Takes up to `short` such addresses of other pools off nodes that this pool could use.
 /// Returns how many it is still short of.
 pub(super) fn displace(
-    world: &World,
+    crowds: &mut Crowds<'_>,
     view: &PoolView<'_>,
     family: Family,
     mut short: usize,
     which: Useless,
     draft: &mut Draft,
 ) -> usize {
-    for (name, machine) in full_nodes(world, view, family) {
+    let world = crowds.world;
+    let mut looked_at = None;
+    for one in crowds.around(view, family).iter() {
         if short == 0 {
             break;
         }
-        let useless = occupants(world, name, family).find_map(|ip| {
-            let (entry, request) = match (occupant(world, name, ip), which) {
-                (Occupant::Surplus(entry, request), Useless::Surplus)
-                | (Occupant::Stranded(entry, request), Useless::Stranded) => (entry, request),
-                _ => return None,
-            };
-            let other = entry.pool.key != *view.key;
-            (other && frees(world, machine, family, ip)).then_some((ip, entry, request))
-        });
-        let Some((ip, entry, request)) = useless else { continue };
+        let (entry, request) = match (one.what, which) {
+            (Occupant::Surplus(entry, request), Useless::Surplus)
+            | (Occupant::Stranded(entry, request), Useless::Stranded) => (entry, request),
+            _ => continue,
+        };
+        let other = entry.pool.key != *view.key;
+        // One of each node is enough.
+        if looked_at == Some(one.node) || !other || !frees(world, one.machine, family, one.ip) {
+            continue;
+        }
+        looked_at = Some(one.node);
         draft.contest(view.key);
-        let held = held_until(world, name, entry, request, ip, draft.now);
+        let held = held_until(world, one.node, entry, request, one.ip, draft.now);
         if held.is_some() {
             draft.wake_at(held);
-        } else if !is_on_its_way(world, entry, ip, draft) {
+        } else if !is_on_its_way(crowds, entry, one.ip, draft) {
             short -= 1;
             draft.make_room(view.key);
-            unassign(world, machine, entry, request, ip, draft);
+            let why = Removal::MakesRoom(view.key.clone());
+            unassign(world, one.machine, (entry, request), (one.ip, why), draft);
         }
     }
     short
@@ -110,23 +187,7 @@ fn held_until(
     let unfit = world.candidates().judge(entry.class?, world.node(name)?).err()?;
     let (used, memory) = (entry.uses(ip), entry.memory(ip));
     let grace = || grace_ends(request.grace, &unfit, &memory, now);
-    drift::held_until(&memory, now).or_else(grace).filter(|_| used)
-}
-
-/// The first nodes of a pool that have no room, with their machines; none if nothing makes
-/// room for it.
-fn full_nodes<'w>(
-    world: &'w World,
-    view: &PoolView<'_>,
-    family: Family,
-) -> impl Iterator<Item = (&'w NodeName, &'w Machine)> {
-    let class = view.class.filter(|_| view.entry.pool.paused.is_none());
-    let full = move |class| {
-        let on = |name| Some((name, world.node(name)?.machine.as_ref()?));
-        let full = move |(name, _): &(&NodeName, &Machine)| !world.is_vacant(class, family, name);
-        world.candidates().eligible(class).filter_map(on).filter(full).take(LOOKED_AT)
-    };
-    class.into_iter().flat_map(full)
+    drift::held_until(&memory, false, now).or_else(grace).filter(|_| used)
 }
 
 /// Whether a machine has room once this address is off it.
@@ -135,42 +196,34 @@ fn frees(world: &World, machine: &Machine, family: Family, ip: IpAddr) -> bool {
 }
 
 /// Whether an address leaves by itself: it is moved in this plan, or room is made for it.
-fn is_on_its_way(world: &World, entry: &PoolEntry, ip: IpAddr, draft: &Draft) -> bool {
-    let key = &entry.pool.key;
-    let leaves = |name: &NodeName| {
-        let mut held = occupants(world, name, Family::of(ip));
-        held.any(|ip| matches!(occupant(world, name, ip), Occupant::Leaves))
-    };
-    let mut nodes = entry.class.into_iter().flat_map(|class| world.candidates().eligible(class));
-    draft.plans(|action| moves(action, ip))
-        || (entry.uses(ip) && (draft.has_room_made(key) || nodes.any(leaves)))
+fn is_on_its_way(crowds: &mut Crowds<'_>, entry: &PoolEntry, ip: IpAddr, draft: &Draft) -> bool {
+    if draft.moves(ip) || (entry.uses(ip) && draft.has_room_made(&entry.pool.key)) {
+        return true;
+    }
+    let group = entry.class.filter(|_| entry.uses(ip)).map(|class| (class, Family::of(ip)));
+    let around = group.map(|group| crowds.of(group));
+    around.is_some_and(|around| around.iter().any(|one| matches!(one.what, Occupant::Leaves)))
 }
 
 /// Takes an address off its machine, if it may be done now.
 pub(super) fn unassign(
     world: &World,
     machine: &Machine,
-    entry: &PoolEntry,
-    request: &Request,
-    ip: IpAddr,
+    (entry, request): (&PoolEntry, &Request),
+    (ip, why): (IpAddr, Removal),
     draft: &mut Draft,
 ) {
     if !may_change(world, &request.account, draft.now) {
         return;
     }
     let account = world.account(&request.account);
-    let setback = account.and_then(|account| account.setbacks.get(&machine.id));
-    match setback.filter(|setback| draft.now < setback.not_before) {
-        Some(setback) => draft.wake_at(setback.not_before),
-        None => {
-            let (account, pool) = (request.account.clone(), entry.pool.key.clone());
-            draft.act(Action::Unassign { account, pool, ip });
-        }
+    let next = account.map_or(Time::default(), |one| one.setbacks.next(ip, &machine.id));
+    if draft.now < next {
+        draft.wake_at(next);
+    } else {
+        let (account, pool) = (request.account.clone(), entry.pool.key.clone());
+        draft.act(Action::Unassign { account, pool, ip, why });
     }
-}
-
-fn moves(action: &Action, moved: IpAddr) -> bool {
-    matches!(action, Action::Assign { ip, .. } | Action::Unassign { ip, .. } if *ip == moved)
 }
 
 fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
@@ -180,7 +233,7 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
     let (Ok(request), Some(class)) = (&entry.pool.request, entry.class) else {
         return Occupant::Stays;
     };
-    if entry.pool.paused.is_some() {
+    if entry.pool.paused.is_some() || !world.candidates().knows_pods(class) {
         return Occupant::Stays;
     }
     let Some(address) = world.account(&request.account).and_then(|one| one.address(ip)) else {

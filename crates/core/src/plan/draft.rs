@@ -16,8 +16,11 @@ pub(super) struct Draft {
     plan: Plan,
     /// Marks by node and family: several pools may look at one node.
     marks: BTreeMap<(NodeName, Family), Action>,
-    /// Pools that assign something in this plan.
+    /// Pools that assign something in this plan, and which address goes to which node.
     assigning: BTreeSet<PoolKey>,
+    targets: BTreeMap<IpAddr, NodeName>,
+    /// Addresses that are put on a node or taken off one in this plan.
+    moving: BTreeSet<IpAddr>,
     /// Addresses that turned out to be the result of a reservation.
     adopted: BTreeSet<IpAddr>,
     /// How many more assignments a pool that paces them may begin.
@@ -35,6 +38,8 @@ impl Draft {
             plan: Plan::default(),
             marks: BTreeMap::new(),
             assigning: BTreeSet::new(),
+            targets: BTreeMap::new(),
+            moving: BTreeSet::new(),
             adopted: BTreeSet::new(),
             allowance: BTreeMap::new(),
             room_made: BTreeSet::new(),
@@ -51,8 +56,13 @@ impl Draft {
 
     pub fn act(&mut self, action: Action) {
         match &action {
-            Action::Assign { pool, .. } => {
+            Action::Assign { pool, ip, node, .. } => {
                 self.assigning.insert(pool.clone());
+                self.targets.insert(*ip, node.clone());
+                self.moving.insert(*ip);
+            }
+            Action::Unassign { ip, .. } => {
+                self.moving.insert(*ip);
             }
             Action::Mark { node, family, .. } => {
                 self.marks.insert((node.clone(), *family), action);
@@ -65,11 +75,12 @@ impl Draft {
 
     /// The addresses that are put on a node in this plan.
     pub fn assigned(&self) -> BTreeSet<IpAddr> {
-        let assigned = |action: &Action| match action {
-            Action::Assign { ip, .. } => Some(*ip),
-            _ => None,
-        };
-        self.plan.actions.iter().filter_map(assigned).collect()
+        self.targets.keys().copied().collect()
+    }
+
+    /// The node that an address is put on in this plan.
+    pub fn target(&self, ip: IpAddr) -> Option<&NodeName> {
+        self.targets.get(&ip)
     }
 
     /// Whether a change of these records is planned.
@@ -83,6 +94,11 @@ impl Draft {
     /// Whether an assignment for the pool is planned.
     pub fn assigns(&self, pool: &PoolKey) -> bool {
         self.assigning.contains(pool)
+    }
+
+    /// Whether an address is put on a node or taken off one.
+    pub fn moves(&self, ip: IpAddr) -> bool {
+        self.moving.contains(&ip)
     }
 
     /// Whether such an action is planned.

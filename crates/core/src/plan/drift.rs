@@ -1,8 +1,13 @@
 //! Addresses that somebody else took from a node that they served.
 //!
-//! Whoever did it is not fought: the address is left alone for a while, longer each time it
-//! happens again, and then put back where it was. Where it was found on another node that may
-//! have it, it stays.
+//! | the address was found                     | so it is                                       |
+//! |-------------------------------------------|------------------------------------------------|
+//! | on another node that may have it          | left there                                     |
+//! | on a machine that may not have it         | left alone for a while, then put back          |
+//! | on no machine, for the first time         | put back at once: it serves nobody             |
+//! | on no machine, again                      | left alone for a while, then put back          |
+//!
+//! "A while" doubles each time, so that whoever moves the address is not fought.
 
 use std::time::Duration;
 
@@ -40,10 +45,18 @@ pub(super) fn not_ahead(memory: &mut Remembered, now: Time) {
     }
 }
 
-/// Until when an address is left alone, if that lies ahead.
-pub(super) fn held_until(memory: &Remembered, now: Time) -> Option<Time> {
+/// Until when an address is left alone that is on a machine, or was taken `off` one, if that lies
+/// ahead.
+pub(super) fn held_until(memory: &Remembered, off: bool, now: Time) -> Option<Time> {
     let drift = memory.drift.as_ref().filter(|drift| drift.from.is_some())?;
-    let doublings = drift.times.saturating_sub(1).min(10);
-    let hold = FIRST.saturating_mul(1 << doublings).min(LONGEST);
-    Some(drift.at + hold).filter(|until| *until > now)
+    let fights = drift.times.saturating_sub(u32::from(off));
+    let until = (fights > 0).then(|| drift.at + hold(fights));
+    until.filter(|until| *until > now)
+}
+
+/// How long an address, or a name in DNS, is left alone when somebody else changed it for the
+/// so many-th time.
+pub(super) fn hold(times: u32) -> Duration {
+    let doublings = times.saturating_sub(1).min(10);
+    FIRST.saturating_mul(1 << doublings).min(LONGEST)
 }

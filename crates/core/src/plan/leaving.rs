@@ -5,6 +5,7 @@
 //! | needed, because more are wanted than are named    | kept, by the ledger          |
 //! | named by another pool, gone, or on no machine     | forgotten                    |
 //! | on a node, where the pool had it                  | taken off, then forgotten    |
+//! | the same, while a named one is not known to exist | left there: it serves        |
 //! | on another machine                                | forgotten: somebody moved it |
 //! | not known, being worked on, or still a node's mark | waited for                  |
 //!
@@ -17,6 +18,7 @@ use super::Draft;
 use super::creation::unmade;
 use super::displacing::unassign;
 use super::standing::{Place, PoolView, Standing};
+use crate::action::Removal;
 use crate::model::{Machine, MachineId};
 use crate::verdict::{AddressVerdict, Note, State};
 use crate::world::World;
@@ -27,6 +29,8 @@ enum Fate<'w> {
     Keep,
     /// It is taken off this machine.
     TakeOff(&'w MachineId),
+    /// It serves until the entry that replaces it exists.
+    Stay(&'w MachineId),
     /// Nothing can be said yet.
     Wait,
     /// The pool has nothing to do with it.
@@ -62,7 +66,7 @@ pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
     for one in &view.leaving {
         match fate(world, view, one) {
             Fate::Forget => draft.let_go(view.key, one.ip),
-            Fate::Keep | Fate::Wait => open = true,
+            Fate::Keep | Fate::Wait | Fate::Stay(_) => open = true,
             Fate::TakeOff(machine) => {
                 open = true;
                 // The object must say that it was ours before it is touched.
@@ -70,7 +74,8 @@ pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
                     && view.entry.is_recorded(one.ip)
                 {
                     let machine = Machine { cloud: cloud.clone(), id: machine.clone() };
-                    unassign(world, &machine, view.entry, request, one.ip, draft);
+                    let what = (one.ip, Removal::LeavesList);
+                    unassign(world, &machine, (view.entry, request), what, draft);
                 }
             }
         }
@@ -86,7 +91,10 @@ fn fate<'w>(world: &World, view: &PoolView<'_>, one: &Standing<'w>) -> Fate<'w> 
         // The one who has it marks it.
         Place::Conflict(_) => Fate::Forget,
         Place::Disabled(Some(machine)) if is_where_it_was(world, view, one, machine) => {
-            Fate::TakeOff(machine)
+            match awaits_replacement(world, view, one) {
+                true => Fate::Stay(machine),
+                false => Fate::TakeOff(machine),
+            }
         }
         Place::Gone | Place::Disabled(_) | Place::Free | Place::Home(..) | Place::Stranded(..) => {
             match world.marked(one.ip).next() {
@@ -97,6 +105,16 @@ fn fate<'w>(world: &World, view: &PoolView<'_>, one: &Standing<'w>) -> Fate<'w> 
         }
         Place::Unknown | Place::Missing | Place::Busy(_) | Place::Moving(_) => Fate::Wait,
     }
+}
+
+/// Whether an address serves, and the pool names others that are not known to exist: one of them
+/// may be a slip of the pen for it. As many are left where they are as there are of those.
+pub(super) fn awaits_replacement(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> bool {
+    let absent =
+        |one: &&Standing<'_>| matches!(one.place, Place::Unknown | Place::Missing | Place::Gone);
+    let absent = view.addresses.iter().take(view.wanted).filter(absent).count();
+    let serving = view.leaving.iter().filter(|one| serves(world, view, one));
+    serving.take(absent).any(|serving| serving.ip == one.ip)
 }
 
 /// Whether an address is on a node, and nobody put it there since it was the pool's.
@@ -122,6 +140,7 @@ pub(super) fn verdict(
             (State::Active, one.memory.machine.clone(), Note::Kept)
         }
         Fate::Keep => (State::Leaving, one.memory.machine.clone(), Note::Kept),
+        Fate::Stay(machine) => (State::Active, Some(machine.clone()), Note::AwaitsReplacement),
         Fate::TakeOff(machine) => (State::Leaving, Some(machine.clone()), Note::Removed),
         Fate::Wait => {
             let unknown = matches!(one.place, Place::Unknown | Place::Missing);

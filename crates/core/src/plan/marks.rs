@@ -13,21 +13,8 @@ use crate::world::{Account, Knowledge, PoolEntry, World};
 /// Plans the marks of every node that has, or is said to have, an address of the pool.
 /// Returns whether a mark is not yet as it should be.
 pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
-    let mut nodes: BTreeSet<(&NodeName, Family)> = BTreeSet::new();
-    for one in view.addresses.iter().chain(&view.leaving) {
-        let family = Family::of(one.ip);
-        match one.place {
-            // The one who has the address marks it.
-            Place::Conflict(_) => continue,
-            Place::Home(node, _) => {
-                nodes.insert((node, family));
-            }
-            _ => {}
-        }
-        nodes.extend(world.marked(one.ip).map(|node| (node, family)));
-    }
     let mut open = false;
-    for (name, family) in nodes {
+    for (name, family) in nodes(world, view) {
         let Some(node) = world.node(name) else {
             continue;
         };
@@ -44,6 +31,33 @@ pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
         }
     }
     open
+}
+
+/// A node whose mark is not as it should be and cannot be written, and the API server's words.
+pub(super) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, Text)> {
+    nodes(world, view).into_iter().find_map(|(name, family)| {
+        let failure = world.mark_refusal(name, family)?;
+        let open = matches!(correction(world, world.node(name)?, family), Correction::Write(_));
+        open.then(|| (name.clone(), failure.message.clone()))
+    })
+}
+
+/// The nodes that have, or are said to have, an address of the pool.
+fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, Family)> {
+    let mut nodes = BTreeSet::new();
+    for one in view.addresses.iter().chain(&view.leaving) {
+        let family = Family::of(one.ip);
+        match one.place {
+            // The one who has the address marks it.
+            Place::Conflict(_) => continue,
+            Place::Home(node, _) => {
+                nodes.insert((node, family));
+            }
+            _ => {}
+        }
+        nodes.extend(world.marked(one.ip).map(|node| (node, family)));
+    }
+    nodes
 }
 
 /// What is to be done about a node's mark.
@@ -108,8 +122,11 @@ fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
     let Some((entry, account)) = owned(world, ip) else {
         return true;
     };
-    // Which of them the pool keeps is about to be written down.
-    if entry.class.is_none() || (entry.is_leaving(ip) && entry.lacks_addresses()) {
+    // Which of them the pool keeps is about to be written down; and an entry that is replaced by
+    // one that does not exist still serves.
+    let kept = || entry.lacks_addresses() || names_absent(account, entry);
+    let pods_known = entry.class.is_some_and(|class| world.candidates().knows_pods(class));
+    if !pods_known || (entry.is_leaving(ip) && kept()) {
         return true;
     }
     let unknown = match account.address(ip) {
@@ -122,6 +139,15 @@ fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
         },
     };
     unknown && is_eligible(world, node, entry)
+}
+
+/// Whether a pool names an address that is not known to exist.
+fn names_absent(account: &Account, entry: &PoolEntry) -> bool {
+    let absent = |ip: &IpAddr| {
+        let known = account.address(*ip).map(|address| &address.knowledge);
+        !matches!(known, Some(Knowledge::Known { .. }))
+    };
+    entry.addresses().iter().any(absent)
 }
 
 fn is_on(sighting: &Sighting, node: &Node) -> bool {

@@ -11,7 +11,7 @@
 //! for each pool:      which addresses must be reserved           (creation.rs, outcome.rs)
 //!                     which are to be given back                 (release.rs)
 //! for each node:      which marks must it carry                  (marks.rs)
-//! for each pool:      what is there to say                       (report.rs)
+//! for each pool:      what is there to say                       (report.rs, lacking.rs)
 //! for each name:      what it should list                        (records.rs, difference.rs)
 //! ```
 //!
@@ -24,6 +24,7 @@ mod difference;
 mod displacing;
 mod draft;
 mod drift;
+mod lacking;
 mod leaving;
 mod marks;
 mod outcome;
@@ -38,6 +39,7 @@ mod room;
 mod standing;
 mod waiting;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -46,7 +48,7 @@ use crate::Time;
 use crate::action::Action;
 use crate::model::{AccountId, PoolKey};
 use crate::record_verdict::RecordVerdict;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{AddressVerdict, State, Verdict};
 use crate::world::World;
 use blocked::Blocked;
 use draft::Draft;
@@ -99,12 +101,15 @@ const SOON: Duration = Duration::from_millis(5);
 impl Planner {
     /// The next plan.
     pub fn next(&mut self, world: &mut World, now: Time) -> Plan {
+        if world.take_recounted() {
+            world.retell(self.blocked.classes());
+        }
         let mut scope = world.take_dirty();
         if world.is_read() {
             let aside = if scope.is_empty() { AT_LEISURE } else { ASIDE };
             scope.extend(world.take_stale(aside));
             let opened = world.take_opened();
-            scope.extend(self.blocked.wake(world, &opened));
+            scope.extend(self.blocked.wake(world, opened));
             scope.extend(world.take_unheard(now));
         }
         scope.extend(std::mem::take(&mut self.waiting));
@@ -112,7 +117,7 @@ impl Planner {
         scope.extend(due.map(|(key, _)| key.clone()));
         let mut plan = plan(world, &scope, now);
         self.waiting.clone_from(&plan.waiting);
-        self.blocked.replace(&scope, &plan.blocked);
+        self.blocked.replace(world, &scope, &plan.blocked);
         for (key, verdict) in &plan.verdicts {
             remember(world, key, verdict);
         }
@@ -120,7 +125,7 @@ impl Planner {
             world.let_go(key, *ip);
         }
         self.take_records(world, &scope, &mut plan);
-        if world.is_stale() {
+        if world.is_stale() || self.blocked.has_more() {
             plan.wake = Some(plan.wake.map_or(now + SOON, |wake| wake.min(now + SOON)));
         }
         plan
@@ -139,6 +144,8 @@ impl Planner {
 
 fn remember(world: &mut World, key: &PoolKey, verdict: &Verdict) {
     world.remember_assignment(key, verdict.last_assignment);
+    let in_place = |one: &AddressVerdict| matches!(one.state, State::Active | State::Unassigned);
+    world.set_untidy(key, !verdict.addresses.iter().all(in_place));
     for address in &verdict.addresses {
         world.remember(key, address.ip, address.memory.clone());
         if address.state == State::Active {
@@ -161,6 +168,7 @@ pub fn plan(world: &World, scope: &BTreeSet<PoolKey>, now: Time) -> Plan {
     if !world.is_read() {
         return draft.finish();
     }
+    let scope = &with_known_pods(world, scope);
     let views = standing::survey(world, scope, now);
     let awaited = waiting::awaited(world, &views);
     for (id, account) in world.accounts_in_use() {
@@ -184,6 +192,15 @@ pub fn plan(world: &World, scope: &BTreeSet<PoolKey>, now: Time) -> Plan {
     draft.wake_at(world.next_mark_attempt());
     records::plan(world, scope, &views, &mut draft);
     draft.finish()
+}
+
+/// The objects in `scope` of which it is known which pods run where. The others are planned when
+/// their pods have been read: a node without a known pod is not a node without a pod.
+fn with_known_pods<'s>(world: &World, scope: &'s BTreeSet<PoolKey>) -> Cow<'s, BTreeSet<PoolKey>> {
+    if scope.iter().all(|key| world.knows_pods_for(key)) {
+        return Cow::Borrowed(scope);
+    }
+    Cow::Owned(scope.iter().filter(|key| world.knows_pods_for(key)).cloned().collect())
 }
 
 /// Whether calls that change the account's addresses may start now.

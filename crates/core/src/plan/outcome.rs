@@ -20,7 +20,7 @@ use crate::model::{Family, Intent, Ledger, PoolKey, Resolution, Sighting, Text};
 use crate::world::{Account, IntentProgress, Knowledge, World};
 
 /// How long a cloud may take to put a new address on its machine.
-const ACTION: Duration = Duration::from_secs(30);
+pub(super) const ARRIVAL: Duration = Duration::from_secs(30);
 
 /// What came of an intent.
 pub(super) enum Resolved {
@@ -77,7 +77,7 @@ pub(super) fn resolve(
     let others = Others { all: others, elsewhere };
     match judge(account, intent, &new, &others, view.entry.pool.resolution) {
         // What was to be made on a machine gets there when the cloud's action is done.
-        Resolved::Unclear(_) if intent.target.is_some() && draft.now < until + ACTION => {
+        Resolved::Unclear(_) if intent.target.is_some() && draft.now < until + ARRIVAL => {
             Resolved::After(next_look(account))
         }
         resolved => resolved,

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::displacing::{Useless, displace, left_short};
+use super::displacing::{Crowds, Useless, displace, left_short};
+use super::outcome::ARRIVAL;
 use super::pacing::{cool_off_ends, pace};
 use super::pairing::{Group, Offer, pair};
 use super::room::{count_free, occupants, take_off};
@@ -19,7 +20,7 @@ use crate::Time;
 use crate::action::Action;
 use crate::model::{AccountId, Family, Intent, MachineId, NodeName, PoolKey, Text};
 use crate::verdict::Obstacle;
-use crate::world::{IntentProgress, PATIENCE, Seat, World};
+use crate::world::{Account, IntentProgress, PATIENCE, Seat, World};
 
 /// How many names of nodes a status lists.
 pub(super) const NAMES: usize = 100;
@@ -32,63 +33,77 @@ pub(super) struct Placement {
     offers: BTreeMap<Group, Offer>,
     /// How many there are in all.
     free: BTreeMap<Group, usize>,
-    /// What keeps other nodes of a group from being free.
-    obstacles: BTreeMap<Group, Obstacles>,
+    /// Nodes of a group that hold an address which no pool lists.
+    foreign: BTreeMap<Group, Vec<(NodeName, Obstacle)>>,
     /// Nodes for addresses that a pool still has to reserve.
     for_new: BTreeMap<PoolKey, Vec<(NodeName, MachineId)>>,
     /// Addresses of a pool that found no node.
     unplaced: BTreeMap<(PoolKey, Family), usize>,
     /// Pools that wait for their cool-off to end.
     cooling: BTreeMap<PoolKey, Time>,
-    /// Machines that are spoken for by a reservation, and by which.
+    /// Seats that a reservation may be using, or is about to, and which one.
     reserved: BTreeMap<Seat, (PoolKey, Text)>,
-    /// Machines that are spoken for by an attempt to be repeated.
-    kept: BTreeSet<Seat>,
+    /// Seats that an address is put on in this plan.
+    taken: BTreeSet<Seat>,
+    /// Seats of attempts that cannot be made now: others take them only if there is nothing else.
+    left_last: BTreeSet<Seat>,
     /// Addresses that go on with the node that they failed on.
     retrying: BTreeSet<IpAddr>,
 }
 
-#[derive(Default)]
-struct Obstacles {
-    nodes: Vec<(NodeName, Obstacle)>,
-    /// The earliest time at which a node that failed may be tried again.
-    retry_at: Option<Time>,
-}
-
 impl Placement {
     /// Plans the moves of every pool, and finds nodes for addresses to be reserved.
-    pub fn plan(world: &World, views: &[PoolView<'_>], draft: &mut Draft) -> Self {
+    ///
+    /// | who gets a free node                                     | because                      |
+    /// |----------------------------------------------------------|------------------------------|
+    /// | 1. an attempt that is due again, on the node of before   | short trouble moves nothing  |
+    /// | 2. addresses that no node has refused                    | they can be served           |
+    /// | 3. addresses that were refused, where they may be tried  | they may be served           |
+    /// | 4. reservations                                          | they serve nobody yet        |
+    /// | 5. the same for paused pools                             | nothing of it is carried out |
+    ///
+    /// Whatever cannot succeed now (refused, full, paused, unknown) therefore keeps no node from
+    /// what can.
+    pub fn plan<'w>(world: &'w World, views: &[PoolView<'w>], draft: &mut Draft) -> Self {
         let mut placement = Self::default();
         let reserving = world.reserving().map(|(seat, holder)| (seat.clone(), holder.clone()));
         placement.reserved.extend(reserving);
-        for may_be_sent in [true, false] {
-            for (_, view) in plannable(views) {
-                placement.keep_targets(view, may_be_sent);
-            }
-        }
         for (_, view) in plannable(views) {
+            placement.keep_targets(view, |intent| may_arrive(view, intent));
             pace(view, draft);
         }
+        for paused in [false, true] {
+            let is_such = |view: &&PoolView<'_>| view.entry.pool.paused.is_some() == paused;
+            let such: Vec<_> = plannable(views).map(|(_, view)| view).filter(is_such).collect();
+            placement.serve(world, &such, draft);
+        }
         for (_, view) in plannable(views) {
-            placement.retry(world, view, draft);
-        }
-        let mut demands = Vec::new();
-        for (index, view) in plannable(views) {
-            for family in Family::ALL {
-                demands.extend(placement.demand(world, index, view, family, draft));
-            }
-        }
-        let enough = demands.iter().map(|demand| demand.count).sum::<usize>() + NAMES;
-        for (_, view) in plannable(views) {
-            placement.find_free(world, view, enough, draft.now);
-        }
-        let wanted: Vec<_> = demands.iter().map(|demand| (demand.group, demand.count)).collect();
-        let paired = pair(&placement.offers, &wanted);
-        for (demand, nodes) in demands.iter().zip(paired) {
-            placement.place(&views[demand.view], demand, nodes, draft);
+            placement.find_free(world, view, NAMES);
         }
         placement.make_room(world, views, draft);
         placement
+    }
+
+    /// Finds nodes for the addresses of these pools, then for their reservations.
+    fn serve(&mut self, world: &World, views: &[&PoolView<'_>], draft: &mut Draft) {
+        for view in views {
+            self.retry(world, view, draft);
+        }
+        for view in views {
+            self.left_last.extend(unsent(view).map(|(seat, _)| seat));
+        }
+        self.hand_out(world, views, draft, existing(world, draft.now));
+        for view in views {
+            self.place_refused(world, view, draft);
+        }
+        for failing in [false, true] {
+            let is_such = |view: &&&PoolView<'_>| view.entry.creation.failure.is_some() == failing;
+            let such: Vec<_> = views.iter().filter(is_such).copied().collect();
+            for view in &such {
+                self.keep_targets(view, |intent| !may_arrive(view, intent));
+            }
+            self.hand_out(world, &such, draft, new);
+        }
     }
 
     /// The free nodes of a pool's class, in order.
@@ -103,9 +118,29 @@ impl Placement {
     }
 
     /// Nodes of a pool's class that cannot take an address, and why.
-    pub fn unusable(&self, view: &PoolView<'_>) -> &[(NodeName, Obstacle)] {
-        let known = view.class.and_then(|class| self.obstacles.get(&(class, view.family())));
-        known.map_or(&[], |known| known.nodes.as_slice())
+    pub fn unusable(&self, world: &World, view: &PoolView<'_>) -> Vec<(NodeName, Obstacle)> {
+        let mut nodes: BTreeMap<&NodeName, Obstacle> = BTreeMap::new();
+        for (name, obstacle) in view
+            .class
+            .iter()
+            .flat_map(|class| self.foreign.get(&(*class, view.family())).into_iter().flatten())
+        {
+            nodes.insert(name, obstacle.clone());
+        }
+        if let (Some(account), Some(class)) = (view.account, view.class) {
+            for one in view.movable() {
+                let free = |name: &NodeName| world.is_vacant(class, Family::of(one.ip), name);
+                for (machine, setback) in account.setbacks.of_address(one.ip) {
+                    let next = account.setbacks.next(one.ip, machine);
+                    if let Some(name) = view.node_on(world, machine).filter(|name| free(name)) {
+                        let message = setback.failure.message.clone();
+                        nodes.entry(name).or_insert(Obstacle::Failed(message, next));
+                    }
+                }
+            }
+        }
+        let named = nodes.into_iter().take(NAMES);
+        named.map(|(name, obstacle)| (name.clone(), obstacle)).collect()
     }
 
     /// Nodes for addresses that a pool still has to reserve.
@@ -120,22 +155,19 @@ impl Placement {
 
     /// Whether the machine of a reservation is spoken for by that one.
     pub fn is_reserved_for(&self, view: &PoolView<'_>, intent: &Intent) -> bool {
-        let Some((cloud, machine)) = view.cloud().zip(intent.target.as_ref()) else {
+        let Some(seat) = seat_of(view, intent) else {
             return true;
         };
-        let holder = self.reserved.get(&(cloud.clone(), machine.clone(), intent.family));
-        holder.is_none_or(|(pool, id)| pool == view.key && *id == intent.id)
+        let holder = self.reserved.get(&seat);
+        !self.taken.contains(&seat)
+            && holder.is_none_or(|(pool, id)| pool == view.key && *id == intent.id)
     }
 
-    /// The machine that a reservation is for is spoken for until its outcome is known. Of
-    /// several for one machine, those that may have been sent go first, then older pools.
-    fn keep_targets(&mut self, view: &PoolView<'_>, may_be_sent: bool) {
-        for intent in view.entry.open_intents() {
-            let ready = view.entry.progress(&intent.id, Time::default()) == IntentProgress::Ready;
-            if let (Some(machine), Some(cloud)) = (&intent.target, view.cloud())
-                && ready != may_be_sent
-            {
-                let seat = (cloud.clone(), machine.clone(), intent.family);
+    /// Keeps the machines of such reservations for them, as far as nobody has them: older pools
+    /// come first.
+    fn keep_targets(&mut self, view: &PoolView<'_>, such: impl Fn(&Intent) -> bool) {
+        for intent in view.entry.open_intents().filter(|intent| such(intent)) {
+            if let Some(seat) = seat_of(view, intent).filter(|seat| !self.taken.contains(seat)) {
                 let holder = (view.key.clone(), intent.id.clone());
                 self.reserved.entry(seat).or_insert(holder);
             }
@@ -159,41 +191,77 @@ impl Placement {
                 continue;
             };
             let seat = (cloud.clone(), machine.clone(), family);
-            if self.reserved.contains_key(&seat) || !self.kept.insert(seat) {
+            if !self.is_free(&seat) || self.left_last.contains(&seat) {
                 continue;
             }
             self.retrying.insert(one.ip);
-            let not_before = account.setbacks.get(machine).map(|setback| setback.not_before);
-            if not_before.is_some_and(|time| draft.now < time) {
-                draft.wake_at(not_before);
-            } else if may_change(world, &request.account, draft.now) {
-                if draft.spend(view.key) {
-                    draft.act(assign(view.key, &request.account, one.ip, node, machine));
-                } else {
-                    self.cool(view, request.cool_off, draft);
-                }
+            let next = account.setbacks.next(one.ip, machine);
+            let arrived = is_in_doubt(world, view, one.ip);
+            if draft.now < next && arrived {
+                draft.wake_at(next);
+                self.taken.insert(seat);
+            } else if draft.now < next || !may_change(world, &request.account, draft.now) {
+                draft.wake_at(next);
+                self.left_last.insert(seat);
+            } else if draft.spend(view.key) {
+                draft.act(assign(view.key, &request.account, one.ip, node, machine));
+                self.taken.insert(seat);
+            } else {
+                self.cool(view, request.cool_off, draft);
+                self.left_last.insert(seat);
             }
         }
     }
 
-    /// How many nodes a pool can use now.
-    fn demand(
+    /// Whether neither an address nor a reservation has a seat in this plan.
+    fn is_free(&self, seat: &Seat) -> bool {
+        !self.taken.contains(seat) && !self.reserved.contains_key(seat)
+    }
+
+    /// Gives pools nodes for what they ask for: as many as possible in all.
+    fn hand_out(
         &mut self,
         world: &World,
-        index: usize,
-        view: &PoolView<'_>,
-        family: Family,
+        views: &[&PoolView<'_>],
         draft: &mut Draft,
-    ) -> Option<Demand> {
+        wish: impl Fn(&Self, &PoolView<'_>, Family) -> Wish,
+    ) {
+        let mut demands = Vec::new();
+        for view in views {
+            for family in Family::ALL {
+                let wish = wish(self, view, family);
+                demands.extend(self.demand(world, view, family, wish, draft));
+            }
+        }
+        if demands.is_empty() {
+            return;
+        }
+        let enough = demands.iter().map(|demand| demand.count).sum::<usize>();
+        let mut offers = BTreeMap::new();
+        for Demand { view, group, .. } in &demands {
+            if let Some(cloud) = view.cloud().filter(|_| !offers.contains_key(group)) {
+                let nodes = self.search(world, view, *group, enough);
+                offers.insert(*group, Offer { cloud: cloud.clone(), nodes });
+            }
+        }
+        let wanted: Vec<_> = demands.iter().map(|demand| (demand.group, demand.count)).collect();
+        let paired = pair(&offers, &wanted);
+        for (demand, nodes) in demands.iter().zip(paired) {
+            self.place(demand, nodes, draft);
+        }
+    }
+
+    /// How many nodes a pool can use now.
+    fn demand<'a, 'w>(
+        &mut self,
+        world: &World,
+        view: &'a PoolView<'w>,
+        family: Family,
+        wish: Wish,
+        draft: &mut Draft,
+    ) -> Option<Demand<'a, 'w>> {
         let (request, class) = (view.request?, view.class?);
-        let mut addresses: Vec<_> = view
-            .movable()
-            .filter(|one| Family::of(one.ip) == family && !self.retrying.contains(&one.ip))
-            .collect();
-        addresses.sort_by_key(|one| preference(one));
-        let placed = family == view.family() && view.places_new();
-        let new = if placed { super::creation::reservable(view) } else { 0 };
-        let count = addresses.len() + new;
+        let count = wish.addresses.len() + wish.new;
         if count == 0 || !may_change(world, &request.account, draft.now) {
             return None;
         }
@@ -202,8 +270,91 @@ impl Placement {
             self.cool(view, request.cool_off, draft);
             return None;
         }
-        let addresses = addresses.iter().map(|one| one.ip).collect();
-        Some(Demand { view: index, group: (class, family), addresses, count })
+        Some(Demand { view, group: (class, family), addresses: wish.addresses, count })
+    }
+
+    /// Puts addresses that failed before on free nodes, each where it may be tried now.
+    fn place_refused(&mut self, world: &World, view: &PoolView<'_>, draft: &mut Draft) {
+        let (Some(account), Some(request)) = (view.account, view.request) else {
+            return;
+        };
+        if !may_change(world, &request.account, draft.now) {
+            return;
+        }
+        let now = draft.now;
+        let refused: Vec<_> =
+            self.waiting(view).filter(|one| is_set_back(world, view, one, now)).collect();
+        for one in refused {
+            let family = Family::of(one.ip);
+            // It may be well on the machine that it was last sent to.
+            if is_in_doubt(world, view, one.ip) {
+                continue;
+            }
+            match self.try_next(world, view, one.ip, draft.now) {
+                Next::Node(node, machine) if draft.spend(view.key) => {
+                    draft.act(assign(view.key, &request.account, one.ip, &node, &machine));
+                    self.take(view, family, machine);
+                }
+                Next::Node(..) => self.cool(view, request.cool_off, draft),
+                Next::At(time) => draft.wake_at(time),
+                Next::NoRoom => {
+                    let due = account.setbacks.due(one.ip);
+                    draft.wake_at(due);
+                    if draft.now >= due {
+                        *self.unplaced.entry((view.key.clone(), family)).or_default() += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The node that an address which failed elsewhere is tried on next.
+    fn try_next(&self, world: &World, view: &PoolView<'_>, ip: IpAddr, now: Time) -> Next {
+        let (Some(account), Some(class)) = (view.account, view.class) else {
+            return Next::NoRoom;
+        };
+        let setbacks = &account.setbacks;
+        let mut later: Option<Time> = None;
+        let mut best: Option<((u32, Rank), &NodeName, &MachineId)> = None;
+        for name in world.vacant(class, Family::of(ip)) {
+            let Some(machine) = world.node(name).and_then(|node| node.machine.as_ref()) else {
+                continue;
+            };
+            let seat = (machine.cloud.clone(), machine.id.clone(), Family::of(ip));
+            if !self.is_free(&seat) {
+                continue;
+            }
+            let next = setbacks.next(ip, &machine.id);
+            if now < next {
+                later = Some(later.map_or(next, |time| time.min(next)));
+                continue;
+            }
+            let own = setbacks.of(ip, &machine.id).filter(|pair| pair.is_lasting());
+            let rank = (own.map_or(0, |pair| pair.failures), self.rank(view, &seat));
+            if best.as_ref().is_none_or(|(than, ..)| rank < *than) {
+                best = Some((rank, name, &machine.id));
+            }
+            if rank == (0, Rank::First) {
+                break;
+            }
+        }
+        match (best, later) {
+            (Some((_, name, machine)), _) => Next::Node(name.clone(), machine.clone()),
+            (None, Some(time)) => Next::At(time),
+            (None, None) => Next::NoRoom,
+        }
+    }
+
+    /// Addresses that may be put on a node now, and do not go on with one. Those on no machine go
+    /// first, then those whose node was lost longest ago.
+    fn waiting<'a, 'w>(
+        &self,
+        view: &'a PoolView<'w>,
+    ) -> impl Iterator<Item = &'a Standing<'w>> + use<'a, 'w> {
+        let waits = |one: &&Standing<'w>| !self.retrying.contains(&one.ip);
+        let mut waiting: Vec<_> = view.movable().filter(waits).collect();
+        waiting.sort_by_key(|one| preference(one));
+        waiting.into_iter()
     }
 
     /// The pool waits for its cool-off to end, if that is what it waits for.
@@ -214,8 +365,8 @@ impl Placement {
         }
     }
 
-    /// The first `enough` free nodes of a pool's groups, failing ones last.
-    fn find_free(&mut self, world: &World, view: &PoolView<'_>, enough: usize, now: Time) {
+    /// The free nodes of a pool's groups that are left, for what is said of them.
+    fn find_free(&mut self, world: &World, view: &PoolView<'_>, enough: usize) {
         let (Some(class), Some(cloud)) = (view.class, view.cloud()) else {
             return;
         };
@@ -224,59 +375,60 @@ impl Placement {
             let concerned = family == Family::V4
                 || view.addresses.iter().any(|one| Family::of(one.ip) == family);
             if concerned && !self.offers.contains_key(&group) {
-                let mut obstacles = Obstacles::default();
-                let nodes = self.search(world, view, group, enough, now, &mut obstacles);
+                let mut nodes = self.search(world, view, group, enough);
+                nodes.retain(|(_, machine)| {
+                    !self.left_last.contains(&(cloud.clone(), machine.clone(), family))
+                });
                 // Whoever went through all of them has counted them.
                 let all = nodes.len() < enough;
-                debug_assert!(!all || nodes.len() == self.count(world, view, group, now));
-                let count = || self.count(world, view, group, now);
+                debug_assert!(!all || nodes.len() == self.count(world, view, group));
+                let count = || self.count(world, view, group);
                 self.free.insert(group, if all { nodes.len() } else { count() });
                 self.offers.insert(group, Offer { cloud: cloud.clone(), nodes });
-                self.obstacles.insert(group, obstacles);
+                self.foreign.insert(group, self.find_foreign(world, group));
             }
         }
     }
 
+    /// The first `enough` free nodes of a group, in the order in which they are taken.
     fn search(
         &self,
         world: &World,
         view: &PoolView<'_>,
         (class, family): Group,
         enough: usize,
-        now: Time,
-        obstacles: &mut Obstacles,
     ) -> Vec<(NodeName, MachineId)> {
-        let (mut nodes, mut failing) = (Vec::new(), Vec::new());
-        let Some(account) = view.account else {
-            return nodes;
-        };
+        let mut by_rank: BTreeMap<Rank, Vec<(NodeName, MachineId)>> = BTreeMap::new();
         for name in world.vacant(class, family) {
-            if nodes.len() >= enough {
+            if by_rank.get(&Rank::First).is_some_and(|first| first.len() >= enough) {
                 break;
             }
             let Some(machine) = world.node(name).and_then(|node| node.machine.as_ref()) else {
                 continue;
             };
             let seat = (machine.cloud.clone(), machine.id.clone(), family);
-            if self.kept.contains(&seat) || self.reserved.contains_key(&seat) {
-                continue;
-            }
-            match account.setbacks.get(&machine.id) {
-                Some(setback) if now < setback.not_before => {
-                    let next = setback.not_before;
-                    obstacles.retry_at = Some(obstacles.retry_at.map_or(next, |at| at.min(next)));
-                    // The same nodes in every plan, however many are asked for.
-                    if nodes.len() < NAMES {
-                        let message = setback.failure.message.clone();
-                        obstacles.note(name, Obstacle::Failed(message, next));
-                    }
-                }
-                Some(setback) if setback.failures >= PATIENCE => {
-                    failing.push((name.clone(), machine.id.clone()));
-                }
-                _ => nodes.push((name.clone(), machine.id.clone())),
+            if self.is_free(&seat) {
+                let rank = by_rank.entry(self.rank(view, &seat)).or_default();
+                rank.push((name.clone(), machine.id.clone()));
             }
         }
+        by_rank.into_values().flatten().take(enough).collect()
+    }
+
+    /// Which of two free seats is taken first.
+    fn rank(&self, view: &PoolView<'_>, seat: &Seat) -> Rank {
+        let suspect = |account: &Account| account.setbacks.is_suspect(&seat.1);
+        if self.left_last.contains(seat) {
+            Rank::Last
+        } else if view.account.is_some_and(suspect) {
+            Rank::Suspect
+        } else {
+            Rank::First
+        }
+    }
+
+    fn find_foreign(&self, world: &World, (class, family): Group) -> Vec<(NodeName, Obstacle)> {
+        let mut nodes = Vec::new();
         for name in world.foreign(class, family).take(NAMES) {
             // What is on a machine that a reservation is for may well be what it made.
             let machine = world.node(name).and_then(|node| node.machine.clone());
@@ -285,26 +437,25 @@ impl Placement {
                 continue;
             }
             if let Some(ip) = occupants(world, name, family).find(|ip| !world.is_claimed(*ip)) {
-                obstacles.note(name, Obstacle::HoldsOther(ip));
+                nodes.push((name.clone(), Obstacle::HoldsOther(ip)));
             }
         }
-        nodes.append(&mut failing);
         nodes
     }
 
-    fn count(&self, world: &World, view: &PoolView<'_>, group: Group, now: Time) -> usize {
-        let spoken_for = self.kept.iter().chain(self.reserved.keys());
-        count_free(world, view, group, spoken_for, now)
+    fn count(&self, world: &World, view: &PoolView<'_>, group: Group) -> usize {
+        let spoken_for = self.taken.iter().chain(&self.left_last).chain(self.reserved.keys());
+        count_free(world, view, group, spoken_for)
     }
 
-    /// Hands a pool its nodes: first to the addresses that it has, then to new ones.
+    /// Hands a pool its nodes: to the addresses that it has, or to new ones.
     fn place(
         &mut self,
-        view: &PoolView<'_>,
-        demand: &Demand,
+        demand: &Demand<'_, '_>,
         nodes: Vec<(NodeName, MachineId)>,
         draft: &mut Draft,
     ) {
+        let (view, (_, family)) = (demand.view, demand.group);
         let Some(request) = view.request else { return };
         let mut nodes = nodes.into_iter();
         let mut unplaced = 0;
@@ -312,54 +463,139 @@ impl Placement {
             match nodes.next() {
                 Some((node, machine)) if draft.spend(view.key) => {
                     draft.act(assign(view.key, &request.account, *ip, &node, &machine));
+                    self.take(view, family, machine);
                 }
                 Some(_) => {}
                 None => unplaced += 1,
             }
         }
-        self.unplaced.insert((view.key.clone(), demand.group.1), unplaced);
-        self.for_new.entry(view.key.clone()).or_default().extend(nodes);
-        if unplaced > 0 {
-            draft.wake_at(self.obstacles.get(&demand.group).and_then(|known| known.retry_at));
+        *self.unplaced.entry((view.key.clone(), family)).or_default() += unplaced;
+        let new = nodes.filter(|_| demand.addresses.is_empty());
+        for (node, machine) in new {
+            self.take(view, family, machine.clone());
+            self.for_new.entry(view.key.clone()).or_default().push((node, machine));
+        }
+    }
+
+    fn take(&mut self, view: &PoolView<'_>, family: Family, machine: MachineId) {
+        if let Some(cloud) = view.cloud() {
+            self.taken.insert((cloud.clone(), machine, family));
         }
     }
 
     /// Takes addresses that serve nobody off nodes that a pool needs for another one: its own
     /// first, then those of others.
-    fn make_room(&self, world: &World, views: &[PoolView<'_>], draft: &mut Draft) {
+    fn make_room<'w>(&self, world: &'w World, views: &[PoolView<'w>], draft: &mut Draft) {
+        if self.unplaced.values().all(|unplaced| *unplaced == 0) {
+            return;
+        }
+        let mut crowds = Crowds::new(world, views);
         let mut short = Vec::new();
         for (_, view) in plannable(views) {
             for family in Family::ALL {
                 let unplaced = self.unplaced.get(&(view.key.clone(), family)).copied();
                 if let Some(unplaced) = unplaced.filter(|unplaced| *unplaced > 0) {
-                    let left = left_short(world, view, family, unplaced, draft);
+                    let left = left_short(&mut crowds, view, family, unplaced, draft);
                     short.push((view, family, take_off(world, view, family, left, draft)));
                 }
             }
         }
         for which in [Useless::Surplus, Useless::Stranded] {
             for (view, family, short) in &mut short {
-                *short = displace(world, view, *family, *short, which, draft);
+                *short = displace(&mut crowds, view, *family, *short, which, draft);
             }
         }
     }
 }
 
-impl Obstacles {
-    fn note(&mut self, name: &NodeName, obstacle: Obstacle) {
-        if self.nodes.len() < NAMES {
-            self.nodes.push((name.clone(), obstacle));
-        }
-    }
+/// Which free seats are taken first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    First,
+    /// An attempt failed on the machine.
+    Suspect,
+    /// Somebody else would have it, and cannot now.
+    Last,
+}
+
+/// Where an address that failed elsewhere goes next.
+enum Next {
+    Node(NodeName, MachineId),
+    /// There is room, but not before then for this address.
+    At(Time),
+    NoRoom,
+}
+
+/// What a pool asks for in one family.
+#[derive(Default)]
+struct Wish {
+    /// Its addresses, the first choice first.
+    addresses: Vec<IpAddr>,
+    /// How many nodes for new ones.
+    new: usize,
 }
 
 /// Nodes that one pool can use now.
-struct Demand {
-    view: usize,
+struct Demand<'a, 'w> {
+    view: &'a PoolView<'w>,
     group: Group,
-    /// Its addresses, the first choice first; what `count` has beyond them is for new ones.
+    /// The addresses that they are for; none if they are for new ones.
     addresses: Vec<IpAddr>,
     count: usize,
+}
+
+/// The addresses of a pool that may be tried on every node.
+fn existing(world: &World, now: Time) -> impl Fn(&Placement, &PoolView<'_>, Family) -> Wish {
+    move |placement, view, family| {
+        let waiting = placement.waiting(view).filter(|one| Family::of(one.ip) == family);
+        let welcome = waiting.filter(|one| !is_set_back(world, view, one, now));
+        Wish { addresses: welcome.map(|one| one.ip).collect(), new: 0 }
+    }
+}
+
+/// The addresses that are to be reserved on a node.
+fn new(_: &Placement, view: &PoolView<'_>, family: Family) -> Wish {
+    let placed = family == view.family() && view.places_new();
+    Wish { addresses: vec![], new: if placed { super::creation::reservable(view) } else { 0 } }
+}
+
+/// Whether an address cannot be tried on every node, or another one should go first.
+fn is_set_back(world: &World, view: &PoolView<'_>, one: &Standing<'_>, now: Time) -> bool {
+    view.account.is_some_and(|account| account.setbacks.burden(one.ip, now))
+        || is_in_doubt(world, view, one.ip)
+}
+
+/// Whether an address may be on an eligible node although the call broke down. Until a listing
+/// tells, it is put on no other: it may be well where it is.
+fn is_in_doubt(world: &World, view: &PoolView<'_>, ip: IpAddr) -> bool {
+    let Some(account) = view.account else { return false };
+    let eligible = |machine: &MachineId| {
+        view.node_on(world, machine).is_some_and(|node| view.judge(world, node).is_ok())
+    };
+    account.setbacks.doubts(ip, account.listing.last).any(eligible)
+}
+
+/// Where a reservation puts its address, if it says where.
+fn seat_of(view: &PoolView<'_>, intent: &Intent) -> Option<Seat> {
+    Some((view.cloud()?.clone(), intent.target.clone()?, intent.family))
+}
+
+/// Whether an address may still appear on the machine of a reservation by itself. One that is
+/// surely not sent makes none, and of one whose outcome stays unknown the listings have told by
+/// then that it is not there.
+fn may_arrive(view: &PoolView<'_>, intent: &Intent) -> bool {
+    let heard = view.account.and_then(|account| account.listing.last).unwrap_or_default();
+    match view.entry.progress(&intent.id, Time::default()) {
+        IntentProgress::Ready => false,
+        IntentProgress::Sent | IntentProgress::Made(_) => true,
+        IntentProgress::Doubtful { until } => heard < until + ARRIVAL,
+    }
+}
+
+/// The seats of reservations that make no address by themselves.
+fn unsent<'a>(view: &'a PoolView<'_>) -> impl Iterator<Item = (Seat, &'a Intent)> {
+    let open = view.entry.open_intents().filter(|intent| !may_arrive(view, intent));
+    open.filter_map(|intent| Some((seat_of(view, intent)?, intent)))
 }
 
 /// Addresses that are on no machine go first, then those whose node was lost longest ago.
@@ -378,7 +614,10 @@ pub(super) fn intended<'w>(
     // Where somebody else took it from, it goes back to, if that works at the first attempt.
     let from = one.memory.drift.as_ref().and_then(|drift| drift.from.as_ref());
     let from = from.and_then(|from| world.machine_of(view.cloud()?, from));
-    let machine = tried.or(from.filter(|from| !account.setbacks.contains_key(*from)))?;
+    // Another node does not cure an outage of the cloud, but perhaps trouble with this one.
+    let failures = |machine| account.setbacks.of(one.ip, machine).map_or(0, |pair| pair.failures);
+    let tried = tried.filter(|tried| failures(tried) < PATIENCE || account.is_silent());
+    let machine = tried.or(from.filter(|from| failures(from) == 0))?;
     let node = view.node_on(world, machine)?;
     view.judge(world, node).is_ok().then_some((node, machine))
 }

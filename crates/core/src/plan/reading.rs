@@ -10,7 +10,7 @@ use crate::model::{AccountId, Family};
 use crate::world::{Account, Knowledge, Operation, World};
 
 /// How often an account is listed while the cloud works on one of our addresses for
-/// somebody else.
+/// somebody else: at first. What stays locked is looked at ever more rarely.
 const WATCH_BUSY: Duration = Duration::from_secs(2);
 
 /// After so many listings in a row that show an address neither there nor being worked on, its
@@ -148,11 +148,13 @@ fn due(world: &World, id: &AccountId, account: &Account) -> Time {
         Operation::Accepted { next_check, .. } => Some(*next_check),
         Operation::Uncertain { until, .. } => Some(*until),
     });
-    let ours_busy = account.busy().any(|ip| world.is_claimed(ip));
+    let ours = account.busy().filter(|(ip, _)| world.is_claimed(*ip));
+    let busy = ours.map(|(_, since)| last + (last.since(since) / 8).max(WATCH_BUSY)).min();
     let routine = last + resync(world, id, account);
     checks
         .chain(account.listing.wanted)
-        .chain(ours_busy.then(|| last + WATCH_BUSY))
+        .chain(busy)
+        .chain(account.setbacks.told_from(last))
         .fold(routine, Time::min)
 }
 

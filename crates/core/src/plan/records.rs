@@ -12,15 +12,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Draft;
-use super::difference::{Wanted, difference};
-use super::leaving;
+use super::difference::{Wanted, difference, lists};
 use super::standing::{Place, PoolView, Standing};
+use super::{drift, leaving};
 use crate::Time;
 use crate::action::{Action, FailureKind};
 use crate::model::{
-    EmptyPolicy, Family, Held, MachineId, NodeAddress, PoolKey, RecordRequest, RecordSource, Site,
+    EmptyPolicy, Family, Held, MachineId, NodeAddress, PoolKey, Record, RecordRequest,
+    RecordSource, Site,
 };
 use crate::record_verdict::{RecordReason, RecordVerdict};
+use crate::verdict::Precedence;
 use crate::world::{KnownSet, RecordEntry, Work, World};
 
 /// Plans the records of every object in scope, and what is read again in its turn.
@@ -66,6 +68,8 @@ enum Step {
     Change(Action),
     /// The set must be changed by whoever the name belongs to: that is not known yet.
     Await,
+    /// The set must be changed, and not before this time, for this reason.
+    Hold(RecordReason, Time),
 }
 
 impl Case<'_, '_> {
@@ -106,7 +110,12 @@ impl Case<'_, '_> {
         }
         let site = self.entry.site.as_ref()?;
         let owner = self.world.record_owner(site).filter(|owner| **owner != self.entry.set.key)?;
-        Some(RecordReason::Conflict(site.clone(), owner.clone()))
+        let rank = |one: &RecordEntry| {
+            (one.held.as_ref().is_some_and(|held| held.site == *site), one.set.created_at)
+        };
+        let theirs = self.world.record_set(owner).map_or_else(Default::default, rank);
+        let why = Precedence::of(theirs, rank(self.entry));
+        Some(RecordReason::Conflict(site.clone(), owner.clone(), why))
     }
 
     fn pursue(
@@ -124,7 +133,7 @@ impl Case<'_, '_> {
         };
         let held = self.held(request, wanted);
         let mut reasons = Vec::new();
-        let steps = self.steps(request, wanted, held.as_ref());
+        let steps = self.steps(request, wanted, held.as_ref(), draft.now);
         for (family, step) in Family::ALL.into_iter().zip(steps) {
             reasons.extend(self.take(request, family, step, draft));
         }
@@ -169,9 +178,10 @@ impl Case<'_, '_> {
         request: &RecordRequest,
         wanted: &[Wanted; 2],
         held: Option<&Held>,
+        now: Time,
     ) -> [Step; 2] {
         let holds = held.is_some_and(|held| Some(&held.site) == self.entry.site.as_ref());
-        let step = |family, wanted| match self.step(request, family, wanted) {
+        let step = |family, wanted| match self.step(request, family, wanted, now) {
             Step::Change(_) if !holds && self.world.awaits_rival(self.entry, family) => Step::Await,
             step => step,
         };
@@ -183,7 +193,7 @@ impl Case<'_, '_> {
     }
 
     /// What is to be done about the records of one family.
-    fn step(&self, request: &RecordRequest, family: Family, wanted: &Wanted) -> Step {
+    fn step(&self, request: &RecordRequest, family: Family, wanted: &Wanted, now: Time) -> Step {
         let empty = wanted.sure.is_empty();
         let may_empty = wanted.doubtful.is_empty()
             && request.empty == EmptyPolicy::Remove
@@ -198,6 +208,9 @@ impl Case<'_, '_> {
         let change = difference(records, wanted, request.ttl, request.mark.as_ref());
         if change.is_empty() {
             return Step::Rest;
+        }
+        if let Some((reason, until)) = hold(request, known, records, wanted, now) {
+            return Step::Hold(reason, until);
         }
         let (owner, site) = (self.entry.set.key.clone(), site.clone());
         Step::Change(Action::ChangeRecords { owner, site, family, change })
@@ -230,6 +243,10 @@ impl Case<'_, '_> {
                 (Action::ReadRecords { owner, request, family }, from, RecordReason::Reading)
             }
             Step::Await => return Some(told(known).unwrap_or(RecordReason::Reading)),
+            Step::Hold(reason, until) => {
+                draft.wake_for_records(&self.entry.set.key, until);
+                return Some(reason);
+            }
             Step::Change(action) => (action, known.change_work.not_before, RecordReason::Updating),
         };
         let opens = from.max(opens(self.world, request));
@@ -291,7 +308,10 @@ impl Case<'_, '_> {
         match &request.source {
             RecordSource::Pool => {
                 let view = self.view.filter(|view| view.request.is_some())?;
-                let kept = |one: &&Standing<'_>| view.keeping.contains(&one.ip);
+                let kept = |one: &&Standing<'_>| {
+                    view.keeping.contains(&one.ip)
+                        || leaving::awaits_replacement(self.world, view, one)
+                };
                 for one in view.leaving.iter().filter(kept) {
                     let serves = leaving::serves(self.world, view, one);
                     (if serves { &mut all.sure } else { &mut all.doubtful }).insert(one.ip);
@@ -343,6 +363,28 @@ fn marked(mark: Option<&str>) -> impl Iterator<Item = IpAddr> {
     mark.into_iter().flat_map(|mark| mark.split(',')).filter_map(|ip| ip.trim().parse().ok())
 }
 
+/// What keeps a change from being made now, and until when. What an object itself has to change
+/// is not held: if what it last wrote is not right any more, it is written at once.
+fn hold(
+    request: &RecordRequest,
+    known: &KnownSet,
+    records: &[Record],
+    wanted: &Wanted,
+    now: Time,
+) -> Option<(RecordReason, Time)> {
+    if let Some(stubborn) = known.stubborn.as_ref().filter(|one| one.until > now)
+        && lists(records, wanted)
+    {
+        let reason = RecordReason::Rejected(stubborn.message.clone(), stubborn.until);
+        return Some((reason, stubborn.until));
+    }
+    let drift = known.drift.as_ref()?;
+    let ours = drift.ours.as_ref()?;
+    let until = drift.at + drift::hold(drift.times);
+    let undoes = difference(ours, wanted, request.ttl, None).is_empty();
+    (undoes && until > now).then_some((RecordReason::Drift(drift.times, until), until))
+}
+
 /// When a call to the account may start.
 fn opens(world: &World, request: &RecordRequest) -> Time {
     let account = world.record_account(&request.account);
@@ -386,7 +428,7 @@ fn gravity(reason: &RecordReason) -> u8 {
         | RecordReason::Rejected(..)
         | RecordReason::ZoneFull(..)
         | RecordReason::CredentialsRefused(..) => 1,
-        RecordReason::Throttled(_) | RecordReason::Failed(..) => 2,
+        RecordReason::Throttled(_) | RecordReason::Failed(..) | RecordReason::Drift(..) => 2,
         RecordReason::Pacing(_) | RecordReason::Updating => 3,
         RecordReason::Reading => 4,
         RecordReason::Current

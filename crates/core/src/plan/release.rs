@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use super::displacing::unassign;
 use super::standing::{Place, PoolView, Standing};
 use super::{Draft, may_change};
-use crate::action::Action;
+use crate::action::{Action, Removal};
 use crate::model::{Ledger, Machine, MachineId, Request};
 use crate::verdict::Reason;
 use crate::world::World;
@@ -78,7 +78,7 @@ fn take_off(
         && !draft.plans(|action| matches!(action, Action::Unassign { ip, .. } if *ip == one.ip))
     {
         let machine = Machine { cloud: cloud.clone(), id: machine.clone() };
-        unassign(world, &machine, view.entry, request, one.ip, draft);
+        unassign(world, &machine, (view.entry, request), (one.ip, Removal::Returned), draft);
     }
 }
 

@@ -1,15 +1,18 @@
 //! What there is to say of a pool.
 
+use std::net::IpAddr;
+use std::sync::Arc;
+
 use super::creation::{Creation, missing};
 use super::placement::{NAMES, Placement, intended};
 use super::room::blockers;
 use super::standing::{Hold, Place, PoolView, Standing};
-use super::{Draft, leaving, release};
+use super::{Draft, lacking, leaving, marks, release};
 use crate::Time;
 use crate::action::{Failure, FailureKind};
-use crate::model::{Family, Finding, NodeName, Text};
-use crate::verdict::{AddressVerdict, Note, Obstacle, Outlook, Reason, State, Verdict};
-use crate::world::{Account, Operation, World};
+use crate::model::{Family, Finding, MachineId, NodeName, PoolKey, Text};
+use crate::verdict::{AddressVerdict, Note, Obstacle, Outlook, Precedence, Reason, State, Verdict};
+use crate::world::{Account, Operation, PoolEntry, World};
 
 /// Makes a pool's verdict.
 pub(super) fn verdict(
@@ -21,6 +24,7 @@ pub(super) fn verdict(
 ) -> Verdict {
     let say = |one: &Standing<'_>| address(world, view, one);
     let mut addresses: Vec<_> = view.addresses.iter().map(say).collect();
+    lacking::tell(world, view, placement, draft, &mut addresses);
     addresses.extend(view.leaving.iter().filter_map(|one| leaving::verdict(world, view, one)));
     let free = placement.free(view, view.family());
     // A time ahead of us is a clock's mistake: it counts as now.
@@ -31,7 +35,8 @@ pub(super) fn verdict(
         available: free.iter().take(100).map(|(name, _)| name.clone()).collect(),
         available_count: placement.free_count(view, view.family()),
         eligible: view.class.map_or(0, |class| world.candidates().eligible_count(class)),
-        unusable: placement.unusable(view).to_vec(),
+        census: None,
+        unusable: placement.unusable(world, view),
         last_assignment,
         created: view.entry.pool.ledger.created.clone(),
         kept: view.entry.pool.ledger.kept.clone(),
@@ -42,6 +47,8 @@ pub(super) fn verdict(
     let reason = reason(world, view, placement, creation, &verdict, draft);
     let mut verdict = Verdict { reason, ..verdict };
     if let Reason::NoMatchingNode | Reason::NoFreeNode(_) = verdict.reason {
+        let census = view.class.and_then(|class| world.candidates().census(class));
+        verdict.census = census.map(Arc::new);
         let left = NAMES.saturating_sub(verdict.unusable.len());
         verdict.unusable.extend(homeless(world, view).take(left));
     }
@@ -72,66 +79,44 @@ pub(super) fn is_settled(view: &PoolView<'_>, verdict: &Verdict) -> bool {
 }
 
 fn address(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> AddressVerdict {
-    let mut verdict = AddressVerdict {
-        ip: one.ip,
-        state: State::Unknown,
-        node: None,
-        machine: None,
-        note: None,
-        memory: one.memory.clone(),
-    };
+    let (mut state, machine, mut note) = found(one);
+    if let Some((message, next)) = failed_attempt(world, view, one) {
+        state = State::Error;
+        note = Some(Note::Failed(message, next));
+    }
+    let node = machine.and_then(|machine| view.node_on(world, machine)).cloned();
+    let (machine, memory) = (machine.cloned(), one.memory.clone());
+    AddressVerdict { ip: one.ip, state, node, machine, note, memory }
+}
+
+/// The state of an address by its place, the machine that it is on or shall be on, and what
+/// keeps it from being active.
+fn found<'a>(one: &'a Standing<'_>) -> (State, Option<&'a MachineId>, Option<Note>) {
     match &one.place {
-        Place::Conflict(owner) => {
-            verdict.state = State::Error;
-            verdict.note = Some(Note::Conflict((*owner).clone()));
-        }
-        Place::Disabled(machine) => {
-            verdict.state = State::Disabled;
-            verdict.machine = machine.cloned();
-        }
-        Place::Unknown => {}
-        Place::Missing => verdict.note = Some(Note::Missing),
-        Place::Gone => {
-            verdict.state = State::Error;
-            verdict.note = Some(Note::Gone);
-        }
-        Place::Busy(machine) => {
-            verdict.state = State::InProgress;
-            verdict.machine = machine.cloned();
-            verdict.note = Some(Note::Busy);
-        }
+        Place::Conflict(owner) => (State::Error, None, Some(Note::Conflict((*owner).clone()))),
+        Place::Disabled(machine) => (State::Disabled, *machine, None),
+        Place::Unknown => (State::Unknown, None, None),
+        Place::Missing => (State::Unknown, None, Some(Note::Missing)),
+        Place::Gone => (State::Error, None, Some(Note::Gone)),
+        Place::Busy(machine) => (State::InProgress, *machine, Some(Note::Busy)),
         Place::Moving(operation) => {
-            verdict.state = State::InProgress;
-            verdict.machine = operation.to().cloned();
-            if let Operation::Uncertain { until, .. } = operation {
-                verdict.note = Some(Note::Uncertain(*until));
-            }
+            let note = match operation {
+                Operation::Uncertain { until, .. } => Some(Note::Uncertain(*until)),
+                Operation::Sent { .. } | Operation::Accepted { .. } => None,
+            };
+            (State::InProgress, operation.to(), note)
         }
-        Place::Home(_, machine) => {
-            verdict.state = State::Active;
-            verdict.machine = Some((*machine).clone());
-        }
+        Place::Home(_, machine) => (State::Active, Some(machine), None),
         Place::Stranded(machine, note) => {
-            verdict.state = State::NoMatch;
-            verdict.machine = Some((*machine).clone());
-            verdict.note = Some(match (note, one.hold) {
+            let note = match (note, one.hold) {
                 (Note::Unfit(unfit), Some(Hold::Grace(until))) => Note::Grace(unfit.clone(), until),
                 (_, Some(Hold::Drift(until))) => Note::Drift(until),
                 _ => note.clone(),
-            });
+            };
+            (State::NoMatch, Some(machine), Some(note))
         }
-        Place::Free => {
-            verdict.state = State::Unassigned;
-            verdict.note = one.hold.map(|hold| Note::Drift(hold.until()));
-        }
+        Place::Free => (State::Unassigned, None, one.hold.map(|hold| Note::Drift(hold.until()))),
     }
-    if let Some((message, next)) = failed_attempt(world, view, one) {
-        verdict.state = State::Error;
-        verdict.note = Some(Note::Failed(message, next));
-    }
-    verdict.node =
-        verdict.machine.as_ref().and_then(|machine| view.node_on(world, machine)).cloned();
-    verdict
 }
 
 /// The failure that an address is waiting to try again after.
@@ -144,8 +129,9 @@ fn failed_attempt(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> Opt
     if !view.may_take(world, machine, Family::of(one.ip), Some(one.ip)) {
         return None;
     }
-    let setback = view.account?.setbacks.get(machine)?;
-    Some((setback.failure.message.clone(), setback.not_before))
+    let setbacks = &view.account?.setbacks;
+    let setback = setbacks.of(one.ip, machine)?;
+    Some((setback.failure.message.clone(), setbacks.next(one.ip, machine)))
 }
 
 /// The one thing to know, the most hopeless first.
@@ -163,17 +149,21 @@ fn reason(
     let Some(account) = view.account else {
         return Reason::Reading;
     };
-    let heard = account.listing.last.is_some_and(|last| last >= world.open_from());
+    let heard = is_heard(world, account);
     if view.entry.is_ending() {
         return unknown_creation(creation)
+            .or_else(|| ledger_refused(view, creation))
             .or_else(|| trouble(account, heard, draft))
             .unwrap_or_else(|| release::reason(view, draft));
     }
-    if let Some(reason) = needs_help(view, creation) {
+    if let Some(reason) = needs_help(world, view, creation) {
         return reason;
     }
     if verdict.active() >= verdict.wanted && creation.open == 0 {
-        return unheard(account, draft).unwrap_or(Reason::AllAssigned);
+        let unmarked = || {
+            marks::refusal(world, view).map(|(node, words)| Reason::AnnotationRefused(node, words))
+        };
+        return unheard(account, draft).or_else(unmarked).unwrap_or(Reason::AllAssigned);
     }
     if let Some(reason) = trouble(account, heard, draft) {
         return reason;
@@ -209,6 +199,11 @@ fn reason(
         0 => Reason::NoMatchingNode,
         _ => Reason::NoFreeNode(blockers(world, view)),
     }
+}
+
+/// Whether the account has been listed since we may act.
+pub(super) fn is_heard(world: &World, account: &Account) -> bool {
+    account.listing.last.is_some_and(|last| last >= world.open_from())
 }
 
 /// An address that stays where it is for a while: the one that does so least long.
@@ -263,14 +258,17 @@ fn unknown_creation(creation: &Creation) -> Option<Reason> {
 }
 
 /// Something that only a person can put right.
-fn needs_help(view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
+fn needs_help(world: &World, view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
     // First what is told nowhere else: an address at odds is in the status by itself.
     if let Some(reason) = unknown_creation(creation) {
         return Some(reason);
     }
     for one in &view.addresses {
         match &one.place {
-            Place::Conflict(owner) => return Some(Reason::Conflict(one.ip, (*owner).clone())),
+            Place::Conflict(owner) => {
+                let why = precedence(world, view, one.ip, owner);
+                return Some(Reason::Conflict(one.ip, (*owner).clone(), why));
+            }
             Place::Gone => return Some(Reason::AddressNotFound(one.ip)),
             _ => {}
         }
@@ -278,11 +276,25 @@ fn needs_help(view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
     if creation.region_missing {
         return Some(Reason::RegionMissing);
     }
-    view.request?.unreadable.clone().map(Reason::PartlyInvalid)
+    let unreadable = || view.request?.unreadable.clone().map(Reason::PartlyInvalid);
+    ledger_refused(view, creation).or_else(unreadable)
+}
+
+/// The API server refuses what has to be written down first.
+fn ledger_refused(view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
+    let failure = view.entry.ledger_refusal().filter(|_| creation.writes)?;
+    Some(Reason::LedgerRefused(failure.message.clone()))
+}
+
+/// Why an address belongs to another pool.
+fn precedence(world: &World, view: &PoolView<'_>, ip: IpAddr, owner: &PoolKey) -> Precedence {
+    let rank = |one: &PoolEntry| (one.memory(ip).held, one.pool.created_at);
+    let theirs = world.pool(owner).map_or_else(Default::default, rank);
+    Precedence::of(theirs, rank(view.entry))
 }
 
 /// What is wrong with the account just now.
-fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
+pub(super) fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
     let Failure { kind, message, .. } = account.trouble.as_ref()?;
     match kind {
         FailureKind::Refused => Some(Reason::CredentialsRefused(message.clone())),

@@ -7,8 +7,7 @@ use std::net::IpAddr;
 use super::Draft;
 use super::pairing::Group;
 use super::standing::{Place, PoolView, owner};
-use crate::Time;
-use crate::action::Action;
+use crate::action::{Action, Removal};
 use crate::model::{Family, MachineId, NodeName, Text};
 use crate::verdict::Obstacle;
 use crate::world::World;
@@ -42,13 +41,14 @@ pub(super) fn take_off(
             continue;
         }
         short -= 1;
-        match account.setbacks.get(machine).filter(|setback| draft.now < setback.not_before) {
-            Some(setback) => draft.wake_at(setback.not_before),
-            None => {
-                let (account, pool) = (request.account.clone(), view.key.clone());
-                draft.make_room(view.key);
-                draft.act(Action::Unassign { account, pool, ip: one.ip });
-            }
+        let next = account.setbacks.next(one.ip, machine);
+        if draft.now < next {
+            draft.wake_at(next);
+        } else {
+            let (account, pool) = (request.account.clone(), view.key.clone());
+            draft.make_room(view.key);
+            let why = Removal::MakesRoom(pool.clone());
+            draft.act(Action::Unassign { account, pool, ip: one.ip, why });
         }
     }
     short
@@ -80,22 +80,17 @@ pub(super) fn occupants(
     held.into_iter().flatten()
 }
 
-/// How many free nodes a group has: those with room, less those that are spoken for and those
-/// on which the last attempt failed just now. Without going through them all: there may be
+/// How many free nodes a group has: those with room, less those that are spoken for. Without going through them all: there may be
 /// thousands, and a plan is made for each event.
 pub(super) fn count_free<'a>(
     world: &World,
     view: &PoolView<'_>,
     (class, family): Group,
     spoken_for: impl Iterator<Item = &'a (Text, MachineId, Family)>,
-    now: Time,
 ) -> usize {
     let cloud = view.cloud();
     let seats = spoken_for.filter(|(one, _, of)| Some(one) == cloud && *of == family);
-    let setbacks = view.account.into_iter().flat_map(|account| &account.setbacks);
-    let waiting = setbacks.filter(|(_, setback)| now < setback.not_before);
-    let machines: BTreeSet<_> =
-        seats.map(|(_, id, _)| id).chain(waiting.map(|(id, _)| id)).collect();
+    let machines: BTreeSet<_> = seats.map(|(_, id, _)| id).collect();
     let nodes = machines.into_iter().filter_map(|id| Some(world.nodes_on(cloud?, id)));
     let taken = nodes.flatten().filter(|node| world.is_vacant(class, family, node)).count();
     world.candidates().vacant_count(class, family).saturating_sub(taken)

@@ -108,12 +108,16 @@ pub(super) fn survey<'w>(
 ) -> Vec<PoolView<'w>> {
     let entries = scope.iter().filter_map(|key| world.pool(key));
     let mut views: Vec<_> = entries.map(|entry| view(world, entry, now)).collect();
-    views.sort_by_key(|view| seniority(view.entry));
+    views.sort_by_cached_key(|view| seniority(view.entry));
     views
 }
 
-fn seniority(entry: &PoolEntry) -> (bool, Time, &PoolKey) {
-    (entry.pool.paused.is_some(), entry.pool.created_at, &entry.pool.key)
+/// The order in which pools choose.
+pub(super) type Seniority = (bool, Time, PoolKey);
+
+/// Where a pool stands in that order: those that are served first, then older ones.
+pub(super) fn seniority(entry: &PoolEntry) -> Seniority {
+    (entry.pool.paused.is_some(), entry.pool.created_at, entry.pool.key.clone())
 }
 
 fn view<'w>(world: &'w World, entry: &'w PoolEntry, now: Time) -> PoolView<'w> {
@@ -216,7 +220,7 @@ impl<'w> PoolView<'w> {
             if let Some(from) = left.filter(|from| self.is_eligible(world, from)) {
                 memory.drift = Some(drift::found(memory.drift.as_ref(), from, now));
             }
-            // Whoever only looks on comes by nothing.
+            // In observe mode a pool acquires no address.
             memory.had |= ours;
             memory.machine = holder.cloned();
         }
@@ -260,7 +264,7 @@ impl<'w> PoolView<'w> {
         match (place, &memory.drift) {
             (Place::Free | Place::Stranded(..), Some(Drift { from: Some(from), .. })) => {
                 // Once its node is lost, it is a failover like any other.
-                let until = drift::held_until(memory, now);
+                let until = drift::held_until(memory, matches!(place, Place::Free), now);
                 until.filter(|_| self.is_eligible(world, from)).map(Hold::Drift)
             }
             (Place::Stranded(_, Note::Unfit(unfit)), _) => {

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use super::address::{Address, Knowledge, News, Operation, confirm_after};
 use super::listing::Listing;
+use super::setbacks::Setbacks;
 use super::settings::Settings;
 use crate::Time;
 use crate::action::{Failure, FailureKind};
@@ -44,10 +45,12 @@ pub struct Account {
     busy: BTreeSet<IpAddr>,
     /// Machines whose occupants changed since somebody last looked.
     pub(super) touched: BTreeSet<MachineId>,
-    /// Machines on which the last attempt failed.
-    pub setbacks: BTreeMap<MachineId, Setback>,
+    /// Attempts that failed.
+    pub setbacks: Setbacks,
     /// How its listings are going.
     pub listing: Listing,
+    /// How many listings have begun.
+    listings_begun: u64,
     /// No operation is asked about before.
     pub(crate) ask_after: Time,
     /// Nothing is sent before: the cloud asks for that, or we keep it back.
@@ -57,20 +60,6 @@ pub struct Account {
     /// What is wrong with it just now.
     pub trouble: Option<Failure>,
 }
-
-/// Attempts that failed, one after the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setback {
-    /// How many.
-    pub failures: u32,
-    /// When the next may start.
-    pub not_before: Time,
-    /// The last failure.
-    pub failure: Failure,
-}
-
-/// From this many failures on, other candidates go first.
-pub const PATIENCE: u32 = 3;
 
 impl Account {
     /// An account of which nothing is known yet.
@@ -83,8 +72,9 @@ impl Account {
             missing: BTreeSet::new(),
             busy: BTreeSet::new(),
             touched: BTreeSet::new(),
-            setbacks: BTreeMap::new(),
+            setbacks: Setbacks::default(),
             listing: Listing::default(),
+            listings_begun: 0,
             ask_after: Time::default(),
             closed_until: None,
             refused: false,
@@ -124,9 +114,10 @@ impl Account {
         self.missing.iter().filter_map(|ip| Some((*ip, self.addresses.get(ip)?)))
     }
 
-    /// Addresses that the cloud is working on, whoever asked it to.
-    pub fn busy(&self) -> impl Iterator<Item = IpAddr> {
-        self.busy.iter().copied()
+    /// Addresses that the cloud is working on, whoever asked it to, and since when.
+    pub fn busy(&self) -> impl Iterator<Item = (IpAddr, Time)> {
+        let since = |ip| self.addresses.get(ip).and_then(|one| one.busy_since);
+        self.busy.iter().map(move |ip| (*ip, since(ip).unwrap_or_default()))
     }
 
     /// The addresses of a family that a machine has, may have, or is about to have.
@@ -175,6 +166,23 @@ impl Account {
         }
     }
 
+    /// A listing begins.
+    pub(super) fn list_begins(&mut self) {
+        self.listing.in_flight = true;
+        self.listing.wanted = None;
+        self.listings_begun += 1;
+    }
+
+    /// Somebody lists an address that nobody listed: a person may have moved it just now, so that
+    /// only a listing that begins after this tells where it is. The machine that it was seen on
+    /// stays taken.
+    pub(super) fn read_anew(&mut self, ip: IpAddr) {
+        let next = self.listings_begun + 1;
+        if self.addresses.get(&ip).is_some_and(|one| one.operation.is_none()) {
+            self.update(ip, |one| one.doubt_until_listing(next));
+        }
+    }
+
     /// Forgets a stranger that is no longer there.
     fn forget(&mut self, ip: IpAddr) {
         self.update(ip, |address| *address = Address::default());
@@ -199,11 +207,15 @@ impl Account {
         self.listing = Listing { last, wanted, ..Listing::default() };
         self.trouble = None;
         self.refused = false;
-        self.setbacks.retain(|_, setback| now.since(setback.not_before) < settings.retry_max);
+        self.setbacks.expire(now, settings);
         let mut changed = BTreeSet::new();
         let asked = |ip: &IpAddr| families.contains(&Family::of(*ip));
         let mut unseen: BTreeSet<IpAddr> = self.addresses.keys().copied().filter(asked).collect();
-        for (ip, sighting) in listed {
+        let begun = self.listings_begun;
+        let late = |ip: &IpAddr| self.addresses.get(ip).is_some_and(|one| one.told_by > begun);
+        let late: BTreeSet<IpAddr> = self.addresses.keys().copied().filter(late).collect();
+        unseen.retain(|ip| !late.contains(ip));
+        for (ip, sighting) in listed.iter().filter(|(ip, _)| !late.contains(ip)) {
             unseen.remove(ip);
             if self.fold_sighting(*ip, sent_at, sighting, now, settings) {
                 changed.insert(*ip);
@@ -238,54 +250,47 @@ impl Account {
             return false;
         }
         let news = self.update(ip, |address| address.see(sent_at, sighting, now, settings));
-        self.fold_news(news, now, settings)
+        self.fold_news(ip, news, now, settings)
     }
 
     /// A listing that was sent at `sent_at` did not show `ip`.
     fn fold_absence(&mut self, ip: IpAddr, sent_at: Time, now: Time, settings: &Settings) -> bool {
         let news = self.update(ip, |address| address.miss(sent_at, now, settings));
-        self.fold_news(news, now, settings)
+        self.fold_news(ip, news, now, settings)
     }
 
-    fn fold_news(&mut self, news: News, now: Time, settings: &Settings) -> bool {
+    fn fold_news(&mut self, ip: IpAddr, news: News, now: Time, settings: &Settings) -> bool {
         match news {
             News::Nothing => return false,
             News::Some => {}
-            News::Arrived(machine) => self.clear_setback(machine.as_ref()),
+            News::Arrived => self.setbacks.clear(ip),
             News::Overdue(machine) => {
                 let message = "the cloud accepted the call but did not carry it out in two minutes";
                 let failure = Failure::plain(FailureKind::Rejected, message);
                 if let Some(machine) = machine {
-                    self.set_back(&machine, failure, now, 0, settings);
+                    self.set_back((ip, &machine), failure, (now, 0), settings);
                 }
             }
         }
         true
     }
 
-    /// An attempt on `machine` failed: the next one waits longer. Returns how many failed.
+    /// An attempt failed: the next one waits longer.
     pub(super) fn set_back(
         &mut self,
-        machine: &MachineId,
+        pair: (IpAddr, &MachineId),
         failure: Failure,
-        now: Time,
-        jitter: u16,
+        (now, jitter): (Time, u16),
         settings: &Settings,
-    ) -> u32 {
-        let before = self.setbacks.get(machine).map_or(0, |setback| setback.failures);
-        // What was never sent says nothing of the machine.
-        let counts = failure.kind != FailureKind::NotSent;
-        let failures = before.saturating_add(u32::from(counts));
-        let step = if counts { failures } else { 1 };
-        let not_before = now + settings.back_off(step, jitter);
-        self.setbacks.insert(machine.clone(), Setback { failures, not_before, failure });
-        failures
+    ) {
+        let heard = !self.is_silent();
+        self.setbacks.failed(pair, failure, heard, (now, jitter), settings);
     }
 
-    pub(super) fn clear_setback(&mut self, machine: Option<&MachineId>) {
-        if let Some(machine) = machine {
-            self.setbacks.remove(machine);
-        }
+    /// Whether the last listings failed: what fails then is probably the account's fault, and
+    /// another machine does not cure that.
+    pub fn is_silent(&self) -> bool {
+        self.listing.silence.is_some()
     }
 
     /// Whether nothing but a listing is sent, because the credentials were refused: it tells

@@ -30,8 +30,13 @@ pub struct Address {
     pub reading: bool,
     /// The next direct read is not sent before.
     pub read_after: Time,
-    /// While it is missing: the machine that it was on, and may well still be on.
+    /// Listings before this one do not tell where it is: a pool named it since.
+    pub(super) told_by: u64,
+    /// While it is missing, or to be read anew: the machine that it was on, and may well still
+    /// be on.
     pub(super) last_holder: Option<MachineId>,
+    /// While the cloud is working on it: since when, as far as reads told.
+    pub(super) busy_since: Option<Time>,
     /// While it is gone: since when.
     pub(super) gone_at: Time,
     /// While it is gone: a call of ours gave it back.
@@ -115,7 +120,7 @@ pub(super) enum News {
     /// Something.
     Some,
     /// An operation turned out to have worked.
-    Arrived(Option<MachineId>),
+    Arrived,
     /// An operation took too long and was given up.
     Overdue(Option<MachineId>),
 }
@@ -146,13 +151,22 @@ impl Address {
     }
 
     /// The machine that it is on or was last, and the one that it may be on or shall be on.
-    pub(super) fn machines(&self) -> [Option<&MachineId>; 2] {
+    pub(crate) fn machines(&self) -> [Option<&MachineId>; 2] {
         let held = match &self.knowledge {
             Knowledge::Known { sighting, .. } => sighting.holder.as_ref(),
-            Knowledge::Missing => self.last_holder.as_ref(),
-            Knowledge::Unknown | Knowledge::Gone => None,
+            Knowledge::Missing | Knowledge::Unknown => self.last_holder.as_ref(),
+            Knowledge::Gone => None,
         };
         [held, self.operation.as_ref().and_then(Operation::to)]
+    }
+
+    /// Only the listing with this number, or a later one, tells where it is.
+    pub(super) fn doubt_until_listing(&mut self, number: u64) {
+        self.told_by = number;
+        if matches!(self.knowledge, Knowledge::Known { .. }) {
+            self.last_holder = self.machines()[0].cloned();
+            self.knowledge = Knowledge::Unknown;
+        }
     }
 
     /// A read says exactly what is known, and nothing is open: the usual case, told apart
@@ -177,14 +191,19 @@ impl Address {
         now: Time,
         settings: &Settings,
     ) -> News {
+        let news = self.take_in(sent_at, seen, now, settings);
+        self.busy_since = self.busy_since.or(Some(sent_at)).filter(|_| self.is_busy());
+        news
+    }
+
+    fn take_in(&mut self, sent_at: Time, seen: &Sighting, now: Time, settings: &Settings) -> News {
         let there = |to: &Option<MachineId>| seen.holder == *to && !seen.busy;
         match &mut self.operation {
             None => self.learn(sent_at, seen).into(),
             Some(Operation::Sent { .. }) => News::Nothing,
             Some(Operation::Accepted { to, since, .. }) if sent_at >= *since && there(to) => {
-                let to = to.take();
                 self.settle(sent_at, seen, sent_at + settings.settle);
-                News::Arrived(to)
+                News::Arrived
             }
             Some(Operation::Accepted { since, .. }) if sent_at >= *since => {
                 self.learn(sent_at, seen);
@@ -193,9 +212,8 @@ impl Address {
             Some(Operation::Accepted { .. }) => News::Nothing,
             Some(Operation::Uncertain { to, until }) => {
                 if there(to) && sent_at >= *until - settings.doubt() {
-                    let to = to.take();
                     self.settle(sent_at, seen, sent_at + settings.settle);
-                    News::Arrived(to)
+                    News::Arrived
                 } else if sent_at >= *until {
                     let intended = self.intended.take();
                     self.settle(sent_at, seen, sent_at);

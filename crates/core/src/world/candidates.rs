@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::matching::{Match, Unfit};
-use crate::model::{AccountId, Family, Labels, Node, NodeName, Pod, PodId, PoolKey, Text};
+use crate::matching::{Census, Match, PodMatch, Unfit};
+use crate::model::{AccountId, Family, Labels, Node, NodeName, Pod, PodId, PoolKey, Taint, Text};
 
 /// One set of conditions on nodes, for one account or for DNS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,10 @@ struct Class {
     vacant: BTreeMap<Family, usize>,
     /// Nodes that match, and are on no machine of the class's cloud, or do not say so.
     homeless: BTreeMap<NodeName, Unfit>,
+    /// What rules out each node that is not eligible, and how many nodes each cause rules out.
+    /// Nodes of other labels are in neither: they are all the rest.
+    ruled_out: BTreeMap<NodeName, Unfit>,
+    causes: BTreeMap<Unfit, usize>,
     /// Ready pods that match, by node; only for classes that ask for pods.
     pods: BTreeMap<NodeName, usize>,
 }
@@ -53,7 +57,16 @@ pub struct Candidates {
     kinds: BTreeMap<KindId, Kind>,
     kind_ids: BTreeMap<(Text, Labels), KindId>,
     pods: BTreeMap<PodId, (NodeName, KindId)>,
+    /// The pods that classes ask for, and how many classes ask for each.
+    asked: BTreeMap<PodMatch, usize>,
+    /// The smallest range that covers them all.
+    wanted: Option<PodMatch>,
+    /// Every ready pod in this range is known.
+    known: Option<PodMatch>,
     issued: u32,
+    /// How many nodes there are, and whether that has changed since somebody last asked.
+    nodes: usize,
+    recounted: bool,
 }
 
 impl Candidates {
@@ -83,12 +96,59 @@ impl Candidates {
         self.classes.get(&class).into_iter().flat_map(|class| &class.homeless)
     }
 
+    /// How many nodes a class may use, and what rules out the others. The counts are kept as
+    /// nodes change: asking costs as much as there are different causes.
+    pub fn census(&self, class: ClassId) -> Option<Census> {
+        let class = self.classes.get(&class)?;
+        let judged = class.eligible.len() + class.ruled_out.len();
+        let others = (Unfit::Labels, self.nodes.saturating_sub(judged));
+        let causes = class.causes.iter().map(|(unfit, count)| (unfit.clone(), *count));
+        let counts = (self.nodes, class.eligible.len());
+        Some(Census::new(counts, causes.chain([others]), class.matching.pods.clone()))
+    }
+
+    /// Whether nodes came or went since the last call: every census differs then, also those
+    /// of classes to which the node is none of theirs.
+    pub(super) fn take_recounted(&mut self) -> bool {
+        std::mem::take(&mut self.recounted)
+    }
+
     /// Judges a node for a class, with the reason if it is ruled out.
     ///
     /// # Errors
     /// What rules the node out.
     pub fn judge(&self, class: ClassId, node: &Node) -> Result<(), Unfit> {
         self.classes.get(&class).map_or(Err(Unfit::Labels), |class| class.judge(node))
+    }
+
+    /// The smallest range of pods that covers everything that classes ask for; none if no class
+    /// asks for pods.
+    pub(super) fn pods_wanted(&self) -> Option<&PodMatch> {
+        self.wanted.as_ref()
+    }
+
+    /// Whether it is known which pods run where, as far as a class asks for pods. If not, its
+    /// eligible nodes are unknown: that it has none says nothing.
+    pub fn knows_pods(&self, class: ClassId) -> bool {
+        let asked = self.classes.get(&class).and_then(|class| class.matching.pods.as_ref());
+        asked.is_none_or(|asked| self.known.as_ref().is_some_and(|known| known.covers(asked)))
+    }
+
+    /// Every ready pod in this range is known from now on; of others it is not known whether
+    /// they are there. Returns the classes whose pods are known now, and were not.
+    pub(super) fn set_known_pods(&mut self, known: Option<PodMatch>) -> Vec<ClassId> {
+        let ids = |all: &Self| {
+            let known = all.classes.keys().copied().filter(|id| all.knows_pods(*id));
+            known.collect::<BTreeSet<_>>()
+        };
+        let before = ids(self);
+        self.known = known;
+        ids(self).difference(&before).copied().collect()
+    }
+
+    /// The range of pods that are known.
+    pub(super) fn known_pods(&self) -> Option<&PodMatch> {
+        self.known.as_ref()
     }
 
     /// The cloud of a class, and its eligible nodes; none for a class without a cloud.
@@ -178,6 +238,7 @@ impl Candidates {
         if class.pools.is_empty() {
             let matching = class.matching.clone();
             self.anchor(id, &matching, false);
+            self.stop_asking(&matching);
             if let Some(class) = self.classes.remove(&id) {
                 self.class_ids.remove(&(class.account, matching));
             }
@@ -189,6 +250,10 @@ impl Candidates {
 
     /// A node appeared or changed. Returns the classes to which that is news.
     pub(super) fn node_set(&mut self, node: &Node, before: Option<&Node>) -> BTreeSet<ClassId> {
+        if before.is_none() {
+            self.nodes += 1;
+            self.recounted = true;
+        }
         let mut concerned = self.concerned([node].into_iter().chain(before));
         let news = |class: &mut Class| class.rejudge(node) != (false, false);
         concerned.retain(|id| self.classes.get_mut(id).is_some_and(news));
@@ -207,9 +272,12 @@ impl Candidates {
 
     /// A node is gone. Returns the classes to which that is news.
     pub(super) fn node_removed(&mut self, node: &NodeName) -> Vec<ClassId> {
+        self.nodes = self.nodes.saturating_sub(1);
+        self.recounted = true;
         let changed = |(id, class): (&ClassId, &mut Class)| {
-            let homeless = class.homeless.remove(node).is_some();
-            (class.eligible.remove(node) || homeless).then_some(*id)
+            class.homeless.remove(node);
+            let ruled_out = class.rule_out(node, None);
+            (class.eligible.remove(node) || ruled_out).then_some(*id)
         };
         self.classes.iter_mut().filter_map(changed).collect()
     }
@@ -269,6 +337,8 @@ impl Candidates {
             pools: BTreeSet::new(),
             eligible: BTreeSet::new(),
             homeless: BTreeMap::new(),
+            ruled_out: BTreeMap::new(),
+            causes: BTreeMap::new(),
             vacant: BTreeMap::new(),
             pods: BTreeMap::new(),
         };
@@ -288,9 +358,31 @@ impl Candidates {
             class.rejudge(node);
         }
         self.anchor(id, &matching, true);
+        self.ask(&matching);
         self.class_ids.insert((account, matching), id);
         self.classes.insert(id, class);
         id
+    }
+
+    /// One more class asks for the pods of these conditions.
+    fn ask(&mut self, matching: &Match) {
+        let Some(pods) = &matching.pods else { return };
+        *self.asked.entry(pods.clone()).or_default() += 1;
+        self.wanted = Some(self.wanted.as_ref().map_or(pods.clone(), |all| all.widened(pods)));
+    }
+
+    /// A class of these conditions is no more.
+    fn stop_asking(&mut self, matching: &Match) {
+        let Some(pods) = &matching.pods else { return };
+        if let Some(count) = self.asked.get_mut(pods) {
+            *count -= 1;
+            if *count == 0 {
+                self.asked.remove(pods);
+                let mut asked = self.asked.keys();
+                let first = asked.next().cloned();
+                self.wanted = first.map(|first| asked.fold(first, |all, one| all.widened(one)));
+            }
+        }
     }
 
     /// Files a class under the label that it asks for, or takes it out.
@@ -388,7 +480,7 @@ impl Class {
     }
 
     /// Judges a node again; returns whether that changed the eligible set, and whether it changed
-    /// who is homeless.
+    /// what rules the node out.
     fn rejudge(&mut self, node: &Node) -> (bool, bool) {
         let unfit = self.judge(node).err();
         let eligible = match unfit {
@@ -396,10 +488,41 @@ impl Class {
             Some(_) => self.eligible.remove(&node.name),
         };
         // Where no machine is needed, none is missed.
-        let homeless = unfit.filter(|unfit| self.cloud.is_some() && unfit.is_of_machine());
-        let before = self.homeless.remove(&node.name);
-        let changed = before != homeless;
-        self.homeless.extend(homeless.map(|unfit| (node.name.clone(), unfit)));
-        (eligible, changed)
+        self.homeless.remove(&node.name);
+        if let Some(unfit) =
+            unfit.as_ref().filter(|one| self.cloud.is_some() && one.is_of_machine())
+        {
+            self.homeless.insert(node.name.clone(), unfit.clone());
+        }
+        (eligible, self.rule_out(&node.name, unfit))
+    }
+
+    /// Counts what rules a node out, or that nothing does any more. Returns whether that is news.
+    fn rule_out(&mut self, node: &NodeName, unfit: Option<Unfit>) -> bool {
+        let unfit = match unfit {
+            Some(Unfit::Labels) => None,
+            // One taint with many values is one cause.
+            Some(Unfit::Taint(taint)) => Some(Unfit::Taint(Taint { value: "".into(), ..taint })),
+            other => other,
+        };
+        let before = match &unfit {
+            Some(unfit) => self.ruled_out.insert(node.clone(), unfit.clone()),
+            None => self.ruled_out.remove(node),
+        };
+        if before == unfit {
+            return false;
+        }
+        if let Some(before) = before
+            && let Some(count) = self.causes.get_mut(&before)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.causes.remove(&before);
+            }
+        }
+        if let Some(unfit) = unfit {
+            *self.causes.entry(unfit).or_default() += 1;
+        }
+        true
     }
 }

@@ -8,7 +8,7 @@ use crate::action::{Failure, FailureKind};
 
 /// While somebody waits for an account, it is asked again no later than this: the trouble may
 /// be over. What the cloud itself asks us to wait for is another matter.
-pub(super) const ASK_AGAIN: Duration = Duration::from_secs(10);
+pub(super) const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Listings of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

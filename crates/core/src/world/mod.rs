@@ -13,25 +13,30 @@ mod listing;
 mod moves;
 mod observe;
 mod pool;
+mod record_drift;
 mod record_work;
 mod records;
 mod reservations;
+mod setbacks;
 mod settings;
 mod vacancy;
 mod work;
 
-pub use account::{Account, AccountSetup, PATIENCE, Setback};
+pub use account::{Account, AccountSetup};
 pub use address::{Address, Knowledge, Operation};
 pub use candidates::{Candidates, ClassId};
 pub use listing::{Listing, Silence};
 pub use pool::{IntentProgress, PoolEntry, Work};
+pub use record_drift::{RecordDrift, Stubborn};
 pub use records::{KnownSet, RecordAccount, RecordEntry, RecordWrite};
+pub use setbacks::{PATIENCE, Setback, Setbacks};
 pub use settings::{Settings, Source};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::Time;
+use crate::matching::PodMatch;
 use crate::model::{
     AccountId, Family, Finding, Machine, MachineId, Node, NodeName, Pool, PoolKey, Text,
 };
@@ -67,6 +72,8 @@ pub struct World {
     reserving: BTreeMap<Seat, (PoolKey, Text)>,
     records: Records,
     dirty: BTreeSet<PoolKey>,
+    /// Pools that had an address in a place where it does not serve when they were last planned.
+    untidy: BTreeSet<PoolKey>,
     /// Nodes that may have room that they did not have.
     opened: BTreeSet<NodeName>,
     /// Classes whose pools have something new to say but nothing to do, and how far they
@@ -79,7 +86,7 @@ impl World {
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
-            unread: [Source::Nodes, Source::Pods, Source::Pools].into(),
+            unread: [Source::Nodes, Source::Pools].into(),
             open_from: Time::default(),
             hands_off: false,
             nodes: BTreeMap::new(),
@@ -95,6 +102,7 @@ impl World {
             reserving: BTreeMap::new(),
             records: Records::default(),
             dirty: BTreeSet::new(),
+            untidy: BTreeSet::new(),
             opened: BTreeSet::new(),
             stale: BTreeMap::new(),
         }
@@ -119,7 +127,8 @@ impl World {
     pub fn source_read(&mut self, source: Source) {
         match source {
             Source::RecordSets => self.records.all_seen = true,
-            Source::Nodes | Source::Pods | Source::Pools => drop(self.unread.remove(&source)),
+            Source::Pods => self.pods_read(PodMatch::default()),
+            Source::Nodes | Source::Pools => drop(self.unread.remove(&source)),
         }
         if self.is_read() {
             self.look_again();
@@ -148,6 +157,9 @@ impl World {
     pub fn take_over(&mut self, open_from: Time) {
         self.open_from = open_from;
         self.mark_work.clear();
+        // Calls of an earlier term bring no outcome any more: what they may have made is in the
+        // ledgers, as intents that were found.
+        self.reserving.clear();
         for account in self.accounts.values_mut() {
             *account = Account::new(account.setup.clone());
         }
@@ -259,6 +271,20 @@ impl World {
     /// The pools that something happened to since the last call.
     pub fn take_dirty(&mut self) -> BTreeSet<PoolKey> {
         std::mem::take(&mut self.dirty)
+    }
+
+    /// Pools that had an address in a place where it does not serve when they were last planned.
+    pub(crate) fn untidy(&self) -> impl Iterator<Item = &PoolKey> {
+        self.untidy.iter()
+    }
+
+    /// A plan found whether a pool has such an address.
+    pub(crate) fn set_untidy(&mut self, key: &PoolKey, untidy: bool) {
+        if untidy {
+            self.untidy.insert(key.clone());
+        } else {
+            self.untidy.remove(key);
+        }
     }
 
     /// The nodes that may have got room, or become eligible, since the last call.

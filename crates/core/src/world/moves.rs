@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::address::ask_again_after;
 use super::listing::ASK_AGAIN;
-use super::{Account, Operation, PATIENCE, Settings, Work, World};
+use super::setbacks::is_refusal;
+use super::{Account, Knowledge, Operation, PATIENCE, Settings, Work, World};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
 use crate::model::{AccountId, Family, MachineId, OperationId, PoolKey};
@@ -13,6 +14,9 @@ use crate::model::{AccountId, Family, MachineId, OperationId, PoolKey};
 /// How long nothing is asked about operations after an answer about one: a storm of moves is
 /// what listings are for.
 const BETWEEN_ASKS: Duration = Duration::from_secs(1);
+
+/// How soon an address is read again whose last read told nothing.
+const READ_AGAIN: Duration = Duration::from_secs(2);
 
 impl World {
     pub(super) fn listed(
@@ -30,7 +34,7 @@ impl World {
             Ok(Done::Listed(listed)) => {
                 let silent = account.listing.silence.is_some();
                 if silent {
-                    account.encourage(now, outcome.jitter, &self.settings);
+                    account.setbacks.retry_sooner(now);
                 }
                 let news = silent || account.listing.last.is_none();
                 let (claims, users) = (&self.claims, self.users.get(id));
@@ -89,6 +93,12 @@ impl World {
                     account.update(ip, |one| one.read_after = now + wait);
                 }
             }
+            // While a call is open a read may tell nothing: it is not repeated in haste.
+            account.update(ip, |one| {
+                if one.knowledge == Knowledge::Missing {
+                    one.read_after = one.read_after.max(now + READ_AGAIN);
+                }
+            });
         });
         self.touch_address(ip);
     }
@@ -208,25 +218,16 @@ impl World {
                 account.want_listing(now);
             }
         });
-        if to.is_some() && effect_possible(&outcome.result) {
-            self.with_pool(pool, |entry| entry.assigned(ip, now));
-        }
+        self.with_pool(pool, |entry| {
+            if entry.move_ended(ip) && to.is_some() && effect_possible(&outcome.result) {
+                entry.assigned(ip, now);
+            }
+        });
         self.touch_address(ip);
     }
 }
 
 impl Account {
-    /// The cloud is heard again after listings that failed: whatever failed as they did is
-    /// worth another attempt soon. How often it did is not forgotten.
-    fn encourage(&mut self, now: Time, jitter: u16, settings: &Settings) {
-        let soon = now + settings.back_off(1, jitter);
-        for setback in self.setbacks.values_mut() {
-            if setback.failure.kind.is_of_account() {
-                setback.not_before = setback.not_before.min(soon);
-            }
-        }
-    }
-
     /// A listing was held back: no failure, and it says nothing of one that is more urgent.
     fn hold_listing(&mut self, confirms: bool, wait: Duration, now: Time) {
         // That costs nothing, and the limit may have been lifted.
@@ -248,7 +249,7 @@ impl Account {
         match &outcome.result {
             Ok(Done::Accepted(operation)) => self.accept(ip, to, operation, now),
             Ok(_) => {
-                self.clear_setback(to);
+                self.setbacks.clear(ip);
                 self.update(ip, |one| one.placed(to.cloned(), now, settings));
             }
             Err(failure) if failure.kind == FailureKind::NoAnswer => {
@@ -260,7 +261,8 @@ impl Account {
                 });
                 self.want_listing(until);
                 if let Some(machine) = to {
-                    self.set_back(machine, failure.clone(), now, outcome.jitter, settings);
+                    let when = (now, outcome.jitter);
+                    self.set_back((ip, machine), failure.clone(), when, settings);
                 }
             }
             Err(failure) => {
@@ -292,9 +294,8 @@ impl Account {
         // Taking an address off its machine is an attempt on that machine.
         let held = self.address(ip).and_then(|one| one.machines()[0].cloned());
         if let Some(machine) = to.cloned().or(held) {
-            let failures = self.set_back(&machine, failure, now, jitter, settings);
-            let lasting = matches!(kind, FailureKind::NotFound | FailureKind::Rejected);
-            let again = failures < PATIENCE && !lasting;
+            self.set_back((ip, &machine), failure, (now, jitter), settings);
+            let again = !is_refusal(kind);
             self.update(ip, |one| one.intended = to.filter(|_| again).cloned());
             if elusive {
                 self.doubt(ip, to, &machine);
@@ -306,9 +307,7 @@ impl Account {
     /// Something is under way with an address, ours or not, and where it is now does not say
     /// where it goes: it is read again when the next attempt on `machine` is due.
     fn doubt(&mut self, ip: IpAddr, to: Option<&MachineId>, machine: &MachineId) {
-        let Some(until) = self.setbacks.get(machine).map(|setback| setback.not_before) else {
-            return;
-        };
+        let until = self.setbacks.next(ip, machine);
         let uncertain = Operation::Uncertain { to: to.cloned(), until };
         self.update(ip, |one| one.operation = Some(uncertain));
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::{ClassId, PoolEntry, World};
-use crate::model::{Family, Machine, Node, NodeName, Pod, PodId, Pool, PoolKey};
+use crate::matching::PodMatch;
+use crate::model::{AccountId, Family, Machine, Node, NodeName, Pod, PodId, Pool, PoolKey};
 
 /// A class with more pools than this does not have all of them planned again whenever one
 /// node comes or goes: those that hold an address there are, and those that wait for one;
@@ -90,6 +91,41 @@ impl World {
         }
     }
 
+    /// The pods that have to be watched: the smallest range that covers what every object asks
+    /// for; none if no object asks for pods.
+    pub fn pods_wanted(&self) -> Option<&PodMatch> {
+        self.candidates.pods_wanted()
+    }
+
+    /// From now on pods of this range are watched, or none are. What was known of a range that
+    /// is not watched any more counts no longer.
+    pub fn pods_watched(&mut self, range: Option<&PodMatch>) {
+        let known = self.candidates.known_pods();
+        let keeps = known.is_some_and(|known| range.is_some_and(|range| range.covers(known)));
+        if !keeps {
+            self.candidates.set_known_pods(None);
+        }
+        if range.is_none() {
+            self.retain_pods(&BTreeSet::new());
+        }
+    }
+
+    /// All pods of a range have been read: whoever asks for pods of this range is planned.
+    pub fn pods_read(&mut self, range: PodMatch) {
+        for class in self.candidates.set_known_pods(Some(range)) {
+            self.dirty.extend(self.candidates.pools(class).cloned());
+        }
+    }
+
+    /// Whether it is known which nodes an object may use, as far as that depends on pods.
+    pub(crate) fn knows_pods_for(&self, key: &PoolKey) -> bool {
+        let classes = [
+            self.pools.get(key).and_then(|entry| entry.class),
+            self.records.entries.get(key).and_then(|entry| entry.class),
+        ];
+        classes.into_iter().flatten().all(|class| self.candidates.knows_pods(class))
+    }
+
     /// A pool appeared or changed. An older version than the one that we know, or wrote
     /// ourselves, is not news.
     pub fn set_pool(&mut self, pool: Pool) {
@@ -107,6 +143,9 @@ impl World {
         }
         let class = self.class_for(&pool);
         let account = pool.request.as_ref().ok().map(|request| request.account.clone());
+        if let Some(account) = account.as_ref().filter(|id| !self.users.contains_key(*id)) {
+            self.account_used_again(account);
+        }
         let before = self.pools.remove(&key);
         if let Some(before) = &before {
             self.leave(&key, before, class);
@@ -153,6 +192,7 @@ impl World {
     /// A pool is gone. Its addresses, its nodes' marks stay as they are.
     pub fn remove_pool(&mut self, key: &PoolKey) {
         if let Some(entry) = self.pools.remove(key) {
+            self.untidy.remove(key);
             self.leave(key, &entry, None);
             self.reclaim(key);
             self.dirty.insert(key.clone());
@@ -165,6 +205,14 @@ impl World {
         let gone: Vec<_> = self.pools.keys().filter(gone).cloned().collect();
         for key in gone {
             self.remove_pool(&key);
+        }
+    }
+
+    /// A pool names an account that no pool named: it was not listed meanwhile, so that nothing
+    /// that is known of it counts.
+    fn account_used_again(&mut self, id: &AccountId) {
+        if let Some(account) = self.accounts.get_mut(id) {
+            account.listing.last = None;
         }
     }
 
@@ -200,13 +248,18 @@ impl World {
         let entry = self.pools.get(key);
         let has = entry.map(|entry| {
             let named = entry.addresses().iter().chain(&entry.writing.created).copied();
-            named.chain(entry.leaving())
+            named.chain(entry.leaving()).chain(entry.claimed_unplanned())
         });
         let changes = self.claims.replace(key, has.into_iter().flatten().collect());
         if let Some(entry) = entry
             && let Ok(request) = &entry.pool.request
             && let Some(account) = self.accounts.get_mut(&request.account)
         {
+            // What was known of an address before somebody asked for it may be out of date.
+            let listed: BTreeSet<IpAddr> = entry.named().collect();
+            changes.flipped.iter().filter(|ip| listed.contains(ip)).for_each(|ip| {
+                account.read_anew(*ip);
+            });
             entry.addresses().iter().copied().chain(entry.leaving()).for_each(|ip| {
                 account.expect(ip);
             });
@@ -269,6 +322,20 @@ impl World {
             } else {
                 self.stale.insert(class, None);
             }
+        }
+    }
+
+    /// Whether nodes came or went since the last call.
+    pub(crate) fn take_recounted(&mut self) -> bool {
+        self.candidates.take_recounted()
+    }
+
+    /// The pools of these classes have something new to say.
+    pub(crate) fn retell(&mut self, classes: BTreeSet<ClassId>) {
+        if classes.len() <= FEW {
+            self.touch_classes(classes);
+        } else {
+            self.stale.extend(classes.into_iter().map(|class| (class, None)));
         }
     }
 

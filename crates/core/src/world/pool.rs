@@ -1,7 +1,8 @@
 //! A pool as the world keeps it: what the object says, and how far its wishes have got.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use super::{ClassId, Settings};
 use crate::Time;
@@ -35,6 +36,8 @@ pub struct PoolEntry {
     pub creation: Work,
     /// Addresses that could not be given back.
     pub release: Work,
+    /// Addresses that a call of ours for this very object is moving.
+    moving: BTreeSet<IpAddr>,
     /// Its addresses in order, and the place of each.
     addresses: Vec<IpAddr>,
     places: BTreeMap<IpAddr, usize>,
@@ -85,7 +88,28 @@ impl Work {
         self.not_before = now + settings.back_off(self.failures, jitter);
         self.failure = Some(failure);
     }
+
+    /// A write to Kubernetes failed. It is tried again within a minute: whoever grants the
+    /// right that was missing waits for it.
+    pub(super) fn unwritten(
+        &mut self,
+        failure: Failure,
+        now: Time,
+        jitter: u16,
+        settings: &Settings,
+    ) {
+        self.failed(failure, now, jitter, settings);
+        self.not_before = now + settings.back_off_within(self.failures, MINUTE, jitter);
+    }
+
+    /// The last failure, if the same would be refused again.
+    pub(crate) fn refusal(&self) -> Option<&Failure> {
+        self.failure.as_ref().filter(|failure| failure.kind.is_refusal())
+    }
 }
+
+/// A write to Kubernetes that failed is tried again after this at the latest.
+const MINUTE: Duration = Duration::from_secs(60);
 
 impl PoolEntry {
     /// A pool of which only the object is known.
@@ -101,6 +125,7 @@ impl PoolEntry {
             ledger_in_doubt: false,
             creation: Work::default(),
             release: Work::default(),
+            moving: BTreeSet::new(),
             addresses: Vec::new(),
             places: BTreeMap::new(),
             pool,
@@ -112,6 +137,7 @@ impl PoolEntry {
     /// What an earlier term did counts, also if it could not be written down any more.
     pub(super) fn recall(&mut self, earlier: &Self) {
         self.last_assignment = self.last_assignment.max(earlier.last_assignment);
+        self.moving.clone_from(&earlier.moving);
         for (ip, memory) in &earlier.remembered {
             if let Some(known) = self.remembered.get_mut(ip) {
                 known.assigned_at = known.assigned_at.max(memory.assigned_at);
@@ -120,10 +146,15 @@ impl PoolEntry {
     }
 
     /// The same object again, not older.
-    pub(super) fn observe(&mut self, pool: Pool) {
+    pub(super) fn observe(&mut self, mut pool: Pool) {
+        // An object that cannot be decoded still names what it named.
+        if pool.request.is_err() && pool.named.is_none() {
+            pool.named = Some(self.named().collect());
+        }
         // A new wish is worth a new attempt.
         if self.pool.request != pool.request {
             self.creation = Work::default();
+            self.ledger_work = Work { in_flight: self.ledger_work.in_flight, ..Work::default() };
         }
         self.written_to(pool.version);
         self.pool = pool;
@@ -142,7 +173,11 @@ impl PoolEntry {
 
     fn end_doubt(&mut self) {
         self.ledger_in_doubt = false;
-        self.ledger_work = Work { in_flight: self.ledger_work.in_flight, ..Work::default() };
+        // Our own status is a new version, and no reason to expect another answer to a write
+        // that was refused.
+        if self.ledger_work.refusal().is_none() {
+            self.ledger_work = Work { in_flight: self.ledger_work.in_flight, ..Work::default() };
+        }
         self.writing = Ledger::default();
     }
 
@@ -171,7 +206,7 @@ impl PoolEntry {
         self.pool.ledger_stripped = false;
         self.pool.version = self.pool.version.max(version);
         self.pool.resolution = None;
-        self.ledger_work.in_flight = false;
+        self.ledger_work = Work::default();
         self.end_doubt();
         self.forget_intents();
         self.recount();
@@ -189,7 +224,7 @@ impl PoolEntry {
         if !self.ledger_in_doubt {
             self.writing = Ledger::default();
         }
-        self.ledger_work.failed(failure, now, jitter, settings);
+        self.ledger_work.unwritten(failure, now, jitter, settings);
     }
 
     /// A write of the ledger ended after a newer version was seen: it came through as that,
@@ -264,6 +299,20 @@ impl PoolEntry {
         had && self.pool.request.is_ok()
             && !self.has(ip)
             && self.pool.ledger.intents.iter().all(|intent| intent.strangers.contains(&ip))
+    }
+
+    /// Addresses that the user lists, also where the rest of the object cannot be understood.
+    pub(super) fn named(&self) -> impl Iterator<Item = IpAddr> {
+        let listed = self.pool.request.as_ref().ok().map(|request| &request.listed);
+        listed.or(self.pool.named.as_ref()).into_iter().flatten().copied()
+    }
+
+    /// Addresses that a pool keeps from others although it cannot be planned: those that it
+    /// names, and those that it had.
+    pub(super) fn claimed_unplanned(&self) -> impl Iterator<Item = IpAddr> {
+        let had = self.remembered.iter().filter(|(_, memory)| memory.had).map(|(ip, _)| *ip);
+        let unplanned = self.pool.request.is_err();
+        self.named().chain(had).filter(move |_| unplanned)
     }
 
     /// Whether it wants more addresses than it has.
@@ -366,6 +415,11 @@ impl PoolEntry {
         self.ledger_work.may_start(now)
     }
 
+    /// Why the ledger cannot be written, if the API server refuses it.
+    pub(crate) fn ledger_refusal(&self) -> Option<&Failure> {
+        self.ledger_work.refusal()
+    }
+
     /// When the ledger may be written again.
     pub fn ledger_not_before(&self) -> Time {
         self.ledger_work.not_before
@@ -376,8 +430,20 @@ impl PoolEntry {
         self.remembered.get(&ip).cloned().unwrap_or_default()
     }
 
+    /// An answer came to a call that moved `ip`. Returns whether the call was for this object:
+    /// another one of the same name is not concerned.
+    pub(super) fn move_ended(&mut self, ip: IpAddr) -> bool {
+        self.moving.remove(&ip)
+    }
+
+    /// Whether a reservation was sent for this object, or its ledger names it.
+    pub(super) fn has_sent(&self, intent: &Text) -> bool {
+        self.sent.contains_key(intent) || self.knows_intent(intent)
+    }
+
     /// A call that moves `ip` begins: where it is found next is our own doing.
     pub(super) fn departs(&mut self, ip: IpAddr) {
+        self.moving.insert(ip);
         if let Some(memory) = self.remembered.get_mut(&ip) {
             memory.machine = None;
         }
@@ -406,5 +472,6 @@ impl Pool {
             && self.paused == other.paused
             && self.created_at == other.created_at
             && self.uid == other.uid
+            && self.named == other.named
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::record_drift::differ;
 use super::records::RecordWrite;
 use super::{KnownSet, Settings, Work, World};
 use crate::Time;
@@ -32,7 +33,11 @@ impl World {
     ) {
         let (sent_at, settings) = (outcome.sent_at, self.settings);
         self.records.reads = self.records.reads.saturating_sub(1);
-        self.records.last_read = self.records.last_read.max(sent_at);
+        // A read that repeats a failure, or follows one, is none of those that come in turn: a name
+        // that stays in trouble puts off nobody else's.
+        if !self.is_in_trouble(key, family) {
+            self.records.last_read = self.records.last_read.max(sent_at);
+        }
         let Some(entry) = self.records.entries.get_mut(key) else { return };
         if !entry.asks_like(request) {
             return;
@@ -67,9 +72,12 @@ impl World {
         let write = self.records.writes.get(&place);
         let settled = write.is_none_or(|write| !write.in_flight && sent_at >= write.until);
         let owned = self.record_owner(&site) == Some(key);
+        // In a name that is left alone nobody interferes with us.
+        let kept =
+            !self.hands_off && self.record_set(key).is_some_and(|entry| entry.set.paused.is_none());
         if settled && owned {
             self.records.writes.remove(&place);
-            self.with_records(key, family, |set| set.learn(records, sent_at));
+            self.with_records(key, family, |set| set.learn(records, sent_at, now, kept));
         }
     }
 
@@ -103,6 +111,7 @@ impl World {
             Ok(Done::RecordsChanged(written)) => {
                 self.with_records(key, family, |set| {
                     set.change_work = Work::default();
+                    set.heed_settings(change, &written, now, &settings);
                     set.wrote(change, written, now, &settings);
                 });
                 if !change.create.is_empty() || !change.update.is_empty() {
@@ -114,6 +123,7 @@ impl World {
                 let done = part(change, &written, deleted);
                 self.with_records(key, family, |set| {
                     set.change_work = Work::default();
+                    set.heed_settings(change, &written, now, &settings);
                     set.wrote(&done, written, now, &settings);
                 });
                 if wrote {
@@ -132,6 +142,15 @@ impl World {
                 self.heed(&site.account, &failure, now);
             }
         }
+    }
+
+    /// Whether it is not known what a name lists, because a call about it failed.
+    fn is_in_trouble(&self, key: &PoolKey, family: Family) -> bool {
+        let set = self.records.entries.get(key).and_then(|entry| entry.sets.get(&family));
+        set.is_some_and(|set| {
+            let failed = set.change_work.failure.is_some() || set.read_work.failure.is_some();
+            failed && set.records.is_none()
+        })
     }
 
     /// What a failure says of the account.
@@ -175,15 +194,25 @@ impl KnownSet {
         let same = self.records.as_deref() == Some(records) && self.read_work == Work::default();
         if same {
             self.at = self.at.max(sent_at);
+            self.is_calm(sent_at);
         }
         same
     }
 
-    fn learn(&mut self, records: Vec<Record>, sent_at: Time) {
-        if sent_at >= self.at && sent_at >= self.firm_until {
-            self.records = Some(records);
-            self.at = sent_at;
+    /// Takes in what a read shows, unless a change of ours is younger. `kept`: the name is ours
+    /// to keep, so that a change by somebody else is told.
+    fn learn(&mut self, records: Vec<Record>, sent_at: Time, now: Time, kept: bool) {
+        if sent_at < self.at || sent_at < self.firm_until {
+            return;
         }
+        if let Some(before) = self.records.take().filter(|before| differ(before, &records)) {
+            match kept {
+                true => self.drifts(before, now),
+                false => self.mend(),
+            }
+        }
+        self.records = Some(records);
+        self.at = sent_at;
     }
 
     /// What the set is after a change of ours.
@@ -205,6 +234,7 @@ impl KnownSet {
         records.sort_by(|a, b| (a.value, &a.id).cmp(&(b.value, &b.id)));
         self.at = now;
         self.firm_until = now + settings.settle;
+        self.mend();
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::record_drift::{RecordDrift, Stubborn};
 use super::{ClassId, Settings, Work, World};
 use crate::Time;
 use crate::action::FailureKind;
@@ -68,6 +69,10 @@ pub struct KnownSet {
     pub read_work: Work,
     /// Changes that failed.
     pub change_work: Work,
+    /// Somebody else changed it.
+    pub drift: Option<RecordDrift>,
+    /// The host does not store what it is asked for.
+    pub stubborn: Option<Stubborn>,
 }
 
 /// A change that is under way, or may still take effect.
@@ -86,6 +91,8 @@ const NOTHING_KNOWN: &KnownSet = &KnownSet {
     reading: false,
     read_work: NO_WORK,
     change_work: NO_WORK,
+    drift: None,
+    stubborn: None,
 };
 
 const NO_WORK: Work =
@@ -97,9 +104,11 @@ impl KnownSet {
         self.read_work.not_before.max(self.firm_until)
     }
 
-    /// A new wish is worth a new attempt.
+    /// A new wish is worth a new attempt, at once.
     fn retry_now(&mut self) {
         (self.read_work, self.change_work) = (Work::default(), Work::default());
+        self.stubborn = None;
+        self.mend();
     }
 }
 

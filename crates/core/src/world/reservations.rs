@@ -79,6 +79,10 @@ impl World {
         }
         let lost = |failure: &Failure| failure.kind == FailureKind::NoAnswer;
         self.with_pool(pool, |entry| {
+            // Another object of the same name did not ask for it.
+            if !entry.has_sent(&intent.id) {
+                return;
+            }
             entry.progressed(&intent.id, progress);
             match (progress, &outcome.result) {
                 (IntentProgress::Made(ip), _) if target.is_some() => entry.assigned(ip, now),
@@ -133,9 +137,9 @@ impl World {
 fn after(kind: FailureKind, sent_at: Time, now: Time, settings: &Settings) -> IntentProgress {
     match kind {
         FailureKind::NoAnswer => IntentProgress::Doubtful { until: sent_at + settings.doubt() },
-        // Answered, so it is over; after a breakdown a listing shows whether it made one
-        // after all.
-        FailureKind::Unavailable => IntentProgress::Doubtful { until: now },
+        // Answered, so it is over; but a breakdown may have made one after all, which a listing
+        // shows once it has settled.
+        FailureKind::Unavailable => IntentProgress::Doubtful { until: now + settings.settle },
         // Not sent, or refused: it made none. An address that is on the target is not ours.
         _ => IntentProgress::Ready,
     }

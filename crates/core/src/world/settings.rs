@@ -52,13 +52,13 @@ impl Settings {
     }
 }
 
-/// A source of observations. Until each has been read whole, nothing is planned; addresses do
-/// not wait for the last one.
+/// A source of observations. Nothing is planned until nodes and pools have been read whole; what
+/// asks for pods waits for pods, and records wait for the objects that ask for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// Nodes.
     Nodes,
-    /// Pods.
+    /// Pods, all of them.
     Pods,
     /// Pools.
     Pools,

@@ -3,19 +3,16 @@
 use std::net::IpAddr;
 
 use super::observe::marked_addresses;
-use super::{Account, Operation, PoolEntry, World};
+use super::{Account, Operation, PoolEntry, Work, World};
 use crate::Time;
-use crate::action::{Action, Done, Outcome};
+use crate::action::{Action, Done, Failure, Outcome};
 use crate::model::{AccountId, Family, NodeName, PoolKey, Remembered, Text};
 
 impl World {
     /// An action is about to be carried out: what it touches is in doubt until it ends.
     pub fn begin(&mut self, action: &Action) {
         match action {
-            Action::List { account, .. } => self.with_account(account, |account| {
-                account.listing.in_flight = true;
-                account.listing.wanted = None;
-            }),
+            Action::List { account, .. } => self.with_account(account, Account::list_begins),
             Action::ReadAddress { account, ip } => {
                 self.with_account(account, |account| account.update(*ip, |one| one.reading = true));
             }
@@ -33,7 +30,7 @@ impl World {
                     account.update(*ip, |one| one.operation = Some(operation));
                 });
             }
-            Action::Unassign { account, pool, ip } => {
+            Action::Unassign { account, pool, ip, .. } => {
                 // What is let go of is told from a stranger's by where it was.
                 if self.pools.get(pool).is_some_and(|entry| !entry.is_leaving(*ip)) {
                     self.departs(pool, *ip);
@@ -92,7 +89,7 @@ impl World {
             Action::Assign { account, pool, ip, machine, .. } => {
                 self.moved(&account, &pool, ip, Some(&machine), &outcome, now);
             }
-            Action::Unassign { account, pool, ip } => {
+            Action::Unassign { account, pool, ip, .. } => {
                 self.moved(&account, &pool, ip, None, &outcome, now);
             }
             Action::Release { account, pool, ip } => {
@@ -171,6 +168,14 @@ impl World {
         self.mark_work.get(&(node.clone(), family)).is_none_or(|work| work.may_start(now))
     }
 
+    /// Why a node's mark of a family cannot be written, if the API server refuses it.
+    pub(crate) fn mark_refusal(&self, node: &NodeName, family: Family) -> Option<&Failure> {
+        if self.mark_work.is_empty() {
+            return None;
+        }
+        self.mark_work.get(&(node.clone(), family)).and_then(Work::refusal)
+    }
+
     /// When a failed mark is worth another attempt.
     pub fn next_mark_attempt(&self) -> Option<Time> {
         self.mark_work
@@ -215,7 +220,7 @@ impl World {
                 }
             }
             Ok(_) => work.in_flight = false,
-            Err(failure) => work.failed(failure, now, outcome.jitter, &self.settings),
+            Err(failure) => work.unwritten(failure, now, outcome.jitter, &self.settings),
         }
         // Whatever else changed while the write was under way is looked at again.
         let Some(node) = self.nodes.get(name) else {

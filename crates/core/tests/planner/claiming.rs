@@ -23,7 +23,7 @@ fn the_object_that_has_a_name_keeps_it_and_the_other_writes_nothing() {
     assert_eq!(writes(&scene.run(seconds(600))), 0);
     let verdict = scene.record_verdict(&nodes_key("second"));
     assert!(
-        matches!(&verdict.reason, RecordReason::Conflict(_, owner) if *owner == nodes_key("first"))
+        matches!(&verdict.reason, RecordReason::Conflict(_, owner, _) if *owner == nodes_key("first"))
     );
     scene.restart(seconds(3));
     assert_eq!(writes(&scene.run(seconds(600))), 0, "the status says whose it is");
@@ -78,7 +78,7 @@ fn an_older_object_that_has_nothing_to_list_has_the_name_all_the_same() {
     assert_eq!(writes(&scene.run(seconds(600))), 0);
     let verdict = scene.record_verdict(&nodes_key("a"));
     assert!(
-        matches!(&verdict.reason, RecordReason::Conflict(_, owner) if *owner == nodes_key("b"))
+        matches!(&verdict.reason, RecordReason::Conflict(_, owner, _) if *owner == nodes_key("b"))
     );
     assert_eq!(scene.record_verdict(&nodes_key("b")).reason, RecordReason::NothingToList);
 }

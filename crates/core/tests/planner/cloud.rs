@@ -16,6 +16,8 @@ pub enum Fault {
     Answer(FailureKind),
     /// It happens, and the answer is lost.
     Lost,
+    /// It happens, and is answered by this failure all the same.
+    Although(FailureKind),
     /// It is lost on its way there.
     Dropped,
     /// It is taken, and happens when the cloud is told to work.
@@ -33,6 +35,8 @@ pub enum Fault {
 #[derive(Debug, Default)]
 pub struct Cloud {
     pub addresses: BTreeMap<IpAddr, Sighting>,
+    /// Actions that are refused for as long as this lasts.
+    pub refuses: Vec<(Such, FailureKind)>,
     /// Faults that wait for an action that they are for.
     pub faults: VecDeque<(Such, Fault)>,
     /// Project of new addresses.
@@ -71,12 +75,19 @@ impl Cloud {
 
     /// Carries out an action, or fails at it.
     pub fn carry_out(&mut self, action: &Action) -> Answer {
+        if let Some((_, kind)) = self.refuses.iter().find(|(concerns, _)| concerns(action)) {
+            return Err(Failure::plain(*kind, "refused for good"));
+        }
         match self.fault_for(action) {
             None => self.obey(action),
             Some(Fault::Answer(kind)) => Err(Failure::plain(kind, "scripted")),
             Some(Fault::Lost) => {
                 drop(self.obey(action));
                 Err(Failure::plain(FailureKind::NoAnswer, "timed out"))
+            }
+            Some(Fault::Although(kind)) => {
+                drop(self.obey(action));
+                Err(Failure::plain(kind, "scripted"))
             }
             Some(Fault::Dropped) => Err(Failure::plain(FailureKind::NoAnswer, "timed out")),
             Some(Fault::Slow) => {

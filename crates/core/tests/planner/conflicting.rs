@@ -1,7 +1,7 @@
 //! Two pools that name one address.
 
 use pontoon_core::model::Finding;
-use pontoon_core::verdict::{Note, Reason, State};
+use pontoon_core::verdict::{Note, Precedence, Reason, State};
 
 use super::fixture::*;
 use super::scene::{Scene, scene};
@@ -17,7 +17,7 @@ fn the_pool_whose_status_has_the_address_keeps_it() {
         pool("holder").ips([1]).created_at(at(-10)).holding(ip(1)),
     );
     scene.settle();
-    assert_eq!(scene.reason("older"), &Reason::Conflict(ip(1), key("holder")));
+    assert_eq!(scene.reason("older"), &Reason::Conflict(ip(1), key("holder"), Precedence::Has));
     assert_eq!(scene.reason("holder"), &Reason::AllAssigned);
 }
 
@@ -28,14 +28,14 @@ fn else_the_older_pool_has_it() {
         pool("older").ips([1]).created_at(at(-20)),
     );
     scene.settle();
-    assert_eq!(scene.reason("younger"), &Reason::Conflict(ip(1), key("older")));
+    assert_eq!(scene.reason("younger"), &Reason::Conflict(ip(1), key("older"), Precedence::Has));
 }
 
 #[test]
 fn else_the_one_with_the_smaller_uid() {
     let mut scene = two(pool("q").ips([1]), pool("p").ips([1]));
     scene.settle();
-    assert_eq!(scene.reason("q"), &Reason::Conflict(ip(1), key("p")));
+    assert_eq!(scene.reason("q"), &Reason::Conflict(ip(1), key("p"), Precedence::Has));
     let note = scene.verdict("q").addresses[0].note.clone();
     assert_eq!(note, Some(Note::Conflict(key("p"))));
 }
@@ -94,7 +94,7 @@ fn an_address_that_was_let_go_is_not_had_back_by_naming_it_again() {
     assert_eq!(scene.reason("younger"), &Reason::AllAssigned);
     scene.change_pool("older", |pool| pool.ips([1]));
     scene.settle();
-    assert_eq!(scene.reason("older"), &Reason::Conflict(ip(1), key("younger")));
+    assert_eq!(scene.reason("older"), &Reason::Conflict(ip(1), key("younger"), Precedence::Has));
 }
 
 #[test]
@@ -107,10 +107,10 @@ fn the_winner_is_the_same_after_a_restart() {
     .settled();
     scene.change_pool("older", |pool| pool.ips([1]));
     scene.settle();
-    assert_eq!(scene.reason("older"), &Reason::Conflict(ip(1), key("younger")));
+    assert_eq!(scene.reason("older"), &Reason::Conflict(ip(1), key("younger"), Precedence::Has));
     scene.restart(seconds(0));
     scene.settle();
-    assert_eq!(scene.reason("older"), &Reason::Conflict(ip(1), key("younger")));
+    assert_eq!(scene.reason("older"), &Reason::Conflict(ip(1), key("younger"), Precedence::Has));
 }
 
 #[test]

@@ -33,6 +33,22 @@ impl Dns {
         set.push(Record { id, value, ttl, proxied: false });
     }
 
+    /// Somebody takes out all that a name lists.
+    pub fn clear(&mut self, name: &str) {
+        self.sets.retain(|(of, _), _| of != name);
+    }
+
+    /// The host stores these records otherwise than it was asked to.
+    pub fn replace(&mut self, name: &str, records: Vec<Record>) {
+        for new in records {
+            let sets = self.sets.iter_mut().filter(|((of, _), _)| of == name);
+            let mut all = sets.flat_map(|(_, set)| set);
+            if let Some(record) = all.find(|record| record.id == new.id) {
+                *record = new;
+            }
+        }
+    }
+
     /// Whether there is a record of this name.
     pub fn has(&self, id: &str) -> bool {
         self.sets.values().flatten().any(|record| *record.id == *id)

@@ -10,7 +10,7 @@ use super::cloud::Fault;
 use super::fixture::*;
 use super::scene::{Scene, scene, scene_at, setup};
 
-fn made(n: u8) -> IpAddr {
+pub fn made(n: u8) -> IpAddr {
     IpAddr::from([198, 51, 100, n])
 }
 
@@ -210,10 +210,10 @@ fn a_refused_reservation_made_none_whatever_is_on_its_target() {
 
 #[test]
 fn an_address_that_is_being_written_down_is_not_taken_off_its_node() {
-    let mut scene =
-        scene().nodes(["a"]).pool(pool("p").wants(1)).pool(pool("q").ips([9])).address(ip(9), None);
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1)).address(ip(9), None);
     scene.fault(is_create, Fault::Lost);
     scene.run(seconds(5));
+    scene.set_pool(pool("q").ips([9]));
     for _ in 0..200 {
         scene.pass(seconds(1));
         let begun = scene.begin();

@@ -18,13 +18,28 @@ fn moved(scene: &mut Scene, to: Option<&str>) -> Vec<Action> {
     scene.run(seconds(61))
 }
 
-#[test]
-fn an_address_that_somebody_takes_off_is_left_alone_for_a_while_then_put_back_where_it_was() {
-    let mut scene = in_place();
+/// Somebody takes the address off, and the next listing shows it. Returns when.
+fn taken_off(scene: &mut Scene) -> pontoon_core::Time {
     scene.cloud.place(ip(1), None);
     let found = scene.wake.unwrap();
     scene.now = found;
     scene.settle();
+    found
+}
+
+#[test]
+fn an_address_that_somebody_takes_off_is_put_back_where_it_was_at_once() {
+    let mut scene = in_place();
+    taken_off(&mut scene);
+    assert_eq!(scene.home(ip(1)), Some("b"), "not on the first by name");
+    assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+}
+
+#[test]
+fn an_address_that_somebody_takes_off_again_is_left_alone_for_a_while() {
+    let mut scene = in_place();
+    taken_off(&mut scene);
+    let found = taken_off(&mut scene);
     assert_eq!((scene.home(ip(1)), scene.mark("b")), (None, None));
     let Reason::Drift(_, until) = *scene.reason("p") else { panic!("{:?}", scene.reason("p")) };
     assert_eq!(until.since(found), seconds(10) + std::time::Duration::from_millis(1));
@@ -60,11 +75,9 @@ fn one_that_is_moved_to_a_foreign_machine_is_put_back() {
 fn each_time_it_is_left_alone_for_longer_up_to_five_minutes() {
     let mut scene = in_place();
     let mut waits = vec![];
+    taken_off(&mut scene);
     for _ in 0..8 {
-        scene.cloud.place(ip(1), None);
-        let found = scene.wake.unwrap();
-        scene.now = found;
-        scene.settle();
+        let found = taken_off(&mut scene);
         let Reason::Drift(_, until) = *scene.reason("p") else { panic!("no drift") };
         waits.push(until.since(found).as_secs());
         scene.run(until.since(found) + seconds(1));
@@ -80,7 +93,7 @@ fn each_time_it_is_left_alone_for_longer_up_to_five_minutes() {
 #[test]
 fn a_restart_does_not_forget_that_somebody_moved_it() {
     let mut scene = in_place();
-    for _ in 0..3 {
+    for _ in 0..4 {
         moved(&mut scene, None);
         scene.run(seconds(45));
         assert_eq!(scene.home(ip(1)), Some("b"));
@@ -90,7 +103,7 @@ fn a_restart_does_not_forget_that_somebody_moved_it() {
     scene.run(seconds(40));
     scene.restart(seconds(13));
     scene.run(seconds(45));
-    assert_eq!(scene.home(ip(1)), None, "the fourth time it is left alone for 80 seconds");
+    assert_eq!(scene.home(ip(1)), None, "the fifth time it is left alone for 80 seconds");
     scene.run(seconds(12));
     assert_eq!(scene.home(ip(1)), Some("b"));
 }

@@ -166,6 +166,7 @@ pub fn pool(name: &str) -> Pool {
             cool_off: Duration::ZERO,
             grace: Duration::ZERO,
         }),
+        named: None,
         ledger: Ledger::default(),
         ledger_stripped: false,
         resolution: None,
@@ -269,7 +270,8 @@ impl PoolFixture for Pool {
 
     fn invalid(self) -> Self {
         let finding = Finding { reason: "InvalidSelector", message: "no selector".into() };
-        Self { request: Err(finding), ..self }
+        let named = self.request.as_ref().ok().map(|request| request.listed.clone());
+        Self { request: Err(finding), named: named.or(self.named), ..self }
     }
 
     fn holding(mut self, ip: IpAddr) -> Self {

@@ -2,7 +2,7 @@
 
 use pontoon_core::action::{Action, FailureKind};
 use pontoon_core::model::{EmptyPolicy, Pool, RecordRequest};
-use pontoon_core::verdict::{Note, Reason, State};
+use pontoon_core::verdict::{Note, Precedence, Reason, State};
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -110,7 +110,7 @@ fn an_entry_that_another_pool_lists_now_is_that_pools_business() {
     let mut scene = two_in_place();
     scene.set_pool(pool("q").ips([1]));
     scene.settle();
-    assert_eq!(scene.reason("q"), &Reason::Conflict(ip(1), key("p")));
+    assert_eq!(scene.reason("q"), &Reason::Conflict(ip(1), key("p"), Precedence::Has));
     scene.change_pool("p", listing([2]));
     let done = scene.settle();
     assert!(unassigned(&done).is_empty());

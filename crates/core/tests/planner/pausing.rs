@@ -89,3 +89,18 @@ fn a_verdict_under_restraint_says_why_and_what_would_be_done() {
     verdict.withheld = Some(Withheld { by, would: many });
     assert!(verdict.to_string().ends_with(", do 9 and 2 more"), "{verdict}");
 }
+
+#[test]
+fn what_is_in_place_is_not_ready_while_it_is_unknown_who_looks_after_it() {
+    let mut scene =
+        scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), Some("a")).settled();
+    scene.run(seconds(1));
+    let mut verdict = scene.verdict("p").clone();
+    let restrained = |by| Some(Withheld { by, would: vec![] });
+    verdict.withheld = restrained(Restraint::Unsure("the lease a/b cannot be read".into()));
+    assert_eq!((verdict.word(), verdict.is_ready()), ("CompetitionUnknown", None));
+    assert!(verdict.to_string().contains("not known: the lease a/b cannot be read; "), "{verdict}");
+    let (lease, holder) = ("a/b".into(), "flipop-0".into());
+    verdict.withheld = restrained(Restraint::Competing { lease, holder });
+    assert_eq!((verdict.word(), verdict.is_ready()), ("CompetingController", Some(true)));
+}

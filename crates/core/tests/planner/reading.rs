@@ -27,14 +27,14 @@ fn list() -> Action {
 }
 
 #[test]
-fn nothing_is_planned_before_every_source_was_read() {
+fn nothing_is_planned_before_nodes_and_pools_were_read() {
     use pontoon_core::plan::Planner;
     use pontoon_core::world::{Settings, Source, World};
     let mut world = World::new(Settings::default());
     let mut planner = Planner::default();
     world.set_account(ACCOUNT.into(), Ok(super::scene::setup()));
     world.set_pool(pool("p").ips([1]));
-    for source in [Source::Nodes, Source::Pods, Source::Pools] {
+    for source in [Source::Nodes, Source::Pools] {
         assert_eq!(planner.next(&mut world, at(0)).actions, []);
         world.source_read(source);
     }

@@ -259,6 +259,28 @@ fn what_somebody_changed_by_hand_is_put_right_when_it_is_read_again() {
 }
 
 #[test]
+fn names_that_cannot_be_changed_put_off_the_reading_of_no_other() {
+    fn is_of_others(action: &Action) -> bool {
+        matches!(action, Action::ChangeRecords { owner, .. } if *owner != nodes_key("s1"))
+    }
+    let mut scene = scene();
+    for n in 1..=10_u8 {
+        scene = scene.node(edge(&format!("n{n}"), ip(n)));
+        let set = of_nodes(&format!("s{n}"), NodeAddress::External);
+        scene = scene.records(ask(set, |request| request.name = format!("w{n}").as_str().into()));
+    }
+    for _ in 0..1000 {
+        scene.fault(is_of_others, Fault::Answer(FailureKind::Refused));
+    }
+    scene.run(seconds(1200));
+    let listed = scene.dns.listed("w1.example.com");
+    assert_eq!(listed.len(), 10);
+    scene.dns.list("w1.example.com", &[ip(99)]);
+    scene.run(seconds(600));
+    assert_eq!(scene.dns.listed("w1.example.com"), listed, "somebody's change is found and undone");
+}
+
+#[test]
 fn a_change_without_an_answer_is_read_once_it_cannot_take_effect_any_more() {
     let mut scene = served();
     scene.change_node("b", NodeFixture::not_ready);

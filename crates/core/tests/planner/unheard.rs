@@ -162,7 +162,7 @@ fn a_failover_does_not_wait_for_the_long_back_off_once_the_credentials_are_accep
     scene.change_node("a", NodeFixture::not_ready);
     let done = scene.run(seconds(60));
     assert_eq!(moves(&done), [], "it is asked first whether there is any use: {done:#?}");
-    assert!((6..=7).contains(&count(&done, is_list)), "every ten seconds: {done:#?}");
+    assert!((11..=13).contains(&count(&done, is_list)), "every five seconds: {done:#?}");
     is_well(&mut scene);
     assert_eq!(moves(&scene.run(seconds(10))), [(ip(1), "c")]);
 }

@@ -65,7 +65,7 @@ fn find(group: &str, version: &str, kind: &str) -> Option<Schema> {
 pub(super) struct Schema {
     /// As written; may be a reference.
     pub(super) node: &'static Value,
-    all: &'static Value,
+    pub(super) all: &'static Value,
 }
 
 impl Schema {

@@ -87,6 +87,17 @@ pub fn merge_strategy(kind: &Kind, path: &[&str]) -> Option<MergeStrategy> {
     Some(MergeStrategy { patch_strategy, merge_key: text("x-kubernetes-patch-merge-key") })
 }
 
+/// The schema of a built-in kind, and the schemas that it refers to.
+pub(crate) fn schemas(kind: &Kind) -> Option<(&'static Value, &'static Value)> {
+    let schema = data::schema(kind)?;
+    Some((schema.node, schema.all))
+}
+
+/// The schemas of the core group, among them those that all objects share.
+pub(crate) fn core_schemas() -> Option<&'static Value> {
+    Some(data::core_schema("Node")?.all)
+}
+
 /// What the server says about a field of a built-in kind; of a custom one, what it says about the
 /// `metadata` that all kinds share.
 pub(crate) fn description(kind: &Kind, path: &[&str]) -> Option<String> {

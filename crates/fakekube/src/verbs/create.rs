@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::clock::seconds;
+use crate::managed::Managers;
 use crate::object::{self, forget, meta};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
@@ -24,7 +25,7 @@ impl Turn<'_> {
         let mut object = decode::object(&kind, &self.call.body)?;
         validation::unknown_fields(&mut self, &mut object)?;
         self.place(&mut object)?;
-        let stored = self.insert(object)?;
+        let stored = self.insert(object, None)?;
         self.object_reply(201, &stored)
     }
 
@@ -43,8 +44,12 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Completes, checks and stores a new object.
-    pub(super) fn insert(&mut self, mut object: Value) -> Result<Value, Refusal> {
+    /// Completes, checks and stores a new object, of which somebody may have applied what it owns.
+    pub(super) fn insert(
+        &mut self,
+        mut object: Value,
+        applied: Option<Managers>,
+    ) -> Result<Value, Refusal> {
         let kind = self.kind();
         if meta(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
             return Err(Refusal::unexpected(
@@ -63,6 +68,7 @@ impl Turn<'_> {
         strategy::on_create(&kind, &mut object, self.now);
         validation::default(&kind, &mut object);
         validation::check(self, &object, None)?;
+        self.own_new(&mut object, applied);
         let mut stored = object::save(&kind, object);
         for _ in 0..TRIES {
             let taken = self.state.store.get(&kind.storage, &self.key_of(&stored)).is_some();

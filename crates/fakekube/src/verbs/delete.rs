@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::clock::seconds;
 use crate::object::{self, deleting, held, meta};
-use crate::params::{self, dry_run};
+use crate::params::{self, Params, dry_run};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::route::key;
@@ -22,15 +22,38 @@ use super::list::Page;
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 /// What a delete asks for.
-struct Options {
-    grace: Option<i64>,
-    uid: Option<String>,
-    version: Option<String>,
-    dry: bool,
+pub(super) struct Options {
+    pub(super) grace: Option<i64>,
+    pub(super) uid: Option<String>,
+    pub(super) version: Option<String>,
+    pub(super) dry: bool,
+}
+
+impl Options {
+    /// From a body that may be null, or else the query.
+    pub(super) fn read(params: &Params, body: &Value) -> Result<Self, Refusal> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let mut directives = params.dry_run.clone();
+        directives.extend(body["dryRun"].as_array().into_iter().flatten().filter_map(text));
+        let mut causes = dry_run(&directives);
+        let known = ["Foreground", "Background", "Orphan", "nil"];
+        let policy = text(&body["propagationPolicy"]).or(params.propagation.clone());
+        if let Some(policy) = policy.filter(|policy| !known[..3].contains(&policy.as_str())) {
+            let known = known.map(str::to_owned);
+            causes.push(Cause::not_supported("propagationPolicy", &json!(policy), &known));
+        }
+        params::refuse("DeleteOptions", &causes)?;
+        Ok(Self {
+            grace: body["gracePeriodSeconds"].as_i64().or(params.grace),
+            uid: text(&body["preconditions"]["uid"]),
+            version: text(&body["preconditions"]["resourceVersion"]),
+            dry: !directives.is_empty(),
+        })
+    }
 }
 
 /// What became of an object.
-struct Fate {
+pub(super) struct Fate {
     object: Arc<Value>,
     gone: bool,
 }
@@ -80,33 +103,21 @@ impl Turn<'_> {
 
     /// The options, from the body or else the query.
     fn options(&self) -> Result<Options, Refusal> {
-        let mut options =
-            Options { grace: self.params.grace, uid: None, version: None, dry: self.params.dry() };
-        let mut directives = self.params.dry_run.clone();
-        let mut policy = self.params.propagation.clone();
+        let mut body = Value::Null;
         if !self.call.body.is_empty() {
             accept::readable(self.call.content_type())?;
-            let body: Value = serde_json::from_slice(&self.call.body)
+            body = serde_json::from_slice(&self.call.body)
                 .map_err(|error| Refusal::bad_request(error.to_string()))?;
-            let text = |value: &Value| value.as_str().map(str::to_owned);
-            options.grace = body["gracePeriodSeconds"].as_i64().or(options.grace);
-            options.uid = text(&body["preconditions"]["uid"]);
-            options.version = text(&body["preconditions"]["resourceVersion"]);
-            policy = text(&body["propagationPolicy"]).or(policy);
-            directives.extend(body["dryRun"].as_array().into_iter().flatten().filter_map(text));
-            options.dry |= !directives.is_empty();
         }
-        let mut causes = dry_run(&directives);
-        let known = ["Foreground", "Background", "Orphan", "nil"];
-        if let Some(policy) = policy.filter(|policy| !known[..3].contains(&policy.as_str())) {
-            let known = known.map(str::to_owned);
-            causes.push(Cause::not_supported("propagationPolicy", &json!(policy), &known));
-        }
-        params::refuse("DeleteOptions", &causes)?;
-        Ok(options)
+        Options::read(&self.params, &body)
     }
 
-    fn delete_one(&mut self, key: &str, name: &str, options: &Options) -> Result<Fate, Refusal> {
+    pub(super) fn delete_one(
+        &mut self,
+        key: &str,
+        name: &str,
+        options: &Options,
+    ) -> Result<Fate, Refusal> {
         let kind = self.kind();
         let special = Special::of(&kind);
         if special == Special::Namespace && IMMORTAL.contains(&name) {
@@ -141,7 +152,7 @@ impl Turn<'_> {
         Ok(Fate { object, gone })
     }
 
-    fn check_preconditions(
+    pub(super) fn check_preconditions(
         &self,
         name: &str,
         found: &Value,

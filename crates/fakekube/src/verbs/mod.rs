@@ -1,7 +1,9 @@
 //! What each request does.
 
+mod apply;
 mod create;
 mod delete;
+mod evict;
 mod fixed;
 mod list;
 mod patch;
@@ -24,6 +26,7 @@ use crate::call::Call;
 use crate::faults::RuleId;
 use crate::object;
 use crate::params::Params;
+use crate::protobuf;
 use crate::refusal::Refusal;
 use crate::registry::Kind;
 use crate::reply::Reply;
@@ -92,6 +95,8 @@ fn serve(state: &mut State, call: &Call, weather: &Weather) -> Result<Reply, Ref
     }
     let target = route::find(&state.registry, call.path())?;
     let params = Params::parse(call.query())?;
+    let in_json = protobuf::as_json(call)?;
+    let call = in_json.as_ref().unwrap_or(call);
     let now = state.clock.now();
     let stale = weather.stale;
     let turn = Turn { state, call, target, params, form, now, stale };
@@ -113,7 +118,8 @@ impl Turn<'_> {
             ("PUT" | "PATCH", false, _) if custom && !everywhere => {
                 Err(Refusal::bad_request("name must be provided"))
             }
-            ("PUT", true, _) => self.update(),
+            ("POST", true, Some("eviction")) => self.evict(),
+            ("PUT", true, sub) if sub != Some("eviction") => self.update(),
             ("PATCH", true, None | Some("status")) => self.patch(),
             ("DELETE", true, None) => self.delete(),
             ("DELETE", false, _) if self.may("deletecollection") && !everywhere => {

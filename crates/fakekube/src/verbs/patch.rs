@@ -24,6 +24,9 @@ enum Way {
 impl Turn<'_> {
     /// PATCH of an object or its status.
     pub(super) fn patch(mut self) -> Result<Reply, Refusal> {
+        if self.applies() {
+            return self.apply_config();
+        }
         let way = self.way()?;
         self.params.check_write("PatchOptions")?;
         let kind = self.kind();
@@ -44,7 +47,7 @@ impl Turn<'_> {
             object::copy(&mut versioned["metadata"], &old["metadata"], "resourceVersion");
         }
         self.check_version(&versioned, &old)?;
-        let stored = self.replace(object, &old)?;
+        let stored = self.replace(object, &old, None)?;
         self.object_reply(200, &stored)
     }
 
@@ -56,9 +59,7 @@ impl Turn<'_> {
             "application/json-patch+json" => Ok(Way::Json),
             "application/merge-patch+json" => Ok(Way::Merge),
             "application/strategic-merge-patch+json" if kind.built_in() => Ok(Way::Strategic),
-            "application/apply-patch+yaml" | "application/apply-patch+cbor" => {
-                Err(Refusal::unsupported("server-side apply"))
-            }
+            "application/apply-patch+cbor" => Err(Refusal::unsupported("CBOR")),
             _ if kind.built_in() => {
                 let refusal = Refusal::unsupported_media("415: Unsupported Media Type");
                 Err(Refusal { details: Some(json!({})), ..refusal })

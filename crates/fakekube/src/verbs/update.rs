@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::managed::Managers;
 use crate::object::{self, copy, deleting, forget, held, meta};
 use crate::refusal::Refusal;
 use crate::registry::Kind;
@@ -29,7 +30,7 @@ impl Turn<'_> {
         if self.target.sub.as_deref() == Some("finalize") {
             return self.finalize(&object, &old);
         }
-        let stored = self.replace(object, &old)?;
+        let stored = self.replace(object, &old, None)?;
         self.object_reply(200, &stored)
     }
 
@@ -62,7 +63,7 @@ impl Turn<'_> {
             return Err(uid_conflict(&kind, &self.target.key(), &name, &uid, ""));
         }
         forget(&mut object, "resourceVersion");
-        let stored = self.insert(object)?;
+        let stored = self.insert(object, None)?;
         self.object_reply(201, &stored)
     }
 
@@ -101,8 +102,10 @@ impl Turn<'_> {
         &mut self,
         mut object: Value,
         stored_old: &Value,
+        applied: Option<Managers>,
     ) -> Result<Value, Refusal> {
         let kind = self.kind();
+        let given = object["metadata"]["managedFields"].take();
         let old = object::load(&kind, stored_old);
         let status_only = self.status_only();
         carry_metadata(&kind, &mut object, &old, status_only);
@@ -110,6 +113,7 @@ impl Turn<'_> {
         validation::default(&kind, &mut object);
         count_generation(&kind, &mut object, &old, status_only);
         validation::check(self, &object, Some(&old))?;
+        self.own(&mut object, &old, &given, applied);
         let object = object::save(&kind, object);
         if object == *stored_old || self.params.dry() {
             return Ok(object);

@@ -10,6 +10,7 @@
 mod mask;
 mod server;
 
+mod apply;
 mod create;
 mod custom;
 mod definitions;
@@ -37,6 +38,7 @@ use server::Server;
 /// Runs a scenario on both servers and compares what they answered. The name becomes that of the namespace.
 async fn both(name: &str, scenario: impl AsyncFn(&Server)) {
     let fake = FakeKube::new(7);
+    fake.track_managers();
     let fake = Server::new("fakekube", name, kube::Client::new(fake.service(), "default"));
     fake.begin().await;
     scenario(&fake).await;

@@ -12,6 +12,7 @@ pub(crate) struct Mask {
     uid: Regex,
     time: Regex,
     number: Regex,
+    managers: bool,
 }
 
 impl Default for Mask {
@@ -22,11 +23,17 @@ impl Default for Mask {
             uid: regex("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"),
             time: regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"),
             number: regex(r"(\(|current: |resourceVersion=)\d+"),
+            managers: false,
         }
     }
 }
 
 impl Mask {
+    /// Shows who manages which fields from now on.
+    pub(crate) fn with_managers(&mut self) {
+        self.managers = true;
+    }
+
     pub(crate) fn text(&self, text: &str) -> String {
         let text = self.uid.replace_all(text, "UID");
         let text = self.time.replace_all(&text, "TIME");
@@ -48,7 +55,9 @@ impl Mask {
         let of_object = fields.contains_key("uid");
         let causes = fields.get("details").and_then(|details| details["causes"].as_array());
         let several = causes.is_some_and(|causes| causes.iter().any(|one| *one != causes[0]));
-        let masked = fields.iter().filter(|(name, _)| *name != "managedFields").map(|entry| {
+        let managers = self.managers;
+        let shown = fields.iter().filter(|(name, _)| managers || *name != "managedFields");
+        let masked = shown.map(|entry| {
             let (name, value) = entry;
             let masked = match (name.as_str(), value) {
                 ("resourceVersion", Value::String(version)) if of_object => {
@@ -68,6 +77,13 @@ impl Mask {
                 ("message", Value::String(text)) if several => {
                     let (what, _) = text.split_once(" is invalid: ").unwrap_or((text, ""));
                     json!(self.text(&format!("{what} is invalid: SEVERAL")))
+                }
+                // Ordered by times, which differ.
+                ("managedFields", Value::Array(entries)) => {
+                    let mut entries: Vec<Value> =
+                        entries.iter().map(|entry| self.value(entry)).collect();
+                    entries.sort_by_key(ToString::to_string);
+                    Value::Array(entries)
                 }
                 // The second in which a Table is made is another one on each server.
                 ("cells", Value::Array(cells)) => cells

@@ -114,3 +114,32 @@ async fn a_pod_stays_on_its_node() {
     })
     .await;
 }
+
+fn eviction(name: &str, options: &Value) -> Value {
+    json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}, "deleteOptions": options})
+}
+
+#[tokio::test]
+async fn an_evicted_pod_is_marked_and_deleted() {
+    both("pod-eviction", async |s| {
+        s.post(&s.core("pods"), &pod("a", "n")).await;
+        let running = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+        s.merge(&s.core("pods/a/status"), &running).await;
+        let path = s.core("pods/a/eviction");
+        assert_eq!(s.post(&path, &eviction("b", &json!({}))).await.status, 400);
+        assert_eq!(s.post(&s.core("pods/b/eviction"), &eviction("b", &json!({}))).await.status, 404);
+        let other = json!({"preconditions": {"uid": "4d3c0d4e-0000-4000-8000-000000000000"}});
+        assert_eq!(s.post(&path, &eviction("a", &other)).await.status, 409);
+        let dry = eviction("a", &json!({"dryRun": ["All"]}));
+        assert_eq!(s.post(&path, &dry).await.status, 201);
+        assert_eq!(s.get(&s.core("pods/a")).await.body["metadata"].get("deletionTimestamp"), None);
+        assert_eq!(s.post(&path, &eviction("a", &json!({}))).await.status, 201);
+        let going = s.get(&s.core("pods/a")).await;
+        assert_eq!(going.body["metadata"]["deletionGracePeriodSeconds"], 30);
+        assert_eq!(s.post(&path, &eviction("a", &json!({"gracePeriodSeconds": 0}))).await.status, 201);
+        assert_eq!(s.get(&s.core("pods/a")).await.status, 404);
+        assert_eq!(s.get(&path).await.status, 405);
+        assert_eq!(s.put(&path, &json!({})).await.status, 405);
+    })
+    .await;
+}

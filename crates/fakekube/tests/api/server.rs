@@ -11,6 +11,7 @@ use crate::mask::Mask;
 
 pub(crate) const MERGE: &str = "application/merge-patch+json";
 pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
 /// A server and what it has answered so far.
@@ -83,6 +84,16 @@ impl Server {
     /// A path of a group in the scenario's namespace.
     pub(crate) fn group(&self, group: &str, rest: &str) -> String {
         format!("/apis/{group}/namespaces/{}/{rest}", self.namespace)
+    }
+
+    /// Compares the managers of fields in the following answers, too.
+    pub(crate) fn with_managers(&self) {
+        self.mask.borrow_mut().with_managers();
+    }
+
+    pub(crate) async fn apply(&self, path: &str, manager: &str, body: &Value) -> Answer {
+        let join = if path.contains('?') { '&' } else { '?' };
+        self.patch(&format!("{path}{join}fieldManager={manager}"), APPLY, body).await
     }
 
     /// Whether the following answers are compared; says whether they were until now.

@@ -130,6 +130,33 @@ async fn odd_objects_are_answered() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn odd_configurations_are_answered() {
+    for (all, one, sample) in samples() {
+        let fake = FakeKube::new(1);
+        fake.track_managers();
+        let client = client(&fake);
+        let (version, kind) = match all.rsplit('/').next() {
+            Some("nodes") => ("v1", "Node"),
+            Some("pods") => ("v1", "Pod"),
+            Some("namespaces") => ("v1", "Namespace"),
+            Some("secrets") => ("v1", "Secret"),
+            Some("customresourcedefinitions") => {
+                ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+            }
+            _ => continue,
+        };
+        for mut object in spoiled(&sample).into_iter().filter(Value::is_object) {
+            object["apiVersion"] = json!(version);
+            object["kind"] = json!(kind);
+            for path in [one.to_owned(), format!("{one}/status")] {
+                let path = format!("{path}?fieldManager=kubectl&force=true");
+                answered(&client, "PATCH", &path, "application/apply-patch+yaml", &object).await;
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn odd_changes_are_answered() {
     for (all, one, sample) in samples() {
         let fake = FakeKube::new(1);

@@ -57,7 +57,7 @@ async fn what_is_not_known_is_answered_with_501_and_noted() {
     }
     let request = Request::patch("/api/v1/nodes/a?fieldManager=x")
         .header("content-type", "application/apply-patch+yaml")
-        .body(kube::client::Body::from(b"{}".to_vec()))
+        .body(kube::client::Body::from(b"a: b".to_vec()))
         .unwrap();
     assert_eq!(client.send(request).await.unwrap().status(), 501);
     let unknown = fake.unknown_requests();

@@ -43,6 +43,7 @@ impl Both {
     pub async fn start(namespace: &str) -> Option<Self> {
         let plane = ControlPlane::shared().await.unwrap()?;
         let fake = FakeKube::starting_at(7, Timestamp::now());
+        fake.track_managers();
         let server = fake.serve(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         server.write_kubeconfig(folder.path().join("kubeconfig")).unwrap();

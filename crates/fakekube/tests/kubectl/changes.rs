@@ -169,16 +169,27 @@ async fn objects_are_made_and_deleted() {
     );
 }
 
-/// kubectl's own generators speak protobuf, which fakekube does not.
+/// kubectl's own generators speak protobuf.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_sent_as_protobuf_is_refused_loudly() {
+async fn kubectl_makes_objects_by_itself() {
     let Some(both) = Both::start("changes-protobuf").await else { return };
-    let printed = run(both.faked(), &["create", "configmap", "made"], "");
-    assert_eq!(printed.code, Some(1));
-    assert!(
-        printed.err.contains("the body of the request was in an unknown format"),
-        "{printed:?}"
-    );
+    both.good(&["create", "namespace", "changes-protobuf-two"]);
+    both.same(&["create", "namespace", "changes-protobuf-two"]);
+    both.good(&["create", "configmap", "made", "--from-literal=a=b", "--from-literal=c="]);
+    both.good(&["create", "secret", "generic", "made", "--from-literal=token=x"]);
+    both.good(&["create", "serviceaccount", "made"]);
+    both.same(&["create", "serviceaccount", "not_a_name"]);
+    both.good(&["create", "cm", "dry", "--from-literal=a=b", "--dry-run=server", "-o", "yaml"]);
+    both.good(&[
+        "get",
+        "cm/made",
+        "secret/made",
+        "sa/made",
+        "ns/changes-protobuf-two",
+        "-o",
+        "yaml",
+    ]);
+    both.good(&["delete", "namespace", "changes-protobuf-two", "--wait=false"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -199,8 +210,26 @@ async fn objects_are_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_server_side_apply_is_refused_loudly() {
+async fn objects_are_applied_on_the_server() {
     let Some(both) = Both::start("changes-ssa").await else { return };
-    let printed = run(both.faked(), &["apply", "--server-side", "-f", "-"], MAP);
-    assert_ne!(printed.code, Some(0), "{printed:?}");
+    let both = both.with_definitions();
+    let apply = ["apply", "--server-side", "-f", "-"];
+    both.good_with(&apply, MAP);
+    both.good_with(&apply, MAP);
+    both.good_with(&apply, POOL);
+    both.good_with(&apply, &POOL.replace("nyc3", "ams3"));
+    both.same_with(&apply, &POOL.replace("region", "regoin"));
+    let other = [&apply[..], &["--field-manager=other"]].concat();
+    both.same_with(&other, &MAP.replace("two", "three"));
+    both.good_with(&[&other[..], &["--force-conflicts"]].concat(), &MAP.replace("two", "three"));
+    both.same_with(&apply, MAP);
+    both.good_with(&apply, &MAP.replace(", b: two", ""));
+    both.good(&["get", "cm/settings", "-o", "yaml"]);
+    both.good(&["get", "fippool/ingress", "-o", "yaml", "--show-managed-fields"]);
+    // What was applied by the client is taken over.
+    let two = MAP.replace("settings", "older");
+    both.good_with(&["apply", "-f", "-"], &two);
+    both.good_with(&apply, &two.replace("b: two", "c: three"));
+    both.good(&["get", "cm/older", "-o", "yaml"]);
+    both.good(&["apply", "--server-side", "--force-conflicts", "-f", crate::both::DEFINITIONS]);
 }

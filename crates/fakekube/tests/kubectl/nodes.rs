@@ -56,3 +56,25 @@ async fn a_node_is_tainted_and_labelled() {
     both.same(&["drain", "tainted", "--dry-run=client"]);
     both.good(&["delete", "node", "tainted"]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_is_drained() {
+    let Some(both) = Both::start("nodes-drain").await else { return };
+    both.good_with(&["apply", "-f", "-"], &node("drained"));
+    let owner = "{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: 6d8a2c5e-0000-4000-8000-000000000000, controller: true}";
+    let pod = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: owned, ownerReferences: [{owner}]}}\n\
+         spec: {{nodeName: drained, terminationGracePeriodSeconds: 0, containers: [{{name: c, image: 'i:1'}}]}}\n"
+    );
+    both.good_with(&["create", "-f", "-"], &pod);
+    let alone = pod.replace("owned", "alone").replace(&format!(", ownerReferences: [{owner}]"), "");
+    both.good_with(&["create", "-f", "-"], &alone);
+    both.same(&["drain", "drained", "--timeout=20s"]);
+    both.good(&["delete", "pod", "alone"]);
+    both.good(&["drain", "drained", "--timeout=20s", "--dry-run=server"]);
+    both.good(&["drain", "drained", "--timeout=20s"]);
+    both.same(&["get", "pods"]);
+    both.good(&["drain", "drained", "--timeout=20s"]);
+    both.good(&["uncordon", "drained"]);
+    both.good(&["delete", "node", "drained"]);
+}

@@ -121,12 +121,14 @@ async fn everything_at_once_is_listed_alike() {
     }
 }
 
-/// fakekube has no subresource but the status.
+/// fakekube has no subresources but the status and the eviction of pods.
 fn without_further_subresources(resource: &mut Value) {
     let Some(fields) = resource.as_object_mut() else { return };
     let left = match fields.get_mut("subresources").and_then(Value::as_array_mut) {
         Some(list) => {
-            list.retain(|entry| entry["subresource"] == "status");
+            list.retain(|entry| {
+                entry["subresource"] == "status" || entry["subresource"] == "eviction"
+            });
             list.len()
         }
         None => return,

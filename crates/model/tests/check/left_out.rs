@@ -43,6 +43,12 @@ fn without_settling_at_takeover_a_dead_leaders_call_undoes_its_successors() {
 }
 
 #[test]
+fn without_settling_after_a_restart_a_dead_processs_call_undoes_its_heirs() {
+    in_moves(Protection::SettleAfterRestart, &[NothingTakenAway, OneTermAtATime]);
+    in_creation_by_either(Protection::SettleAfterRestart, &[NeverTooMany, NothingLost]);
+}
+
+#[test]
 fn without_quiescing_a_call_without_an_answer_undoes_the_next_one() {
     in_moves(Protection::QuiescePerAddress, &[OneCallAtATime, NothingTakenAway]);
     in_creation_by_either(Protection::QuiescePerAddress, &[NeverTooMany, NothingLost]);

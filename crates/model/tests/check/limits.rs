@@ -1,6 +1,6 @@
 //! What the protocol does not promise.
 
-use model::{Invariant, Mark, Protocol, Strangers};
+use model::{Invariant, Mark, Pods, Protocol, Strangers};
 
 use crate::search::{assert_broken, assert_holds};
 
@@ -16,4 +16,11 @@ fn a_tag_keeps_strangers_out_wherever_they_are() {
     let protocol = Protocol::of_creation(1, 2, Mark::Tag);
     let protocol = Protocol { strangers: Strangers::Anywhere, ..protocol };
     assert_holds("a stranger anywhere, by tag", protocol);
+}
+
+#[test]
+fn two_processes_that_run_in_one_pod_at_once_act_beside_each_other() {
+    let protocol = Protocol { pods: Pods::OneForAll, ..Protocol::of_moves(2, 2) };
+    let broken = [Invariant::OneTermAtATime, Invariant::NothingTakenAway];
+    assert_broken("two processes in one pod", protocol, &broken);
 }

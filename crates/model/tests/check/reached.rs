@@ -22,6 +22,17 @@ fn after_a_crash_the_other_replica_moves_addresses() {
 }
 
 #[test]
+fn after_a_crash_the_next_process_of_the_pod_need_not_wait_for_the_lease() {
+    let protocol = Protocol { faults: only(Fault::Crash), ..Protocol::of_moves(2, 2) };
+    let after = |state, action| protocol.next_state(&state, action);
+    let dead = after(protocol.init_states()[0], Action::Crash(0)).expect("a leader may crash");
+    assert!(after(dead, Action::Take(0)).is_some(), "its own pod's process knows that it is dead");
+    assert!(after(dead, Action::Take(1)).is_none(), "another pod's process does not");
+    let run_out = after(dead, Action::Lapse).expect("nobody renews it");
+    assert!([0, 1].into_iter().all(|one| after(run_out, Action::Take(one)).is_some()));
+}
+
+#[test]
 fn after_a_crash_the_other_replica_finds_what_was_made() {
     for mark in [Mark::Tag, Mark::TargetMachine] {
         let faults = only(Fault::Crash);

@@ -14,6 +14,7 @@ pub const DNS_PROVIDERS: &[&str] = &["digitalocean", "cloudflare"];
 
 /// A set of address records under one name.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[schemars(transform = rules::zone_given, transform = rules::record_name_given)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DnsRecordSet {
     /// DNS provider: `digitalocean` or `cloudflare`. A FloatingIPPool's default is its own
@@ -26,13 +27,15 @@ pub struct DnsRecordSet {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub zone: String,
 
-    /// Name of the record: relative to the zone, or a full name that ends in it.
+    /// Name of the record: relative to the zone, or a full name that ends in it; `@` for the
+    /// zone itself. A name that ends in another zone is relative all the same.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub record_name: String,
 
     /// How long resolvers may keep the answer, in seconds. 60 if unset; records of nodes that
     /// are there already then keep theirs.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(range(min = 0))]
     pub ttl: i64,
 
     /// What to do when there is no address to list: `Keep` (the default) leaves the record as

@@ -36,7 +36,9 @@ pub const RESOLVE_CREATE_ANNOTATION: &str = own!("resolve-create");
 /// On a pool or a record set, set by a person: it is left alone, for this reason.
 pub const PAUSED_ANNOTATION: &str = own!("paused");
 
-/// The condition that is `True` when everything that the spec asks for is in place.
+/// The condition that is `True` when everything that the spec asks for is in place. Of a pool
+/// whose addresses are, it is `False` with the reason [`DNS_NOT_READY`] if its DNS record lastingly
+/// is not.
 pub const CONDITION_READY: &str = "Ready";
 
 /// The condition that is `True` while the operator is on its way there.
@@ -47,6 +49,9 @@ pub const CONDITION_STALLED: &str = "Stalled";
 
 /// The condition of a pool that is `True` when its DNS record lists what it should.
 pub const CONDITION_DNS: &str = "DNSReady";
+
+/// The reason of a pool whose addresses are in place and whose DNS record lastingly is not.
+pub const DNS_NOT_READY: &str = "DNSNotReady";
 
 #[cfg(test)]
 mod tests {

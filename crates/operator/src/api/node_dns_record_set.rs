@@ -90,6 +90,7 @@ impl Serialize for NodeDNSRecordSet {
         priority = 1
     )
 )]
+#[schemars(transform = rules::record_given)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeDNSRecordSetSpec {
     /// DNS provider: `digitalocean` (the default) or `cloudflare`. `dnsRecordSet.provider` means

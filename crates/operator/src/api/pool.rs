@@ -66,7 +66,8 @@ impl Serialize for FloatingIPPool {
     printcolumn(
         name = "Ready",
         type_ = "string",
-        description = "Whether every wanted address is on a matching node.",
+        description = "Whether every wanted address is on a matching node, and DNS is not \
+                       lastingly broken.",
         json_path = ".status.conditions[?(@.type==\"Ready\")].status"
     ),
     printcolumn(
@@ -74,6 +75,12 @@ impl Serialize for FloatingIPPool {
         type_ = "string",
         description = "Addresses on matching nodes, of those that are wanted.",
         json_path = ".status.assigned"
+    ),
+    printcolumn(
+        name = "DNS",
+        type_ = "string",
+        description = "Whether the DNS record lists what it should; empty if none is asked for.",
+        json_path = ".status.conditions[?(@.type==\"DNSReady\")].status"
     ),
     printcolumn(
         name = "Message",
@@ -189,7 +196,8 @@ fn span(seconds: f64) -> Duration {
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FloatingIPPoolStatus {
-    /// State of the pool: `Ready`, `Reconciling` and `Stalled`, each with its reason.
+    /// State of the pool: `Ready`, `Reconciling`, `Stalled`, and `DNSReady` if a record is
+    /// asked for, each with its reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,

@@ -108,6 +108,33 @@ pub(super) fn region_for_new_addresses(spec: &mut Schema) {
     insert(spec, rule);
 }
 
+/// A record names its zone.
+pub(super) fn zone_given(record: &mut Schema) {
+    let rule = unless_already_broken("has({}.zone) && {}.zone != ''")
+        .message("name the zone that holds the record, such as example.com")
+        .field_path(".zone")
+        .reason(Reason::FieldValueRequired);
+    insert(record, rule);
+}
+
+/// A record has a name.
+pub(super) fn record_name_given(record: &mut Schema) {
+    let rule = unless_already_broken("has({}.recordName) && {}.recordName != ''")
+        .message("name the record, relative to its zone; write @ for the zone itself")
+        .field_path(".recordName")
+        .reason(Reason::FieldValueRequired);
+    insert(record, rule);
+}
+
+/// A record set asks for a record.
+pub(super) fn record_given(spec: &mut Schema) {
+    let rule = unless_already_broken("has({}.dnsRecordSet)")
+        .message("say which record shall list the nodes: zone and recordName")
+        .field_path(".dnsRecordSet")
+        .reason(Reason::FieldValueRequired);
+    insert(spec, rule);
+}
+
 /// Whether a field may be set to the empty text.
 enum Empty {
     Allowed,

@@ -33,8 +33,8 @@ pub(super) async fn write(client: &Client, action: &Action) -> Result<Done, Fail
     tokio::time::timeout(WRITE_DEADLINE, write).await.map_err(late)?
 }
 
-/// The resource version and UID make it a compare-and-swap: a stale view, or another object
-/// of the same name, is refused.
+/// Writes a pool's ledger by compare-and-swap: the resource version and the UID refuse a stale
+/// view and another object of the same name.
 async fn write_ledger(
     client: &Client,
     pool: &PoolKey,
@@ -47,7 +47,7 @@ async fn write_ledger(
         "resourceVersion": at_version.to_string(),
         "annotations": {
             ADDRESSES_ANNOTATION: ledger::write(ledger),
-            // It was the word on an intent that this write settles.
+            // The word of a person on an intent that this write settles.
             RESOLVE_CREATE_ANNOTATION: null,
         },
     }});
@@ -81,7 +81,8 @@ async fn write_mark(
     Ok(Done::Marked { version: version(written.metadata.resource_version.as_deref()) })
 }
 
-fn failure(error: kube::Error) -> Failure {
+/// What an answer of the API server means.
+pub fn failure(error: kube::Error) -> Failure {
     let kind = match &error {
         kube::Error::Api(status) => match status.code {
             409 => FailureKind::Conflict,

@@ -8,14 +8,22 @@ use pontoon_providers::{Changed, RecordKind, RecordProvider, WantedRecord};
 
 use super::cloud::failure;
 
-/// Carries out an action at the host.
-pub(super) async fn call(host: &dyn RecordProvider, action: &Action) -> Result<Done, Failure> {
+/// A note that every host takes whole, in characters.
+const LONGEST_MARK: usize = 100;
+
+/// Carries out an action at the host. Records that are written carry a mark with the identity of
+/// the `cluster`, if that is known.
+pub(super) async fn call(
+    host: &dyn RecordProvider,
+    action: &Action,
+    cluster: Option<&str>,
+) -> Result<Done, Failure> {
     let result = match action {
         Action::ReadRecords { request, family, .. } => read(host, request, *family).await,
         Action::ChangeRecords { site, family, change, .. } => {
             let name =
                 providers::RecordName { zone: site.zone.to_string(), name: site.name.to_string() };
-            host.change(&name, kind(*family), &wanted(change)).await.map(changed)
+            host.change(&name, kind(*family), &wanted(change, cluster)).await.map(changed)
         }
         _ => {
             let message = "this is no call to a DNS host";
@@ -66,9 +74,16 @@ fn record(record: providers::Record) -> Record {
     Record { id: id.0.as_str().into(), value, ttl, proxied }
 }
 
-fn wanted(change: &RecordChange) -> providers::RecordChange {
-    let RecordChange { ttl, mark, create, update, delete } = change;
-    let mark = mark.as_ref().map(ToString::to_string);
+/// Whose records these are, for whoever looks at them at their host: cluster, namespace, name,
+/// kind. What does not fit is cut from the end.
+fn mark(object: &str, cluster: Option<&str>) -> String {
+    let cluster = cluster.map(|cluster| format!("{cluster} ")).unwrap_or_default();
+    format!("pontoon: {cluster}{object}").chars().take(LONGEST_MARK).collect()
+}
+
+fn wanted(change: &RecordChange, cluster: Option<&str>) -> providers::RecordChange {
+    let RecordChange { ttl, mark: object, create, update, delete } = change;
+    let mark = object.as_ref().map(|object| mark(object, cluster));
     let one =
         |value: &std::net::IpAddr| WantedRecord { value: *value, ttl: *ttl, mark: mark.clone() };
     let id = |id: &Text| providers::RecordId(id.to_string());
@@ -76,5 +91,27 @@ fn wanted(change: &RecordChange) -> providers::RecordChange {
         create: create.iter().map(one).collect(),
         update: update.iter().map(|(name, value)| (id(name), one(value))).collect(),
         delete: delete.iter().map(id).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_names_the_cluster_first_and_fits_into_every_hosts_notes() {
+        let uid = "6c1f5f5e-3a52-4f0a-9d0e-2f1c3b4a5d6e";
+        assert_eq!(
+            mark("flipop/ingress FloatingIPPool", Some(uid)),
+            format!("pontoon: {uid} flipop/ingress FloatingIPPool")
+        );
+        assert_eq!(
+            mark("flipop/ingress FloatingIPPool", None),
+            "pontoon: flipop/ingress FloatingIPPool"
+        );
+        let long = format!("{}/{} FloatingIPPool", "n".repeat(63), "p".repeat(253));
+        let cut = mark(&long, Some(uid));
+        assert_eq!(cut.chars().count(), LONGEST_MARK);
+        assert!(cut.contains(uid), "{cut}");
     }
 }

@@ -11,8 +11,12 @@
 
 mod cloud;
 mod cluster;
+mod cluster_id;
 mod dns;
 pub mod restraint;
+
+pub(crate) use cluster::failure as api_failure;
+pub use cluster_id::ClusterId;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,6 +54,7 @@ pub struct Executor {
     leadership: Leadership,
     env: Env,
     metrics: Metrics,
+    cluster: ClusterId,
     running: JoinSet<Finished>,
     /// Calls that change a cloud and have not come back.
     changing: usize,
@@ -72,9 +77,10 @@ impl Executor {
         leadership: Leadership,
         env: Env,
         metrics: Metrics,
+        cluster: ClusterId,
     ) -> Self {
         let running = JoinSet::new();
-        Self { clouds, client, leadership, env, metrics, running, changing: 0 }
+        Self { clouds, client, leadership, env, metrics, cluster, running, changing: 0 }
     }
 
     /// Starts an action.
@@ -86,7 +92,7 @@ impl Executor {
         let provider = action.account().and_then(|id| self.clouds.client(id).cloned());
         let host = action.record_account().and_then(|id| self.clouds.host(id).cloned());
         let leadership = self.leadership.clone();
-        let metrics = self.metrics.clone();
+        let (metrics, cluster) = (self.metrics.clone(), self.cluster.clone());
         self.env.spawn(&mut self.running, async move {
             let sent_at = env.now();
             let result = match (provider, host) {
@@ -96,7 +102,7 @@ impl Executor {
                     result
                 }
                 (None, Some(host)) => {
-                    let result = dns::call(&*host, &action).await;
+                    let result = dns::call(&*host, &action, cluster.get()).await;
                     count(&metrics, &action, &result, env.now().since(sent_at));
                     result
                 }

@@ -68,8 +68,8 @@ fn tell(plan: &mut Plan, world: &World, all: Option<&Restraint>, withheld: &[Wou
 
 /// What restrains an object: what restrains all, but for a mere observer a pause says more.
 fn restraint(world: &World, key: &PoolKey, all: Option<&Restraint>) -> Option<Restraint> {
-    if let Some(competing @ Restraint::Competing { .. }) = all {
-        return Some(competing.clone());
+    if let Some(another) = all.filter(|all| all.is_for_another()) {
+        return Some(another.clone());
     }
     let pool = world.pool(key).and_then(|entry| entry.pool.paused.clone());
     let records = || world.record_set(key).and_then(|entry| entry.set.paused.clone());

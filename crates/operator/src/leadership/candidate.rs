@@ -40,7 +40,12 @@ impl Candidate {
         let leases: Api<Lease> = Api::namespaced(client, &config.namespace);
         Self {
             watch: LeaseWatch::new(leases.clone(), &config.name, env.clone()),
-            election: Election::new(config.identity.clone(), config.timing),
+            election: Election::new(
+                config.identity.clone(),
+                config.timing,
+                config.provider_timeout,
+                env.elapsed(),
+            ),
             complaints: Complaints::default(),
             resigned: shared.resign.subscribe(),
             _ended: ended,
@@ -103,7 +108,7 @@ impl Candidate {
 
     async fn create(&mut self) {
         let Config { name, identity, timing, .. } = &self.config;
-        let lease = record::fresh(name, identity, timing.lease, self.env.now());
+        let lease = record::fresh(name, identity.as_str(), timing.lease, self.env.now());
         let sent = self.env.elapsed();
         let answer =
             within(self.longest(), self.leases.create(&PostParams::default(), &lease)).await;
@@ -112,8 +117,8 @@ impl Candidate {
 
     async fn replace(&mut self) {
         let Some(seen) = self.election.seen() else { return };
-        let lease =
-            record::claimed(seen, &self.config.identity, self.config.timing.lease, self.env.now());
+        let Config { identity, timing, .. } = &self.config;
+        let lease = record::claimed(seen, identity.as_str(), timing.lease, self.env.now());
         let sent = self.env.elapsed();
         let answer = self.put(lease).await;
         self.claimed(answer, "replace", sent);

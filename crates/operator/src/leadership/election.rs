@@ -7,6 +7,7 @@
 //! | any | not read yet, or a write of ours failed | read |
 //! | follow | free (released, or never held) | take it at once; settle if it says so |
 //! | follow | ours (an answer got lost, or we missed the deadline) | renew it |
+//! | follow | of a dead process of our own pod | take it at once; settle for its last calls |
 //! | follow | another's, changed within its own duration | wait; read if nothing new comes |
 //! | follow | another's, unchanged for its own duration | take it; settle first |
 //! | follow | gone, its last holder seen within its duration | wait, then create it; settle first |
@@ -22,7 +23,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 
 use super::guard::Standing;
-use super::{Tenure, Timing, record};
+use super::{Identity, Tenure, Timing, record};
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +64,10 @@ struct Hold {
 
 #[derive(Debug)]
 pub(super) struct Election {
-    identity: String,
+    identity: Identity,
     timing: Timing,
+    /// When calls of an earlier process of our pod have taken effect.
+    inherits_at: Duration,
     /// The Lease, if it was there when last seen.
     seen: Option<Lease>,
     /// When anything was last seen, changed or not.
@@ -86,10 +89,13 @@ pub(super) struct Election {
 }
 
 impl Election {
-    pub fn new(identity: String, timing: Timing) -> Self {
+    /// `born` is a time after which no earlier process of our pod was alive, and `call` the
+    /// hard deadline of a mutating call to a cloud.
+    pub fn new(identity: Identity, timing: Timing, call: Duration, born: Duration) -> Self {
         Self {
             identity,
             timing,
+            inherits_at: born + timing.settled_after_death(call),
             seen: None,
             heard: Duration::ZERO,
             barred_until: Duration::ZERO,
@@ -181,7 +187,12 @@ impl Election {
                         self.unsettled_until = settle.map_or(Duration::ZERO, |time| now + time);
                     }
                 }
-                Some(name) if name == self.identity => self.barred_until = Duration::ZERO,
+                Some(name) if name == self.identity.as_str() => self.barred_until = Duration::ZERO,
+                // Nobody renews it and nobody calls any more; what was sent may take effect.
+                Some(name) if self.identity.is_of_our_pod(name) => {
+                    self.barred_until = Duration::ZERO;
+                    self.unsettled_until = self.unsettled_until.max(self.inherits_at);
+                }
                 Some(_) if self.is_news(lease) => {
                     let lasts = record::duration(lease).unwrap_or(self.timing.lease);
                     self.barred_until = now + lasts;
@@ -291,13 +302,13 @@ impl Election {
                     .seen
                     .as_ref()
                     .and_then(record::holder)
-                    .filter(|name| *name != self.identity)
+                    .filter(|name| *name != self.identity.as_str())
                     .map(str::to_owned),
             },
         }
     }
 
     fn is_ours(&self, lease: &Lease) -> bool {
-        record::holder(lease) == Some(&self.identity)
+        record::holder(lease) == Some(self.identity.as_str())
     }
 }

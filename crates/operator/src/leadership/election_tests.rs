@@ -7,10 +7,11 @@ use pontoon_core::Time;
 
 use super::election::{Election, Leave, Next};
 use super::guard::Standing;
-use super::{Tenure, Timing, record};
+use super::{Identity, Tenure, Timing, record};
 
-const ME: &str = "me";
+const ME: &str = "me_1";
 const OTHER: &str = "other";
+const CALL: Duration = Duration::from_secs(5);
 
 fn s(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
@@ -21,7 +22,12 @@ fn wall(seconds: i64) -> Time {
 }
 
 fn election() -> Election {
-    Election::new(ME.to_owned(), Timing::default())
+    Election::new(Identity::new("me", None, "1"), Timing::default(), CALL, s(0.0))
+}
+
+/// Process `token` of the pod `uid`, started at `born`.
+fn in_pod(uid: &str, token: &str, born: f64) -> Election {
+    Election::new(Identity::new("me", Some(uid), token), Timing::default(), CALL, s(born))
 }
 
 /// A Lease of `holder` as written by its `renewal`th renewal.
@@ -177,6 +183,51 @@ fn an_expired_lease_is_taken_and_settles_until_18_25_s_after_the_last_renewal_se
         let expected = Tenure { term: 1, since: s(taken), settle_until: s(settle_until) };
         assert_eq!(tenure(&election), Some(expected));
     }
+}
+
+#[test]
+fn a_process_takes_its_own_pods_lease_back_at_once_and_waits_ten_seconds_from_its_start() {
+    for (read, settle_until) in [(100.3, 110.0), (109.9, 110.0), (112.0, 112.0)] {
+        let mut election = in_pod("pod", "2", 100.0);
+        election.read(Some(lease("me_pod_1", 7)), s(read));
+        assert_eq!(election.next(s(read)), Next::Replace);
+        election.held(lease("me_pod_2", 8), s(read), s(read));
+        let expected = Tenure { term: 1, since: s(read), settle_until: s(settle_until) };
+        assert_eq!(tenure(&election), Some(expected), "before: 18.25 s after {read}");
+    }
+}
+
+#[test]
+fn a_process_that_is_told_to_stop_meanwhile_hands_over_after_the_dead_ones_calls() {
+    let mut election = in_pod("pod", "2", 100.0);
+    election.read(Some(lease("me_pod_1", 7)), s(100.3));
+    election.held(lease("me_pod_2", 8), s(100.3), s(100.4));
+    election.resign();
+    assert_eq!(election.leave(s(101.0)), Leave::WaitUntil(s(110.0)));
+    assert_eq!(election.leave(s(110.0)), Leave::Release);
+}
+
+#[test]
+fn a_lease_of_another_pod_or_of_no_pod_is_waited_for() {
+    for holder in ["me_other-pod_1", "me_1", "me_pod", "pod_1"] {
+        let mut election = in_pod("pod", "2", 100.0);
+        election.read(Some(lease(holder, 7)), s(100.3));
+        assert!(matches!(election.next(s(100.3)), Next::WaitUntil(_)), "{holder}");
+        assert_eq!(election.next(s(115.3)), Next::Replace, "{holder}");
+    }
+}
+
+#[test]
+fn what_another_pod_has_taken_over_meanwhile_is_not_taken_back() {
+    let mut election = in_pod("pod", "2", 100.0);
+    election.read(Some(lease("me_pod_1", 7)), s(100.3));
+    election.conflict(s(102.0));
+    assert_eq!(election.next(s(100.4)), Next::Read);
+    election.read(Some(lease(OTHER, 8)), s(100.5));
+    assert!(matches!(election.next(s(100.5)), Next::WaitUntil(_)));
+    assert_eq!(election.next(s(115.5)), Next::Replace);
+    election.held(lease("me_pod_2", 9), s(115.5), s(115.5));
+    assert_eq!(tenure(&election).map(|tenure| tenure.settle_until), Some(s(118.75)));
 }
 
 #[test]

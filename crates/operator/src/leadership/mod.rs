@@ -11,24 +11,29 @@
 //!
 //! **Assumptions**: the clocks of two machines run at rates within 5 % of each other; a
 //! call ends within `provider_timeout` of the check and takes effect within
-//! [`Timing::settle`] of that; a replica releases only after draining; nobody deletes the
+//! [`Timing::settle`] of that; a replica releases only after draining; of the processes that
+//! share a pod's UID one runs at a time; nobody deletes the
 //! Lease, or empties its holder by hand, while a leader lives. (Replicas that watch see
 //! that and react: the leader makes no calls until it has renewed, a follower waits as
 //! for an expired lease. One that starts at that moment cannot know.)
 //!
 //! `record` reads and writes the object, `election` decides, `candidate` carries it out,
 //! `guard` judges a call. Other controllers of the same objects have Leases of their own:
-//! `rivalry` judges those, `sentry` watches them and holds the predecessor's.
+//! `rivalry` judges those that count, `elsewhere` the others, both by their `pulse`; `sentry`
+//! watches them and holds the predecessor's.
 
 mod candidate;
 mod election;
 #[cfg(test)]
 mod election_tests;
+mod elsewhere;
 mod guard;
 #[cfg(test)]
 mod guard_tests;
+mod identity;
 #[cfg(test)]
 mod odd_leases;
+mod pulse;
 mod record;
 mod rivalry;
 #[cfg(test)]
@@ -50,7 +55,8 @@ use tokio::time::timeout;
 
 use crate::env::Env;
 pub use guard::NotPermitted;
-pub use rivalry::{PREDECESSORS_LEASE, Rival, Rivalry};
+pub use identity::Identity;
+pub use rivalry::{Doubt, PREDECESSORS_LEASE, PREDECESSORS_NAMESPACE, Rival, Rivalry};
 pub use sentry::{Post, Sentry};
 pub use timing::{Timing, TimingError};
 
@@ -67,8 +73,8 @@ pub struct Config {
     pub namespace: String,
     /// The name of the Lease, usually [`LEASE`].
     pub name: String,
-    /// What names us in the Lease. Must differ between processes, restarts included.
-    pub identity: String,
+    /// What names us in the Lease.
+    pub identity: Identity,
     /// The periods; whoever takes them from a user calls [`Timing::validate`].
     pub timing: Timing,
     /// The hard deadline of a mutating call to a cloud.

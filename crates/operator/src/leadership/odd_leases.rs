@@ -9,10 +9,10 @@ use pontoon_core::Time;
 use proptest::prelude::*;
 
 use super::election::{Election, Next};
-use super::{Timing, record};
+use super::{Identity, Timing, record};
 use crate::odd_manifests::{corpus, faulty};
 
-const US: &str = "us";
+const US: &str = "us_pod_1";
 
 /// Everything that is done with a Lease that was seen at `now`, by a clock that shows `time`.
 fn live_with(lease: &Lease, now: Duration, time: Time) {
@@ -25,7 +25,8 @@ fn live_with(lease: &Lease, now: Duration, time: Time) {
     assert_eq!(record::duration(&claimed), Some(timing.lease));
     let released = record::released(&claimed, settle, time);
     assert_eq!((record::holder(&released), record::settle(&released)), (None, settle));
-    let mut election = Election::new(US.into(), timing);
+    let us = Identity::new("us", Some("pod"), "1");
+    let mut election = Election::new(us, timing, Duration::from_secs(5), Duration::ZERO);
     election.read(Some(lease.clone()), now);
     let barred = record::holder(lease).is_some_and(|holder| holder != US);
     assert_eq!(matches!(election.next(now), Next::WaitUntil(_)), barred, "{lease:?}");

@@ -1,34 +1,80 @@
 //! Watches the Leases of other controllers, and holds the predecessor's once it is quiet, so
 //! that one that comes back stays passive.
+//!
+//! | Lease | watched | meaning |
+//! |---|---|---|
+//! | the predecessor's, in a namespace that counts | there | it is at work, or may be |
+//! | `pontoon`, for one that acts and stands for it | everywhere else | a warning |
+//! | `pontoon`, for an observer | in the namespaces that count | the other one acts and reports |
+//! | `pontoon` in our namespace, without an election | there | we are not the only one |
+//! | any of them in another namespace | everywhere | a warning |
+//!
+//! What counts needs a right in its namespace, and without that right nothing is done. The
+//! watch over everywhere else needs a right in the whole cluster, and can be done without.
 
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::select_all;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::PostParams;
-use kube::runtime::watcher::Event;
+use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use super::elsewhere::Elsewhere;
 use super::rivalry::{Claim, PREDECESSORS_LEASE, Place, Rivalry, Rivals, place};
 use super::trouble::{Complaints, Trouble};
 use super::watch::LeaseWatch;
 use super::{LEASE, Leadership, Role, Timing, record};
 use crate::env::Env;
+use crate::report::metrics::Metrics;
 
 /// What a sentry needs to know of us.
 #[derive(Clone, Debug)]
 pub struct Post {
-    /// The Lease that we stand for: namespace and name.
-    pub own: Option<(String, String)>,
+    /// Our own namespace.
+    pub namespace: String,
+    /// The namespaces in which a predecessor may be installed, beside our own.
+    pub predecessors: BTreeSet<String>,
     /// What names us.
     pub identity: String,
     /// The periods of our own election.
     pub timing: Timing,
-    /// Hold the predecessor's Lease while we lead.
-    pub holds: bool,
+    /// We stand for a Lease.
+    pub elects: bool,
+    /// We act, and hold the predecessor's Lease while we lead.
+    pub acts: bool,
+}
+
+impl Post {
+    fn namespaces(&self) -> impl Iterator<Item = &String> {
+        let others = self.predecessors.iter().filter(|other| **other != self.namespace);
+        others.chain([&self.namespace])
+    }
+
+    /// The places where a Lease counts.
+    fn counted(&self) -> BTreeSet<Place> {
+        let named = |name: &str| {
+            let name = name.to_owned();
+            self.namespaces().map(move |namespace| (namespace.clone(), name.clone()))
+        };
+        let ours = named(LEASE).filter(|(namespace, _)| match (self.acts, self.elects) {
+            (true, true) => false,
+            (true, false) => *namespace == self.namespace,
+            (false, _) => true,
+        });
+        named(PREDECESSORS_LEASE).chain(ours).collect()
+    }
+
+    /// Whether a Lease at a place is another's, and counts for nothing.
+    fn is_elsewhere(&self, place: &Place, counted: &BTreeSet<Place>) -> bool {
+        let ours = place.0 == self.namespace && place.1 == LEASE;
+        !ours && !counted.contains(place)
+    }
 }
 
 /// A handle on the watch over others.
@@ -47,22 +93,32 @@ impl Sentry {
         env: Env,
         leadership: &Leadership,
         post: Post,
+        metrics: Metrics,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (to, rivalry) = watch::channel(Rivalry::Unknown);
+        let counted = post.counted();
+        let rivals = Rivals::new(&counted, &post.identity);
+        let (to, rivalry) = watch::channel(rivals.judge(env.elapsed()).0);
         let (ending, ended) = watch::channel(());
         let relieve = watch::Sender::new(false);
         let patience = post.timing.request();
-        let watch = |name| {
+        let near = |place: &Place| {
+            let leases = Api::namespaced(client.clone(), &place.0);
+            Near { place: place.clone(), watch: LeaseWatch::new(leases, &place.1, env.clone()) }
+        };
+        let far = |name| {
             let leases = Api::all(client.clone());
-            Watched { name, events: LeaseWatch::new(leases, name, env.clone()), shown: None }
+            Far { name, watch: LeaseWatch::new(leases, name, env.clone()), shown: None }
         };
         let round = Round {
-            rivals: Rivals::new(post.own.clone(), &post.identity),
-            of_us: watch(LEASE),
-            of_predecessor: watch(PREDECESSORS_LEASE),
+            near: counted.iter().map(near).collect(),
+            far: [LEASE, PREDECESSORS_LEASE].map(far).into(),
+            elsewhere: Elsewhere::default(),
             role: leadership.role(),
             relieved: relieve.subscribe(),
             complaints: Complaints::default(),
+            rivals,
+            counted,
+            metrics,
             client,
             env,
             post,
@@ -88,21 +144,46 @@ impl Sentry {
     }
 }
 
-/// The watch over Leases of one name.
-struct Watched {
+/// The watch over a Lease that counts.
+struct Near {
+    place: Place,
+    watch: LeaseWatch,
+}
+
+/// The watch over Leases of one name in all namespaces.
+struct Far {
     name: &'static str,
-    events: LeaseWatch,
+    watch: LeaseWatch,
     /// What the list under way has shown.
     shown: Option<BTreeSet<Place>>,
 }
 
+/// What a watch told, with its index.
+enum News {
+    Near(usize, watcher::Result<Option<Lease>>),
+    Far(usize, watcher::Result<Event<Lease>>),
+}
+
+/// What the first of the watches tells. May be dropped and called again.
+async fn news(near: &mut [Near], far: &mut [Far]) -> News {
+    let near = near.iter_mut().enumerate();
+    let near = near.map(|(at, one)| one.watch.next().map(move |told| News::Near(at, told)).boxed());
+    let far = far.iter_mut().enumerate();
+    let far = far.map(|(at, one)| one.watch.event().map(move |told| News::Far(at, told)).boxed());
+    // Of our own namespace there is always one.
+    select_all(near.chain(far)).await.0
+}
+
 struct Round {
     rivals: Rivals,
-    of_us: Watched,
-    of_predecessor: Watched,
+    near: Vec<Near>,
+    far: Vec<Far>,
+    counted: BTreeSet<Place>,
+    elsewhere: Elsewhere,
     role: watch::Receiver<Role>,
     relieved: watch::Receiver<bool>,
     complaints: Complaints,
+    metrics: Metrics,
     client: Client,
     env: Env,
     post: Post,
@@ -115,17 +196,19 @@ impl Round {
     async fn run(mut self) {
         while !*self.relieved.borrow() {
             let now = self.env.elapsed();
+            self.warn(now);
             let (rivalry, wake) = self.rivals.judge(now);
-            let holds = self.post.holds && rivalry == Rivalry::None && self.leads();
+            let holds = self.post.acts && rivalry == Rivalry::None && self.leads();
             if holds && let Some(lease) = self.rivals.due(now).cloned() {
                 self.claim(lease).await;
                 continue;
             }
-            // Whoever acts has put the predecessor's mind at rest first.
-            let rivalry = if holds && !self.rivals.all_held() { Rivalry::Unknown } else { rivalry };
-            self.publish(rivalry);
-            let wake = wake.into_iter().chain(self.rivals.next_due().filter(|_| holds)).min();
-            self.wait(wake).await;
+            // The predecessor's Lease is taken before anything is done.
+            let untaken = self.rivals.untaken().filter(|_| holds);
+            self.publish(untaken.map_or(rivalry, Rivalry::Unknown));
+            let claim = self.rivals.next_due().filter(|_| holds);
+            let wakes = [wake, claim, self.elsewhere.wake(now)];
+            self.wait(wakes.into_iter().flatten().min()).await;
         }
         for lease in self.rivals.held() {
             self.give_up(lease).await;
@@ -146,9 +229,24 @@ impl Round {
         });
     }
 
+    /// Tells of Leases that count for nothing.
+    fn warn(&mut self, now: Duration) {
+        for name in [LEASE, PREDECESSORS_LEASE] {
+            self.metrics.standing().elsewhere(name, self.elsewhere.count(name, now));
+        }
+        if let Some(leases) = self.elsewhere.news(now) {
+            tracing::warn!(
+                leases,
+                advice = "a predecessor there is heeded once --predecessor-namespaces names its \
+                          namespace; of two Pontoons remove one",
+                "another controller renews a Lease in a namespace that does not count; acting all the same"
+            );
+        }
+    }
+
     async fn wait(&mut self, wake: Option<Duration>) {
         let pause = wake.map(|at| at.saturating_sub(self.env.elapsed()));
-        let (watched, event) = tokio::select! {
+        let news = tokio::select! {
             biased;
             _ = self.relieved.changed() => return,
             changed = self.role.changed() => {
@@ -158,22 +256,59 @@ impl Round {
                 }
                 return;
             }
-            event = self.of_us.events.event() => (&mut self.of_us, event),
-            event = self.of_predecessor.events.event() => (&mut self.of_predecessor, event),
+            news = news(&mut self.near, &mut self.far) => news,
             () = sleep(pause.unwrap_or(Duration::MAX)), if pause.is_some() => return,
         };
         let now = self.env.elapsed();
-        let name = watched.name;
-        match event {
-            Ok(event) => watched.take(event, &mut self.rivals, now),
-            Err(error) => {
-                let trouble = Trouble::from(error);
-                if trouble.is_forbidden() {
-                    // An older role: what cannot be seen must not stop everything.
-                    self.rivals.listed(name);
-                }
-                self.complaints.tell_of_others(&trouble, "watch", name, now);
+        match news {
+            News::Near(index, Ok(lease)) => {
+                self.rivals.seen(&self.near[index].place, lease, now);
             }
+            News::Near(index, Err(error)) => self.near_broke(index, error.into(), now),
+            News::Far(index, Ok(event)) => self.look_far(index, event, now),
+            News::Far(index, Err(error)) => self.far_broke(index, error.into(), now),
+        }
+    }
+
+    /// Without the right to see, nothing is known; what else goes wrong passes, and what was
+    /// seen stands.
+    fn near_broke(&mut self, index: usize, trouble: Trouble, now: Duration) {
+        let place = &self.near[index].place;
+        if trouble.is_forbidden() {
+            self.rivals.forbidden(place);
+        }
+        let lease = format!("{}/{}", place.0, place.1);
+        self.complaints.tell_of_others(&trouble, "watch", &lease, now);
+    }
+
+    fn look_far(&mut self, index: usize, event: Event<Lease>, now: Duration) {
+        let far = &mut self.far[index];
+        match event {
+            Event::Init => far.shown = Some(BTreeSet::new()),
+            Event::InitApply(lease) | Event::Apply(lease) => {
+                let place = place(&lease);
+                if self.post.is_elsewhere(&place, &self.counted) {
+                    self.elsewhere.seen(&lease, now);
+                }
+                far.shown.iter_mut().for_each(|shown| shown.extend([place.clone()]));
+            }
+            Event::InitDone => {
+                self.elsewhere.retain(far.name, &far.shown.take().unwrap_or_default());
+            }
+            Event::Delete(lease) => self.elsewhere.gone(&place(&lease)),
+        }
+    }
+
+    /// A warning is not worth asking again and again for a right that was not granted.
+    fn far_broke(&mut self, index: usize, trouble: Trouble, now: Duration) {
+        if trouble.is_forbidden() {
+            let Far { name, .. } = self.far.remove(index);
+            tracing::info!(
+                lease = name,
+                "no right to list this Lease in all namespaces: nobody is warned of one elsewhere"
+            );
+        } else {
+            self.complaints.tell_of_others(&trouble, "watch", self.far[index].name, now);
         }
     }
 
@@ -225,26 +360,6 @@ impl Round {
                 Ok(answer) => answer.map_err(Trouble::from),
                 Err(_) => Err(Trouble::Timeout(longest)),
             }
-        }
-    }
-}
-
-impl Watched {
-    fn take(&mut self, event: Event<Lease>, rivals: &mut Rivals, now: Duration) {
-        match event {
-            Event::Init => self.shown = Some(BTreeSet::new()),
-            Event::InitApply(lease) => {
-                if let Some(shown) = &mut self.shown {
-                    shown.insert(place(&lease));
-                }
-                rivals.seen(lease, now);
-            }
-            Event::InitDone => {
-                rivals.retain(self.name, &self.shown.take().unwrap_or_default());
-                rivals.listed(self.name);
-            }
-            Event::Apply(lease) => rivals.seen(lease, now),
-            Event::Delete(lease) => rivals.gone(&place(&lease)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Elections against each other on one Lease, under late, lost and reordered requests,
-//! lagging watches, pauses, crashes, clean stops and clocks of unequal rates: nobody's call
-//! may start before everybody else's have taken effect. Every schedule comes from a seed.
+//! lagging watches, pauses, crashes (in a pod that goes with its process, or that starts
+//! another), clean stops and clocks of unequal rates: nobody's call may start before everybody
+//! else's have taken effect. Every schedule comes from a seed.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use pontoon_core::Time;
 
 use super::election::{Election, Leave, Next};
-use super::{Timing, record};
+use super::{Identity, Timing, record};
 
 const TICK: Duration = Duration::from_millis(50);
 const CALL: Duration = Duration::from_secs(5);
@@ -69,6 +70,7 @@ struct Flight {
 struct Process {
     election: Election,
     name: String,
+    pod: String,
     rate: f64,
     alive: bool,
     paused_until: Duration,
@@ -95,6 +97,8 @@ struct World {
     processes: Vec<Process>,
     calls: u64,
     takeovers: u64,
+    /// Takeovers of a Lease that a dead process of the same pod held.
+    inherited: u64,
 }
 
 impl World {
@@ -110,17 +114,25 @@ impl World {
             processes: vec![],
             calls: 0,
             takeovers: 0,
+            inherited: 0,
         };
-        (0..replicas).for_each(|_| world.boot());
+        (0..replicas).for_each(|_| world.boot(None));
         world
     }
 
-    fn boot(&mut self) {
-        let name = format!("p{}", self.processes.len());
+    /// Starts a process, in a pod that is there or in one of its own.
+    fn boot(&mut self, pod: Option<String>) {
+        let (number, rate) =
+            (self.processes.len(), 1.0 + self.drift * (self.rng.f64() * 2.0 - 1.0));
+        let pod = pod.unwrap_or_else(|| format!("pod{number}"));
+        let identity = Identity::new("p", Some(&pod), &number.to_string());
+        let name = identity.as_str().to_owned();
+        let born = Self::clock_at(number, rate, self.now);
         self.processes.push(Process {
-            election: Election::new(name.clone(), self.timing),
+            election: Election::new(identity, self.timing, CALL, born),
             name,
-            rate: 1.0 + self.drift * (self.rng.f64() * 2.0 - 1.0),
+            pod,
+            rate,
             alive: true,
             paused_until: self.now,
             cut_until: self.now,
@@ -134,8 +146,11 @@ impl World {
 
     /// The clock of a process. It starts far from the others'.
     fn clock(&self, process: usize) -> Duration {
-        let offset = Duration::from_secs(process as u64 * 1000);
-        offset + self.now.mul_f64(self.processes[process].rate)
+        Self::clock_at(process, self.processes[process].rate, self.now)
+    }
+
+    fn clock_at(process: usize, rate: f64, now: Duration) -> Duration {
+        Duration::from_secs(process as u64 * 1000) + now.mul_f64(rate)
     }
 
     fn chance(&mut self, one_in: f64) -> bool {
@@ -169,7 +184,9 @@ impl World {
             }
             if self.chance(1_500.0) {
                 self.processes[process].alive = false;
-                self.boot();
+                let pod = self.processes[process].pod.clone();
+                let same = self.rng.bool();
+                self.boot(same.then_some(pod));
             } else if self.chance(500.0) {
                 self.processes[process].stopping = true;
             } else if self.chance(600.0) {
@@ -189,10 +206,12 @@ impl World {
                 continue;
             }
             let before = self.server.version;
+            let holder = self.holder();
             let request = self.flights[index].request.clone();
             let answer = self.server.obey(&request);
             self.flights[index].answer = Some(answer);
             if self.server.version != before {
+                self.inherited += u64::from(self.is_inherited(holder.as_deref()));
                 let frees =
                     self.server.lease.as_ref().is_some_and(|lease| record::holder(lease).is_none());
                 self.processes[self.flights[index].process].released |= frees;
@@ -203,6 +222,22 @@ impl World {
             let awaited = flight.returns.is_some() && self.processes[flight.process].alive;
             awaited || flight.answer.is_none()
         });
+    }
+
+    fn holder(&self) -> Option<String> {
+        self.server.lease.as_ref().and_then(record::holder).map(str::to_owned)
+    }
+
+    /// Whether the Lease has gone from a process to another one of the same pod.
+    fn is_inherited(&self, before: Option<&str>) -> bool {
+        let pod = |name: &str| {
+            let process = self.processes.iter().find(|process| process.name == name);
+            process.map(|process| process.pod.clone())
+        };
+        let after = self.holder();
+        before != after.as_deref()
+            && before.and_then(pod).is_some()
+            && before.and_then(pod) == after.as_deref().and_then(pod)
     }
 
     fn show(&mut self) {
@@ -254,7 +289,7 @@ impl World {
         this.sent = None;
         self.takeovers += u64::from(!led && this.election.lost_at().is_some());
         if !this.alive {
-            self.boot();
+            self.boot(None);
         }
     }
 
@@ -278,7 +313,7 @@ impl World {
                 (Leave::WaitUntil(_), _) => return,
                 (Leave::Done, _) => {
                     *alive = false;
-                    return self.boot();
+                    return self.boot(None);
                 }
             }
         } else {
@@ -353,7 +388,7 @@ impl World {
 }
 
 fn simulate(drift: f64, seeds: std::ops::Range<u64>) {
-    let (mut calls, mut takeovers) = (0, 0);
+    let (mut calls, mut takeovers, mut inherited) = (0, 0, 0);
     for seed in seeds {
         let mut world = World::new(seed, drift, 3);
         world.run(Duration::from_secs(300));
@@ -368,10 +403,11 @@ fn simulate(drift: f64, seeds: std::ops::Range<u64>) {
             "seed {seed}: exactly one must call in each of the 20 ticks"
         );
         (calls, takeovers) = (calls + world.calls, takeovers + world.takeovers);
+        inherited += world.inherited;
     }
     assert!(
-        calls > 10_000 && takeovers > 100,
-        "too little happened: {calls} calls, {takeovers} takeovers"
+        calls > 10_000 && takeovers > 100 && inherited > 50,
+        "too little happened: {calls} calls, {takeovers} takeovers, {inherited} of them in a pod"
     );
 }
 

@@ -126,6 +126,13 @@ impl Timing {
         steady(recorded).saturating_sub(self.margin) + self.settle
     }
 
+    /// When, after the death of a process, the last of its calls has taken effect. Nothing
+    /// is sent after a death, but what was sent just before it may be under way for as long
+    /// as a caller would have waited.
+    pub(super) fn settled_after_death(&self, provider_timeout: Duration) -> Duration {
+        provider_timeout + self.settle
+    }
+
     /// How long a single request to the API server may take.
     pub(super) fn request(&self) -> Duration {
         self.renew_deadline / 2

@@ -6,6 +6,7 @@ use std::time::Duration;
 use kube::runtime::watcher;
 
 use super::Config;
+use crate::observe::causes;
 
 /// The same kind of trouble is not told again before this has passed.
 const REPEAT: Duration = Duration::from_secs(60);
@@ -95,9 +96,22 @@ impl Trouble {
         }
     }
 
-    /// The server's own words, without the debug dump that kube appends to them.
+    /// The same about a Lease that is not ours.
+    fn advice_about_others(&self) -> &'static str {
+        match self.cause() {
+            Cause::Forbidden => {
+                "grant what deploy/rbac.yaml grants on leases.coordination.k8s.io in all namespaces"
+            }
+            Cause::Unauthorized => "check this replica's service account token, or --kubeconfig",
+            Cause::Expired | Cause::NamespaceMissing | Cause::Other => {
+                "nothing to do if it passes; else check the way to the API server"
+            }
+        }
+    }
+
+    /// The server's own words, without the debug dump that kube appends to them; without an answer, all causes.
     fn words(&self) -> String {
-        self.status().map_or_else(|| self.to_string(), |status| status.message.clone())
+        self.status().map_or_else(|| causes(self), |status| status.message.clone())
     }
 }
 
@@ -135,7 +149,7 @@ impl Complaints {
             lease,
             verb,
             error,
-            advice = "grant what deploy/rbac.yaml grants on leases.coordination.k8s.io in all namespaces",
+            advice = trouble.advice_about_others(),
             "another controller's Lease could not be used; trying again"
         );
     }
@@ -155,7 +169,7 @@ mod tests {
     use kube::core::Status;
 
     use super::*;
-    use crate::leadership::Timing;
+    use crate::leadership::{Identity, Timing};
 
     fn answered(code: u16, message: &str) -> Trouble {
         Trouble::Request(kube::Error::Api(Status::failure(message, "").with_code(code).boxed()))
@@ -165,7 +179,7 @@ mod tests {
         Config {
             namespace: "infra".to_owned(),
             name: "pontoon".to_owned(),
-            identity: "a".to_owned(),
+            identity: Identity::new("a", None, "1"),
             timing: Timing::default(),
             provider_timeout: Duration::from_secs(5),
         }
@@ -196,6 +210,13 @@ mod tests {
             Status::failure("leases is forbidden", "").with_code(403).boxed(),
         )));
         assert_eq!(watched.advice(&config()), forbidden);
+    }
+
+    #[test]
+    fn rights_are_only_asked_for_where_they_are_missing() {
+        assert!(answered(403, "").advice_about_others().contains("deploy/rbac.yaml"));
+        let unreachable = Trouble::Timeout(Duration::from_secs(5)).advice_about_others();
+        assert!(unreachable.contains("the way to the API server"), "{unreachable}");
     }
 
     #[test]

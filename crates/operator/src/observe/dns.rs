@@ -11,8 +11,9 @@ use crate::api::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus};
 /// The time to live of a pool's records where none is given, in seconds.
 const DEFAULT_TTL: u32 = 60;
 
-/// A note that every host takes whole, in characters.
-const LONGEST_MARK: usize = 100;
+/// Last labels by which a name looks like a full one.
+const TOP_LEVELS: &[&str] =
+    &["com", "net", "org", "info", "io", "dev", "app", "cloud", "eu", "de", "uk", "us"];
 
 /// What `record` asks for at `provider`.
 pub(super) fn request(
@@ -57,13 +58,25 @@ pub(super) fn request(
         },
         empty,
         source,
-        mark: Some(mark(key).as_str().into()),
+        mark: Some(format!("{}/{} {}", key.namespace, key.name, key.kind).into()),
     })
 }
 
-/// Whose records these are, for whoever looks at them at their host.
-fn mark(key: &PoolKey) -> String {
-    format!("pontoon: {key}").chars().take(LONGEST_MARK).collect()
+/// What to say of a name that ends like a full one of another zone: it is relative to its zone,
+/// as it is for FLIPOP, and that may not be what was meant.
+pub(super) fn remark(record: &DnsRecordSet) -> Option<String> {
+    let plain = |text: &str| text.trim().trim_end_matches('.').to_ascii_lowercase();
+    let (zone, name) = (plain(&record.zone), plain(&record.record_name));
+    let (_, top) = name.rsplit_once('.')?;
+    let (_, top_of_zone) = zone.rsplit_once('.')?;
+    let inside = name == zone || name.ends_with(&format!(".{zone}"));
+    let foreign = top == top_of_zone || TOP_LEVELS.contains(&top);
+    (foreign && !inside).then(|| {
+        format!(
+            "recordName {name} does not end in the zone {zone} and is taken as relative to it: \
+             {name}.{zone}"
+        )
+    })
 }
 
 /// A pool's DNS provider where its record names none: its own, if that hosts DNS.
@@ -156,12 +169,20 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_fits_into_every_hosts_notes() {
-        let key = PoolKey {
-            kind: "FloatingIPPool",
-            namespace: "n".repeat(63).as_str().into(),
-            name: "p".repeat(253).as_str().into(),
-        };
-        assert_eq!(mark(&key).chars().count(), LONGEST_MARK);
+    fn a_name_that_looks_like_another_zones_is_remarked_on() {
+        for (zone, name, told) in [
+            ("example.com", "x.other.org", true),
+            ("example.com", "X.Other.org.", true),
+            ("example.systems", "x.other.systems", true),
+            ("example.com", "www", false),
+            ("example.com", "api.prod", false),
+            ("example.com", "www.example.com", false),
+            ("example.com", "example.com", false),
+            ("0123456789abcdef0123456789abcdef", "x.other.org", false),
+        ] {
+            assert_eq!(remark(&record(zone, name)).is_some(), told, "{name} in {zone}");
+        }
+        let words = remark(&record("example.com", "x.other.org")).unwrap();
+        assert!(words.ends_with("taken as relative to it: x.other.org.example.com"), "{words}");
     }
 }

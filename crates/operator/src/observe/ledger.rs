@@ -1,5 +1,6 @@
 //! The ledger on the object: created addresses and open intents, as one annotation.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use pontoon_core::model::{Family, Intent, Ledger, Resolution};
@@ -11,6 +12,10 @@ struct Stored {
     created: Vec<IpAddr>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kept: Vec<IpAddr>,
+    /// Strangers of every intent: once, because an account may have thousands, and an annotation
+    /// holds 256 KiB.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    strangers: BTreeSet<IpAddr>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     intents: Vec<StoredIntent>,
 }
@@ -23,6 +28,7 @@ struct StoredIntent {
     region: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     target: Option<String>,
+    /// Strangers beyond those of every intent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     strangers: Vec<IpAddr>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,19 +42,26 @@ fn is_false(value: &bool) -> bool {
 
 /// The annotation that says what `ledger` says, but for the guard, which is a finalizer.
 pub fn write(ledger: &Ledger) -> String {
+    let strangers = common_strangers(&ledger.intents);
     let stored = |intent: &Intent| StoredIntent {
         id: intent.id.to_string(),
         v6: intent.family == Family::V6,
         region: intent.region.to_string(),
         target: intent.target.as_ref().map(ToString::to_string),
-        strangers: intent.strangers.clone(),
+        strangers: intent.strangers.iter().filter(|ip| !strangers.contains(ip)).copied().collect(),
         unsettled: intent.unsettled.clone(),
     };
     let intents = ledger.intents.iter().map(stored).collect();
     let Ledger { created, kept, .. } = ledger.clone();
-    let stored = Stored { created, kept, intents };
+    let stored = Stored { created, kept, strangers, intents };
     // Plain data: cannot fail.
     serde_json::to_string(&stored).unwrap_or_default()
+}
+
+/// Addresses that were there before each of the intents.
+fn common_strangers(intents: &[Intent]) -> BTreeSet<IpAddr> {
+    let sets = intents.iter().map(|intent| intent.strangers.iter().copied().collect());
+    sets.reduce(|all: BTreeSet<IpAddr>, one| &all & &one).unwrap_or_default()
 }
 
 /// What an annotation says.
@@ -65,13 +78,20 @@ pub fn read(annotation: Option<&str>) -> Result<Ledger, String> {
         return Err("it is not a JSON object".into());
     }
     let stored: Stored = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let intent = |stored: StoredIntent| Intent {
-        id: stored.id.as_str().into(),
-        family: if stored.v6 { Family::V6 } else { Family::V4 },
-        region: stored.region.as_str().into(),
-        target: stored.target.as_deref().map(Into::into),
-        strangers: stored.strangers,
-        unsettled: stored.unsettled,
+    let intent = |one: StoredIntent| Intent {
+        id: one.id.as_str().into(),
+        family: if one.v6 { Family::V6 } else { Family::V4 },
+        region: one.region.as_str().into(),
+        target: one.target.as_deref().map(Into::into),
+        strangers: stored
+            .strangers
+            .iter()
+            .copied()
+            .chain(one.strangers)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect(),
+        unsettled: one.unsettled,
     };
     let intents = stored.intents.into_iter().map(intent).collect();
     Ok(Ledger { created: stored.created, kept: stored.kept, intents, guarded: false })
@@ -106,6 +126,39 @@ mod tests {
         };
         assert_eq!(read(Some(&write(&ledger))), Ok(ledger));
         assert_eq!(read(None), Ok(Ledger::default()));
+    }
+
+    fn intent(id: &str, strangers: impl IntoIterator<Item = u32>) -> Intent {
+        let address = |n| std::net::Ipv4Addr::from(0xCB00_0000 + n).into();
+        Intent {
+            id: id.into(),
+            family: Family::V4,
+            region: "nyc3".into(),
+            target: None,
+            strangers: strangers.into_iter().map(address).collect(),
+            unsettled: vec![],
+        }
+    }
+
+    #[test]
+    fn strangers_that_every_intent_names_are_stored_once() {
+        let intents = (0..10).map(|n| intent(&format!("a-{n}"), 0..10_000)).collect();
+        let ledger = Ledger { intents, ..Ledger::default() };
+        let text = write(&ledger);
+        assert!(text.len() < 200 * 1024, "{} bytes", text.len());
+        assert_eq!(read(Some(&text)), Ok(ledger));
+        let differing = vec![intent("a", 0..5), intent("b", 3..9), intent("c", [])];
+        for intents in [differing[..2].to_vec(), differing] {
+            let ledger = Ledger { intents, ..Ledger::default() };
+            assert_eq!(read(Some(&write(&ledger))), Ok(ledger));
+        }
+    }
+
+    #[test]
+    fn an_annotation_with_strangers_of_each_intent_alone_is_read_as_before() {
+        let text =
+            r#"{"created":[],"intents":[{"id":"a","region":"nyc3","strangers":["203.0.0.1"]}]}"#;
+        assert_eq!(read(Some(text)).unwrap().intents, [intent("a", [1])]);
     }
 
     #[test]

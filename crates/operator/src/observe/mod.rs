@@ -1,10 +1,11 @@
 //! Watches become plain values.
 //!
-//! One task per kind turns watch events into [`Observation`]s, projected to what planning
-//! reads. A watch that breaks starts again with a back-off of our own; objects that went
-//! away in between are found by comparing with the new list.
+//! One task per watch turns events into [`Observation`]s, projected to what planning reads. A
+//! watch that breaks starts again with a back-off; objects that went away in between are found by
+//! comparing with the new list.
 
 mod dns;
+pub mod hearing;
 pub mod ledger;
 pub mod node;
 pub mod pod;
@@ -13,11 +14,13 @@ pub mod record_set;
 pub mod schema;
 mod watch;
 
-pub use watch::{Watch, watch};
+pub(crate) use watch::causes;
+pub use watch::{Selection, Station, Watch, watch};
 
 use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use pontoon_core::matching::PodMatch;
 use pontoon_core::model::{Node, NodeName, Pod, PodId, PoolKey, Text};
 
 use crate::api::PAUSED_ANNOTATION;
@@ -39,8 +42,8 @@ pub enum Observation {
     Pod(Box<Pod>),
     /// A pod is gone, or not ready.
     PodGone(PodId),
-    /// All pods have been listed, and these are the ready ones.
-    PodsListed(BTreeSet<PodId>),
+    /// All pods of a range have been listed, and these are the ready ones.
+    PodsListed(PodMatch, BTreeSet<PodId>),
     /// A pool appeared or changed.
     Pool(Box<ObservedPool>),
     /// A pool is gone.
@@ -53,9 +56,7 @@ pub enum Observation {
     RecordSetGone(PoolKey),
     /// All record sets have been listed, and these are they.
     RecordSetsListed(BTreeSet<PoolKey>),
-    /// All definitions have been listed, and of our kinds these are there.
-    SchemasListed(BTreeSet<&'static str>),
-    /// The definition of a kind appeared, changed or went away.
+    /// The definition of a kind appeared or changed, or there is none.
     Schema(&'static str, Schema),
 }
 
@@ -66,8 +67,33 @@ pub fn version(resource_version: Option<&str>) -> u64 {
 }
 
 /// Why an object is paused, if it is. Any text pauses it, even none: whoever annotated it
-/// wants it left alone.
+/// wants it left alone. Only `false` says the opposite; `true` is no reason.
 fn paused(metadata: &ObjectMeta) -> Option<Text> {
-    let why = metadata.annotations.as_ref()?.get(PAUSED_ANNOTATION)?;
-    Some(why.trim().into())
+    let why = metadata.annotations.as_ref()?.get(PAUSED_ANNOTATION)?.trim();
+    match why.to_ascii_lowercase().as_str() {
+        NOT_PAUSED => None,
+        "true" => Some("".into()),
+        _ => Some(why.into()),
+    }
+}
+
+/// The text of the annotation that does not pause an object.
+pub(crate) const NOT_PAUSED: &str = "false";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn false_does_not_pause_and_every_other_text_does() {
+        let paused = |text: &str| {
+            let annotations = [(PAUSED_ANNOTATION.to_owned(), text.to_owned())].into();
+            paused(&ObjectMeta { annotations: Some(annotations), ..ObjectMeta::default() })
+        };
+        assert_eq!(paused("false"), None);
+        assert_eq!(paused(" False "), None);
+        assert_eq!(paused("true").as_deref(), Some(""));
+        assert_eq!(paused("").as_deref(), Some(""));
+        assert_eq!(paused(" moving racks ").as_deref(), Some("moving racks"));
+    }
 }

@@ -49,21 +49,26 @@ pub struct Status {
 /// Watches nodes.
 #[derive(Debug, Default)]
 pub struct Nodes {
-    listed: BTreeSet<NodeName>,
+    /// What the list that is under way has shown.
+    listing: Option<BTreeSet<NodeName>>,
 }
 
 impl Watch for Nodes {
-    const KIND: &'static str = "Node";
-
     type Object = NodeView;
 
+    fn name(&self) -> &'static str {
+        "Node"
+    }
+
     fn restart(&mut self) {
-        self.listed.clear();
+        self.listing = Some(BTreeSet::new());
     }
 
     fn seen(&mut self, object: NodeView) -> Option<Observation> {
         let node = object.into_node()?;
-        self.listed.insert(node.name.clone());
+        if let Some(listing) = &mut self.listing {
+            listing.insert(node.name.clone());
+        }
         Some(Observation::Node(Box::new(node)))
     }
 
@@ -72,7 +77,7 @@ impl Watch for Nodes {
     }
 
     fn listed(&mut self) -> Option<Observation> {
-        Some(Observation::NodesListed(std::mem::take(&mut self.listed)))
+        self.listing.take().map(Observation::NodesListed)
     }
 }
 

@@ -5,11 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::{Pod as KubePod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Resource;
+use pontoon_core::matching::PodMatch;
 use pontoon_core::model::{Labels, Pod, PodId};
 use serde::{Deserialize, Deserializer};
 
 use super::node::labels;
-use super::{Observation, Watch};
+use super::{Observation, Selection, Watch};
+
+/// The kind, as readiness and metrics name it.
+pub const KIND: &str = "Pod";
 
 /// The parts of a Pod that planning reads; the rest is skipped while decoding.
 #[derive(Resource, Clone, Debug, Default, Deserialize)]
@@ -41,10 +45,12 @@ pub struct Status {
     conditions: Option<Vec<PodCondition>>,
 }
 
-/// Watches pods.
+/// Watches the pods of a range.
 #[derive(Debug, Default)]
 pub struct Pods {
-    listed: BTreeSet<PodId>,
+    range: PodMatch,
+    /// What the list that is under way has shown.
+    listing: Option<BTreeSet<PodId>>,
     /// Label sets that were seen, so that equal ones are shared.
     shared: BTreeSet<Labels>,
     /// At this many label sets, those that nobody uses any more are dropped.
@@ -52,25 +58,26 @@ pub struct Pods {
 }
 
 impl Watch for Pods {
-    const KIND: &'static str = "Pod";
-
     type Object = PodView;
 
+    fn name(&self) -> &'static str {
+        KIND
+    }
+
     fn restart(&mut self) {
-        self.listed.clear();
+        self.listing = Some(BTreeSet::new());
     }
 
     fn seen(&mut self, object: PodView) -> Option<Observation> {
         let id: PodId = object.metadata.uid.as_deref()?.into();
         match self.ready(object) {
             Some(pod) => {
-                self.listed.insert(id);
+                if let Some(listing) = &mut self.listing {
+                    listing.insert(id);
+                }
                 Some(Observation::Pod(Box::new(pod)))
             }
-            None => {
-                self.listed.remove(&id);
-                Some(Observation::PodGone(id))
-            }
+            None => Some(Observation::PodGone(id)),
         }
     }
 
@@ -79,11 +86,23 @@ impl Watch for Pods {
     }
 
     fn listed(&mut self) -> Option<Observation> {
-        Some(Observation::PodsListed(std::mem::take(&mut self.listed)))
+        let listed = self.listing.take()?;
+        Some(Observation::PodsListed(self.range.clone(), listed))
     }
 }
 
 impl Pods {
+    /// A watch over the pods of a range.
+    pub fn of(range: PodMatch) -> Self {
+        Self { range, ..Self::default() }
+    }
+
+    /// What the server is asked for; the namespace is part of the address.
+    pub fn selection(&self) -> Selection {
+        let labels = &self.range.labels;
+        Selection { labels: (!labels.is_empty()).then(|| labels.to_string()), fields: None }
+    }
+
     fn ready(&mut self, object: PodView) -> Option<Pod> {
         let PodView { metadata, spec, status } = object;
         let is_ready = |one: &PodCondition| one.type_ == "Ready" && one.status == "True";

@@ -38,6 +38,8 @@ pub struct ObservedPool {
     pub provider: String,
     /// The DNS record that the spec asks for.
     pub dns: Option<String>,
+    /// What there is to say of that record's name.
+    pub remark: Option<String>,
     /// That record, as planning sees it.
     pub records: Option<RecordSet>,
     /// The stored definition cannot hold what we report.
@@ -50,23 +52,26 @@ pub struct ObservedPool {
 #[derive(Debug)]
 pub struct Pools {
     schema: Schema,
-    listed: BTreeSet<PoolKey>,
+    /// What the list that is under way has shown.
+    listing: Option<BTreeSet<PoolKey>>,
 }
 
 impl Pools {
     /// A watch over pools whose definition is as `schema` says.
     pub fn new(schema: Schema) -> Self {
-        Self { schema, listed: BTreeSet::new() }
+        Self { schema, listing: None }
     }
 }
 
 impl Watch for Pools {
-    const KIND: &'static str = KIND;
-
     type Object = DeserializeGuard<FloatingIPPool>;
 
+    fn name(&self) -> &'static str {
+        KIND
+    }
+
     fn restart(&mut self) {
-        self.listed.clear();
+        self.listing = Some(BTreeSet::new());
     }
 
     fn seen(&mut self, object: Self::Object) -> Option<Observation> {
@@ -78,7 +83,9 @@ impl Watch for Pools {
                 bare(&invalid.metadata, Err(finding), self.schema)
             }
         }?;
-        self.listed.insert(observed.pool.key.clone());
+        if let Some(listing) = &mut self.listing {
+            listing.insert(observed.pool.key.clone());
+        }
         Some(Observation::Pool(Box::new(observed)))
     }
 
@@ -91,7 +98,7 @@ impl Watch for Pools {
     }
 
     fn listed(&mut self) -> Option<Observation> {
-        Some(Observation::PoolsListed(KIND, std::mem::take(&mut self.listed)))
+        self.listing.take().map(|keys| Observation::PoolsListed(KIND, keys))
     }
 }
 
@@ -114,6 +121,7 @@ fn bare(
         version: version(metadata.resource_version.as_deref()),
         created_at: Time::from_micros(created_at.map_or(0, |time| time.0.as_microsecond())),
         request,
+        named: None,
         ledger: Ledger::default(),
         ledger_stripped: false,
         resolution: None,
@@ -130,6 +138,7 @@ fn bare(
         status: FloatingIPPoolStatus::default(),
         provider: String::new(),
         dns: None,
+        remark: None,
         records: None,
         schema,
         decoded: false,
@@ -159,6 +168,9 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
     let mut finalizers = metadata.finalizers.iter().flatten();
     let stripped = annotation(ADDRESSES_ANNOTATION).is_none_or(|text| text.trim().is_empty());
     observed.pool.ledger = ledger.unwrap_or_default();
+    if observed.pool.request.is_err() {
+        observed.pool.named = Some(addresses(&spec.ips).0);
+    }
     if stripped {
         observed.pool.ledger_stripped = true;
         observed.pool.ledger.created = mirrored(&status);
@@ -169,6 +181,7 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
     observed.pool.remembered = remembered(&status);
     observed.pool.last_assignment = status.last_assignment_time.as_ref().map(time);
     observed.dns = spec.dns_record_set.as_ref().map(dns::full_name);
+    observed.remark = spec.dns_record_set.as_ref().and_then(dns::remark);
     observed.records = spec.dns_record_set.as_ref().map(|record| {
         let provider = dns::provider_for(record, &spec.provider);
         let pool = &observed.pool;

@@ -30,6 +30,8 @@ pub struct ObservedRecordSet {
     pub provider: String,
     /// The full name of the record.
     pub dns: String,
+    /// What there is to say of that name.
+    pub remark: Option<String>,
     /// The stored definition cannot hold what we report.
     pub schema: Schema,
     /// The object could be decoded; if not, its status is not known either.
@@ -40,23 +42,26 @@ pub struct ObservedRecordSet {
 #[derive(Debug)]
 pub struct RecordSets {
     schema: Schema,
-    listed: BTreeSet<PoolKey>,
+    /// What the list that is under way has shown.
+    listing: Option<BTreeSet<PoolKey>>,
 }
 
 impl RecordSets {
     /// A watch over record sets whose definition is as `schema` says.
     pub fn new(schema: Schema) -> Self {
-        Self { schema, listed: BTreeSet::new() }
+        Self { schema, listing: None }
     }
 }
 
 impl Watch for RecordSets {
-    const KIND: &'static str = KIND;
-
     type Object = DeserializeGuard<NodeDNSRecordSet>;
 
+    fn name(&self) -> &'static str {
+        KIND
+    }
+
     fn restart(&mut self) {
-        self.listed.clear();
+        self.listing = Some(BTreeSet::new());
     }
 
     fn seen(&mut self, object: Self::Object) -> Option<Observation> {
@@ -67,7 +72,9 @@ impl Watch for RecordSets {
                 bare(&invalid.metadata, Err(finding("Undecodable", problem)), self.schema)
             }
         }?;
-        self.listed.insert(observed.set.key.clone());
+        if let Some(listing) = &mut self.listing {
+            listing.insert(observed.set.key.clone());
+        }
         Some(Observation::RecordSet(Box::new(observed)))
     }
 
@@ -80,7 +87,7 @@ impl Watch for RecordSets {
     }
 
     fn listed(&mut self) -> Option<Observation> {
-        Some(Observation::RecordSetsListed(std::mem::take(&mut self.listed)))
+        self.listing.take().map(Observation::RecordSetsListed)
     }
 }
 
@@ -111,6 +118,7 @@ fn bare(
         status: NodeDNSRecordSetStatus::default(),
         provider: String::new(),
         dns: String::new(),
+        remark: None,
         schema,
         decoded: false,
     })
@@ -127,6 +135,7 @@ fn understood(object: NodeDNSRecordSet, schema: Schema) -> Option<ObservedRecord
     observed.set.held = dns::held(status.dns_record.as_ref());
     observed.provider = spec.provider().to_owned();
     observed.dns = dns::full_name(&spec.dns_record_set);
+    observed.remark = dns::remark(&spec.dns_record_set);
     observed.status = status;
     observed.decoded = true;
     Some(observed)

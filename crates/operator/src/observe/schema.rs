@@ -1,15 +1,15 @@
 //! The definitions of our kinds: whether they exist, and whether they can hold what we
 //! report. On a predecessor's definition our conditions would be pruned without a word.
 
-use std::collections::BTreeSet;
-
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, JSONSchemaProps,
-};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
 use pontoon_core::model::Finding;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use super::{Observation, Watch};
-use crate::api::GROUP;
+use super::{Observation, Selection, Watch};
+use crate::api::{FloatingIPPool, GROUP, NodeDNSRecordSet};
 
 /// The command that brings the definitions up to date.
 pub const UPGRADE: &str = "pontoon crds | kubectl apply --server-side --force-conflicts -f -";
@@ -35,58 +35,183 @@ impl Schema {
         Finding { reason: "OldDefinition", message: message.into() }
     }
 
-    fn of(crd: &CustomResourceDefinition) -> Self {
-        let served = crd.spec.versions.iter().filter(|version| version.served);
+    fn of(definition: &DefinitionView) -> Self {
+        let served = definition.spec.versions.iter().filter(|version| version.served);
         let schemas = served.filter_map(|version| version.schema.as_ref());
         let mut roots = schemas.filter_map(|schema| schema.open_api_v3_schema.as_ref());
-        let conditions = |root: &JSONSchemaProps| {
-            let status = root.properties.as_ref()?.get("status")?;
-            status.properties.as_ref()?.get("conditions").map(drop)
+        let conditions = |root: &Part<Root>| {
+            let status = root.properties.as_ref()?.status.as_ref()?;
+            status.properties.as_ref()?.conditions.as_ref().map(drop)
         };
         if roots.any(|root| conditions(root).is_some()) { Self::Current } else { Self::Old }
     }
 }
 
-/// The kinds whose definitions are watched.
-const KINDS: [&str; 2] = [super::pool::KIND, super::record_set::KIND];
-
-/// Watches the definitions of our kinds.
-#[derive(Debug, Default)]
-pub struct Definitions {
-    listed: BTreeSet<&'static str>,
+/// The parts of a definition that tell its state. The rest of a schema is skipped while decoding:
+/// as values it takes many times the space of its text.
+#[derive(Resource, Clone, Debug, Default, Deserialize)]
+#[resource(inherit = "CustomResourceDefinition")]
+pub struct DefinitionView {
+    /// The name.
+    #[serde(default, deserialize_with = "super::pod::lean_metadata")]
+    pub metadata: ObjectMeta,
+    /// The versions with their schemas.
+    #[serde(default)]
+    pub spec: Spec,
+    /// Whether the kind is served.
+    #[serde(default)]
+    pub status: Option<Status>,
 }
 
-impl Definitions {
-    fn kind(crd: &CustomResourceDefinition) -> Option<&'static str> {
-        let ours = crd.spec.group == GROUP;
-        KINDS.into_iter().find(|kind| ours && crd.spec.names.kind == *kind)
+/// The parts of a definition's spec that tell its state.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Spec {
+    versions: Vec<Version>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Version {
+    served: bool,
+    schema: Option<Schemas>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Schemas {
+    #[serde(rename = "openAPIV3Schema")]
+    open_api_v3_schema: Option<Part<Root>>,
+}
+
+/// A part of a schema, with those of its properties that are looked at.
+#[derive(Clone, Debug, Deserialize)]
+struct Part<P> {
+    properties: Option<P>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Root {
+    status: Option<Part<StatusFields>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct StatusFields {
+    conditions: Option<IgnoredAny>,
+}
+
+/// The parts of a definition's status that tell its state.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    conditions: Option<Vec<DefinitionCondition>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct DefinitionCondition {
+    #[serde(rename = "type")]
+    type_: String,
+    status: String,
+}
+
+/// Watches the definition of one of our kinds, by its name: what else is defined in the cluster
+/// is neither read nor allowed to be.
+#[derive(Debug)]
+pub struct Definition {
+    kind: &'static str,
+    seen: bool,
+}
+
+impl Definition {
+    /// The definitions that are watched.
+    pub fn all() -> [Self; 2] {
+        [super::pool::KIND, super::record_set::KIND].map(|kind| Self { kind, seen: false })
+    }
+
+    /// The one definition that the server is asked for.
+    pub fn selection(&self) -> Selection {
+        let fields = Some(format!("metadata.name={}", self.full_name()));
+        Selection { fields, labels: None }
+    }
+
+    fn full_name(&self) -> String {
+        let plural = match self.kind {
+            super::record_set::KIND => NodeDNSRecordSet::plural(&()),
+            _ => FloatingIPPool::plural(&()),
+        };
+        format!("{plural}.{GROUP}")
+    }
+
+    /// Whether the server gave what it was asked for.
+    fn is_it(&self, definition: &DefinitionView) -> bool {
+        definition.metadata.name.as_deref() == Some(&self.full_name())
     }
 }
 
-impl Watch for Definitions {
-    const KIND: &'static str = "CustomResourceDefinition";
+impl Watch for Definition {
+    type Object = DefinitionView;
 
-    type Object = CustomResourceDefinition;
+    fn name(&self) -> &'static str {
+        match self.kind {
+            super::record_set::KIND => "CustomResourceDefinition of NodeDNSRecordSet",
+            _ => "CustomResourceDefinition of FloatingIPPool",
+        }
+    }
 
     fn restart(&mut self) {
-        self.listed.clear();
+        self.seen = false;
     }
 
-    fn seen(&mut self, crd: CustomResourceDefinition) -> Option<Observation> {
-        let established = crd.status.as_ref().is_some_and(|status| {
-            let conditions = status.conditions.iter().flatten();
-            conditions.into_iter().any(|one| one.type_ == "Established" && one.status == "True")
-        });
-        let kind = Self::kind(&crd).filter(|_| established)?;
-        self.listed.insert(kind);
-        Some(Observation::Schema(kind, Schema::of(&crd)))
+    fn seen(&mut self, definition: DefinitionView) -> Option<Observation> {
+        let conditions = definition.status.iter().flat_map(|status| &status.conditions).flatten();
+        let established =
+            conditions.into_iter().any(|one| one.type_ == "Established" && one.status == "True");
+        if !established || !self.is_it(&definition) {
+            return None;
+        }
+        self.seen = true;
+        Some(Observation::Schema(self.kind, Schema::of(&definition)))
     }
 
-    fn gone(&mut self, crd: CustomResourceDefinition) -> Option<Observation> {
-        Self::kind(&crd).map(|kind| Observation::Schema(kind, Schema::Missing))
+    fn gone(&mut self, definition: DefinitionView) -> Option<Observation> {
+        self.is_it(&definition).then_some(Observation::Schema(self.kind, Schema::Missing))
     }
 
     fn listed(&mut self) -> Option<Observation> {
-        Some(Observation::SchemasListed(std::mem::take(&mut self.listed)))
+        (!self.seen).then_some(Observation::Schema(self.kind, Schema::Missing))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(definition: &CustomResourceDefinition) -> Vec<Observation> {
+        let text = serde_json::to_string(definition).unwrap();
+        let decode = || serde_json::from_str::<DefinitionView>(&text).unwrap();
+        Definition::all().into_iter().filter_map(|mut one| one.seen(decode())).collect()
+    }
+
+    #[test]
+    fn each_of_our_definitions_is_found_by_its_name_and_has_what_we_need() {
+        for definition in crate::api::crds() {
+            let mut served = serde_json::to_value(definition).unwrap();
+            let conditions = serde_json::json!([{
+                "type": "Established", "status": "True", "reason": "x", "message": "",
+                "lastTransitionTime": "2026-11-15T03:35:57Z",
+            }]);
+            served["status"] = serde_json::json!({
+                "conditions": conditions, "storedVersions": [],
+                "acceptedNames": {"kind": "x", "plural": "x"},
+            });
+            let served: CustomResourceDefinition = serde_json::from_value(served).unwrap();
+            let kind = served.spec.names.kind.clone();
+            let seen = seen(&served);
+            assert!(
+                matches!(&seen[..], [Observation::Schema(of, Schema::Current)] if *of == kind),
+                "{seen:?}"
+            );
+        }
     }
 }

@@ -1,24 +1,31 @@
 //! One watch: events in, observations out, for ever.
+//!
+//! A watch reads the whole list, page by page, and follows the changes from there. Each request
+//! has a deadline, and a watch that hears nothing is started again, so that a server that does
+//! not answer costs seconds (decision 19 has the figures). kube's own watcher has no deadline for
+//! a list and for the start of a watch, and shows no bookmark.
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use kube::runtime::watcher::{self, Event};
+use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::Sender;
+use tokio::time::timeout;
 
 use super::Observation;
+use super::hearing::Hearing;
 use crate::env::Env;
 
 /// Turns the events of one kind into observations.
 pub trait Watch: Send + 'static {
-    /// What is watched, for the log.
-    const KIND: &'static str;
-
     /// What is decoded.
     type Object: Resource + Clone + Debug + DeserializeOwned + Send + 'static;
+
+    /// What is watched, for the log, readiness and metrics.
+    fn name(&self) -> &'static str;
 
     /// A new list begins.
     fn restart(&mut self);
@@ -33,68 +40,222 @@ pub trait Watch: Send + 'static {
     fn listed(&mut self) -> Option<Observation>;
 }
 
+/// The objects of a kind that the server is asked for; all of them unless a part is set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// A label selector.
+    pub labels: Option<String>,
+    /// A field selector.
+    pub fields: Option<String>,
+}
+
+/// What a watch is part of.
+#[derive(Clone, Debug)]
+pub struct Station {
+    /// Clock and randomness.
+    pub env: Env,
+    /// Where it says when it was last heard.
+    pub hearing: Hearing,
+    /// Where observations go.
+    pub to: Sender<Observation>,
+}
+
 /// Longest pause between two attempts to watch: for so long after an outage a leader may act on
 /// what was before it.
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
+/// Objects in one page of a list.
+const PAGE: u32 = 500;
+
+/// The server has to answer with a page of a list within this time.
+const LIST_DEADLINE: Duration = Duration::from_secs(20);
+
+/// The server has to begin to answer to a watch within this time.
+const START_DEADLINE: Duration = Duration::from_secs(10);
+
+/// A watch that has heard nothing for so long is started again: a server sends a bookmark about
+/// once a minute. A server that sends none is asked more often, and nothing else.
+pub(super) const SILENCE: Duration = Duration::from_secs(80);
+
 /// Watches until the receiver is gone.
 pub async fn watch<W: Watch>(
     api: Api<W::Object>,
-    config: watcher::Config,
-    mut watch: W,
-    env: Env,
-    to: Sender<Observation>,
+    selection: Selection,
+    watch: W,
+    station: Station,
 ) {
-    let kind = W::KIND;
-    let mut events = Box::pin(watcher::watcher(api, config));
-    let mut failures = 0;
+    station.hearing.begins(watch.name(), station.env.now());
+    let mut session = Session { api, selection, watch, station, version: None, failures: 0 };
     loop {
-        let event = match events.try_next().await {
-            Ok(Some(event)) => event,
-            Ok(None) => return,
-            Err(error) => {
+        match session.step().await {
+            Ok(()) => {}
+            Err(Ended::NobodyListens) => return,
+            Err(Ended::Expired(error)) => {
                 // A server that has forgotten where we were is well, and is listed again.
-                failures = if is_expired(&error) { 0 } else { failures };
-                let pause = pause(failures, env.random());
-                failures += 1;
-                tracing::warn!(kind, error = causes(&error), ?pause, "watch broken");
-                tokio::time::sleep(pause).await;
-                continue;
+                (session.version, session.failures) = (None, 0);
+                session.back_off(&error).await;
             }
-        };
-        // A list that begins is no success yet: it may fail half way, again and again.
-        if !matches!(event, Event::Init | Event::InitApply(_)) {
-            failures = 0;
-        }
-        let observation = match event {
-            Event::Init => {
-                watch.restart();
-                None
-            }
-            Event::InitApply(object) | Event::Apply(object) => watch.seen(object),
-            Event::Delete(object) => watch.gone(object),
-            Event::InitDone => watch.listed(),
-        };
-        if let Some(observation) = observation
-            && to.send(observation).await.is_err()
-        {
-            return;
+            Err(Ended::Broken(error)) => session.back_off(&error).await,
         }
     }
 }
 
-/// Whether the server answered that a watch cannot go on from where it was.
-fn is_expired(error: &watcher::Error) -> bool {
+struct Session<W: Watch> {
+    api: Api<W::Object>,
+    selection: Selection,
+    watch: W,
+    station: Station,
+    /// The version that changes are followed from; none before a list.
+    version: Option<String>,
+    failures: u32,
+}
+
+/// Why a list or a watch ended.
+enum Ended {
+    /// The replica is gone.
+    NobodyListens,
+    /// The server cannot go on from where we were.
+    Expired(String),
+    /// Anything else.
+    Broken(String),
+}
+
+impl<W: Watch> Session<W> {
+    /// Reads the list, or follows it until the server ends the watch.
+    async fn step(&mut self) -> Result<(), Ended> {
+        match self.version.clone() {
+            None => self.list().await,
+            Some(version) => self.follow(&version).await,
+        }
+    }
+
+    async fn list(&mut self) -> Result<(), Ended> {
+        self.watch.restart();
+        let Selection { labels, fields } = self.selection.clone();
+        let mut params =
+            ListParams { label_selector: labels, field_selector: fields, ..ListParams::default() }
+                .limit(PAGE);
+        loop {
+            let page = answer(LIST_DEADLINE, self.api.list(&params)).await?;
+            self.hears();
+            for object in page.items {
+                let seen = self.watch.seen(object);
+                tell(&self.station.to, seen).await?;
+            }
+            let some = |text: Option<String>| text.filter(|text| !text.is_empty());
+            params.continue_token = some(page.metadata.continue_);
+            if params.continue_token.is_none() {
+                self.version = some(page.metadata.resource_version);
+                break;
+            }
+        }
+        if self.version.is_none() {
+            return Err(Ended::Broken("a list without a resourceVersion".to_owned()));
+        }
+        let listed = self.watch.listed();
+        tell(&self.station.to, listed).await?;
+        self.failures = 0;
+        self.station.hearing.lists(self.watch.name());
+        Ok(())
+    }
+
+    async fn follow(&mut self, version: &str) -> Result<(), Ended> {
+        let Selection { labels, fields } = self.selection.clone();
+        let params = WatchParams {
+            label_selector: labels,
+            field_selector: fields,
+            ..WatchParams::default()
+        };
+        let events = answer(START_DEADLINE, self.api.watch(&params, version)).await?;
+        let mut events = Box::pin(events);
+        self.hears();
+        let mut heard = false;
+        loop {
+            match timeout(SILENCE, events.try_next()).await {
+                Ok(Ok(Some(event))) => self.take(event).await?,
+                // A watch that ends before it has told anything is no success.
+                Ok(Ok(None)) if heard => return Ok(()),
+                Ok(Ok(None)) => return Err(Ended::Broken("the server ended the watch".to_owned())),
+                // The object that cannot be read is left out: the next one may be.
+                Ok(Err(error @ kube::Error::SerdeError(_))) => {
+                    tracing::warn!(
+                        kind = self.watch.name(),
+                        error = causes(&error),
+                        "not understood"
+                    );
+                }
+                Ok(Err(error)) => return Err(ended(&error)),
+                Err(_) => {
+                    tracing::debug!(kind = self.watch.name(), "nothing heard: watching anew");
+                    return Ok(());
+                }
+            }
+            heard = true;
+            self.hears();
+            self.failures = 0;
+        }
+    }
+
+    async fn take(&mut self, event: WatchEvent<W::Object>) -> Result<(), Ended> {
+        let (version, observation) = match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                (object.meta().resource_version.clone(), self.watch.seen(object))
+            }
+            WatchEvent::Deleted(object) => {
+                (object.meta().resource_version.clone(), self.watch.gone(object))
+            }
+            WatchEvent::Bookmark(bookmark) => (Some(bookmark.metadata.resource_version), None),
+            WatchEvent::Error(status) => return Err(ended(&kube::Error::Api(status))),
+        };
+        // A version that is missing is no place to go on from.
+        self.version = version.filter(|version| !version.is_empty());
+        tell(&self.station.to, observation).await?;
+        match self.version {
+            Some(_) => Ok(()),
+            None => Err(Ended::Expired("an event without a resourceVersion".to_owned())),
+        }
+    }
+
+    fn hears(&self) {
+        self.station.hearing.hears(self.watch.name(), self.station.env.now());
+    }
+
+    async fn back_off(&mut self, error: &str) {
+        let Station { env, hearing, .. } = &self.station;
+        hearing.breaks(self.watch.name(), env.now());
+        let pause = pause(self.failures, env.random());
+        self.failures = self.failures.saturating_add(1);
+        tracing::warn!(kind = self.watch.name(), error, ?pause, "watch broken");
+        tokio::time::sleep(pause).await;
+    }
+}
+
+async fn tell(to: &Sender<Observation>, observation: Option<Observation>) -> Result<(), Ended> {
+    let Some(observation) = observation else { return Ok(()) };
+    to.send(observation).await.map_err(|_| Ended::NobodyListens)
+}
+
+/// The server's answer, if it comes in time.
+async fn answer<T>(
+    deadline: Duration,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, Ended> {
+    match timeout(deadline, request).await {
+        Ok(answer) => answer.map_err(|error| ended(&error)),
+        Err(_) => Err(Ended::Broken(format!("no answer within {} s", deadline.as_secs()))),
+    }
+}
+
+fn ended(error: &kube::Error) -> Ended {
     const GONE: u16 = 410;
     match error {
-        watcher::Error::WatchError(status) => status.code == GONE,
-        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == GONE,
-        _ => false,
+        kube::Error::Api(status) if status.code == GONE => Ended::Expired(causes(error)),
+        _ => Ended::Broken(causes(error)),
     }
 }
 
 /// An error with everything that caused it: the last part says most.
-fn causes(error: &dyn std::error::Error) -> String {
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

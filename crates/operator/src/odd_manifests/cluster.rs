@@ -16,7 +16,7 @@ use crate::observe::node::Nodes;
 use crate::observe::pod::Pods;
 use crate::observe::pool::{self, ObservedPool, Pools};
 use crate::observe::record_set::{self, ObservedRecordSet, RecordSets};
-use crate::observe::schema::{Definitions, Schema};
+use crate::observe::schema::{Definition, Schema};
 use crate::observe::{Observation, Watch, ledger};
 use crate::report::{record_status, status};
 
@@ -63,7 +63,9 @@ impl Cluster {
             seen.extend(decode(&mut Pools::new(schema), text));
             seen.extend(decode(&mut RecordSets::new(schema), text));
         }
-        seen.extend(decode(&mut Definitions::default(), text));
+        for mut definition in Definition::all() {
+            seen.extend(decode(&mut definition, text));
+        }
         assert_told(text, &seen);
         seen.into_iter().for_each(|observation| self.observe(observation));
     }
@@ -75,7 +77,7 @@ impl Cluster {
             Observation::NodesListed(names) => self.world.retain_nodes(&names),
             Observation::Pod(pod) => self.world.set_pod(&pod),
             Observation::PodGone(id) => self.world.remove_pod(&id),
-            Observation::PodsListed(ids) => self.world.retain_pods(&ids),
+            Observation::PodsListed(_, ids) => self.world.retain_pods(&ids),
             Observation::Pool(observed) => {
                 self.world.set_pool(observed.pool.clone());
                 if let Some(records) = &observed.records {
@@ -92,7 +94,6 @@ impl Cluster {
             | Observation::PoolsListed(..)
             | Observation::RecordSetGone(_)
             | Observation::RecordSetsListed(_)
-            | Observation::SchemasListed(_)
             | Observation::Schema(..) => {}
         }
     }

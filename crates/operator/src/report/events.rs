@@ -1,40 +1,34 @@
-//! Kubernetes events, named and timed by our own clock.
+//! Kubernetes events: what is told is queued here, and written in order by `event_desk.rs`.
+//!
+//! They are written in the core group's form: that of `events.k8s.io` may not have the
+//! timestamps and the count that `kubectl describe` and `kubectl get events` sort and show.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
-use k8s_openapi::api::events::v1::Event;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::PostParams;
-use kube::{Api, Client};
+use kube::Client;
 use pontoon_core::Time;
 use pontoon_core::model::{Node, PoolKey};
+use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::status::micro_time;
+use super::event_desk::EventDesk;
+use super::metrics::Metrics;
+use super::reminders::Reminders;
 use crate::api::{GROUP, VERSION};
-use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
 
 /// The name under which we report.
 pub const CONTROLLER: &str = "pontoon";
 
-/// More than this many events under way at once are not sent: a storm must not take the API
-/// server's attention from the writes that matter.
-const AT_ONCE: usize = 64;
-
-/// Longest note that the API server takes.
-const LONGEST_NOTE: usize = 1024;
-
-/// So many events about one object at once, then one each [`REFILL`]: an object that flaps
-/// must not drown the others.
-const BURST: f64 = 25.0;
-const REFILL: Duration = Duration::from_secs(10);
+/// So many events wait to be written, at most: what a thousand pools have to tell at once.
+const QUEUE: usize = 4096;
 
 /// How much an event matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// As it should be.
     Normal,
@@ -42,91 +36,67 @@ pub enum Weight {
     Warning,
 }
 
-/// Writes events.
+/// An event that is to be written.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    pub about: ObjectReference,
+    pub weight: Weight,
+    pub reason: String,
+    pub note: String,
+    pub at: Time,
+}
+
+/// Takes events and has them written, one after the other.
 pub struct Events {
-    client: Client,
     env: Env,
-    instance: String,
-    under_way: JoinSet<()>,
-    allowances: BTreeMap<String, Allowance>,
-}
-
-/// How many more events an object may have.
-struct Allowance {
-    left: f64,
-    at: Time,
+    metrics: Metrics,
+    /// None once no more are taken.
+    to: Option<Sender<Told>>,
+    desk: JoinSet<()>,
+    /// Events that were not queued, and nobody was told of yet.
+    left_out: Arc<AtomicU64>,
+    reminders: Reminders,
 }
 
 impl Events {
-    /// Events of the replica that is called `instance`.
-    pub fn new(client: Client, env: Env, instance: String) -> Self {
-        let (under_way, allowances) = (JoinSet::new(), BTreeMap::new());
-        Self { client, env, instance, under_way, allowances }
+    /// Events of the replica that is called `instance`. How many were left out is told of
+    /// `home`.
+    pub fn new(
+        client: Client,
+        env: Env,
+        metrics: Metrics,
+        instance: String,
+        home: ObjectReference,
+    ) -> Self {
+        let (to, from) = channel(QUEUE);
+        let (left_out, mut desk) = (Arc::<AtomicU64>::default(), JoinSet::new());
+        let writer =
+            EventDesk::new(client, env.clone(), metrics.clone(), instance, left_out.clone());
+        env.spawn(&mut desk, writer.write_all(from, home));
+        Self { env, metrics, to: Some(to), desk, left_out, reminders: Reminders::default() }
     }
 
-    /// Tells something about an object. Fire and forget: an event that cannot be written is
-    /// logged, and nothing waits for it.
+    /// Tells something about an object. Nothing waits for it to be written; what finds no place
+    /// in the queue is counted, and the count is told.
     pub fn tell(&mut self, about: ObjectReference, weight: Weight, reason: &str, note: &str) {
-        while self.under_way.try_join_next().is_some() {}
-        if self.under_way.len() >= AT_ONCE || !self.allows(&about) {
-            tracing::debug!(reason, note, "too many events at once; not sent");
-            return;
-        }
-        // Events of cluster-scoped objects live in `default`.
-        let namespace = about.namespace.clone().filter(|name| !name.is_empty());
-        let namespace = namespace.unwrap_or_else(|| "default".to_owned());
-        let name = about.name.as_deref().unwrap_or_default();
-        let event = Event {
-            metadata: ObjectMeta {
-                name: Some(format!("{name}.{}", self.env.token())),
-                namespace: Some(namespace.clone()),
-                ..ObjectMeta::default()
-            },
-            event_time: micro_time(self.env.now()),
-            action: Some(reason.to_owned()),
-            reason: Some(reason.to_owned()),
-            note: Some(note.chars().take(LONGEST_NOTE).collect()),
-            regarding: Some(about),
-            reporting_controller: Some(CONTROLLER.to_owned()),
-            reporting_instance: Some(self.instance.clone()),
-            type_: Some(match weight {
-                Weight::Normal => "Normal".to_owned(),
-                Weight::Warning => "Warning".to_owned(),
-            }),
-            ..Event::default()
-        };
-        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
-        self.env.spawn(&mut self.under_way, async move {
-            let params = PostParams::default();
-            match timeout(WRITE_DEADLINE, api.create(&params, &event)).await {
-                Ok(Ok(_)) => {}
-                Ok(Err(error)) => {
-                    tracing::debug!(%error, reason = event.reason, "event not written");
-                }
-                Err(_) => tracing::debug!(reason = event.reason, "event not written in time"),
+        let (reason, note, at) = (reason.to_owned(), note.to_owned(), self.env.now());
+        let told = Told { about, weight, reason, note, at };
+        let queued = self.to.as_ref().is_some_and(|to| to.try_send(told).is_ok());
+        if !queued {
+            self.metrics.left_out();
+            let so_far = self.left_out.fetch_add(1, Ordering::SeqCst) + 1;
+            if self.reminders.is_due("queue", at) {
+                tracing::warn!(so_far, "events are left out: too many wait to be written");
             }
-        });
-    }
-}
-
-impl Events {
-    fn allows(&mut self, about: &ObjectReference) -> bool {
-        let now = self.env.now();
-        let refilled = |one: &Allowance| {
-            let more = now.since(one.at).as_secs_f64() / REFILL.as_secs_f64();
-            (one.left + more).min(BURST)
-        };
-        // Whoever has all of it again need not be remembered.
-        self.allowances.retain(|_, one| refilled(one) < BURST);
-        let (kind, uid) = (about.kind.as_deref(), about.uid.as_deref());
-        let key = format!("{kind:?} {uid:?} {:?}", about.name);
-        let allowance = self.allowances.entry(key).or_insert(Allowance { left: BURST, at: now });
-        *allowance = Allowance { left: refilled(allowance), at: now };
-        let allowed = allowance.left >= 1.0;
-        if allowed {
-            allowance.left -= 1.0;
         }
-        allowed
+    }
+
+    /// Takes no more, and waits until those that were told are written, at most `limit`.
+    pub async fn finish(&mut self, limit: Duration) {
+        self.to = None;
+        if timeout(limit, self.desk.join_next()).await.is_err() {
+            tracing::warn!("not every event could be written before the end");
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use pontoon_core::action::{Action, FailureKind};
 use super::narrator::millis;
 use crate::execute::Finished;
 
-/// An action has come back.
-pub(super) fn ended(finished: &Finished) {
+/// An action has come back. A write to Kubernetes that is refused is `repeated` if it was told
+/// less than a minute ago.
+pub(super) fn ended(finished: &Finished, repeated: bool) {
     let took_ms = millis(finished.took);
     let action = &finished.outcome.action;
     match (&finished.outcome.result, action) {
@@ -18,6 +19,9 @@ pub(super) fn ended(finished: &Finished) {
         // Nothing went wrong: it was not sent yet. The status says what it waits for.
         (Err(failure), action) if matches!(failure.kind, FailureKind::HeldBack { .. }) => {
             tracing::debug!(?action, kind = ?failure.kind, "held back");
+        }
+        (Err(failure), action) if repeated => {
+            tracing::debug!(?action, kind = ?failure.kind, error = &*failure.message, "refused");
         }
         (Err(failure), action) => {
             let (kind, error) = (failure.kind, &*failure.message);

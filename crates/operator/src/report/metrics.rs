@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pontoon_core::action::Action;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use pontoon_core::Time;
+use pontoon_core::action::{Action, FailureKind};
 use pontoon_core::model::PoolKey;
 use pontoon_core::verdict::{AddressVerdict, Note, State, Verdict};
 use prometheus::{
@@ -12,8 +14,11 @@ use prometheus::{
     Registry, TextEncoder,
 };
 
+use super::process::Process;
 use super::series::{Book, Counting, Object, texts};
+use super::standing::Standing;
 use super::status::provider_id;
+use super::write_metrics::{Write, WriteMetrics};
 use crate::api::IpState;
 
 const POOL: &[&str] = &["namespace", "name", "provider", "dns"];
@@ -23,6 +28,11 @@ const IP_LABEL: usize = 2;
 const ASSIGNMENTS: &str = "ip_assignments";
 const ASSIGNMENT_ERRORS: &str = "ip_assignment_errors";
 const CALL: &[&str] = &["provider", "call", "kind", "namespace", "name"];
+
+const OUTCOME: &[&str] = &["provider", "call", "outcome", "kind", "namespace", "name"];
+const PLACE: &[&str] = &["provider_id", "node"];
+const CONDITION: &[&str] = &["kind", "namespace", "name", "condition", "status"];
+const OF_POOLS: &str = "flipop_floatingippoolcontroller";
 
 /// Every metric of this process. Clones share them.
 #[derive(Clone, Debug)]
@@ -39,8 +49,35 @@ pub struct Metrics {
     call_duration: HistogramVec,
     leader: Gauge,
     plan_duration: Histogram,
+    writes: WriteMetrics,
+    standing: Standing,
+    watch_heard: GaugeVec,
+    listing_success: GaugeVec,
+    conditions: GaugeVec,
+    process: Option<Process>,
     /// Held while a page is made, so that no page shows half of a change.
     book: Arc<Mutex<Book>>,
+}
+
+fn registered<M>(registry: &Registry, metric: M) -> Result<M, prometheus::Error>
+where
+    M: prometheus::core::Collector + Clone + 'static,
+{
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
+fn call_duration(registry: &Registry) -> Result<HistogramVec, prometheus::Error> {
+    let name = "flipop_providers_call_duration_seconds";
+    let opts = HistogramOpts::new(name, "How long provider calls took.");
+    registered(registry, HistogramVec::new(opts, CALL)?)
+}
+
+fn plan_duration(registry: &Registry) -> Result<Histogram, prometheus::Error> {
+    let name = "pontoon_plan_duration_seconds";
+    let opts = HistogramOpts::new(name, "How long one planning pass took.")
+        .buckets(prometheus::exponential_buckets(0.000_01, 4.0, 9)?);
+    registered(registry, Histogram::with_opts(opts)?)
 }
 
 /// How a pool is labelled.
@@ -61,56 +98,51 @@ impl Metrics {
     /// None in practice: the names are constants.
     pub fn new() -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
-        let pool = "flipop_floatingippoolcontroller";
         let gauge = |name: &str, help: &str, labels: &[&str]| {
-            let gauge = GaugeVec::new(Opts::new(format!("{pool}_{name}"), help), labels)?;
-            registry.register(Box::new(gauge.clone()))?;
-            Ok::<_, prometheus::Error>(gauge)
+            let gauge = GaugeVec::new(Opts::new(name, help), labels)?;
+            registered(&registry, gauge)
         };
-        let counter = |name: String, help: &str, labels: &[&str]| {
-            let counter = IntCounterVec::new(Opts::new(name, help), labels)?;
-            registry.register(Box::new(counter.clone()))?;
-            Ok::<_, prometheus::Error>(counter)
+        let of_pools = |name: &str, help: &str, labels: &[&str]| {
+            gauge(&format!("{OF_POOLS}_{name}"), help, labels)
         };
-        let opts = Opts::new("flipop_nodednsrecordset_records", "DNS records under management.");
-        let record_set_records = GaugeVec::new(opts, POOL)?;
-        registry.register(Box::new(record_set_records.clone()))?;
-        let name = "flipop_providers_call_duration_seconds";
-        let help = "How long provider calls took.";
-        let call_duration = HistogramVec::new(HistogramOpts::new(name, help), CALL)?;
-        registry.register(Box::new(call_duration.clone()))?;
-        let leader = Gauge::new("pontoon_leader", "1 while this replica leads.")?;
-        registry.register(Box::new(leader.clone()))?;
-        let plan_duration = Histogram::with_opts(
-            HistogramOpts::new("pontoon_plan_duration_seconds", "How long one planning pass took.")
-                .buckets(prometheus::exponential_buckets(0.000_01, 4.0, 9)?),
-        )?;
-        registry.register(Box::new(plan_duration.clone()))?;
-        let calls = ["provider", "call", "outcome", "kind", "namespace", "name"];
+        let counter = |name: &str, help: &str, labels: &[&str]| {
+            registered(&registry, IntCounterVec::new(Opts::new(name, help), labels)?)
+        };
+        let attempts = |name: &str, help: &str| counter(&format!("{OF_POOLS}_{name}"), help, IP);
+        let build = gauge("pontoon_build_info", "1: the version that runs.", &["version"])?;
+        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
+        let heard = "When the API server last said something on a watch.";
+        let answered = "When the last listing of an account was sent that was answered.";
+        let condition = "1: the status of a condition, as the object's own status has it.";
         Ok(Self {
-            node_status: gauge("node_status", "Nodes by status.", &with(POOL, &["status"]))?,
-            ip_node: gauge(
-                "ip_node",
-                "The node that an IP is on.",
-                &with(IP, &["provider_id", "node"]),
+            node_status: of_pools("node_status", "Nodes by status.", &with(POOL, &["status"]))?,
+            ip_node: of_pools("ip_node", "The node that an IP is on.", &with(IP, PLACE))?,
+            ip_state: of_pools("ip_state", "The state of an IP.", &with(IP, &["state"]))?,
+            unfulfilled_ips: of_pools("unfulfilled_ips", "IPs wanted and not acquired yet.", POOL)?,
+            ip_assignments: attempts("ip_assignments", "Assignments that worked.")?,
+            ip_assignment_errors: attempts("ip_assignment_errors", "Assignments that failed.")?,
+            calls: counter("flipop_providers_calls_total", "Provider calls.", OUTCOME)?,
+            record_set_records: gauge(
+                "flipop_nodednsrecordset_records",
+                "DNS records under management.",
+                POOL,
             )?,
-            ip_state: gauge("ip_state", "The state of an IP.", &with(IP, &["state"]))?,
-            unfulfilled_ips: gauge("unfulfilled_ips", "IPs wanted and not acquired yet.", POOL)?,
-            ip_assignments: counter(
-                format!("{pool}_ip_assignments"),
-                "Assignments that worked.",
-                IP,
+            call_duration: call_duration(&registry)?,
+            leader: registered(
+                &registry,
+                Gauge::new("pontoon_leader", "1 while this replica leads.")?,
             )?,
-            ip_assignment_errors: counter(
-                format!("{pool}_ip_assignment_errors"),
-                "Assignments that failed.",
-                IP,
+            plan_duration: plan_duration(&registry)?,
+            watch_heard: gauge("pontoon_watch_last_heard_timestamp_seconds", heard, &["kind"])?,
+            listing_success: gauge(
+                "pontoon_listing_last_success_timestamp_seconds",
+                answered,
+                &["account"],
             )?,
-            calls: counter("flipop_providers_calls_total".into(), "Provider calls.", &calls)?,
-            record_set_records,
-            call_duration,
-            leader,
-            plan_duration,
+            conditions: gauge("pontoon_condition", condition, CONDITION)?,
+            process: None,
+            writes: WriteMetrics::new(&registry)?,
+            standing: Standing::register(&registry)?,
             book: Arc::default(),
             registry,
         })
@@ -119,11 +151,40 @@ impl Metrics {
     /// The page that Prometheus reads.
     pub fn page(&self) -> String {
         let mut page = Vec::new();
+        if let Some(process) = &self.process {
+            process.look();
+        }
         let _whole = self.book();
         if let Err(error) = TextEncoder::new().encode(&self.registry.gather(), &mut page) {
             tracing::error!(%error, "metrics cannot be shown");
         }
         String::from_utf8(page).unwrap_or_default()
+    }
+
+    /// The same, with what the predecessor's client says of its process.
+    ///
+    /// # Errors
+    /// None in practice: the names are constants.
+    pub fn with_process(mut self, started: Time) -> Result<Self, prometheus::Error> {
+        self.process = Some(Process::register(&self.registry, started)?);
+        Ok(self)
+    }
+
+    /// When each watch was last heard.
+    pub fn heard(&self, watches: &[(&'static str, Option<Time>)]) {
+        let _whole = self.book();
+        self.watch_heard.reset();
+        for (watch, heard) in watches {
+            let heard = heard.map_or(0.0, seconds);
+            self.watch_heard.with_label_values(&[*watch]).set(heard);
+        }
+    }
+
+    /// When the last listing of an account was sent that was answered.
+    pub fn listed(&self, account: &str, at: Option<Time>) {
+        if let Some(at) = at.filter(|_| self.book().leads) {
+            self.listing_success.with_label_values(&[account]).set(seconds(at));
+        }
     }
 
     /// This replica leads, or not. A follower shows no objects and no calls.
@@ -136,6 +197,7 @@ impl Metrics {
             // Those that are nobody's: the account's.
             self.calls.reset();
             self.call_duration.reset();
+            self.listing_success.reset();
         }
     }
 
@@ -149,9 +211,34 @@ impl Metrics {
         self.book().forget(key);
     }
 
+    /// Whether this replica stands aside, and for whom.
+    pub fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
     /// One planning pass took this long.
     pub fn planned(&self, took: Duration) {
         self.plan_duration.observe(took.as_secs_f64());
+    }
+
+    /// A write to Kubernetes did not work.
+    pub(super) fn unwritten(&self, write: Write, kind: FailureKind) {
+        self.writes.failed(write, kind);
+    }
+
+    /// An event is never written.
+    pub(super) fn left_out(&self) {
+        self.writes.left_out();
+    }
+
+    /// The conditions that an object's stored status has.
+    pub fn conditions(&self, key: &PoolKey, conditions: &[Condition]) {
+        let mut book = self.book();
+        let Some(object) = book.shown(key) else { return };
+        let labels = |one: &Condition| {
+            owned(&[key.kind, &key.namespace, &key.name, &one.type_, &one.status])
+        };
+        object.set_conditions(&self.conditions, conditions.iter().map(labels).collect());
     }
 
     /// A pool is doing as `verdict` says.
@@ -275,6 +362,10 @@ impl PoolLabels<'_> {
         labels.insert(IP_LABEL, ip.to_owned());
         labels
     }
+}
+
+fn seconds(time: Time) -> f64 {
+    time.as_micros() as f64 / 1_000_000.0
 }
 
 fn state(state: State) -> Option<IpState> {

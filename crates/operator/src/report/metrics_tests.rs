@@ -135,6 +135,7 @@ fn verdict(addresses: Vec<AddressVerdict>) -> Verdict {
         available: Vec::new(),
         available_count: 0,
         eligible: 1,
+        census: None,
         unusable: Vec::new(),
         last_assignment: None,
         created: Vec::new(),
@@ -187,4 +188,46 @@ fn what_is_counted_of_an_address_begins_at_zero_and_goes_with_it() {
     assert_eq!(count(&metrics, "192.0.2.2"), 0, "{}", metrics.page());
     assert_eq!(count(&metrics, "ip_assignments{dns=\"\",ip=\"192.0.2.1\""), 1);
     assert_eq!(count(&metrics, "provider=\"digitalocean\"} 1"), 3, "its own count goes on");
+}
+
+#[test]
+fn a_condition_is_shown_with_its_status_and_goes_with_its_object() {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+    let metrics = leading();
+    let pool = key(pool::KIND, "ingress");
+    metrics.see(&pool, "1");
+    let ready = |status: &str| Condition {
+        type_: "Ready".into(),
+        status: status.into(),
+        reason: String::new(),
+        message: String::new(),
+        observed_generation: None,
+        last_transition_time: k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
+            jiff::Timestamp::UNIX_EPOCH,
+        ),
+    };
+    metrics.conditions(&pool, &[ready("False")]);
+    metrics.conditions(&pool, &[ready("True")]);
+    let shown = "pontoon_condition{condition=\"Ready\",kind=\"FloatingIPPool\",name=\"ingress\",\
+                 namespace=\"flipop\",status=\"True\"} 1";
+    assert_eq!((count(&metrics, "pontoon_condition{"), count(&metrics, shown)), (1, 1));
+    metrics.forget(&pool);
+    assert_eq!(count(&metrics, "pontoon_condition{"), 0);
+}
+
+#[test]
+fn the_age_of_watches_and_listings_is_shown_while_there_are_such() {
+    let metrics = leading();
+    let at = pontoon_core::Time::from_micros(1_500_000);
+    metrics.heard(&[("Node", Some(at)), ("Pod", None)]);
+    metrics.listed("digitalocean", None);
+    assert_eq!(count(&metrics, "heard_timestamp_seconds{kind=\"Node\"} 1.5"), 1);
+    assert_eq!(count(&metrics, "heard_timestamp_seconds{kind=\"Pod\"} 0"), 1);
+    assert_eq!(count(&metrics, "listing_last_success"), 0, "{}", metrics.page());
+    metrics.heard(&[("Node", Some(at))]);
+    metrics.listed("digitalocean", Some(at));
+    assert_eq!(count(&metrics, "kind=\"Pod\""), 0);
+    assert_eq!(count(&metrics, "success_timestamp_seconds{account=\"digitalocean\"} 1.5"), 1);
+    metrics.leads(false);
+    assert_eq!(count(&metrics, "listing_last_success"), 0, "a follower lists nothing");
 }

@@ -4,34 +4,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
+use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Removal};
 use pontoon_core::model::{AccountId, Drift, Intent, Machine, MachineId, NodeName, PoolKey, Text};
 use pontoon_core::plan::Plan;
 use pontoon_core::restraint::Restraint;
 use pontoon_core::verdict::{AddressVerdict, Note, Outlook, Reason, State, Verdict};
-use pontoon_core::world::{Knowledge, World};
+use pontoon_core::world::World;
 
 use super::events::{Events, Weight, about_node, about_pool};
+use super::journey::{Departure, Homes, Origin};
 use super::metrics::{Metrics, PoolLabels};
 use super::record_narrator::ToldRecords;
+use super::reminders::Reminders;
 use super::{log, would};
-use crate::api::CONDITION_READY;
+use crate::api::{CONDITION_READY, DNS_NOT_READY};
 use crate::env::Env;
 use crate::execute::Finished;
 use crate::observe::pool::ObservedPool;
 
 /// Tells people what happens.
 pub struct Narrator {
-    env: Env,
+    pub(super) env: Env,
     pub(super) events: Events,
     pub(super) metrics: Metrics,
     pools: BTreeMap<PoolKey, Told>,
     pub(super) records: BTreeMap<PoolKey, ToldRecords>,
     /// When each address that is on its way was sent, and from where.
     departures: BTreeMap<IpAddr, Departure>,
+    /// Attempts that failed: told with the next plan, which knows when the next attempt is.
+    failed: Vec<Attempt>,
     /// What was told that would be done.
     pub(super) would: BTreeMap<PoolKey, BTreeSet<Text>>,
+    pub(super) reminders: Reminders,
 }
 
 /// What was told of a pool.
@@ -41,21 +47,28 @@ struct Told {
     dns: String,
     verdict: Option<Verdict>,
     reason: Option<&'static str>,
+    /// As the stored status has them.
+    conditions: Vec<Condition>,
     /// When each address was last found moved by somebody else.
     drifts: BTreeMap<IpAddr, Time>,
+    /// The node that each address was last seen on.
+    homes: Homes,
 }
 
-struct Departure {
-    at: Time,
-    from: Option<String>,
+/// An attempt that failed.
+struct Attempt {
+    pool: PoolKey,
+    ip: IpAddr,
+    event: &'static str,
+    note: String,
 }
 
 impl Narrator {
     /// A narrator that knows no pool yet.
     pub fn new(env: Env, events: Events, metrics: Metrics) -> Self {
         let (pools, records, departures) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let would = BTreeMap::new();
-        Self { env, events, metrics, pools, records, departures, would }
+        let (would, failed, reminders) = (BTreeMap::new(), Vec::new(), Reminders::default());
+        Self { env, events, metrics, pools, records, departures, failed, would, reminders }
     }
 
     /// A pool was seen.
@@ -66,13 +79,16 @@ impl Narrator {
             dns: String::new(),
             verdict: None,
             reason: None,
+            conditions: Vec::new(),
             drifts: BTreeMap::new(),
+            homes: Homes::default(),
         });
         if *told.uid != *observed.pool.uid {
             told.uid = observed.pool.uid.to_string();
             told.verdict = None;
             told.reason = told_by_status(observed);
             told.drifts.clear();
+            told.homes = Homes::recall(observed);
         }
         // What a status says already, nobody tells again.
         let known = &observed.pool.remembered;
@@ -84,7 +100,9 @@ impl Narrator {
             told.verdict = None;
         }
         (told.provider, told.dns) = (observed.provider.clone(), dns);
+        told.conditions.clone_from(&observed.status.conditions);
         self.metrics.see(&observed.pool.key, &observed.pool.uid);
+        self.metrics.conditions(&observed.pool.key, &observed.status.conditions);
         self.see_records_of_pool(observed);
     }
 
@@ -100,6 +118,7 @@ impl Narrator {
     pub fn set_leads(&mut self, leads: bool) {
         self.metrics.leads(leads);
         self.departures.clear();
+        self.failed.clear();
         for told in self.pools.values_mut() {
             told.verdict = None;
         }
@@ -109,6 +128,7 @@ impl Narrator {
     /// Takes in what a plan has to say.
     pub fn take(&mut self, plan: &Plan, world: &World) {
         self.take_records(plan);
+        self.tell_failed(plan);
         for (key, verdict) in &plan.verdicts {
             self.arrivals(world, key, verdict);
             self.drifts(world, key, verdict);
@@ -116,11 +136,13 @@ impl Narrator {
             if told.verdict.as_ref() == Some(verdict) {
                 continue;
             }
+            self.metrics.conditions(key, &told.conditions);
             // What is not known is not shown: a gauge cannot say so.
             if is_known(verdict) {
                 self.metrics.pool(told.labels(key), verdict);
             }
             told.verdict = Some(verdict.clone());
+            told.homes.see(verdict);
             let word = verdict.word();
             if told.reason != Some(word) && is_news(verdict) {
                 told.reason = Some(word);
@@ -133,9 +155,11 @@ impl Narrator {
 
     /// An action begins.
     pub fn begins(&mut self, world: &World, action: &Action, now: Time) {
-        if let Action::Assign { account, ip, .. } = action {
-            let from = holder(world, account, *ip);
-            self.departures.insert(*ip, Departure { at: now, from });
+        if let Action::Assign { account, pool, ip, .. } = action
+            && let Some(told) = self.pools.get(pool)
+        {
+            let departure = Departure::of(world, &told.homes, (account, pool, *ip), now);
+            self.departures.insert(*ip, departure);
         }
     }
 
@@ -154,12 +178,13 @@ impl Narrator {
         let note = format!("{ip} reserved for this pool in {} ms", millis(finished.took));
         self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Created", &note);
         let at = finished.outcome.sent_at;
-        self.departures.insert(ip, Departure { at, from: None });
+        self.departures.insert(ip, Departure::of_new(at));
     }
 
     /// An action has come back.
     pub fn ended(&mut self, world: &World, finished: &Finished) {
-        log::ended(finished);
+        let repeated = self.unwritten(finished);
+        log::ended(finished, repeated);
         if let Action::Create { pool, intent, .. } = &finished.outcome.action {
             return self.created(pool, intent, finished);
         }
@@ -169,8 +194,11 @@ impl Narrator {
         if let Action::ReadOperation { ip, .. } = &finished.outcome.action {
             return self.given_up(world, *ip, finished);
         }
-        if let Action::Unassign { account, pool, ip } = &finished.outcome.action {
-            return self.taken_off(world, account, (pool, *ip), finished);
+        if let Action::Unassign { account, pool, ip, why } = &finished.outcome.action {
+            if finished.outcome.result.is_ok() {
+                self.taken_off(world, account, (pool, *ip), why);
+            }
+            return;
         }
         if let Action::Release { pool, ip, .. } = &finished.outcome.action {
             return self.given_back(pool, *ip, finished);
@@ -188,8 +216,8 @@ impl Narrator {
             Err(failure) => {
                 self.metrics.assigned(told.labels(pool), &ip.to_string(), false);
                 let note = format!("assigning {ip} to {node} failed: {}", failure.message);
-                let about = about_pool(pool, &told.uid);
-                self.events.tell(about, Weight::Warning, "AssignFailed", &note);
+                let (pool, ip, event) = (pool.clone(), *ip, "AssignFailed");
+                self.failed.push(Attempt { pool, ip, event, note });
             }
         }
         if matches!(finished.outcome.result, Ok(Done::Effective)) {
@@ -207,7 +235,19 @@ impl Narrator {
             self.metrics.assigned(told.labels(pool), &ip.to_string(), false);
             let note = format!("assigning {ip} failed: the cloud accepted it and then gave it up");
             tracing::warn!(%pool, %ip, "the cloud accepted an assignment and then gave it up");
-            self.events.tell(about_pool(pool, &told.uid), Weight::Warning, "AssignFailed", &note);
+            let (pool, event) = (pool.clone(), "AssignFailed");
+            self.failed.push(Attempt { pool, ip, event, note });
+        }
+    }
+
+    /// Attempts that failed, each with the time of the next one.
+    fn tell_failed(&mut self, plan: &Plan) {
+        for Attempt { pool, ip, event, mut note } in std::mem::take(&mut self.failed) {
+            let Some(told) = self.pools.get(&pool) else { continue };
+            if let Some(next) = plan.verdicts.get(&pool).and_then(|one| next_attempt(one, ip)) {
+                note.push_str(&format!("; next attempt at {next}"));
+            }
+            self.events.tell(about_pool(&pool, &told.uid), Weight::Warning, event, &note);
         }
     }
 
@@ -217,30 +257,38 @@ impl Narrator {
         world: &World,
         account: &AccountId,
         (pool, ip): (&PoolKey, IpAddr),
-        finished: &Finished,
+        why: &Removal,
     ) {
-        let (Ok(_), Some(told)) = (&finished.outcome.result, self.pools.get(pool)) else { return };
-        let from = holder(world, account, ip).unwrap_or_else(|| "its machine".to_owned());
-        let why = match world.pool(pool).is_some_and(|entry| entry.leaving().any(|one| one == ip)) {
-            true => "it is not in spec.ips any more",
-            false => "it serves nobody there and another needs the node",
-        };
+        let Some(told) = self.pools.get(pool) else { return };
+        let origin = Origin::of(world, &told.homes, account, ip);
+        let from = origin.as_ref().map_or("its machine", |origin| &origin.name);
         let note = format!("{ip} taken off {from}: {why}");
         tracing::info!(%pool, %ip, from, "taken off: {why}");
         self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Unassigned", &note);
+        self.lost(world, origin.and_then(|origin| origin.node).as_ref(), &note);
+    }
+
+    /// A node has lost an address.
+    fn lost(&mut self, world: &World, node: Option<&NodeName>, note: &str) {
+        if let Some(node) = node.and_then(|name| world.node(name)) {
+            self.events.tell(about_node(node), Weight::Normal, "AddressLeft", note);
+        }
     }
 
     /// An address was given back to the cloud, or not.
     fn given_back(&mut self, pool: &PoolKey, ip: IpAddr, finished: &Finished) {
         let Some(told) = self.pools.get(pool) else { return };
-        let (weight, reason, note) = match &finished.outcome.result {
-            Ok(_) => (Weight::Normal, "Released", format!("{ip} given back to the cloud")),
+        match &finished.outcome.result {
+            Ok(_) => {
+                let note = format!("{ip} given back to the cloud");
+                self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Released", &note);
+            }
             Err(failure) => {
                 let note = format!("giving back {ip} failed: {}", failure.message);
-                (Weight::Warning, "ReleaseFailed", note)
+                let (pool, event) = (pool.clone(), "ReleaseFailed");
+                self.failed.push(Attempt { pool, ip, event, note });
             }
-        };
-        self.events.tell(about_pool(pool, &told.uid), weight, reason, &note);
+        }
     }
 
     /// Addresses that a listing showed where they were sent.
@@ -267,6 +315,10 @@ impl Narrator {
             let note = drift_note(world, key, one, drift);
             tracing::warn!(pool = %key, ip = %one.ip, times = drift.times, "{note}");
             self.events.tell(about_pool(key, &told.uid), Weight::Warning, "Drift", &note);
+            let lost = drift.from.as_ref().and_then(|from| node_of(world, key, from));
+            if let Some(node) = lost.and_then(|name| world.node(name)) {
+                self.events.tell(about_node(node), Weight::Warning, "Drift", &note);
+            }
         }
     }
 
@@ -274,15 +326,14 @@ impl Narrator {
         let Some(departure) = self.departures.remove(&ip) else { return };
         let Some(told) = self.pools.get(pool) else { return };
         let took = millis(self.env.now().since(departure.at));
-        let note = match &departure.from {
-            Some(from) => format!("{ip} moved {from} → {node} in {took} ms"),
-            None => format!("{ip} assigned to {node} in {took} ms"),
-        };
-        tracing::info!(%pool, %ip, %node, from = departure.from, took_ms = took, "assigned");
+        let note = departure.told(ip, node, took);
+        tracing::info!(%pool, %ip, %node, took_ms = took, "{note}");
         self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Assigned", &note);
         if let Some(node) = world.node(node) {
             self.events.tell(about_node(node), Weight::Normal, "Assigned", &note);
         }
+        let before = departure.from.and_then(|from| from.node);
+        self.lost(world, before.as_ref().filter(|before| *before != node), &note);
     }
 }
 
@@ -300,27 +351,33 @@ impl Told {
     }
 }
 
-/// Where an address is, in words.
-fn holder(world: &World, account: &AccountId, ip: IpAddr) -> Option<String> {
-    let account = world.account(account)?;
-    let Knowledge::Known { sighting, .. } = &account.address(ip)?.knowledge else { return None };
-    let cloud = account.setup.as_ref().ok()?.cloud.clone();
-    Some(name_of(world, Machine { cloud, id: sighting.holder.clone()? }))
+/// When the next attempt on an address starts, as far as a pool's verdict tells.
+fn next_attempt(verdict: &Verdict, ip: IpAddr) -> Option<Time> {
+    let one = verdict.addresses.iter().find(|one| one.ip == ip)?;
+    match (&one.note, &verdict.reason) {
+        (Some(Note::Failed(_, next)), _) | (_, Reason::ReleaseFailed(_, next)) => Some(*next),
+        (_, Reason::AssignFailed(of, _, next)) if *of == ip => Some(*next),
+        _ => None,
+    }
 }
 
-/// A machine, by its node if it is one.
-fn name_of(world: &World, machine: Machine) -> String {
-    let node = world.node_on(&machine).map(ToString::to_string);
-    node.unwrap_or_else(|| format!("machine {}", machine.id))
+/// A machine of a pool's cloud.
+fn machine_of(world: &World, key: &PoolKey, id: &MachineId) -> Option<Machine> {
+    let request = world.pool(key)?.pool.request.as_ref().ok()?;
+    let cloud = world.account(&request.account)?.cloud()?.clone();
+    Some(Machine { cloud, id: id.clone() })
+}
+
+/// The node that runs on a machine of a pool's cloud.
+fn node_of<'w>(world: &'w World, key: &PoolKey, id: &MachineId) -> Option<&'w NodeName> {
+    world.node_on(&machine_of(world, key, id)?)
 }
 
 /// What somebody did to an address, and what becomes of it.
 fn drift_note(world: &World, key: &PoolKey, one: &AddressVerdict, drift: &Drift) -> String {
-    let request = world.pool(key).and_then(|entry| entry.pool.request.as_ref().ok());
-    let cloud = request.and_then(|request| world.account(&request.account)?.cloud().cloned());
     let words = |id: &MachineId| {
-        let cloud = cloud.clone().unwrap_or_else(|| "".into());
-        name_of(world, Machine { cloud, id: id.clone() })
+        let node = node_of(world, key, id).map(ToString::to_string);
+        node.unwrap_or_else(|| format!("machine {id}"))
     };
     let found = one.machine.as_ref().map_or_else(|| "no machine".to_owned(), words);
     let ip = one.ip;
@@ -339,6 +396,10 @@ fn drift_note(world: &World, key: &PoolKey, one: &AddressVerdict, drift: &Drift)
 /// What a status says already, a new leader does not repeat.
 fn told_by_status(observed: &ObservedPool) -> Option<&'static str> {
     let ready = observed.status.conditions.iter().find(|one| one.type_ == CONDITION_READY)?;
+    // Whatever became of its name, its addresses are in place.
+    if ready.reason == DNS_NOT_READY {
+        return Some(Reason::AllAssigned.word());
+    }
     let mut lasting = Restraint::WORDS.into_iter().chain([Reason::AllAssigned.word()]);
     lasting.find(|word| ready.reason == *word)
 }

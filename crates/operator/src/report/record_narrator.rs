@@ -28,6 +28,8 @@ pub(super) struct ToldRecords {
     dns: String,
     verdict: Option<RecordVerdict>,
     reason: Option<&'static str>,
+    /// As the stored status of a record set has them; a pool's are told with the pool.
+    conditions: Vec<Condition>,
     /// Where its records are, or were last.
     site: Option<Site>,
     /// What was done of changes that are not over.
@@ -48,6 +50,10 @@ impl Narrator {
     pub fn see_record_set(&mut self, observed: &ObservedRecordSet) {
         let said = said(&observed.status.conditions, CONDITION_READY);
         self.see_records(&observed.set, (&observed.provider, &observed.dns), said);
+        if let Some(told) = self.records.get_mut(&observed.set.key) {
+            told.conditions.clone_from(&observed.status.conditions);
+            self.metrics.conditions(&observed.set.key, &told.conditions);
+        }
     }
 
     /// A pool was seen, with its record or without.
@@ -101,6 +107,9 @@ impl Narrator {
                 continue;
             }
             told.verdict = Some(verdict.clone());
+            if key.kind == record_set::KIND {
+                self.metrics.conditions(key, &told.conditions);
+            }
             if verdict.reason == RecordReason::Current {
                 told.parts.clear();
             }

@@ -1,13 +1,19 @@
 //! What the statuses of both kinds say of DNS.
 
+use std::time::Duration;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use pontoon_core::Time;
 use pontoon_core::model::{Family, Held};
 use pontoon_core::record_verdict::{RecordReason, RecordVerdict};
+use pontoon_core::restraint::Withheld;
 use pontoon_core::verdict::Outlook;
 
 use super::status::{Conditions, is_anothers};
-use crate::api::{CONDITION_DNS, DnsRecordStatus, NodeDNSRecordSetStatus};
+use crate::api::{
+    CONDITION_DNS, CONDITION_READY, CONDITION_STALLED, DNS_NOT_READY, DnsRecordStatus,
+    NodeDNSRecordSetStatus,
+};
 use crate::observe::pool::ObservedPool;
 use crate::observe::record_set::ObservedRecordSet;
 use crate::observe::schema::Schema;
@@ -19,7 +25,7 @@ pub fn record_set(
     now: Time,
 ) -> NodeDNSRecordSetStatus {
     let before = &observed.status;
-    let message = verdict.to_string();
+    let message = remarked(verdict, observed.remark.as_deref());
     if observed.schema == Schema::Old {
         // Whatever else we wrote would be pruned, and written again for ever.
         let error = match is_anothers(verdict.withheld.as_ref()) {
@@ -52,10 +58,69 @@ pub(super) fn condition(
     observed.records.as_ref()?;
     match verdict.filter(|verdict| verdict.reason != RecordReason::Reading) {
         Some(verdict) => {
-            let (reason, message) = (verdict.word(), verdict.to_string());
+            let reason = verdict.word();
+            let message = remarked(verdict, observed.remark.as_deref());
             Some(set.condition(CONDITION_DNS, ready(verdict), reason, &message))
         }
         None => set.before.iter().find(|one| one.type_ == CONDITION_DNS).cloned(),
+    }
+}
+
+/// What a pool's record means for its `Ready`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bearing {
+    /// Nothing: it is as it should be, or not known, or a consequence of the addresses.
+    None,
+    /// It is being worked on.
+    Working,
+    /// It has been wrong for long, and is tried again.
+    Failing,
+    /// It is wrong until somebody acts.
+    Stuck,
+}
+
+/// For so long a record may fail before its pool is not ready: a hiccup of DNS is none of the
+/// addresses.
+const LASTING: Duration = Duration::from_secs(300);
+
+/// What a pool's record, of which `dns` is the condition, means for its `Ready`.
+pub(super) fn bearing(
+    observed: &ObservedPool,
+    verdict: Option<&RecordVerdict>,
+    dns: Option<&Condition>,
+    now: Time,
+) -> Bearing {
+    let Some(dns) = dns else { return Bearing::None };
+    let Some(verdict) = verdict.filter(|verdict| verdict.reason != RecordReason::Reading) else {
+        return said_before(&observed.status.conditions);
+    };
+    let since = Time::from_micros(dns.last_transition_time.0.as_microsecond());
+    let lasts = dns.status == "False" && now.since(since) >= LASTING;
+    match (verdict.outlook(), &verdict.reason) {
+        (Outlook::Stuck, _) => Bearing::Stuck,
+        (Outlook::Working, RecordReason::Failed(..)) if lasts => Bearing::Failing,
+        (Outlook::Working, _) => Bearing::Working,
+        (Outlook::Well | Outlook::Waiting, _) => Bearing::None,
+    }
+}
+
+/// What is not known yet is as it was said: a restart writes nothing.
+fn said_before(conditions: &[Condition]) -> Bearing {
+    let of = |type_: &str| conditions.iter().find(|one| one.type_ == type_);
+    if of(CONDITION_READY).is_none_or(|ready| ready.reason != DNS_NOT_READY) {
+        return Bearing::None;
+    }
+    match of(CONDITION_STALLED).is_some_and(|stalled| stalled.status == "True") {
+        true => Bearing::Stuck,
+        false => Bearing::Failing,
+    }
+}
+
+/// What a verdict says, and what there is to say of the name itself.
+fn remarked(verdict: &RecordVerdict, remark: Option<&str>) -> String {
+    match remark {
+        Some(remark) => format!("{verdict}; {remark}"),
+        None => verdict.to_string(),
     }
 }
 
@@ -72,8 +137,12 @@ pub(super) fn of_pool(
 }
 
 fn ready(verdict: &RecordVerdict) -> &'static str {
+    let unsure = verdict.withheld.as_ref().is_some_and(Withheld::is_unsure);
     match verdict.outlook() {
+        Outlook::Well if unsure => "Unknown",
         Outlook::Well => "True",
+        // What a host refused or failed at is known.
+        Outlook::Working if matches!(verdict.reason, RecordReason::Failed(..)) => "False",
         Outlook::Working if verdict.listed.is_none() => "Unknown",
         Outlook::Working | Outlook::Waiting | Outlook::Stuck => "False",
     }

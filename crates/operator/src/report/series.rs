@@ -19,6 +19,7 @@ pub(super) struct Book {
 pub(super) struct Object {
     uid: String,
     gauges: Vec<(GaugeVec, Vec<String>)>,
+    conditions: Vec<(GaugeVec, Vec<String>)>,
     counters: BTreeMap<(&'static str, Vec<String>), Counting>,
 }
 
@@ -77,6 +78,15 @@ impl Object {
         }
     }
 
+    /// The conditions that the object has now, in place of those that it had.
+    pub fn set_conditions(&mut self, family: &GaugeVec, conditions: Vec<Vec<String>>) {
+        self.clear_conditions();
+        for labels in conditions {
+            family.with_label_values(&texts(&labels)).set(1.0);
+            self.conditions.push((family.clone(), labels));
+        }
+    }
+
     /// Something is about to be counted. Counters stay for as long as what they count does:
     /// one that is taken away and comes back looks like a restart to whoever takes its rate.
     pub fn count(&mut self, name: &'static str, labels: Vec<String>, family: Counting) {
@@ -96,8 +106,15 @@ impl Object {
 
     fn clear(&mut self) {
         self.clear_gauges();
+        self.clear_conditions();
         for ((_, labels), family) in std::mem::take(&mut self.counters) {
             family.forget(&labels);
+        }
+    }
+
+    fn clear_conditions(&mut self) {
+        for (family, labels) in self.conditions.drain(..) {
+            remove(&family, &labels);
         }
     }
 

@@ -7,14 +7,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Time 
 use pontoon_core::Time;
 use pontoon_core::model::{MachineId, NodeName};
 use pontoon_core::record_verdict::RecordVerdict;
-use pontoon_core::restraint::{Restraint, Withheld};
+use pontoon_core::restraint::Withheld;
 use pontoon_core::verdict::{AddressVerdict, Obstacle, Outlook, Reason, State, Verdict};
 use pontoon_providers::VENDORS;
 
-use super::record_status;
+use super::record_status::{self, Bearing};
 use crate::api::{
-    CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, DriftStatus, FloatingIPPoolStatus,
-    IpState, IpStatus,
+    CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, DNS_NOT_READY, DriftStatus,
+    FloatingIPPoolStatus, IpState, IpStatus,
 };
 use crate::observe::pool::ObservedPool;
 use crate::observe::schema::Schema;
@@ -89,10 +89,10 @@ fn error(verdict: &Verdict) -> String {
     failed.map(|error| format!("reserving an address failed: {error}")).unwrap_or_default()
 }
 
-/// Whether the status is a predecessor's own while it works: the fields that it knows are
-/// its word, and whoever wrote them too would fight over them.
+/// Whether the status is a predecessor's own, or may be: the fields that a predecessor knows
+/// are its word while it works, and whoever wrote them too would fight over them.
 pub(super) fn is_anothers(withheld: Option<&Withheld>) -> bool {
-    withheld.is_some_and(|withheld| matches!(withheld.by, Restraint::Competing { .. }))
+    withheld.is_some_and(|withheld| withheld.by.is_for_another())
 }
 
 /// One address, with what is said of it. Unknown is not absent: what was said before stands.
@@ -148,8 +148,7 @@ fn conditions(
     records: Option<&RecordVerdict>,
     now: Time,
 ) -> Vec<Condition> {
-    let outlook = verdict.outlook();
-    let (reason, message) = (verdict.word(), verdict.to_string());
+    let (outlook, reason, message) = (verdict.outlook(), verdict.word(), verdict.to_string());
     let set =
         Conditions { before: &observed.status.conditions, generation: observed.generation, now };
     let ready = match verdict.is_ready() {
@@ -157,8 +156,29 @@ fn conditions(
         Some(false) => "False",
         None => "Unknown",
     };
-    let mut conditions = set.three(ready, outlook, reason, &message);
-    conditions.extend(record_status::condition(observed, records, &set));
+    let dns = record_status::condition(observed, records, &set);
+    let bearing = record_status::bearing(observed, records, dns.as_ref(), now);
+    let mut conditions = match (ready, bearing, &dns) {
+        ("True", Bearing::Working, Some(dns)) => {
+            // The addresses are in place, and stay ready while the name follows them.
+            vec![
+                set.condition(CONDITION_READY, ready, reason, &message),
+                set.condition(CONDITION_RECONCILING, "True", &dns.reason, &dns.message),
+                set.condition(CONDITION_STALLED, "False", reason, &message),
+            ]
+        }
+        ("True", Bearing::Failing | Bearing::Stuck, Some(dns)) => {
+            let reason = verdict.withheld.as_ref().map_or(DNS_NOT_READY, |_| reason);
+            let message = format!("{message}; DNS: {}", dns.message);
+            let outlook = match bearing {
+                Bearing::Stuck => Outlook::Stuck,
+                _ => Outlook::Working,
+            };
+            set.three("False", outlook, reason, &message)
+        }
+        _ => set.three(ready, outlook, reason, &message),
+    };
+    conditions.extend(dns);
     conditions
 }
 
@@ -207,6 +227,7 @@ pub fn micro_time(time: Time) -> Option<MicroTime> {
     timestamp(time).map(MicroTime)
 }
 
-fn timestamp(time: Time) -> Option<Timestamp> {
+/// The same, as conditions and events store it.
+pub(super) fn timestamp(time: Time) -> Option<Timestamp> {
     Timestamp::from_microsecond(time.as_micros()).ok()
 }

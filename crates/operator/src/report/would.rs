@@ -9,7 +9,6 @@ use pontoon_core::restraint::{Restraint, Withheld};
 use super::Narrator;
 use super::events::{Weight, about_lease, about_pool};
 use crate::execute::restraint::Would;
-use crate::leadership::Rival;
 
 impl Narrator {
     /// Takes in what of a plan is not carried out: each is told once, and again only after
@@ -40,16 +39,11 @@ impl Narrator {
         }
     }
 
-    /// Another installation of ours goes first.
-    pub fn stands_aside(&mut self, (namespace, lease): &(String, &str), rival: &Rival) {
-        let Rival { lease: theirs, holder } = rival;
-        let note = format!(
-            "another Pontoon ({holder}) renews the older Lease {theirs}: this one does nothing \
-             until it stops; remove one of the two"
-        );
-        tracing::warn!("{note}");
+    /// This replica leads and acts for no object: told on the Lease that it stands for.
+    pub fn stands_aside(&mut self, (namespace, lease): &(String, &str), reason: &str, note: &str) {
+        tracing::warn!(reason, "{note}");
         let about = about_lease(namespace, lease);
-        self.events.tell(about, Weight::Warning, "CompetingController", &note);
+        self.events.tell(about, Weight::Warning, reason, note);
     }
 }
 
@@ -57,6 +51,6 @@ impl Narrator {
 pub(super) fn weight(withheld: &Withheld) -> Weight {
     match withheld.by {
         Restraint::Paused(_) | Restraint::Observing => Weight::Normal,
-        Restraint::Competing { .. } => Weight::Warning,
+        Restraint::Competing { .. } | Restraint::Unsure(_) => Weight::Warning,
     }
 }

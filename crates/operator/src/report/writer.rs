@@ -1,4 +1,8 @@
 //! Writes statuses: one writer per object, compared first, at most one write a second.
+//!
+//! What was sent is what an object is taken to say, also where the API server stored less of it
+//! (a definition that is older than this program): nothing is sent again until there is something
+//! else to say, or the definition changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -6,18 +10,22 @@ use std::time::Duration;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use pontoon_core::Time;
+use pontoon_core::action::{Failure, FailureKind};
 use pontoon_core::model::PoolKey;
 use pontoon_core::plan::Plan;
 use pontoon_core::record_verdict::{RecordReason, RecordVerdict};
 use pontoon_core::verdict::{Reason, Verdict};
 use pontoon_core::world::World;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::dropped::dropped;
 use super::{record_status, status};
 use crate::api::{GROUP, VERSION};
 use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
+use crate::execute::api_failure;
 use crate::observe::pool::ObservedPool;
 use crate::observe::record_set::ObservedRecordSet;
 use crate::observe::version;
@@ -42,6 +50,17 @@ struct Tracked {
     in_flight: bool,
     not_before: Time,
     failures: u32,
+    /// The last write was refused: another version of the object does not change that.
+    refused: bool,
+    pruned: Option<Pruned>,
+}
+
+/// A status of which the API server stored less than was sent.
+struct Pruned {
+    sent: Value,
+    stored: Value,
+    /// The parts that it did not store.
+    dropped: Vec<String>,
 }
 
 /// What a status is made from.
@@ -55,7 +74,21 @@ enum Subject {
 pub struct Written {
     key: PoolKey,
     uid: String,
-    result: Result<Stored, String>,
+    sent: Value,
+    result: Result<Stored, Failure>,
+}
+
+/// What came of writing a status.
+#[derive(Debug)]
+pub struct Wrote {
+    /// The object.
+    pub key: PoolKey,
+    /// Its identity.
+    pub uid: String,
+    /// The version that the object has now, or why it was not written.
+    pub result: Result<u64, Failure>,
+    /// The parts that the API server did not store, if that is news.
+    pub dropped: Vec<String>,
 }
 
 /// How a status is written.
@@ -82,8 +115,10 @@ impl StatusWriter {
     /// A pool was seen.
     pub fn see_pool(&mut self, mut observed: ObservedPool) {
         let key = observed.pool.key.clone();
-        let verdict = match self.objects.get_mut(&key).map(|one| &mut one.subject) {
-            Some(Subject::Pool(before, verdict)) if before.pool.uid == observed.pool.uid => {
+        let verdict = match self.objects.get_mut(&key) {
+            Some(Tracked { subject: Subject::Pool(before, verdict), pruned, .. })
+                if before.pool.uid == observed.pool.uid =>
+            {
                 if before.pool.version > observed.pool.version {
                     return;
                 }
@@ -91,6 +126,7 @@ impl StatusWriter {
                     // What we wrote is all that is known of its status.
                     observed.status = before.status.clone();
                 }
+                unprune(pruned.as_ref(), &mut observed.status);
                 verdict.take()
             }
             _ => None,
@@ -101,7 +137,8 @@ impl StatusWriter {
     /// A record set was seen.
     pub fn see_record_set(&mut self, mut observed: ObservedRecordSet) {
         let key = observed.set.key.clone();
-        if let Some(Tracked { subject: Subject::RecordSet(before), .. }) = self.objects.get(&key)
+        if let Some(Tracked { subject: Subject::RecordSet(before), pruned, .. }) =
+            self.objects.get(&key)
             && before.set.uid == observed.set.uid
         {
             if before.set.version > observed.set.version {
@@ -111,6 +148,7 @@ impl StatusWriter {
                 // What we wrote is all that is known of its status.
                 observed.status = before.status.clone();
             }
+            unprune(pruned.as_ref(), &mut observed.status);
         }
         self.see(key, Subject::RecordSet(Box::new(observed)));
     }
@@ -118,19 +156,30 @@ impl StatusWriter {
     fn see(&mut self, key: PoolKey, subject: Subject) {
         match self.objects.get_mut(&key) {
             Some(tracked) => {
+                if tracked.subject.uid() != subject.uid() {
+                    tracked.pruned = None;
+                }
                 tracked.subject = subject;
-                if tracked.failures > 0 {
-                    // It failed on an older version: this one is worth an attempt.
+                if tracked.failures > 0 && !tracked.refused {
+                    // The write failed on an older version: this one is worth an attempt.
                     tracked.not_before = Time::default();
                 }
             }
             None => {
-                let (in_flight, not_before, failures) = (false, Time::default(), 0);
-                let tracked = Tracked { subject, records: None, in_flight, not_before, failures };
-                self.objects.insert(key.clone(), tracked);
+                self.objects.insert(key.clone(), Tracked::new(subject));
             }
         }
         self.pending.insert(key);
+    }
+
+    /// The definition of a kind changed: it may store what it did not store before.
+    pub fn redefined(&mut self, kind: &str) {
+        for (key, tracked) in self.objects.iter_mut().filter(|(key, _)| key.kind == kind) {
+            if let Some(Pruned { stored, .. }) = tracked.pruned.take() {
+                tracked.subject.says(stored);
+                self.pending.insert(key.clone());
+            }
+        }
     }
 
     /// An object is gone.
@@ -217,31 +266,73 @@ impl StatusWriter {
         }
     }
 
-    /// Takes in a write that has come back. Returns the version that the object has now.
-    pub fn written(&mut self, written: Written, now: Time) -> Option<(PoolKey, String, u64)> {
-        let Written { key, uid, result } = written;
+    /// Takes in a write that has come back. None of an object that is gone.
+    pub fn written(&mut self, written: Written, now: Time) -> Option<Wrote> {
+        let Written { key, uid, sent, result } = written;
         let tracked = self.objects.get_mut(&key)?;
         tracked.in_flight = false;
         self.pending.insert(key.clone());
-        match result {
+        let mut dropped = Vec::new();
+        let result = match result {
             Ok(stored) => {
-                tracked.failures = 0;
+                (tracked.failures, tracked.refused) = (0, false);
                 tracked.not_before = now + PACE;
-                let version = stored.version;
-                tracked.subject.stored(&uid, stored);
-                Some((key, uid, version))
+                dropped = tracked.keep(&uid, sent, &stored);
+                Ok(stored.version)
             }
-            Err(error) => {
+            Err(failure) => {
                 tracked.failures += 1;
-                tracked.not_before = now + PACE * 2u32.pow(tracked.failures.min(5)) / 2;
-                tracing::debug!(object = %key, error, "status not written; trying again");
-                None
+                tracked.refused = failure.kind.is_refusal();
+                tracked.not_before = now + PACE * 2u32.pow(tracked.failures.min(6)) / 2;
+                Err(failure)
             }
+        };
+        Some(Wrote { key, uid, result, dropped })
+    }
+}
+
+impl Tracked {
+    fn new(subject: Subject) -> Self {
+        let (records, in_flight, not_before, pruned) = (None, false, Time::default(), None);
+        Self { subject, records, in_flight, not_before, failures: 0, refused: false, pruned }
+    }
+
+    /// What was sent is what the object says now. Returns what of it was not stored, if that is
+    /// news.
+    fn keep(&mut self, uid: &str, sent: Value, stored: &Stored) -> Vec<String> {
+        self.subject.stored(uid, stored.version, sent.clone());
+        let missing = dropped(&sent, &stored.status);
+        let before = self.pruned.take();
+        if missing.is_empty() {
+            return missing;
         }
+        let told = before.is_some_and(|before| before.dropped == missing);
+        let (stored, dropped) = (stored.status.clone(), missing.clone());
+        self.pruned = Some(Pruned { sent, stored, dropped });
+        if told { Vec::new() } else { missing }
+    }
+}
+
+/// A status that is what the API server stored of one of ours is that one of ours.
+fn unprune<T>(pruned: Option<&Pruned>, status: &mut T)
+where
+    T: DeserializeOwned + PartialEq + Default,
+{
+    let Some(Pruned { sent, stored, .. }) = pruned else { return };
+    let read = |value: &Value| serde_json::from_value::<T>(value.clone()).unwrap_or_default();
+    if *status == read(stored) {
+        *status = read(sent);
     }
 }
 
 impl Subject {
+    fn uid(&self) -> &str {
+        match self {
+            Self::Pool(observed, _) => &observed.pool.uid,
+            Self::RecordSet(observed) => &observed.set.uid,
+        }
+    }
+
     /// The status that the object should have, if it has another one.
     fn correction(
         &self,
@@ -269,20 +360,25 @@ impl Subject {
     }
 
     /// Our own write is what the object says now: the watch will only repeat it.
-    fn stored(&mut self, written_uid: &str, stored: Stored) {
-        let Stored { version: written, status } = stored;
+    fn stored(&mut self, written_uid: &str, written: u64, sent: Value) {
+        let (uid, version) = match self {
+            Self::Pool(observed, _) => (&observed.pool.uid, &mut observed.pool.version),
+            Self::RecordSet(observed) => (&observed.set.uid, &mut observed.set.version),
+        };
+        if **uid == *written_uid && written >= *version {
+            *version = written;
+            self.says(sent);
+        }
+    }
+
+    /// The object has this status.
+    fn says(&mut self, status: Value) {
         match self {
             Self::Pool(observed, _) => {
-                if *observed.pool.uid == *written_uid && written >= observed.pool.version {
-                    observed.pool.version = written;
-                    observed.status = serde_json::from_value(status).unwrap_or_default();
-                }
+                observed.status = serde_json::from_value(status).unwrap_or_default();
             }
             Self::RecordSet(observed) => {
-                if *observed.set.uid == *written_uid && written >= observed.set.version {
-                    observed.set.version = written;
-                    observed.status = serde_json::from_value(status).unwrap_or_default();
-                }
+                observed.status = serde_json::from_value(status).unwrap_or_default();
             }
         }
     }
@@ -303,6 +399,9 @@ async fn put(client: Client, key: PoolKey, uid: String, at: u64, write: Write) -
         "resourceVersion": at.to_string(),
     });
     let (api_version, kind) = (&resource.api_version, key.kind);
+    let value = match &write {
+        Write::Whole(status) | Write::Over(status) => status.clone(),
+    };
     let sent = async {
         match write {
             Write::Whole(status) => {
@@ -324,8 +423,11 @@ async fn put(client: Client, key: PoolKey, uid: String, at: u64, write: Write) -
             version: version(stored.metadata.resource_version.as_deref()),
             status: stored.data["status"].take(),
         }),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("the API server did not answer in time".to_owned()),
+        Ok(Err(error)) => Err(api_failure(error)),
+        Err(_) => {
+            let message = "the API server did not answer in time";
+            Err(Failure::plain(FailureKind::NoAnswer, message))
+        }
     };
-    Written { key, uid, result }
+    Written { key, uid, sent: value, result }
 }

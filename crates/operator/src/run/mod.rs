@@ -4,9 +4,11 @@
 //! replica.
 
 mod replica;
+mod stance;
 mod take_in;
 mod watches;
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
@@ -22,13 +24,15 @@ use tokio::task::JoinSet;
 
 use crate::clouds::Clouds;
 use crate::env::Env;
-use crate::execute::{Executor, Term};
-use crate::leadership::{self, Leadership, Post, Rivalry, Sentry, Timing};
+use crate::execute::{ClusterId, Executor, Term};
+use crate::leadership::{self, Identity, Leadership, Post, Rivalry, Sentry, Timing};
+use crate::observe::Station;
 use crate::report::events::{Events, Weight, about_lease};
 use crate::report::metrics::Metrics;
 use crate::report::{Narrator, StatusWriter};
 use crate::serve::Health;
 use replica::Replica;
+use stance::Facing;
 use watches::Watches;
 
 /// Whether a replica acts.
@@ -48,6 +52,10 @@ pub struct Options {
     pub namespace: String,
     /// The name of this replica, before a random part is added.
     pub name: String,
+    /// The UID of the pod, in which one process runs at a time.
+    pub pod: Option<String>,
+    /// The namespaces in which a predecessor may be installed, beside [`Self::namespace`].
+    pub predecessor_namespaces: BTreeSet<String>,
     /// Stand for election; without, this must be the only replica.
     pub leader_elect: bool,
     /// Act, or only say what would be done.
@@ -77,7 +85,7 @@ pub struct Surroundings {
     pub env: Env,
     /// Where metrics go.
     pub metrics: Metrics,
-    /// Where readiness goes.
+    /// Where the heartbeat and the watches are told of.
     pub health: Health,
     /// Becomes true when the replica shall stop.
     pub stop: watch::Receiver<bool>,
@@ -92,31 +100,28 @@ const INBOX: usize = 4096;
 /// Runs a replica until it is told to stop, then drains and hands over.
 pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output = ()> + Send {
     let Surroundings { client, transport, variable, env, metrics, health, stop } = surroundings;
-    let identity = format!("{}_{}", options.name, env.token());
+    let token = env.token();
+    let identity = Identity::new(&options.name, options.pod.as_deref(), &token);
     let process = env.clone();
     let mut tasks = JoinSet::new();
     let leadership = elect(&options, &identity, &client, &env, &mut tasks);
     let term = Term::default();
-    let sentry = watch_others(&options, &identity, &client, &leadership, &env, &mut tasks);
+    let post = post(&options, &identity);
+    let (sentry, round) =
+        Sentry::start(client.clone(), env.clone(), &leadership, post, metrics.clone());
+    env.spawn(&mut tasks, round);
     let gate = gate(options.mode, &leadership, &term, &sentry);
     let clouds = Clouds::open(&*variable, options.provider_timeout, &transport(&gate));
     let (to, inbox) = mpsc::channel(INBOX);
-    let mut world = World::new(Settings {
-        call_deadline: options.provider_timeout,
-        settle: options.timing.settle,
-        retry_initial: options.retry_initial,
-        retry_max: options.retry_max,
-        ..Settings::default()
-    });
-    for (account, setup) in clouds.setups() {
-        world.set_account(account, setup);
-    }
-    for (account, setup) in clouds.hosts() {
-        world.set_record_account(account, setup);
-    }
-    let mut events = Events::new(client.clone(), env.clone(), identity);
+    let station = Station { env: env.clone(), hearing: health.hearing().clone(), to };
+    let world = world(&options, &clouds);
+    let about = about_lease(&options.namespace, lease(options.mode));
+    let instance = format!("{}_{token}", options.name);
+    let mut events =
+        Events::new(client.clone(), env.clone(), metrics.clone(), instance, about.clone());
+    let cluster = ClusterId::default();
+    env.spawn(&mut tasks, cluster.clone().read(client.clone()));
     if !options.leader_elect {
-        let about = about_lease(&options.namespace, lease(options.mode));
         events.tell(about, Weight::Warning, "NoLeaderElection", ALONE);
     }
     let replica = Replica {
@@ -126,17 +131,19 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
             leadership.clone(),
             env.clone(),
             metrics.clone(),
+            cluster,
         ),
         narrator: Narrator::new(env.clone(), events, metrics.clone()),
         statuses: StatusWriter::new(client.clone(), env.clone()),
-        watches: Watches::new(client, env.clone(), to, tasks),
+        watches: Watches::new(client, station, tasks),
         planner: Planner::default(),
         drain_limit: options.provider_timeout + Duration::from_millis(500),
         wake: None,
         leading: None,
         mode: options.mode,
         lease: (options.namespace, lease(options.mode)),
-        rivalry: Rivalry::Unknown,
+        facing: Facing::new(sentry.rivalry().borrow().clone(), env.now()),
+        stance: None,
         sentry,
         unanswered_until: Time::default(),
         world,
@@ -150,8 +157,26 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     process.run(replica.run(stop))
 }
 
-/// The name of the Lease that replicas of a mode stand for. Whoever only observes must not
-/// keep one from leading that acts.
+/// A world that knows the accounts, and nothing else yet.
+fn world(options: &Options, clouds: &Clouds) -> World {
+    let mut world = World::new(Settings {
+        call_deadline: options.provider_timeout,
+        settle: options.timing.settle,
+        retry_initial: options.retry_initial,
+        retry_max: options.retry_max,
+        ..Settings::default()
+    });
+    for (account, setup) in clouds.setups() {
+        world.set_account(account, setup);
+    }
+    for (account, setup) in clouds.hosts() {
+        world.set_record_account(account, setup);
+    }
+    world
+}
+
+/// The name of the Lease that replicas of a mode stand for. An observer must not keep a
+/// replica that acts from leading.
 fn lease(mode: Mode) -> &'static str {
     match mode {
         Mode::Active => leadership::LEASE,
@@ -171,29 +196,21 @@ fn gate(mode: Mode, leadership: &Leadership, term: &Term, sentry: &Sentry) -> Ga
     })
 }
 
-fn watch_others(
-    options: &Options,
-    identity: &str,
-    client: &Client,
-    leadership: &Leadership,
-    env: &Env,
-    tasks: &mut JoinSet<()>,
-) -> Sentry {
-    let own = (options.namespace.clone(), lease(options.mode).to_owned());
-    let post = Post {
-        own: options.leader_elect.then_some(own),
-        identity: identity.to_owned(),
+/// How a replica looks out for others.
+fn post(options: &Options, identity: &Identity) -> Post {
+    Post {
+        namespace: options.namespace.clone(),
+        predecessors: options.predecessor_namespaces.clone(),
+        identity: identity.as_str().to_owned(),
         timing: options.timing,
-        holds: options.mode == Mode::Active,
-    };
-    let (sentry, round) = Sentry::start(client.clone(), env.clone(), leadership, post);
-    env.spawn(tasks, round);
-    sentry
+        elects: options.leader_elect,
+        acts: options.mode == Mode::Active,
+    }
 }
 
 fn elect(
     options: &Options,
-    identity: &str,
+    identity: &Identity,
     client: &Client,
     env: &Env,
     tasks: &mut JoinSet<()>,
@@ -205,7 +222,7 @@ fn elect(
     let config = leadership::Config {
         namespace: options.namespace.clone(),
         name: lease(options.mode).to_owned(),
-        identity: identity.to_owned(),
+        identity: identity.clone(),
         timing: options.timing,
         provider_timeout: options.provider_timeout,
     };

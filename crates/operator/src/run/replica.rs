@@ -5,17 +5,18 @@ use std::time::Duration;
 use pontoon_core::Time;
 use pontoon_core::action::Action;
 use pontoon_core::plan::Planner;
-use pontoon_core::restraint::Restraint;
 use pontoon_core::world::World;
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
 use super::Mode;
+use super::stance::{Facing, Stance};
 use super::watches::Watches;
 use crate::env::Env;
 use crate::execute::restraint::restrain;
 use crate::execute::{Executor, Term};
-use crate::leadership::{Leadership, Rival, Rivalry, Role, Sentry};
+use crate::leadership::{Leadership, Rivalry, Role, Sentry};
 use crate::observe::Observation;
 use crate::report::metrics::Metrics;
 use crate::report::{Narrator, StatusWriter};
@@ -24,8 +25,14 @@ use crate::serve::Health;
 /// How many observations are taken in before the next plan, at most.
 const BATCH: usize = 10_000;
 
+/// How often the main loop shows that it goes round.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
 /// How soon it is looked again whether a lease that is not surely ours was renewed.
 const LEASE_DOUBTED: Duration = Duration::from_millis(250);
+
+/// How long a replica that stops goes on writing events.
+const EVENTS_LIMIT: Duration = Duration::from_secs(3);
 
 /// A replica at work.
 pub(super) struct Replica {
@@ -47,7 +54,9 @@ pub(super) struct Replica {
     /// The Lease that we stand for: namespace and name.
     pub(super) lease: (String, &'static str),
     /// Whether somebody else is at work, as far as we have followed it.
-    pub(super) rivalry: Rivalry,
+    pub(super) facing: Facing,
+    /// What we do for that as a leader, as it was last told.
+    pub(super) stance: Option<Stance>,
     pub(super) sentry: Sentry,
     /// Plan again at this time.
     pub(super) wake: Option<Time>,
@@ -63,11 +72,23 @@ impl Replica {
         role.mark_changed();
         let mut rivalry = self.sentry.rivalry();
         rivalry.mark_changed();
+        let mut beat = tokio::time::interval(HEARTBEAT);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let sleep = self.wake.map(|wake| wake.since(self.env.now()));
             tokio::select! {
                 biased;
                 _ = stop.wait_for(|stop| *stop) => break,
+                _ = beat.tick() => {
+                    self.health.beats(self.env.now());
+                    continue;
+                }
+                failed = self.watches.failed() => {
+                    // A replica that has lost one of its tasks sees, or renews, no more.
+                    if let Ok(panic) = failed.try_into_panic() {
+                        std::panic::resume_unwind(panic);
+                    }
+                }
                 changed = role.changed() => {
                     if changed.is_err() {
                         break;
@@ -84,9 +105,11 @@ impl Replica {
                 }
                 finished = self.executor.next() => self.take_outcome(finished),
                 written = self.statuses.next() => {
-                    let wrote = self.statuses.written(written, self.env.now());
-                    if let Some((key, uid, version)) = wrote {
-                        self.world.wrote_pool(&key, &uid, version);
+                    if let Some(wrote) = self.statuses.written(written, self.env.now()) {
+                        self.narrator.status_written(&wrote);
+                        if let Ok(version) = wrote.result {
+                            self.world.wrote_pool(&wrote.key, &wrote.uid, version);
+                        }
                     }
                 }
                 observation = self.inbox.recv() => {
@@ -96,6 +119,7 @@ impl Replica {
                 () = pause(sleep) => {}
             }
             self.take_in_all();
+            self.watches.follow_pods(&mut self.world);
             self.turn();
         }
         self.hand_over().await;
@@ -111,12 +135,17 @@ impl Replica {
 
     /// Plans, acts and reports, if we lead.
     fn turn(&mut self) {
-        self.health.set_ready(self.world.is_read());
         self.wake = None;
-        if self.leading.is_none() || !self.world.is_read() || self.stands_aside() {
-            return;
-        }
         let now = self.env.now();
+        self.take_stance(now);
+        let restraint = match &self.stance {
+            Some(Stance::Plans(restraint)) if self.world.is_read() => restraint.clone(),
+            Some(Stance::Waits(until)) => {
+                self.wake = Some(*until);
+                return;
+            }
+            _ => return,
+        };
         // One that was stopped for a while learns of its lease before it says anything.
         if !self.leadership.leads() {
             self.wake = Some(now + LEASE_DOUBTED);
@@ -124,7 +153,7 @@ impl Replica {
         }
         let mut plan = self.planner.next(&mut self.world, now);
         self.metrics.planned(self.env.now().since(now));
-        let would = restrain(&mut plan, &self.world, self.restraint().as_ref());
+        let would = restrain(&mut plan, &self.world, restraint.as_ref());
         self.narrator.take(&plan, &self.world);
         self.narrator.take_would(&plan, &would);
         self.statuses.take(&plan);
@@ -150,6 +179,9 @@ impl Replica {
             self.unanswered_until = now + self.world.settings().settle;
         }
         self.world.finish(finished.outcome, now);
+        for (id, account) in self.world.accounts() {
+            self.metrics.listed(&id.0, account.listing.last);
+        }
     }
 
     /// The role changed: a term begins, or ends.
@@ -178,16 +210,7 @@ impl Replica {
 
     /// Somebody else is at work, or not any more.
     fn face(&mut self, rivalry: Rivalry) {
-        let before = std::mem::replace(&mut self.rivalry, rivalry);
-        match &self.rivalry {
-            Rivalry::Predecessor(Rival { lease, holder }) => {
-                tracing::warn!(lease, holder, "a predecessor is at work: observing only");
-            }
-            Rivalry::Pontoon(rival) => self.narrator.stands_aside(&self.lease, rival),
-            Rivalry::Unknown | Rivalry::None => {}
-        }
-        self.world.set_hands_off(self.restraint().is_some());
-        let was_rival = matches!(before, Rivalry::Predecessor(_) | Rivalry::Pontoon(_));
+        let was_rival = self.facing.face(rivalry, self.env.now());
         if was_rival && self.leading.is_some() {
             // What it did last may take effect for as long as a call of ours.
             let settings = self.world.settings();
@@ -198,22 +221,21 @@ impl Replica {
         }
     }
 
-    /// Whether there is nothing to say, either: it is not known yet who is at work, or
-    /// another of us says all there is to say.
-    fn stands_aside(&self) -> bool {
-        matches!(self.rivalry, Rivalry::Unknown | Rivalry::Pontoon(_))
-    }
-
-    /// What keeps us from acting for any object.
-    fn restraint(&self) -> Option<Restraint> {
-        match (&self.rivalry, self.mode) {
-            (Rivalry::Predecessor(Rival { lease, holder }), _) => Some(Restraint::Competing {
-                lease: lease.as_str().into(),
-                holder: holder.as_str().into(),
-            }),
-            (_, Mode::Observe) => Some(Restraint::Observing),
-            (_, Mode::Active) => None,
+    /// Decides whether we act beside others, and tells when that changes.
+    fn take_stance(&mut self, now: Time) {
+        let stance = self.leading.map(|_| self.facing.stance(self.mode, now));
+        if stance == self.stance {
+            return;
         }
+        let aside = |stance: &Option<Stance>| stance.as_ref().and_then(Stance::aside);
+        let (before, after) = (aside(&self.stance), aside(&stance));
+        self.metrics.standing().aside(after.as_ref().map(|(reason, _)| *reason));
+        if let Some((reason, note)) = after.filter(|after| Some(after) != before.as_ref()) {
+            self.narrator.stands_aside(&self.lease, reason, &note);
+        }
+        let restrained = stance.as_ref().is_some_and(|stance| stance.restraint().is_some());
+        self.world.set_hands_off(restrained || self.mode == Mode::Observe);
+        self.stance = stance;
     }
 
     /// Stops deciding, waits for the calls that are under way, gives up the lease.
@@ -226,6 +248,7 @@ impl Replica {
             // After our own: a follower of ours is to be faster than a predecessor.
             self.sentry.release().await;
         }
+        self.narrator.finish(EVENTS_LIMIT).await;
         tracing::info!("stopped");
     }
 }

@@ -4,8 +4,7 @@ use pontoon_core::model::PoolKey;
 use pontoon_core::world::Source;
 
 use super::replica::Replica;
-use crate::observe::schema::Schema;
-use crate::observe::{Observation, pool, record_set};
+use crate::observe::{Observation, record_set};
 
 impl Replica {
     pub(super) fn take_in(&mut self, observation: Observation) {
@@ -18,9 +17,9 @@ impl Replica {
             }
             Observation::Pod(pod) => self.world.set_pod(&pod),
             Observation::PodGone(id) => self.world.remove_pod(&id),
-            Observation::PodsListed(ids) => {
+            Observation::PodsListed(range, ids) => {
                 self.world.retain_pods(&ids);
-                self.world.source_read(Source::Pods);
+                self.world.pods_read(range);
             }
             Observation::Pool(observed) => {
                 self.narrator.see_pool(&observed);
@@ -55,14 +54,9 @@ impl Replica {
                 }
                 self.world.source_read(Source::RecordSets);
             }
-            Observation::Schema(kind, schema) => self.watches.schema(kind, schema),
-            // One kind need not wait for another that this cluster does not have.
-            Observation::SchemasListed(kinds) => {
-                let kinds =
-                    [pool::KIND, record_set::KIND].into_iter().filter(|kind| !kinds.contains(kind));
-                for missing in kinds {
-                    self.watches.schema(missing, Schema::Missing);
-                }
+            Observation::Schema(kind, schema) => {
+                self.statuses.redefined(kind);
+                self.watches.schema(kind, schema);
             }
         }
     }

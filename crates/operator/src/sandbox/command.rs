@@ -17,10 +17,16 @@ pub enum Command {
     Fail,
     /// The cloud answers every call with 429 for a while.
     Throttle(Duration),
+    /// The operator's leader is killed and started anew.
+    Crash,
+    /// The operator's leader does not get to run until another replica leads.
+    Freeze,
+    /// Somebody moves an address at the cloud, to a node or off all nodes.
+    Move(Option<String>, Option<String>),
     /// Show nodes and pools.
     Status,
-    /// Wait until every pool is ready.
-    Wait,
+    /// Wait until every pool is ready, for so long at most.
+    Wait(Duration),
     /// Show the commands.
     Help,
     /// End.
@@ -29,19 +35,29 @@ pub enum Command {
 
 /// The commands, for people.
 pub const HELP: &str = "\
-kill [node]      a node stops being ready (without a name: one that holds an address)
-cordon [node]    a node is cordoned
-heal [node]      it is well again (without a name: all are)
-add              one more node joins
-fail             the cloud answers 503, or stops doing so
-throttle [30s]   the cloud answers 429 for a while
-status           nodes, addresses, pools
-wait             until every pool is ready
-quit             end";
+kill [node]        a node stops being ready (without a name: one that holds an address)
+cordon [node]      a node is cordoned
+heal [node]        it is well again (without a name: all are, at once)
+add                one more node joins
+fail               the cloud answers 503, or stops doing so
+throttle [30s]     the cloud answers 429 for a while
+move [ip [node]]   somebody moves an address at the cloud (node \"none\": takes it off)
+crash              the operator is killed and started anew
+freeze             the leader is stopped until another replica has taken over
+status             nodes, addresses, pools, names
+wait [60s]         until every pool is ready
+quit               end";
 
 /// The keys, on one line.
 pub const KEYS: &str = "[k]ill a node  [c]ordon one  [h]eal all  [a]dd one  [f]ail the cloud  \
-                        [t]hrottle it  [s]tatus  [q]uit";
+                        [t]hrottle it  [m]ove an address  crash [x] the operator  free[z]e it  \
+                        [s]tatus  [?] help  [q]uit";
+
+/// How long `wait` waits, if nothing else is said.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Where an address is that somebody took off its node.
+pub const NOWHERE: &str = "none";
 
 /// How long a throttled cloud stays so, if nothing else is said.
 const THROTTLE: Duration = Duration::from_secs(30);
@@ -56,9 +72,14 @@ impl Command {
         let mut words = line.split_whitespace();
         let Some(verb) = words.next() else { return Ok(None) };
         let argument = words.next().map(str::to_owned);
-        if words.next().is_some() {
+        let second = words.next().map(str::to_owned);
+        if words.next().is_some() || (second.is_some() && verb != "move") {
             return Err(format!("\"{}\": one word too many\n{HELP}", line.trim()));
         }
+        let span = |text: Option<String>, usual| match text {
+            Some(text) => crate::args::duration(&text),
+            None => Ok(usual),
+        };
         let plain = |command: Self| match &argument {
             None => Ok(command),
             Some(extra) => Err(format!("\"{verb}\" takes no \"{extra}\"")),
@@ -67,14 +88,14 @@ impl Command {
             "kill" => Self::Kill(argument),
             "cordon" => Self::Cordon(argument),
             "heal" => Self::Heal(argument),
-            "throttle" => Self::Throttle(match argument {
-                Some(text) => crate::args::duration(&text)?,
-                None => THROTTLE,
-            }),
+            "throttle" => Self::Throttle(span(argument, THROTTLE)?),
+            "wait" => Self::Wait(span(argument, PATIENCE)?),
+            "move" => Self::Move(argument, second),
+            "crash" => plain(Self::Crash)?,
+            "freeze" => plain(Self::Freeze)?,
             "add" => plain(Self::Add)?,
             "fail" => plain(Self::Fail)?,
             "status" => plain(Self::Status)?,
-            "wait" => plain(Self::Wait)?,
             "help" => plain(Self::Help)?,
             "quit" | "exit" => plain(Self::Quit)?,
             other => return Err(format!("\"{other}\" is not a command; there are\n{HELP}")),
@@ -91,6 +112,9 @@ impl Command {
             b'a' => Self::Add,
             b'f' => Self::Fail,
             b't' => Self::Throttle(THROTTLE),
+            b'm' => Self::Move(None, None),
+            b'x' => Self::Crash,
+            b'z' => Self::Freeze,
             b's' => Self::Status,
             b'?' => Self::Help,
             // Ctrl-C and Ctrl-D, which a terminal without line editing passes on as they are.
@@ -110,6 +134,10 @@ mod tests {
         assert_eq!(parse("kill node-1  # the first"), Some(Command::Kill(Some("node-1".into()))));
         assert_eq!(parse("  "), None);
         assert_eq!(parse("throttle 5s"), Some(Command::Throttle(Duration::from_secs(5))));
+        assert_eq!(parse("wait"), Some(Command::Wait(PATIENCE)));
+        assert_eq!(parse("wait 5s"), Some(Command::Wait(Duration::from_secs(5))));
+        let (ip, node) = (Some("192.0.2.1".to_owned()), Some("none".to_owned()));
+        assert_eq!(parse("move 192.0.2.1 none"), Some(Command::Move(ip, node)));
         assert_eq!(parse("heal"), Some(Command::Heal(None)));
     }
 

@@ -1,134 +1,63 @@
-//! Where commands come from, and what they do.
+//! What commands do.
 
-use std::io::{BufRead, IsTerminal, Read};
-use std::path::Path;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fakecloud::{Answer, Fault, On, Rule, RuleId};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-use tokio::sync::mpsc;
+use kube::ResourceExt;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
+use super::brake::Brake;
 use super::cluster::Cluster;
-use super::command::{Command, HELP};
+use super::command::{Command, HELP, NOWHERE};
+use super::input::Input;
+use super::nodes::{is_well, machine};
+use super::replicas::{Frozen, Replicas};
 use super::story::Story;
+use super::tally::{Book, Tally};
 
-/// How long `wait` waits.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long the operator may take to come to rest before what has come so far is told.
+const REST: Duration = Duration::from_secs(90);
 
-/// A source of commands.
-pub struct Input {
-    commands: mpsc::Receiver<Result<Command, String>>,
-    terminal: Option<Keys>,
-}
+/// For how long nothing may happen at the cloud before it counts as rest.
+const QUIET: Duration = Duration::from_secs(1);
 
-impl Input {
-    /// A script, the keys of a terminal, or the lines of standard input.
-    ///
-    /// # Errors
-    /// If the script cannot be read.
-    pub fn open(script: Option<&Path>) -> Result<Self, String> {
-        let (to, commands) = mpsc::channel(16);
-        if let Some(file) = script {
-            let text = std::fs::read_to_string(file)
-                .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-            std::thread::spawn(move || {
-                for (number, line) in text.lines().enumerate() {
-                    let place = |error| format!("line {}: {error}", number + 1);
-                    if !send(&to, Command::parse(line).map_err(place)) {
-                        return;
-                    }
-                }
-                // A script that ends is done.
-                send(&to, Ok(Some(Command::Quit)));
-            });
-            return Ok(Self { commands, terminal: None });
-        }
-        let terminal = Keys::of_terminal();
-        if terminal.is_some() {
-            std::thread::spawn(move || {
-                for key in std::io::stdin().lock().bytes().map_while(Result::ok) {
-                    if !send(&to, Ok(Command::of_key(key))) {
-                        return;
-                    }
-                }
-            });
-        } else {
-            std::thread::spawn(move || {
-                for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-                    if !send(&to, Command::parse(&line)) {
-                        return;
-                    }
-                }
-                send(&to, Ok(Some(Command::Quit)));
-            });
-        }
-        Ok(Self { commands, terminal })
-    }
-
-    /// Whether single keys are read.
-    pub fn has_keys(&self) -> bool {
-        self.terminal.is_some()
-    }
-}
-
-/// Passes a command on; false if nobody listens any more.
-fn send(
-    to: &mpsc::Sender<Result<Command, String>>,
-    command: Result<Option<Command>, String>,
-) -> bool {
-    match command.transpose() {
-        Some(command) => to.blocking_send(command).is_ok(),
-        None => true,
-    }
-}
-
-/// A terminal that passes on single keys, as it was before when dropped.
-struct Keys {
-    before: Termios,
-}
-
-impl Keys {
-    fn of_terminal() -> Option<Self> {
-        let stdin = std::io::stdin();
-        if !stdin.is_terminal() {
-            return None;
-        }
-        let before = tcgetattr(&stdin).ok()?;
-        let mut raw = before.clone();
-        raw.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
-        tcsetattr(&stdin, OptionalActions::Now, &raw).ok()?;
-        Some(Self { before })
-    }
-}
-
-impl Drop for Keys {
-    fn drop(&mut self) {
-        // A terminal that is gone needs no restoring.
-        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.before);
-    }
-}
+/// How often it is looked.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Carries out commands.
 pub struct Console {
     cluster: Cluster,
+    replicas: Replicas,
     story: Story,
     input: Input,
+    book: Book,
     failing: Option<RuleId>,
+    /// What still waits to tell how it ended.
+    pending: JoinSet<()>,
 }
 
 impl Console {
-    /// A console over a cluster.
-    pub fn new(cluster: Cluster, story: Story, input: Input) -> Self {
-        Self { cluster, story, input, failing: None }
+    /// A console over a cluster and its operator.
+    pub fn new(cluster: Cluster, replicas: Replicas, story: Story, input: Input) -> Self {
+        let (book, pending) = (Book::open(cluster.cloud()), JoinSet::new());
+        Self { cluster, replicas, story, input, book, failing: None, pending }
     }
 
-    /// Carries out commands until one says quit.
+    /// Carries out commands until one says quit, then stops the operator.
     ///
     /// # Errors
     /// The first command that cannot be carried out, unless a person can type another.
     pub async fn run(mut self) -> Result<(), String> {
+        let ended = self.carry_out_all().await;
+        ended.and(self.replicas.stop().await)
+    }
+
+    async fn carry_out_all(&mut self) -> Result<(), String> {
         loop {
-            let command = self.input.commands.recv().await;
+            let command = self.input.next().await;
             let Some(command) = command else { return Ok(()) };
             let outcome = match command {
                 Ok(Command::Quit) => return Ok(()),
@@ -142,69 +71,208 @@ impl Console {
         }
     }
 
+    /// The cause is told before it has effects.
     async fn carry_out(&mut self, command: Command) -> Result<(), String> {
         match command {
             Command::Kill(node) => {
-                let node = self.cluster.kill(node).await?;
+                let node = self.cluster.chosen(node).await?;
                 self.story.tell_now(&format!("{node} is killed"));
+                self.cluster.kill(&node).await?;
             }
             Command::Cordon(node) => {
-                let node = self.cluster.cordon(node).await?;
+                let node = self.cluster.chosen(node).await?;
                 self.story.tell_now(&format!("{node} is cordoned"));
+                self.cluster.cordon(&node).await?;
             }
-            Command::Heal(node) => {
-                for node in self.cluster.heal(node).await? {
-                    self.story.tell_now(&format!("{node} is well"));
-                }
-            }
+            Command::Heal(node) => self.heal(node).await?,
             Command::Add => {
-                let node = self.cluster.add().await?;
-                self.story.tell_now(&format!("{node} joins"));
+                let next = self.cluster.next().await?;
+                self.story.tell_now(&format!("node-{next} joins"));
+                self.cluster.join(next).await?;
             }
             Command::Fail => self.fail(),
             Command::Throttle(time) => {
-                self.cluster.cloud().throttle_for(time);
                 self.story.tell_now(&format!("the cloud answers 429 for {time:?}"));
+                self.cluster.cloud().throttle_for(time);
             }
+            Command::Move(ip, node) => self.move_by_hand(ip, node).await?,
+            Command::Crash => self.crash().await?,
+            Command::Freeze => self.freeze().await?,
             Command::Status => self.story.tell(&self.cluster.status().await?),
-            Command::Wait => self.wait().await?,
+            Command::Wait(time) => self.wait(time).await?,
             Command::Help => self.story.tell(HELP),
             Command::Quit => {}
         }
         Ok(())
     }
 
+    async fn heal(&self, node: Option<String>) -> Result<(), String> {
+        let ill = self.cluster.ill(node.as_deref()).await?;
+        for node in &ill {
+            self.story.tell_now(&format!("{node} is well"));
+        }
+        if ill.is_empty() {
+            self.story.tell_now("nothing to heal");
+        }
+        self.replicas.unseen(self.cluster.heal(&ill)).await
+    }
+
     fn fail(&mut self) {
         let cloud = self.cluster.cloud();
         match self.failing.take() {
             Some(rule) => {
-                cloud.clear(rule);
                 self.story.tell_now("the cloud works again");
+                cloud.clear(rule);
             }
             None => {
+                self.story.tell_now("the cloud answers 503 to everything");
                 let rule = Rule::new(On::any(), Fault::Answer(Answer::status(503)));
                 self.failing = Some(cloud.inject(rule));
-                self.story.tell_now("the cloud answers 503 to everything");
             }
         }
     }
 
-    async fn wait(&self) -> Result<(), String> {
-        let ready = async {
-            loop {
-                let unready = self.cluster.unready().await?;
-                if unready.is_empty() {
-                    return Ok(());
-                }
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        match tokio::time::timeout(PATIENCE, ready).await {
+    async fn wait(&self, time: Duration) -> Result<(), String> {
+        let outcome = tokio::time::timeout(time, at_rest(&self.cluster)).await;
+        match outcome {
             Ok(result) => result,
             Err(_) => {
                 let unready = self.cluster.unready().await?;
-                Err(format!("not ready after {PATIENCE:?}: {}", unready.join(", ")))
+                Err(format!("not ready after {time:?}: {}", unready.join(", ")))
             }
         }
     }
+
+    async fn move_by_hand(
+        &mut self,
+        ip: Option<String>,
+        node: Option<String>,
+    ) -> Result<(), String> {
+        let cloud = self.cluster.cloud().clone();
+        let ip: IpAddr = match ip {
+            Some(text) => text.parse().map_err(|_| format!("\"{text}\" is not an address"))?,
+            None => cloud
+                .look(|state| state.addresses().find(|one| one.holder.is_some()).map(|one| one.ip))
+                .ok_or("no address is on a node")?,
+        };
+        if cloud.look(|state| state.address(ip).is_none()) {
+            return Err(format!("the cloud has no address {ip}"));
+        }
+        let (name, to) = self.destination(node).await?;
+        self.story.tell_now(&format!("somebody moves {ip} to {name} at the cloud"));
+        cloud.human_moves(ip, to);
+        let tally = self.book.begin();
+        self.sum_up("after the move by hand", tally, None).await;
+        Ok(())
+    }
+
+    /// A node and its machine: the one that is named, else a well one that holds nothing, else none.
+    async fn destination(&self, node: Option<String>) -> Result<(String, Option<u64>), String> {
+        let nodes = self.cluster.all_nodes().await?;
+        let found = match &node {
+            Some(name) if name == NOWHERE => None,
+            Some(name) => {
+                let found = nodes.iter().find(|one| one.name_any() == *name);
+                Some(found.ok_or_else(|| format!("there is no node \"{name}\""))?)
+            }
+            None => nodes.iter().find(|one| is_well(one) && self.cluster.held_by(one).is_empty()),
+        };
+        Ok(match found {
+            Some(node) => (node.name_any(), machine(node)),
+            None => ("no node".to_owned(), None),
+        })
+    }
+
+    async fn crash(&mut self) -> Result<(), String> {
+        let tally = self.book.begin();
+        let (name, holder) = self.replicas.crash().await?;
+        self.story.tell_now(&format!("the operator ({name}) is killed and started anew"));
+        self.sum_up("after the crash", tally, Some(Before { holder, frozen: None })).await;
+        Ok(())
+    }
+
+    async fn freeze(&mut self) -> Result<(), String> {
+        let tally = self.book.begin();
+        let Frozen { name, holder, brake, started } = self.replicas.freeze().await?;
+        self.story.tell_now(&format!("the leader ({name}) is stopped; its lease runs out"));
+        if let Some((other, pages)) = started {
+            let line = format!("a second replica ({other}) is started: http://{pages}/metrics");
+            self.story.tell_now(&line);
+        }
+        let before = Before { holder, frozen: Some((name, brake)) };
+        self.sum_up("after the freeze", tally, Some(before)).await;
+        Ok(())
+    }
+
+    /// Tells what came of something once all is at rest. A person at the keys goes on meanwhile.
+    async fn sum_up(&mut self, what: &'static str, tally: Tally, before: Option<Before>) {
+        let (cluster, story) = (self.cluster.clone(), self.story.clone());
+        let summary = async move {
+            let begun = Instant::now();
+            let rest = tokio::time::timeout(REST, settle(&cluster, &story, &tally, before)).await;
+            let took = begun.elapsed().as_secs_f64();
+            let problem = match rest {
+                Ok(Ok(())) => String::new(),
+                Ok(Err(problem)) => format!("; {problem}"),
+                Err(_) => format!("; not at rest after {REST:?}"),
+            };
+            story.tell_now(&format!("{what}: {} (in {took:.1} s{problem})", tally.sum()));
+        };
+        if self.input.has_keys() {
+            self.pending.spawn(summary);
+        } else {
+            summary.await;
+        }
+    }
+}
+
+/// The leader before something happened.
+struct Before {
+    holder: String,
+    /// Its name and brake, if it does not run.
+    frozen: Option<(&'static str, Arc<Brake>)>,
+}
+
+/// Waits until another leads, if one must, and all is at rest.
+async fn settle(
+    cluster: &Cluster,
+    story: &Story,
+    tally: &Tally,
+    before: Option<Before>,
+) -> Result<(), String> {
+    if let Some(Before { holder, frozen }) = before {
+        let next = loop {
+            match Replicas::leader(cluster.client()).await? {
+                Some(next) if next != holder => break next,
+                _ => tokio::time::sleep(LOOK).await,
+            }
+        };
+        let mark = tally.mark();
+        let next = next.rsplit_once('_').map_or(next.as_str(), |(name, _)| name);
+        story.tell_now(&format!("{next} leads"));
+        // It may act once it has read the cloud.
+        while !tally.was_read_since(mark) {
+            tokio::time::sleep(LOOK).await;
+        }
+        if let Some((name, brake)) = frozen {
+            brake.release();
+            story.tell_now(&format!("{name} runs again"));
+        }
+    }
+    at_rest(cluster).await?;
+    loop {
+        let calls = tally.sum().calls;
+        tokio::time::sleep(QUIET).await;
+        if tally.sum().calls == calls {
+            return at_rest(cluster).await;
+        }
+    }
+}
+
+/// Waits until every object is ready and its status true.
+async fn at_rest(cluster: &Cluster) -> Result<(), String> {
+    while !cluster.unready().await?.is_empty() {
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(())
 }

@@ -8,7 +8,8 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, is_well, told};
+use super::cluster::{Cluster, listed};
+use super::nodes::is_well;
 use crate::api::{CONDITION_DNS, FloatingIPPool, IPV4_ANNOTATION, IpState, NodeDNSRecordSet};
 
 /// The zone that is always there.
@@ -74,7 +75,7 @@ impl Cluster {
     /// Record sets whose names do not list what they should yet.
     pub(super) async fn unready_record_sets(&self, nodes: &[Node]) -> Result<Vec<String>, String> {
         let sets: Api<NodeDNSRecordSet> = Api::all(self.client().clone());
-        let sets = sets.list(&ListParams::default()).await.map_err(told)?;
+        let sets = listed(sets.list(&ListParams::default()).await)?.unwrap_or_default();
         let names = names(self.cloud());
         let marks: Vec<_> = nodes.iter().filter(|node| is_well(node)).filter_map(mark).collect();
         let unready = |set: &&NodeDNSRecordSet| {
@@ -86,7 +87,7 @@ impl Cluster {
             let current = status.observed_generation == set.metadata.generation;
             status.state != "active" || !current || behind
         };
-        Ok(sets.items.iter().filter(unready).map(ResourceExt::name_any).collect())
+        Ok(sets.iter().filter(unready).map(ResourceExt::name_any).collect())
     }
 }
 

@@ -4,38 +4,45 @@
 //! The operator does not know that it is in a sandbox: it gets a `kube::Client` over
 //! `fakekube` and vendor clients over `fakecloud`, and runs as it always does.
 
+mod brake;
 mod cluster;
 mod command;
 mod console;
 mod dns;
+mod input;
+mod keys;
 mod manifest;
+mod nodes;
+mod replicas;
 mod story;
+mod tally;
+mod view;
+mod workload;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
-use fakecloud::FakeCloud;
+use fakecloud::{FakeCloud, Recording};
 use fakekube::FakeKube;
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use jiff::Timestamp;
 use kube::Client;
-use pontoon_providers::layers::Gate;
-use pontoon_providers::{Transport, TransportError};
+use kube::client::Body;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use crate::args::SandboxArgs;
-use crate::env::Env;
-use crate::leadership::Timing;
-use crate::report::metrics::Metrics;
-use crate::run::{self, Mode, Options, Surroundings};
-use crate::serve::Health;
 use cluster::Cluster;
 pub use cluster::Load;
-use console::{Console, Input};
+use console::Console;
+use input::Input;
+use replicas::Replicas;
 use story::Story;
+
+/// How many calls of the cloud are remembered.
+const REMEMBERED: usize = 20_000;
 
 /// Runs a sandbox until it is told to quit, or a signal ends it.
 ///
@@ -55,16 +62,17 @@ pub async fn sandbox(args: SandboxArgs) -> Result<(), String> {
 
 async fn play(args: SandboxArgs) -> Result<(), String> {
     let manifests = manifest::read(&args.files)?;
-    let input = Input::open(args.script.as_deref())?;
     let now = Timestamp::now();
     let cloud = FakeCloud::starting_at(now);
+    cloud.recording(Recording::Last(REMEMBERED));
     let kube = FakeKube::starting_at(fastrand::u64(..), now);
+    kube.track_managers();
     let address = SocketAddr::from(([127, 0, 0, 1], args.port));
     let server = kube.serve(address).await.map_err(|error| {
         format!("cannot serve the API on {address}: {error}; choose another --port")
     })?;
     let kubeconfig = Kubeconfig::write(&server, args.kubeconfig.clone())?;
-    let client = Client::new(kube.service(), "default");
+    let client = client(&kube, "sandbox");
     let cluster = Cluster::new(client.clone(), cloud.clone());
     cluster.define().await?;
     let own_pools = manifests.iter().any(manifest::is_pool);
@@ -75,62 +83,29 @@ async fn play(args: SandboxArgs) -> Result<(), String> {
     if !own_pools {
         cluster.pools(&args.load()).await?;
     }
+    let input = Input::open(args.script.as_deref(), manifest::takes_stdin(&args.files))?;
     let story = Story::new();
-    story.begin(&kubeconfig.path, &args.load(), input.has_keys());
-    let (stop, stopped) = watch::channel(false);
-    let mut operator = JoinSet::new();
-    operator.spawn(run::run(options(), surroundings(&client, &cloud, stopped)?));
-    let mut telling = JoinSet::new();
-    telling.spawn(story.clone().follow(client.clone()));
-    telling.spawn(story.clone().tell_unknown(kube.clone()));
-    let result = Console::new(cluster, story, input).run().await;
-    stop.send_replace(true);
-    let ended = operator.join_next().await.unwrap_or(Ok(()));
-    result.and(ended.map_err(|error| format!("the operator broke: {error}")))
-}
-
-fn options() -> Options {
-    Options {
-        namespace: "default".to_owned(),
-        name: "sandbox".to_owned(),
-        leader_elect: true,
-        mode: Mode::Active,
-        timing: Timing::default(),
-        provider_timeout: std::time::Duration::from_secs(5),
-        retry_initial: std::time::Duration::from_secs(1),
-        retry_max: std::time::Duration::from_secs(300),
+    let operator = self::client(&kube, "pontoon");
+    let replicas = Replicas::start(operator, cloud).await?;
+    let pages: Vec<_> = replicas.pages().collect();
+    story.begin(&kubeconfig.path, cluster.counts().await?, &pages);
+    if input.has_keys() {
+        story.tell(command::KEYS);
     }
+    let mut actors = JoinSet::new();
+    actors.spawn(workload::run(client.clone()));
+    actors.spawn(story.clone().follow(client));
+    actors.spawn(story.clone().tell_unknown(kube));
+    Console::new(cluster, replicas, story, input).run().await
 }
 
-fn surroundings(
-    client: &Client,
-    cloud: &FakeCloud,
-    stop: watch::Receiver<bool>,
-) -> Result<Surroundings, String> {
-    let service = cloud.service();
-    let transport = move |gate: &Gate| gate.around(in_process(service.clone()));
-    let variable = |name: &str| match name {
-        "DIGITALOCEAN_ACCESS_TOKEN" => Some("sandbox".to_owned()),
-        "DIGITALOCEAN_API_URL" => Some("http://127.0.0.1".to_owned()),
-        "CLOUDFLARE_TOKEN" => Some("sandbox".to_owned()),
-        "CLOUDFLARE_API_URL" => Some("http://127.0.0.1/client/v4".to_owned()),
-        _ => None,
-    };
-    Ok(Surroundings {
-        client: client.clone(),
-        transport: Box::new(transport),
-        variable: Box::new(variable),
-        env: Env::real(),
-        metrics: Metrics::new().map_err(|error| error.to_string())?,
-        health: Health::default(),
-        stop,
-    })
-}
-
-/// The emulated cloud behind the seam that every vendor client uses.
-fn in_process(cloud: fakecloud::CloudService) -> Transport {
-    let cloud = cloud.map_err(|lost: fakecloud::Lost| TransportError::NoAnswer(lost.to_string()));
-    Transport::new(cloud.map_request(|request: http::Request<Bytes>| request))
+/// A client that the API server knows by this name.
+fn client(kube: &FakeKube, name: &'static str) -> Client {
+    let named = kube.service().map_request(move |mut request: http::Request<Body>| {
+        request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(name));
+        request
+    });
+    Client::new(named, "default")
 }
 
 /// The kubeconfig on disk, gone when the sandbox ends.

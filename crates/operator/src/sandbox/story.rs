@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,12 +13,13 @@ use k8s_openapi::api::events::v1::Event;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 
-use super::cluster::Load;
-use super::command::KEYS;
 use crate::report::events::CONTROLLER;
 
 /// How often the API server is asked what it did not know.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// What `kubectl describe node` asks for unasked, and does without.
+const INCIDENTAL: &str = "/apis/resource.k8s.io/";
 
 /// Writes lines to standard output. Clones share it.
 #[derive(Clone, Default)]
@@ -44,16 +46,21 @@ impl Story {
     }
 
     /// What there is, and what to do with it.
-    pub fn begin(&self, kubeconfig: &Path, load: &Load, keys: bool) {
+    pub fn begin(&self, kubeconfig: &Path, counts: (usize, usize), pages: &[SocketAddr]) {
+        let (nodes, addresses) = counts;
+        let of = |count: usize, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {many}"),
+        };
         self.tell(&format!(
-            "✔ Kubernetes API in memory  ✔ emulated cloud ({} nodes, {} addresses)  ✔ operator",
-            load.nodes,
-            load.pools * load.ips
+            "✔ Kubernetes API in memory  ✔ emulated cloud ({}, {})  ✔ operator",
+            of(nodes, "node", "nodes"),
+            of(addresses, "address", "addresses"),
         ));
         self.tell(&format!("→ export KUBECONFIG={}", kubeconfig.display()));
         self.tell("→ kubectl get floatingippools -A");
-        if keys {
-            self.tell(KEYS);
+        for pages in pages {
+            self.tell(&format!("→ curl http://{pages}/metrics"));
         }
     }
 
@@ -73,15 +80,16 @@ impl Story {
         }
     }
 
-    /// Tells of requests that the API server in memory does not know.
+    /// Tells of requests for what the API server in memory does not have.
     pub async fn tell_unknown(self, kube: FakeKube) {
         let mut told = 0;
         loop {
             tokio::time::sleep(LOOK).await;
-            for request in kube.unknown_requests().iter().skip(told) {
-                told += 1;
-                self.tell_now(&format!("not known to the sandbox (501): {request}"));
+            let all = kube.unknown_requests();
+            for request in all.iter().skip(told).filter(|request| !request.contains(INCIDENTAL)) {
+                self.tell_now(&lacking(request));
             }
+            told = all.len();
         }
     }
 
@@ -108,4 +116,11 @@ impl Story {
             )),
         }
     }
+}
+
+/// A request that was answered with 501, in words: `METHOD path: fakekube does not support X`.
+fn lacking(request: &str) -> String {
+    let (call, why) = request.split_once(": ").unwrap_or((request, ""));
+    let what = why.rsplit_once("support ").map_or("that", |(_, what)| what);
+    format!("the sandbox's API server does not have {what} ({call})")
 }

@@ -125,6 +125,7 @@ fn broken_pools() -> Vec<Value> {
         ("odd-toleration", json!({"match": {"tolerations": [odd]}})),
         ("many-tolerations", json!({"match": {"tolerations": tolerations}})),
         ("unknown-dns", json!({"dnsRecordSet": {"provider": "bind"}})),
+        ("negative-ttl", json!({"dnsRecordSet": {"provider": "digitalocean", "ttl": -3}})),
     ]
     .map(|(name, changes)| {
         let mut spec = json!({"provider": "digitalocean", "ips": ["192.0.2.1"]});
@@ -168,7 +169,7 @@ async fn labels_can_be_edited(client: &Client, object: &Value) {
 
 /// Fields that no rule is about, some of them beside the broken one.
 async fn the_rest_of_the_spec_can_be_edited(client: &Client, object: &Value) {
-    let spec = json!({"match": {"podNamespace": "web"}, "dnsRecordSet": {"zone": "example.net"}});
+    let spec = json!({"match": {"podNamespace": "web"}, "dnsRecordSet": {"zone": "example.net", "recordName": "edge"}});
     edited(client, object, json!({"spec": spec})).await;
 }
 

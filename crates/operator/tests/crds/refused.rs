@@ -16,6 +16,14 @@ fn record_set_with(changes: Value) -> Value {
     with(record_set("bad", json!({"dnsRecordSet": record})), changes)
 }
 
+/// A good record with some fields changed.
+fn record(changes: Value) -> Value {
+    let mut record = json!({"zone": "example.com", "recordName": "nodes"});
+    let Value::Object(changes) = changes else { panic!("not fields") };
+    record.as_object_mut().unwrap().extend(changes);
+    record
+}
+
 fn with(mut manifest: Value, changes: Value) -> Value {
     let Value::Object(changes) = changes else { panic!("not fields") };
     manifest["spec"].as_object_mut().unwrap().extend(changes);
@@ -95,7 +103,7 @@ async fn an_unknown_provider_is_refused_and_the_known_ones_are_named() {
             r#"spec.provider: Invalid value: "": "" is not a known provider; known: digitalocean"#,
         ),
         (
-            pool_with(json!({"dnsRecordSet": {"provider": "bind"}})),
+            pool_with(json!({"dnsRecordSet": record(json!({"provider": "bind"}))})),
             r#"spec.dnsRecordSet.provider: Invalid value: "bind": "bind" is not a known DNS provider; known: digitalocean, cloudflare"#,
         ),
         (
@@ -103,13 +111,38 @@ async fn an_unknown_provider_is_refused_and_the_known_ones_are_named() {
             r#"spec.provider: Invalid value: "bind": "bind" is not a known DNS provider; known: digitalocean, cloudflare"#,
         ),
         (
-            record_set_with(json!({"dnsRecordSet": {"provider": "bind"}})),
+            record_set_with(json!({"dnsRecordSet": record(json!({"provider": "bind"}))})),
             r#"spec.dnsRecordSet.provider: Invalid value: "bind": "bind" is not a known DNS provider; known: digitalocean, cloudflare"#,
         ),
         (
             record_set_with(json!({"addressType": "externalIP"})),
             "spec.addressType: Invalid value: \"externalIP\": \"externalIP\" is not a known address type; \
              known: ExternalIP, InternalIP, flipop.digitalocean.com/ipv4-reserved-ip",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_record_without_a_zone_or_a_name_or_with_a_negative_ttl_is_refused() {
+    let no_zone = "spec.dnsRecordSet.zone: Required value: name the zone that holds the record, \
+                   such as example.com";
+    let no_name = "spec.dnsRecordSet.recordName: Required value: name the record, relative to its \
+                   zone; write @ for the zone itself";
+    check(&[
+        (pool_with(json!({"dnsRecordSet": {"recordName": "www"}})), no_zone),
+        (pool_with(json!({"dnsRecordSet": record(json!({"zone": ""}))})), no_zone),
+        (pool_with(json!({"dnsRecordSet": {"zone": "example.com"}})), no_name),
+        (record_set_with(json!({"dnsRecordSet": {"zone": "example.com"}})), no_name),
+        (
+            pool_with(json!({"dnsRecordSet": record(json!({"ttl": -3}))})),
+            "spec.dnsRecordSet.ttl: Invalid value: -3: spec.dnsRecordSet.ttl in body should be \
+             greater than or equal to 0",
+        ),
+        (
+            record_set("bad", json!({})),
+            "spec.dnsRecordSet: Required value: say which record shall list the nodes: zone and \
+             recordName",
         ),
     ])
     .await;

@@ -45,12 +45,12 @@ async fn a_pool_shows_whether_it_is_ready_how_many_are_assigned_and_why() {
 
     let narrow = kubectl(plane, &["get", "fippool", "shown"]);
     let (header, row) = narrow.split_once('\n').unwrap();
-    assert_eq!(header, "NAME READY ASSIGNED MESSAGE AGE");
+    assert_eq!(header, "NAME READY ASSIGNED DNS MESSAGE AGE");
     assert!(row.starts_with("shown True 3/3 3 IPs on 3 nodes "), "{row}");
 
     let wide = kubectl(plane, &["get", "floatingippools", "shown", "-o", "wide"]);
     let (header, row) = wide.split_once('\n').unwrap();
-    assert_eq!(header, "NAME READY ASSIGNED MESSAGE AGE IPS CREATED PROVIDER REGION");
+    assert_eq!(header, "NAME READY ASSIGNED DNS MESSAGE AGE IPS CREATED PROVIDER REGION");
     assert!(
         row.ends_with(r#" ["192.0.2.1","2001:db8::1"] ["192.0.2.9"] digitalocean nyc3"#),
         "{row}"

@@ -12,7 +12,7 @@ use kube::api::{DeleteParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 use pontoon::env::Env;
-use pontoon::leadership::{Config, LEASE, Leadership, Role, Tenure, Timing};
+use pontoon::leadership::{Config, Identity, LEASE, Leadership, Role, Tenure, Timing};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -71,7 +71,18 @@ impl Arena {
         name: &str,
         timing: Timing,
     ) -> Candidate {
-        let identity = format!("{name}_{}", self.env.token());
+        self.process_of(client, lease, (name, None), timing)
+    }
+
+    /// A process in a pod, or in none.
+    pub fn process_of(
+        &self,
+        client: Client,
+        lease: &str,
+        (name, pod): (&str, Option<&str>),
+        timing: Timing,
+    ) -> Candidate {
+        let identity = Identity::new(name, pod, &self.env.token());
         let config = Config {
             namespace: self.namespace.clone(),
             name: lease.to_owned(),
@@ -91,6 +102,7 @@ impl Arena {
                 () = &mut election => {}
             }
         });
+        let identity = identity.as_str().to_owned();
         Candidate { leadership, identity, frozen, task }
     }
 
@@ -184,6 +196,12 @@ impl Candidate {
     /// Stops its loop without dropping it, as a paused process does.
     pub fn freeze(&self) {
         self.frozen.notify_one();
+    }
+
+    /// `kill -9`.
+    pub async fn kill(self) {
+        self.task.abort();
+        assert!(self.task.await.unwrap_err().is_cancelled());
     }
 
     /// Waits until its loop has ended by itself.

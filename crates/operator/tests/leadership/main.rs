@@ -109,6 +109,34 @@ async fn a_leader_whose_loop_stops_loses_its_permit_by_itself_and_the_other_sett
 }
 
 #[tokio::test]
+async fn a_process_that_restarts_in_its_pod_takes_its_lease_back_at_once() {
+    let Some(arena) = Arena::new("same-pod").await else { return };
+    let process = |pod| arena.process_of(arena.admin(), LEASE, ("a", Some(pod)), slow());
+    let first = process("pod-a");
+    first.leads().await;
+    let elsewhere = process("pod-b");
+    elsewhere.follows(&first).await;
+    first.kill().await;
+    let killed = arena.env.elapsed();
+    let second = process("pod-a");
+    let tenure = second.leads().await;
+    println!(
+        "restart in the same pod, lease 600 s: leads {:?} after the kill, may act {:?} after it",
+        tenure.since - killed,
+        tenure.settle_until - killed
+    );
+    let longest = CALL + slow().settle;
+    assert!(tenure.settle_until >= killed + longest, "calls of the dead one may be under way");
+    assert!(matches!(second.leadership.permit(), Err(NotPermitted::Settling { .. })));
+    elsewhere.follows(&second).await;
+    assert!(!elsewhere.leadership.leads());
+    until("its own predecessor's calls are over", || second.leadership.permit().is_ok()).await;
+    let spec = arena.leases().get(LEASE).await.unwrap().spec.unwrap();
+    assert_eq!(spec.holder_identity.as_deref(), Some(second.identity.as_str()));
+    assert_eq!(spec.lease_transitions, Some(1), "another process is another holder");
+}
+
+#[tokio::test]
 async fn a_leader_whose_renewals_are_refused_stops_before_the_other_may_act() {
     let Some(arena) = Arena::new("refused").await else { return };
     let client = arena.service_account("a").await;

@@ -115,6 +115,9 @@ fn a_script_kills_a_node_and_the_address_moves() {
     let told = text(&output.stdout);
     assert!(output.status.success(), "{told}{}", text(&output.stderr));
     assert!(told.contains("198.51.100.1 moved node-1 → node-3 in "), "{told}");
+    // Its pod goes with it: whichever is seen first is the cause.
+    let causes = [" ms: node-1 is not ready", " ms: no ready pod on node-1 matches"];
+    assert!(causes.iter().any(|cause| told.contains(cause)), "{told}");
     assert!(told.contains("2 addresses on 2 of 2 eligible nodes"), "{told}");
     assert!(told.contains("ingress.example.com    A     198.51.100.1 198.51.100.2"), "{told}");
 }
@@ -151,6 +154,109 @@ fn stock_kubectl_watches_an_address_move() {
     assert!(events.contains("moved node-1 → node-3"), "{events}");
     let nodes = kubectl(&kubeconfig, &["get", "nodes"]).unwrap();
     assert!(nodes.contains("NotReady"), "{nodes}");
+}
+
+/// What stock kubectl prints in the end, if it is asked again and again.
+fn until(kubeconfig: &Path, args: &[&str], fits: impl Fn(&str) -> bool) -> String {
+    let begun = std::time::Instant::now();
+    loop {
+        let printed = kubectl(kubeconfig, args).unwrap();
+        if fits(&printed) {
+            return printed;
+        }
+        assert!(begun.elapsed() < LIMIT, "kubectl {args:?} still prints {printed}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn the_first_things_that_a_new_user_tries_work() {
+    let mut running = Running::start(&[]);
+    let kubeconfig = running.kubeconfig();
+    running.hear("/metrics");
+    let wait =
+        ["wait", "--for=condition=Ready", "fippool/ingress", "-n", "ingress", "--timeout=30s"];
+    if kubectl(&kubeconfig, &wait).is_none() {
+        return;
+    }
+    let good = |args: &[&str]| kubectl(&kubeconfig, args).unwrap();
+    good(&["create", "namespace", "mine"]);
+    good(&["create", "secret", "generic", "token", "-n", "mine", "--from-literal=a=b"]);
+    good(&["create", "configmap", "settings", "-n", "mine", "--from-literal=a=b"]);
+    good(&["create", "serviceaccount", "me", "-n", "mine"]);
+    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/crds.yaml");
+    let deploy = deploy.to_str().unwrap();
+    good(&["apply", "--server-side", "--force-conflicts", "-f", deploy]);
+    let described = good(&["describe", "node", "node-1"]);
+    assert!(described.contains("nginx-node-1") && !described.contains("-92233720"), "{described}");
+
+    let drained = good(&["drain", "node-1", "--timeout=30s"]);
+    assert!(drained.contains("node/node-1 drained"), "{drained}");
+    running.hear("moved node-1 → node-3");
+    let taints = ["get", "node", "node-1", "-o", "jsonpath={.spec.taints[*].key}"];
+    until(&kubeconfig, &taints, |printed| printed.contains("unschedulable"));
+    good(&["uncordon", "node-1"]);
+    until(&kubeconfig, &taints, str::is_empty);
+    let pods = ["get", "pods", "-n", "ingress", "-o", "wide"];
+    let running_pods = |printed: &str| printed.matches("Running").count();
+    until(&kubeconfig, &pods, |printed| running_pods(printed) == 3);
+    good(&["delete", "pod", "nginx-node-2", "-n", "ingress", "--timeout=30s"]);
+    until(&kubeconfig, &pods, |printed| running_pods(printed) == 3);
+    good(&["delete", "node", "node-3"]);
+    until(&kubeconfig, &pods, |printed| !printed.contains("node-3"));
+
+    good(&["delete", "crd", "floatingippools.flipop.digitalocean.com"]);
+    running.say("status");
+    running.hear("FloatingIPPool is not defined any more");
+    running.say("heal");
+    running.hear("nothing to heal");
+}
+
+#[test]
+fn what_befalls_the_operator_costs_nothing() {
+    let output = scripted("wait\ncrash\nfreeze\nwait\nstatus\n", &[]);
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{told}{}", text(&output.stderr));
+    assert!(told.contains("after the crash: 0 moved, 0 calls, 0 dropped"), "{told}");
+    assert!(told.contains("sandbox-b leads"), "{told}");
+    assert!(told.contains("after the freeze: 0 moved, 0 calls, 0 dropped"), "{told}");
+}
+
+#[test]
+fn an_address_that_somebody_moves_is_told_of_with_what_came_of_it() {
+    let output = scripted("wait\nmove\nstatus\n", &[]);
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{told}{}", text(&output.stderr));
+    assert!(told.contains("somebody moves 198.51.100.1 to node-3 at the cloud"), "{told}");
+    assert!(told.contains("after the move by hand: 0 moved, 0 calls, 0 dropped"), "{told}");
+    assert!(told.contains("node-3       well      198.51.100.1"), "{told}");
+}
+
+#[test]
+fn healing_everything_at_once_moves_nothing_back_and_forth() {
+    let script = "wait\nkill node-1\nwait\nkill node-2\nkill node-3\nheal\nwait\nstatus\n";
+    let output = scripted(script, &[]);
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{told}{}", text(&output.stderr));
+    assert_eq!(told.matches(" moved ").count(), 1, "{told}");
+    let (cause, effect) = (told.find("node-1 is killed"), told.find("moved node-1"));
+    assert!(cause < effect, "{told}");
+}
+
+#[test]
+fn manifests_come_from_standard_input_too_and_the_banner_counts_what_is_there() {
+    let pool = "apiVersion: flipop.digitalocean.com/v1alpha1\nkind: FloatingIPPool\n\
+                metadata: {name: a}\nspec: {provider: digitalocean, ips: [192.0.2.1]}\n";
+    let folder = tempfile::tempdir().unwrap();
+    let script = file(folder.path(), "script", "wait 20s\n");
+    let mut command = sandbox(&["-f", "-", "--script", script.to_str().unwrap()]);
+    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    process.stdin.take().unwrap().write_all(pool.as_bytes()).unwrap();
+    let output = process.wait_with_output().unwrap();
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("emulated cloud (3 nodes, 1 address)"), "{told}");
+    assert!(told.contains("192.0.2.1 assigned to node-1"), "{told}");
 }
 
 #[test]
@@ -213,6 +319,11 @@ fn what_cannot_be_used_is_said_in_words() {
     let refused = "apiVersion: flipop.digitalocean.com/v1alpha1\nkind: FloatingIPPool\n\
                    metadata: {name: a}\nspec: {provider: digitalocaen, ips: [192.0.2.1]}\n";
     let refused = file(folder.path(), "refused.yaml", refused);
+    let typo = "apiVersion: flipop.digitalocean.com/v1alpha1\nkind: FloatingIPPool\n\
+                metadata: {name: a}\nspec: {provider: digitalocean, desiredIps: 3}\n";
+    let typo = file(folder.path(), "typo.yaml", typo);
+    let empty = file(folder.path(), "empty.yaml", "# nothing\n");
+    let impossible = "kill node-1\nkill node-2\nkill node-3\nwait 1s\n";
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let cases = [
@@ -222,6 +333,9 @@ fn what_cannot_be_used_is_said_in_words() {
         (scripted("", &["-f", kindless.to_str().unwrap()]), "an object has no kind"),
         (scripted("", &["-f", unknown.to_str().unwrap()]), "does not know the kind Thing"),
         (scripted("", &["-f", refused.to_str().unwrap()]), "is not a known provider"),
+        (scripted("", &["-f", typo.to_str().unwrap()]), "unknown field \"spec.desiredIps\""),
+        (scripted("", &["-f", empty.to_str().unwrap()]), "empty.yaml holds no object"),
+        (scripted(impossible, &[]), "not ready after 1s"),
         (scripted("wait\nexplode\n", &[]), "line 2: \"explode\" is not a command"),
         (scripted("kill node-9\n", &[]), "there is no node \"node-9\""),
     ];
@@ -230,4 +344,28 @@ fn what_cannot_be_used_is_said_in_words() {
         assert!(!output.status.success(), "{words}");
         assert!(problem.contains(words), "wanted {words:?} in {problem}");
     }
+}
+
+#[test]
+fn an_api_server_that_cannot_be_reached_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    // A port that was free a moment ago.
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let config = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\n\
+         clusters: [{{name: a, cluster: {{server: 'http://127.0.0.1:{port}'}}}}]\n\
+         users: [{{name: a, user: {{}}}}]\ncontexts: [{{name: a, context: {{cluster: a, user: a}}}}]\n"
+    );
+    let config = file(folder.path(), "config", &config);
+    let output = Command::new(env!("CARGO_BIN_EXE_pontoon"))
+        .args(["pause", "floatingippool/a/b", "--reason", "x", "--kubeconfig"])
+        .arg(config)
+        .output()
+        .unwrap();
+    let problem = text(&output.stderr);
+    assert!(!output.status.success());
+    assert!(problem.contains(&format!("the API server at http://127.0.0.1:{port}")), "{problem}");
+    assert!(problem.contains("refused"), "{problem}");
 }

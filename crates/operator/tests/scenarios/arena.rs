@@ -3,11 +3,12 @@
 use std::fmt::Debug;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use control_plane::{AuditEntry, ControlPlane};
+use control_plane::{AuditEntry, ControlPlane, Loan};
 use fakecloud::FakeCloud;
 use fakekube::FakeKube;
 use k8s_openapi::api::core::v1::{Namespace, Node, NodeAddress, Pod};
@@ -41,8 +42,8 @@ pub const NAMESPACE: &str = "flipop";
 pub enum On {
     /// A real kube-apiserver.
     RealServer,
-    /// The same; what it was asked, with all bodies, is in the recording once the arena has
-    /// closed.
+    /// The same, used by other scenarios before and after, one at a time; what it was asked,
+    /// with all bodies, is in the recording once the arena has closed.
     Recorded(Recording),
     /// The in-memory one.
     FakeKube,
@@ -94,8 +95,9 @@ pub struct Arena {
 
 pub(crate) enum ApiServer {
     Real {
-        plane: Box<ControlPlane>,
+        plane: Plane,
         recording: Option<Recording>,
+        folder: TempDir,
     },
     Fake {
         kube: FakeKube,
@@ -103,6 +105,25 @@ pub(crate) enum ApiServer {
         _server: fakekube::Server,
         folder: TempDir,
     },
+}
+
+/// A real control plane.
+pub(crate) enum Plane {
+    /// It ends with the scenario.
+    Own(Box<ControlPlane>),
+    /// Another scenario is next.
+    Lent(Box<Loan>),
+}
+
+impl Deref for Plane {
+    type Target = ControlPlane;
+
+    fn deref(&self) -> &ControlPlane {
+        match self {
+            Self::Own(plane) => plane,
+            Self::Lent(loan) => loan,
+        }
+    }
 }
 
 impl Arena {
@@ -116,10 +137,13 @@ impl Arena {
     pub async fn open_without_definitions(on: On) -> Option<Self> {
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
         let (server, client) = match on {
-            On::RealServer => Self::real(ControlPlane::start().await.unwrap()?, None),
+            On::RealServer => {
+                let plane = ControlPlane::start().await.unwrap()?;
+                Self::real(Plane::Own(Box::new(plane)), None)
+            }
             On::Recorded(recording) => {
-                let plane = ControlPlane::start_recording().await.unwrap()?;
-                Self::real(plane, Some(recording))
+                let loan = ControlPlane::borrow_recording().await.unwrap()?;
+                Self::real(Plane::Lent(Box::new(loan)), Some(recording))
             }
             On::FakeKube => {
                 let kube = FakeKube::starting_at(1, jiff::Timestamp::now());
@@ -138,9 +162,10 @@ impl Arena {
         Some(arena)
     }
 
-    fn real(plane: ControlPlane, recording: Option<Recording>) -> (ApiServer, Client) {
+    fn real(plane: Plane, recording: Option<Recording>) -> (ApiServer, Client) {
         let client = plane.client().unwrap();
-        (ApiServer::Real { plane: Box::new(plane), recording }, client)
+        let folder = tempfile::tempdir().unwrap();
+        (ApiServer::Real { plane, recording, folder }, client)
     }
 
     /// The real control plane, for what only it can do.
@@ -154,8 +179,7 @@ impl Arena {
     /// A folder that goes with the arena.
     pub fn folder(&self) -> &Path {
         match &self.server {
-            ApiServer::Real { plane, .. } => plane.folder(),
-            ApiServer::Fake { folder, .. } => folder.path(),
+            ApiServer::Real { folder, .. } | ApiServer::Fake { folder, .. } => folder.path(),
         }
     }
 
@@ -420,7 +444,7 @@ impl Drop for Arena {
             return;
         }
         match &self.server {
-            ApiServer::Real { plane, recording: Some(recording) } => {
+            ApiServer::Real { plane, recording: Some(recording), .. } => {
                 recording.keep(finished_log(plane));
             }
             ApiServer::Real { recording: None, .. } => {}

@@ -46,7 +46,8 @@ async fn each_object_that_makes_no_sense_says_so_and_the_others_are_served(on: O
         ("undecodable", with("ips", json!({"a": 1})), "Undecodable"),
         ("region", json!({"provider": "digitalocean", "desiredIPs": 2}), "RegionMissing"),
         ("empty", json!({"provider": "digitalocean"}), "NoAddresses"),
-        ("absent", good.clone(), "AddressNotFound"),
+        // Of its own: also an object that cannot be understood keeps what it lists.
+        ("absent", with("ips", json!(["198.51.100.10"])), "AddressNotFound"),
     ];
     for (name, spec, _) in &cases {
         arena.raw_pool(name, spec.clone()).await;
@@ -96,6 +97,15 @@ async fn credentials_that_are_missing_or_refused_are_told_to_the_pools_that_need
     arena.reason("ingress", "Stalled", "True", "CredentialsRefused").await;
     arena.cloud.set(|knobs| knobs.token_expired = false);
     arena.ready("ingress").await;
+
+    // Nothing is lacking, and yet it is told before a node is lost.
+    let mark = arena.cloud.mark();
+    arena.cloud.set(|knobs| knobs.token_expired = true);
+    arena.reason("ingress", "Ready", "Unknown", "CredentialsRefused").await;
+    assert_eq!(arena.status("ingress").await.ips["198.51.100.1"].state, "active");
+    arena.cloud.set(|knobs| knobs.token_expired = false);
+    arena.ready("ingress").await;
+    assert_eq!(arena.cloud.mutations_since(mark).len(), 0);
 }
 
 async fn two_pools_that_list_one_address_leave_it_to_the_one_that_has_it(on: On) {

@@ -101,6 +101,15 @@ async fn a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_change
     let params = kube::api::PatchParams::default();
     let api = arena.namespaced::<pontoon::api::FloatingIPPool>();
     api.patch("ingress", &params, &kube::api::Patch::Merge(stripped)).await.unwrap();
+    eventually("the annotation is back", || async {
+        let ledger = arena.ledger("ingress").await;
+        if ledger["created"].as_array().is_some_and(|all| all.len() == 1) {
+            Ok(())
+        } else {
+            Err(ledger)
+        }
+    })
+    .await;
 
     arena.set_ready("a", false).await;
     arena.condition("ingress", "Ready", "False").await;

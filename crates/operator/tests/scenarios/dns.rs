@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use fakecloud::{Exchange, Mark};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
 use kube::api::{Patch, PatchParams};
 use pontoon::api::FloatingIPPool;
 use serde_json::{Value, json};
@@ -110,7 +112,9 @@ async fn a_pools_record_at_cloudflare_is_read_by_its_name_and_written_in_one_cal
     assert_eq!(writes.len(), 1, "{:?}", writes.iter().map(Exchange::path).collect::<Vec<_>>());
     let comments: Vec<_> =
         arena.cloud.records("example.com").into_iter().filter_map(|r| r.comment).collect();
-    assert_eq!(comments, vec!["pontoon: FloatingIPPool flipop/ingress"; 2]);
+    let cluster: Api<Namespace> = Api::all(arena.client.clone());
+    let cluster = cluster.get("kube-system").await.unwrap().metadata.uid.unwrap();
+    assert_eq!(comments, vec![format!("pontoon: {cluster} flipop/ingress FloatingIPPool"); 2]);
     arena.listed("other", "A", &["203.0.113.1"]).await;
 
     // Another name for the same thing: the zone's ID.
@@ -181,7 +185,8 @@ async fn a_zone_that_is_not_there_is_told_and_the_addresses_are_served(on: On) {
     arena.record_set("nodes", json!({"dnsRecordSet": cloudflare})).await;
     arena.report("a", &[("ExternalIP", "203.0.113.1")]).await;
     let _replica = Replica::start(&arena, "only", &["--retry-max=2s"]);
-    arena.ready("ingress").await;
+    arena.reason("ingress", "Ready", "False", "DNSNotReady").await;
+    assert_eq!(arena.status("ingress").await.assigned, "2/2");
     let (reason, message) = arena.condition("ingress", "DNSReady", "False").await;
     assert_eq!(reason, "ZoneNotFound", "{message}");
     assert!(message.contains("example.org"), "{message}");
@@ -191,6 +196,7 @@ async fn a_zone_that_is_not_there_is_told_and_the_addresses_are_served(on: On) {
     // Once it is there, it is found.
     arena.cloud.domain("example.org");
     dns_ready(&arena).await;
+    arena.ready("ingress").await;
     arena.record_state("nodes", "active").await;
 }
 
@@ -198,7 +204,8 @@ async fn a_dns_provider_without_credentials_is_told_and_the_addresses_are_served
     let record = json!({"provider": "cloudflare", "zone": "example.com", "recordName": "hello"});
     let Some(arena) = pool_with(on, record).await else { return };
     let _replica = Replica::start(&arena, "only", &["CLOUDFLARE_TOKEN="]);
-    arena.ready("ingress").await;
+    arena.reason("ingress", "Ready", "False", "DNSNotReady").await;
+    assert_eq!(arena.status("ingress").await.assigned, "2/2");
     let (reason, message) = arena.condition("ingress", "DNSReady", "False").await;
     assert_eq!(reason, "CredentialsMissing");
     assert!(message.contains("CLOUDFLARE_TOKEN"), "{message}");
@@ -238,7 +245,7 @@ async fn of_two_pools_that_ask_for_one_name_the_one_that_has_it_keeps_it(on: On)
     let (reason, message) = arena.condition("other", "DNSReady", "False").await;
     assert_eq!(reason, "Conflict");
     assert!(message.contains("FloatingIPPool flipop/ingress"), "{message}");
-    arena.ready("other").await;
+    arena.reason("other", "Ready", "False", "DNSNotReady").await;
     replica.kill();
     let (mark, from) = (arena.cloud.mark(), arena.cloud.counts().0);
     let _replica = arena.replica("second");

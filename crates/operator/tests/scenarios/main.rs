@@ -6,6 +6,7 @@
 
 mod arena;
 mod bad_input;
+mod blindness;
 mod creation;
 mod dns;
 mod dns_of_nodes;

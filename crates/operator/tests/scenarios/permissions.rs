@@ -1,7 +1,11 @@
 //! The role that we ship. Only the real API server has RBAC.
 
+use std::path::PathBuf;
+
 use control_plane::AuditEntry;
-use pontoon::api::IPV4_ANNOTATION;
+use kube::api::{Patch, PatchParams};
+use pontoon::api::{FloatingIPPool, IPV4_ANNOTATION, PAUSED_ANNOTATION};
+use pontoon::leadership::PREDECESSORS_LEASE;
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, On, eventually};
@@ -51,6 +55,13 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does_and_no
     arena.listed("nodes", "A", &[&created[0]]).await;
     arena.record_state("nodes", "active").await;
     arena.event("nodes", "RecordUpdated").await;
+    // The same event again is a patch.
+    for _ in 0..2 {
+        pause(&arena, "true").await;
+        arena.says("ingress", "Paused").await;
+        pause(&arena, "false").await;
+        arena.says("ingress", "AllAssigned").await;
+    }
     let extra = ["--mode=observe", extra[0], extra[1], extra[2]];
     let observer = Replica::start(&arena, "watcher", &extra);
     observer.leads().await;
@@ -65,6 +76,107 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does_and_no
     replica.terminate().await;
     observer.terminate().await;
     are_used(&arena, rights().collect()).await;
+}
+
+async fn pause(arena: &Arena, text: &str) {
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {PAUSED_ANNOTATION: text}}}));
+    let pools = arena.namespaced::<FloatingIPPool>();
+    pools.patch("ingress", &PatchParams::default(), &patch).await.unwrap();
+}
+
+/// The shipped role without one line of it, for an account of this name.
+async fn account_without(arena: &Arena, name: &str, changes: &[(&str, &str)]) -> PathBuf {
+    let mut role = std::fs::read_to_string(root().join("deploy/rbac.yaml")).unwrap();
+    for (from, to) in changes {
+        assert!(role.contains(from), "{from}");
+        role = role.replace(from, to);
+    }
+    let file = arena.folder().join(format!("{name}.yaml"));
+    std::fs::write(&file, role.replace("name: pontoon\n", &format!("name: {name}\n"))).unwrap();
+    let applied = arena.plane().kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
+    assert!(applied.status.success(), "{applied:?}");
+    arena.plane().kubeconfig_for("flipop", name).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_write_that_a_trimmed_role_forbids_is_told_in_the_condition_or_as_an_event() {
+    let Some(arena) = Arena::open(On::RealServer).await else { return };
+    let nodes = (
+        "resources: [nodes]\n    verbs: [list, watch, patch]",
+        "resources: [nodes]\n    verbs: [list, watch]",
+    );
+    let pools = (
+        "resources: [floatingippools]\n    verbs: [list, watch, patch]",
+        "resources: [floatingippools]\n    verbs: [list, watch]",
+    );
+    let statuses = (
+        "resources: [floatingippools/status, nodednsrecordsets/status]",
+        "resources: [floatingippools/status]",
+    );
+    let trimmed = account_without(&arena, "trimmed", &[nodes, pools, statuses]).await;
+    arena.serving_node("a", 1).await;
+    arena.serving_node("b", 2).await;
+    arena.cloud.domain("example.com");
+    arena.cloud.reserve_on("198.51.100.1".parse::<std::net::IpAddr>().unwrap(), 1);
+    arena.pool("listed", json!({"ips": ["198.51.100.1"]})).await;
+    arena.pool("wanting", json!({"desiredIPs": 1, "region": "nyc3"})).await;
+    let record = json!({"zone": "example.com", "recordName": "nodes"});
+    arena.record_set("nodes", json!({"dnsRecordSet": record})).await;
+    let extra = ["POD_NAMESPACE=flipop", "--kubeconfig", trimmed.to_str().unwrap()];
+    let replica = Replica::start(&arena, "trimmed", &extra);
+
+    let message = arena.reason("listed", "Ready", "False", "AnnotationRefused").await;
+    assert!(message.contains("node a: nodes \"a\" is forbidden"), "{message}");
+    let message = arena.reason("wanting", "Stalled", "True", "LedgerRefused").await;
+    assert!(message.contains("is forbidden") && message.contains("deploy/rbac.yaml"), "{message}");
+    let note = arena.event("nodes", "StatusRefused").await;
+    assert!(note.contains("is forbidden"), "{note}");
+    for write in ["annotation", "ledger", "status"] {
+        let series =
+            format!("pontoon_kubernetes_write_errors_total{{error=\"refused\",write=\"{write}\"}}");
+        assert!(replica.page("/metrics").await.unwrap_or_default().contains(&series), "{write}");
+    }
+    account_without(&arena, "trimmed", &[]).await;
+    arena.ready("listed").await;
+    arena.ready("wanting").await;
+}
+
+/// A role that does not let the operator see whether a predecessor is at work.
+#[tokio::test]
+async fn without_the_right_to_see_other_controllers_nothing_is_done_and_the_right_is_named() {
+    let Some(arena) = Arena::open(On::RealServer).await else { return };
+    let apply = |file: &std::path::Path| {
+        let applied = arena.plane().kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
+        assert!(applied.status.success(), "{applied:?}");
+    };
+    let shipped = root().join("deploy/rbac.yaml");
+    let text = std::fs::read_to_string(&shipped).unwrap();
+    let trimmed = arena.folder().join("rbac.yaml");
+    std::fs::write(&trimmed, text.replace(PREDECESSORS_LEASE, "of-nobody")).unwrap();
+    apply(&trimmed);
+    let account = arena.plane().kubeconfig_for("flipop", "pontoon").await.unwrap();
+    arena.serving_node("a", 1).await;
+    arena.cloud.reserve("198.51.100.1".parse::<std::net::IpAddr>().unwrap(), "nyc3");
+    arena.pool("ingress", json!({"ips": ["198.51.100.1"]})).await;
+    let extra = ["POD_NAMESPACE=flipop", "--kubeconfig", account.to_str().unwrap()];
+    let replica = Replica::start(&arena, "trimmed", &extra);
+
+    let message = arena.reason("ingress", "Ready", "False", "CompetitionUnknown").await;
+    let right = format!(
+        "no right to list and watch leases.coordination.k8s.io named {PREDECESSORS_LEASE} in \
+         namespace flipop"
+    );
+    assert!(message.contains(&right), "{message}");
+    arena.event("ingress", "CompetitionUnknown").await;
+    arena.event("pontoon", "CompetitionUnknown").await;
+    replica.metric("pontoon_standing_aside{reason=\"CompetitionUnknown\"}", "1").await;
+    let page = replica.page("/readyz").await.unwrap();
+    assert!(page.starts_with("HTTP/1.1 200 "), "it lives and watches: {page}");
+    assert_eq!(arena.cloud.mutations().len(), 0, "{:#?}", arena.cloud.mutations());
+
+    apply(&shipped);
+    arena.says("ingress", "AllAssigned").await;
+    replica.metric("pontoon_standing_aside{reason=\"CompetitionUnknown\"}", "0").await;
 }
 
 async fn are_used(arena: &Arena, rights: Vec<Right>) {

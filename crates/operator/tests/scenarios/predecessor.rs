@@ -10,20 +10,25 @@ use pontoon::leadership::PREDECESSORS_LEASE;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::arena::{Arena, eventually};
+use crate::arena::{Arena, NAMESPACE, eventually};
 
 /// Renews its Lease until it is dropped, which is its death: nothing is released.
 pub struct Predecessor(JoinHandle<()>);
 
 /// Short, so that its silence does not take long; long enough for a slow machine to renew it.
-const LASTS: u32 = 6;
+const LASTS: i32 = 6;
 
 impl Predecessor {
     pub async fn start(arena: &Arena) -> Self {
-        let leases: Api<Lease> = arena.namespaced();
+        Self::start_in(arena, NAMESPACE, LASTS).await
+    }
+
+    /// In a namespace, with a Lease that claims to last so many seconds.
+    pub async fn start_in(arena: &Arena, namespace: &str, lasts: i32) -> Self {
+        let leases: Api<Lease> = Api::namespaced(arena.client.clone(), namespace);
         let lease = json!({
             "metadata": {"name": PREDECESSORS_LEASE},
-            "spec": {"holderIdentity": "flipop-0", "leaseDurationSeconds": LASTS,
+            "spec": {"holderIdentity": "flipop-0", "leaseDurationSeconds": lasts,
                      "leaseTransitions": 0, "renewTime": "2026-01-01T00:00:00.000000Z"},
         });
         let lease = serde_json::from_value(lease).unwrap();

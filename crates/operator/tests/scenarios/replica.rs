@@ -4,6 +4,7 @@ use std::fs::File;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
@@ -122,9 +123,13 @@ impl Drop for Replica {
     }
 }
 
-/// One that nobody else is given meanwhile: below those that the system hands out itself.
+/// One that nobody else is given meanwhile: below those that the system hands out itself. Two
+/// processes of scenarios that run at a time are kept apart by `SCENARIO_PORTS`, the first port.
 fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(20_000);
+    static NEXT: LazyLock<AtomicU16> = LazyLock::new(|| {
+        let first = std::env::var("SCENARIO_PORTS").ok().and_then(|first| first.parse().ok());
+        AtomicU16::new(first.unwrap_or(20_000))
+    });
     loop {
         let port = NEXT.fetch_add(1, Ordering::Relaxed);
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {

@@ -54,7 +54,9 @@ impl Replica {
     pub async fn shows_its_process_alone(&self) {
         eventually("a page of the process alone", || async {
             let page = self.scrape().await;
-            let ours = |line: &&str| line.starts_with('#') || line.starts_with("pontoon_");
+            let ours = |line: &&str| {
+                ["#", "pontoon_", "process_"].iter().any(|start| line.starts_with(start))
+            };
             let others: Vec<_> = page.lines().filter(|line| !ours(line)).collect();
             let others = others.join("\n");
             if others.is_empty() && page.contains("pontoon_leader 0") {

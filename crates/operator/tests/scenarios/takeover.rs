@@ -109,6 +109,36 @@ async fn a_leader_whose_call_hangs_hands_over_at_its_deadline_and_the_next_one_s
     hands_over_in_a_move(on, "hanging", Duration::from_secs(60)).await;
 }
 
+/// A lease that nobody could wait for: ten minutes.
+const LONG: [&str; 3] =
+    ["POD_UID=pod-1", "--leader-elect-lease-duration=10m", "--leader-elect-renew-deadline=5m"];
+
+async fn a_leader_that_restarts_in_its_pod_waits_for_its_last_calls_and_not_for_its_lease(on: On) {
+    let Some(arena) = one_address_two_nodes(on).await else { return };
+    let first = Replica::start(&arena, "pod", &LONG);
+    first.leads().await;
+    arena.ready("ingress").await;
+    // Of another pod: the lease of the first is not its own.
+    let other = LONG.map(|one| if one == "POD_UID=pod-1" { "POD_UID=pod-2" } else { one });
+    let other = Replica::start(&arena, "other", &other);
+    is_ready(&other).await;
+    first.kill();
+    let killed = Instant::now();
+    arena.set_ready("a", false).await;
+    let _second = Replica::start(&arena, "pod", &LONG);
+    moved_to(&arena, 2).await;
+    eprintln!(
+        "killed and restarted in its pod: the address was moved after {:?}",
+        killed.elapsed()
+    );
+    let mutations = arena.cloud.mutations();
+    let move_ = mutations.last().unwrap();
+    assert_eq!(move_.user_agent.as_deref(), Some("pod"), "{mutations:#?}");
+    let waited = move_.arrived.into_std().duration_since(killed);
+    assert!(waited >= Duration::from_secs(10), "calls of the dead one: {waited:?}");
+    other.metric("pontoon_leader", "0").await;
+}
+
 async fn is_ready(replica: &Replica) {
     eventually("the replica is ready to lead", || async {
         let page = replica.page("/readyz").await.unwrap_or_default();
@@ -122,4 +152,5 @@ on_both! {
     an_idle_leader_that_is_told_to_stop_hands_over_within_a_second,
     a_busy_leader_that_is_told_to_stop_waits_for_its_call_and_then_hands_over,
     a_leader_whose_call_hangs_hands_over_at_its_deadline_and_the_next_one_settles_first,
+    a_leader_that_restarts_in_its_pod_waits_for_its_last_calls_and_not_for_its_lease,
 }

@@ -71,7 +71,43 @@ async fn definitions_that_appear_later_are_found(on: On) {
     arena.ready("ingress").await;
 }
 
+/// Our definition of pools as an earlier release may have had it: one field of the status less.
+fn earlier_definitions()
+-> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>
+{
+    let mut crds = pontoon::api::crds();
+    for crd in &mut crds {
+        let schema = crd.spec.versions[0].schema.as_mut().unwrap();
+        let root = schema.open_api_v3_schema.as_mut().unwrap();
+        let status = root.properties.as_mut().unwrap().get_mut("status").unwrap();
+        status.properties.as_mut().unwrap().remove("observedGeneration").unwrap();
+    }
+    crds
+}
+
+async fn a_definition_that_drops_a_part_of_the_status_is_told_and_after_its_upgrade_has_it(on: On) {
+    let Some(arena) = Arena::open_without_definitions(on).await else { return };
+    arena.define(earlier_definitions()).await;
+    arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
+    arena.serving_node("a", 1).await;
+    arena.pool("ingress", json!({"ips": ["198.51.100.1"]})).await;
+    let _replica = arena.replica("only");
+    arena.ready("ingress").await;
+    let note = arena.event("ingress", "StatusDropped").await;
+    assert!(note.contains("status.observedGeneration"), "{note}");
+    assert!(note.contains("pontoon crds | kubectl apply"), "{note}");
+    assert_eq!(arena.status("ingress").await.observed_generation, None);
+
+    arena.define(pontoon::api::crds()).await;
+    eventually("the whole status is stored", || async {
+        let status = arena.status("ingress").await;
+        status.observed_generation.ok_or(status)
+    })
+    .await;
+}
+
 on_both! {
+    a_definition_that_drops_a_part_of_the_status_is_told_and_after_its_upgrade_has_it,
     objects_of_the_predecessors_definition_are_observed_and_after_the_upgrade_served,
     definitions_that_appear_later_are_found,
 }

@@ -52,7 +52,8 @@ impl Arena {
         assert!(!writes.is_empty(), "the witness saw nothing");
         let lease = format!("/leases/{lease}");
         let other = |path: &&String| {
-            let said = path.ends_with("/status") || path.ends_with("/events");
+            let event = path.split('/').any(|segment| segment == "events");
+            let said = path.ends_with("/status") || event;
             !said && !path.ends_with("/leases") && !path.ends_with(&lease)
         };
         let others: Vec<_> = writes.iter().filter(other).collect();

@@ -3,9 +3,10 @@
 use crate::access::{Access, Variables};
 use crate::vendor::{ConfigError, Settings};
 
+pub(super) const TOKEN: &str = "CLOUDFLARE_TOKEN";
 pub(super) const API_URL: &str = "CLOUDFLARE_API_URL";
 const VARIABLES: Variables = Variables {
-    token: "CLOUDFLARE_TOKEN",
+    token: TOKEN,
     api_url: API_URL,
     user_agent: "CLOUDFLARE_USER_AGENT",
     default_api_url: "https://api.cloudflare.com/client/v4",

@@ -36,7 +36,8 @@ use error::{Refusal, unreadable};
 use zones::{Found, Zones};
 
 /// Cloudflare's entry in the registry.
-pub static VENDOR: DnsVendor = DnsVendor { name: "cloudflare", open, api_url: config::API_URL };
+pub static VENDOR: DnsVendor =
+    DnsVendor { name: "cloudflare", open, token: config::TOKEN, api_url: config::API_URL };
 
 /// What a zone on the vendor's smallest plan takes in one batch.
 const LARGEST_BATCH: usize = 200;

@@ -133,7 +133,8 @@ impl Client {
     }
 
     pub async fn release(&self, ip: IpAddr) -> Result<()> {
-        self.send(Method::DELETE, &member(ip), None, Priority::Housekeeping).await.map(drop)
+        let answer = self.send(Method::DELETE, &member(ip), None, Priority::Housekeeping).await?;
+        if answer.body().is_empty() { Ok(()) } else { Err(unreadable("a body after a release")) }
     }
 
     /// An action on `ip`. IPv6 addresses have no list of actions of their own.

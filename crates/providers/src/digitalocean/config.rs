@@ -3,9 +3,10 @@
 use crate::access::{Access, Variables, unusable, value};
 use crate::vendor::{ConfigError, Settings};
 
+pub(super) const TOKEN: &str = "DIGITALOCEAN_ACCESS_TOKEN";
 pub(super) const API_URL: &str = "DIGITALOCEAN_API_URL";
 const VARIABLES: Variables = Variables {
-    token: "DIGITALOCEAN_ACCESS_TOKEN",
+    token: TOKEN,
     api_url: API_URL,
     user_agent: "DIGITALOCEAN_USER_AGENT",
     default_api_url: "https://api.digitalocean.com",

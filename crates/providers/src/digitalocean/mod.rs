@@ -48,6 +48,7 @@ pub static VENDOR: Vendor = Vendor {
     machine,
     provider_id,
     open,
+    token: config::TOKEN,
     api_url: config::API_URL,
     region_required: true,
     dns: true,

@@ -1,5 +1,6 @@
 //! What is in the cluster and in the cloud at the start, and what kubelets and users do.
 
+mod edits;
 mod names;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,13 +16,16 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::names::NameSetting;
-use crate::schedule::{PoolSetting, Setting};
+use crate::schedule::{PoolSetting, Setting, Wish};
 
 /// The namespace of pods and pools.
 pub const NAMESPACE: &str = "ingress";
 
 /// The region of everything.
 pub const REGION: &str = "nyc3";
+
+/// The key of a taint that some pools tolerate.
+pub const TAINT: &str = "dedicated";
 
 /// How many apps run on every node.
 pub const APPS: u8 = 2;
@@ -43,12 +47,14 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Makes what a setting says.
-    pub async fn new(user: Client, cloud: FakeCloud, setting: &Setting) -> Self {
+    /// Makes what a setting says. A lax definition lets in what ours refuses: that of a
+    /// predecessor did, and what it let in stays.
+    pub async fn new(user: Client, cloud: FakeCloud, setting: &Setting, lax: bool) -> Self {
         let (pools, listings, names) = (vec![], vec![], vec![]);
         let mut this = Self { user, cloud, pools, listings, names, machines: vec![], made: 0 };
         let crds: Api<CustomResourceDefinition> = Api::all(this.user.clone());
         for crd in api::crds() {
+            let crd = if lax { without_rules(&crd).unwrap_or(crd) } else { crd };
             done(crds.create(&PostParams::default(), &crd).await);
         }
         this.create::<Namespace>(Api::all(this.user.clone()), &named(NAMESPACE)).await;
@@ -102,7 +108,7 @@ impl Cluster {
         self.cloud.droplet(machine, &name, REGION);
         let nodes: Api<Node> = Api::all(self.user.clone());
         let object = json!({
-            "metadata": {"name": name, "labels": {"role": "edge"}},
+            "metadata": {"name": name, "labels": {"role": "edge", "half": half(node)}},
             "spec": {"providerID": format!("digitalocean://{machine}")},
         });
         self.create(nodes.clone(), &object).await;
@@ -181,6 +187,9 @@ impl Cluster {
     fn manifest(&self, index: usize, pool: &PoolSetting) -> Value {
         let mut ips: Vec<IpAddr> =
             (0..pool.listed).map(|number| listed(index, number, pool.six)).collect();
+        if pool.mixed {
+            ips.push(listed(index, 15, !pool.six));
+        }
         if pool.covets && index > 0 && !pool.six && !self.is_six(0) {
             ips.push(listed(0, 0, false));
         }
@@ -189,14 +198,8 @@ impl Cluster {
                 self.cloud.reserve(*ip, REGION);
             }
         }
-        let matching = match pool.app {
-            Some(app) => {
-                json!({"podNamespace": NAMESPACE, "podLabel": format!("app=app-{}", app % APPS)})
-            }
-            None => json!({"nodeLabel": "role=edge"}),
-        };
         let mut spec = json!({
-            "provider": "digitalocean", "region": REGION, "match": matching,
+            "provider": "digitalocean", "region": REGION, "match": matching(pool.app, pool.wish),
             "assignmentCoolOffSeconds": pool.cool_off, "gracePeriodSeconds": pool.grace,
             "deletionPolicy": if pool.releases { "Release" } else { "Retain" },
         });
@@ -266,10 +269,15 @@ impl Cluster {
         }
     }
 
-    /// Changes a pool.
+    /// Changes a pool, if it is there.
     pub async fn patch_pool(&self, index: usize, patch: &Value) {
-        let params = PatchParams::default();
-        drop(self.pool_api().patch(&pool_name(index), &params, &Patch::Merge(patch)).await);
+        self.try_patch(index, patch).await;
+    }
+
+    /// Changes a pool. Returns whether that worked.
+    async fn try_patch(&self, index: usize, patch: &Value) -> bool {
+        let (params, name) = (PatchParams::default(), pool_name(index));
+        self.pool_api().patch(&name, &params, &Patch::Merge(patch)).await.is_ok()
     }
 
     /// Takes a pool's last listed address off its list.
@@ -296,9 +304,50 @@ impl Cluster {
     }
 }
 
+/// A definition that checks types alone.
+fn without_rules(crd: &CustomResourceDefinition) -> Option<CustomResourceDefinition> {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                map.remove("x-kubernetes-validations");
+                map.values_mut().for_each(strip);
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(crd).ok()?;
+    strip(&mut value);
+    serde_json::from_value(value).ok()
+}
+
 /// The user's requests do not fail: nothing stands between a user and the API server here.
 fn done<T, E: std::fmt::Debug>(result: Result<T, E>) {
     debug_assert!(result.is_ok(), "the setting is refused: {:?}", result.err());
+}
+
+/// Every other node is of the other half.
+fn half(node: usize) -> &'static str {
+    if node.is_multiple_of(2) { "even" } else { "odd" }
+}
+
+/// Which nodes a pool asks for.
+fn matching(app: Option<u8>, wish: Wish) -> Value {
+    let mut matching = match app {
+        Some(app) => {
+            json!({"podNamespace": NAMESPACE, "podLabel": format!("app=app-{}", app % APPS)})
+        }
+        None => json!({"nodeLabel": "role=edge"}),
+    };
+    match wish {
+        Wish::Plain => {}
+        Wish::Tolerant => {
+            matching["tolerations"] = json!([{"key": TAINT, "operator": "Exists"}]);
+        }
+        Wish::Even => matching["nodeLabel"] = json!("half in (even, none)"),
+        Wish::Odd => matching["nodeLabel"] = json!("half notin (even)"),
+    }
+    matching
 }
 
 fn named(name: &str) -> Value {

@@ -1,8 +1,11 @@
-//! The predecessors' faults, put into the operator at its seams: each must be found.
+//! Faults, put into the operator at its seams: each must be found. The predecessors' first, then
+//! Pontoon's own that were found from outside.
 
 mod distorting;
+mod memory;
 mod names;
 mod old_events;
+mod spreading;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +24,7 @@ use tower::{Service, ServiceExt, service_fn};
 
 use crate::wire::{ApiAction, ApiWire, CloudAction};
 use distorting::Layer;
+use memory::{ByName, ForgetsLists};
 use names::Lists;
 use old_events::OldEvents;
 
@@ -45,11 +49,27 @@ pub enum Mutant {
     KeepsGhosts,
     /// Row 12: nobody asks the lease before a call.
     Unfenced,
+    /// One address that a machine refuses counts against the machine.
+    BlamesMachines,
+    /// A reservation that cannot be made keeps its machine from addresses that exist.
+    KeepsForReservations,
+    /// A reservation whose call was dropped keeps its machine for ever.
+    KeepsAbandoned,
+    /// What was seen before an address was listed passes for where it is.
+    BelievesOldSightings,
+    /// A spec that cannot be understood lists nothing.
+    ForgetsLists,
+    /// An attempt that failed keeps its machine from others, whether it is repeated or not.
+    KeepsFailedTargets,
+    /// A pool that is made anew is taken for the one that had its name.
+    RemembersByName,
+    /// A reservation that ended in a breakdown counts as not made.
+    TakesBreakdownForNo,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 17] = [
         Self::ForgetsIntents,
         Self::TakesSilenceForNo,
         Self::BelievesOldEvents,
@@ -59,6 +79,14 @@ impl Mutant {
         Self::BelievesHalfLists,
         Self::KeepsGhosts,
         Self::Unfenced,
+        Self::BlamesMachines,
+        Self::KeepsForReservations,
+        Self::KeepsAbandoned,
+        Self::BelievesOldSightings,
+        Self::ForgetsLists,
+        Self::KeepsFailedTargets,
+        Self::RemembersByName,
+        Self::TakesBreakdownForNo,
     ];
 
     /// The way to the cloud, with the fault in it.
@@ -69,10 +97,18 @@ impl Mutant {
             Self::GivesUp => gate.around(gives_up(wire)),
             Self::BelievesOldListings => gate.around(old_listings(wire)),
             Self::TakesErrorsForAbsence => gate.around(names::errors_are_empty(wire)),
+            Self::BlamesMachines => gate.around(spreading::blames_machines(wire)),
+            Self::KeepsForReservations => gate.around(spreading::keeps_for_reservations(wire)),
+            Self::KeepsAbandoned => gate.around(spreading::keeps_abandoned(wire)),
+            Self::BelievesOldSightings => gate.around(spreading::old_sightings(wire)),
+            Self::KeepsFailedTargets => gate.around(spreading::keeps_failed_targets(wire)),
+            Self::TakesBreakdownForNo => gate.around(spreading::breakdown_is_no(wire)),
             Self::ForgetsIntents
             | Self::BelievesOldEvents
             | Self::BelievesHalfLists
-            | Self::KeepsGhosts => gate.around(wire),
+            | Self::KeepsGhosts
+            | Self::ForgetsLists
+            | Self::RemembersByName => gate.around(wire),
         }
     }
 
@@ -84,6 +120,8 @@ impl Mutant {
                 Client::new(Layer::new(wire, OldEvents::default()), "default")
             }
             Self::BelievesHalfLists => Client::new(Layer::new(wire, Lists::in_part()), "default"),
+            Self::ForgetsLists => Client::new(Layer::new(wire, ForgetsLists), "default"),
+            Self::RemembersByName => Client::new(Layer::new(wire, ByName::default()), "default"),
             Self::KeepsGhosts => Client::new(Layer::new(wire, Lists::with_ghosts()), "default"),
             _ => Client::new(wire, "default"),
         }

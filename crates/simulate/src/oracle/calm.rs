@@ -28,6 +28,16 @@ impl Calm {
         }
     }
 
+    /// Whether it is over, and its consequences.
+    pub fn is_over(&self, now: Millis, lag: Millis) -> bool {
+        self.troubles == 0 && self.until.is_none_or(|until| until + lag <= now)
+    }
+
+    /// When the last one ended, or when the run began.
+    pub fn ended(&self) -> Millis {
+        self.until.unwrap_or(0)
+    }
+
     /// The time before which everything is known to whoever looks.
     pub fn floor(&self, now: Millis, in_calm: Millis, lag: Millis) -> Millis {
         let over = self.troubles == 0 && self.until.is_none_or(|until| until + lag < now);

@@ -1,6 +1,6 @@
 //! What is true at the cloud: who holds what, who reserved it, what is under way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use fakecloud::{Happening, State};
@@ -12,7 +12,7 @@ use crate::wire::CloudAction;
 
 /// How long a listing may show what was before: the longest lag of reads, and the time until
 /// the next one.
-const SHOWN: Millis = 10_000;
+pub(super) const SHOWN: Millis = 10_000;
 
 /// A request to the cloud.
 #[derive(Clone, Debug)]
@@ -51,12 +51,10 @@ impl Sent {
 pub(super) struct Cloud {
     pub addresses: BTreeMap<IpAddr, Address>,
     flights: Vec<Sent>,
-    /// When each address was last claimed by a pool.
-    claims: BTreeMap<IpAddr, Millis>,
+    /// Since when each address has been claimed by a pool, and when it last was.
+    claims: BTreeMap<IpAddr, (Millis, Millis)>,
     /// When each address that is not there any more was given back.
     gone: BTreeMap<IpAddr, Millis>,
-    /// When each machine was last touched by hand.
-    touched: BTreeMap<Machine, Millis>,
 }
 
 /// An address.
@@ -68,6 +66,12 @@ pub(super) struct Address {
     pub target: Option<Machine>,
     /// When it was last touched by hand.
     pub touched: Option<Millis>,
+    /// Pools that it may have been reserved for.
+    pub makers: BTreeSet<String>,
+    /// The pool that surely has it: it alone claimed it when the address came to be in place.
+    pub kept_by: Option<String>,
+    /// Moves since something last happened that could be a reason for one.
+    pub moves: u32,
     /// Somebody removed what was written down of it before it was anywhere else.
     pub words_lost: bool,
     /// When it got to where it is.
@@ -123,6 +127,9 @@ impl Cloud {
                     origin: Origin::Others,
                     target: None,
                     touched: by_hand.then_some(now),
+                    makers: BTreeSet::new(),
+                    kept_by: None,
+                    moves: 0,
                     words_lost: false,
                     arrived: now,
                     movers: BTreeMap::new(),
@@ -131,8 +138,6 @@ impl Cloud {
             if address.holder != seen.holder {
                 if by_hand {
                     address.touched = Some(now);
-                    let machines = address.holder.into_iter().chain(seen.holder);
-                    self.touched.extend(machines.map(|machine| (machine, now)));
                 }
                 address.holder = seen.holder;
                 address.arrived = now;
@@ -142,22 +147,39 @@ impl Cloud {
         new
     }
 
-    /// Pools claim these addresses now.
-    pub fn claimed(&mut self, ips: impl Iterator<Item = IpAddr>, now: Millis) {
-        self.claims.extend(ips.map(|ip| (ip, now)));
+    /// Pools have claimed these addresses until now.
+    pub fn still_claimed(&mut self, ips: impl Iterator<Item = IpAddr>, now: Millis) {
+        for ip in ips {
+            self.claims.entry(ip).or_insert((now, now)).1 = now;
+        }
+    }
+
+    /// Pools claim these addresses now. A gap that may not have been seen is none.
+    pub fn claimed(&mut self, ips: impl Iterator<Item = IpAddr>, floor: Millis, now: Millis) {
+        for ip in ips {
+            let (since, last) = self.claims.entry(ip).or_insert((now, now));
+            if *last < floor {
+                *since = now;
+            }
+            *last = now;
+        }
+    }
+
+    /// Since when an address has been claimed.
+    pub fn claimed_since(&self, ip: IpAddr) -> Millis {
+        self.claims.get(&ip).map_or(0, |(since, _)| *since)
     }
 
     /// When an address was last claimed.
     pub fn last_claimed(&self, ip: IpAddr) -> Option<Millis> {
-        self.claims.get(&ip).copied()
+        self.claims.get(&ip).map(|(_, last)| *last)
     }
 
-    /// Whether somebody touched an address, or its machine, by hand since `floor`.
+    /// Whether somebody touched an address by hand since `floor`.
     pub fn touched_since(&self, ip: IpAddr, floor: Millis) -> bool {
         let address = self.addresses.get(&ip);
-        let machine = address.and_then(|address| self.touched.get(&address.holder?)).copied();
         let gone = self.gone.get(&ip).copied();
-        let times = [address.and_then(|address| address.touched), machine, gone];
+        let times = [address.and_then(|address| address.touched), gone];
         times.into_iter().flatten().any(|time| time >= floor)
     }
 

@@ -7,7 +7,10 @@ use fakekube::Write;
 use pontoon::api::{ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION};
 use serde_json::Value;
 
-use super::ways::{Predecessor, Ways, tells_of_service};
+use super::SEEN;
+use super::formers::Formers;
+use super::matching::{Matching, Traits};
+use super::ways::{Predecessor, Ways};
 use crate::schedule::Millis;
 
 /// The identity of a machine at the cloud.
@@ -19,6 +22,14 @@ pub(super) struct Cluster {
     pub nodes: BTreeMap<String, Node>,
     pods: BTreeMap<String, Pod>,
     pub pools: BTreeMap<String, Pool>,
+    /// Since when machines fit, for everything that pools ever asked of nodes.
+    judged: BTreeMap<Matching, BTreeMap<Machine, Fit>>,
+    /// What pools that are gone could use, by key.
+    past_fits: BTreeMap<String, BTreeMap<Machine, Fit>>,
+    /// Pools that claimed addresses and do so no more.
+    pub formers: Formers,
+    /// Since when nothing has gone wrong, and the same one has led.
+    pub quiet_since: Millis,
     /// Whether a pool was ever deleted.
     pub lost_a_pool: bool,
     /// Reservations by region that pools took with them when they went: what they made is
@@ -44,9 +55,7 @@ pub(super) struct Node {
     pub marks: [Option<String>; 2],
     pub external: Vec<IpAddr>,
     pub internal: Vec<IpAddr>,
-    /// Ready, and without a taint.
-    well: bool,
-    edge: bool,
+    traits: Traits,
 }
 
 #[derive(Debug)]
@@ -62,20 +71,27 @@ pub(super) struct Pool {
     pub uid: String,
     pub listed: Vec<IpAddr>,
     pub wanted: Option<usize>,
-    app: Option<String>,
+    /// What it asks of nodes; what it last asked, where that cannot be understood.
+    matching: Matching,
+    /// Since when it cannot be understood.
+    pub unclear: Option<Millis>,
+    /// `assignmentCoolOffSeconds`.
+    pub cool_off: Millis,
     /// What the annotation says that it reserved and that it keeps; where there is none, what
     /// the status says.
     pub recorded: Vec<IpAddr>,
     /// What its status says that it had, and it names no more.
     pub leaving: Vec<IpAddr>,
+    /// Addresses that it uses, or did once, and since when that is so.
+    pub used: BTreeMap<IpAddr, Fit>,
+    /// Since when its list names each address.
+    pub listed_since: BTreeMap<IpAddr, Millis>,
+    /// How many addresses it lacked, of late, and until when.
+    pub lacked: Vec<(usize, Millis)>,
     pub intents: BTreeMap<String, Intent>,
     /// Every intent that was ever written.
     pub all_intents: BTreeMap<String, Intent>,
-    /// The most addresses that it ever had to have reserved for it.
-    pub most_lacking: usize,
     pub status: Value,
-    /// When what it asks for last changed.
-    pub changed: Millis,
     /// Machines that it may use, or might once, and since when that is so.
     pub fits: BTreeMap<Machine, Fit>,
     /// What else its object says.
@@ -87,8 +103,29 @@ pub(super) struct Pool {
 pub(super) struct Fit {
     pub eligible: bool,
     pub since: Millis,
-    /// When it stopped being eligible, the status told of an address that served on it.
-    pub served: bool,
+    /// Since when it was otherwise before.
+    pub before: Millis,
+    /// It was otherwise for so long, and in such peace, that everybody knew.
+    pub seen: bool,
+}
+
+impl Fit {
+    /// What was never so.
+    pub fn never(now: Millis) -> Self {
+        Self { eligible: false, since: now, before: now, seen: false }
+    }
+
+    /// From now on it is so, or is not.
+    pub fn set(&mut self, eligible: bool, now: Millis) {
+        if self.eligible != eligible {
+            *self = Self { eligible, since: now, before: self.since, seen: false };
+        }
+    }
+
+    /// Whether it was so at all times since `floor`.
+    pub fn surely(&self, floor: Millis) -> bool {
+        self.eligible && self.since <= floor
+    }
 }
 
 impl Node {
@@ -159,7 +196,28 @@ impl Pool {
 
     /// Whether it could use a machine at all times since `floor`.
     pub fn surely_uses(&self, machine: Machine, floor: Millis) -> bool {
-        self.fits.get(&machine).is_some_and(|fit| fit.eligible && fit.since <= floor)
+        self.fits.get(&machine).is_some_and(|fit| fit.surely(floor))
+    }
+
+    /// Whether it used an address at all times since `floor`.
+    pub fn surely_wants(&self, ip: IpAddr, floor: Millis) -> bool {
+        self.used.get(&ip).is_some_and(|used| used.surely(floor))
+    }
+
+    /// Whether its object can be understood.
+    pub fn is_understood(&self) -> bool {
+        self.unclear.is_none()
+    }
+
+    /// The most addresses that it lacked at some time since `floor`.
+    pub fn most_lacked(&self, floor: Millis) -> usize {
+        let past = self.lacked.iter().filter(|(_, until)| *until >= floor);
+        past.map(|(count, _)| *count).chain([self.lacks()]).max().unwrap_or(0)
+    }
+
+    /// How many addresses it has to have beyond those that it lists.
+    fn lacks(&self) -> usize {
+        self.wanted.unwrap_or(0).saturating_sub(self.listed.len())
     }
 }
 
@@ -176,6 +234,8 @@ impl Cluster {
             ("floatingippools", None) => {
                 self.lost_a_pool = true;
                 if let Some(pool) = self.pools.remove(&key) {
+                    self.formers.lost(&pool, pool.claims(), true, now);
+                    self.past_fits.insert(key, pool.fits.clone());
                     self.orphaned += pool.open_by_region();
                     if pool.ways.gave_all_back() {
                         self.gave_back.insert(pool.uid);
@@ -184,7 +244,7 @@ impl Cluster {
                     self.lost_intents.extend(open.map(|intent| (intent, now)));
                 }
             }
-            ("leases", Some(lease)) => self.read_lease(&key, lease, now),
+            ("leases", Some(lease)) => return self.read_lease(&key, lease, now),
             _ => return,
         }
         self.judge(now);
@@ -214,85 +274,130 @@ impl Cluster {
         self.pools.values().filter(move |pool| pool.claims().contains(&ip))
     }
 
-    /// Whether a pool has yet to let go of an address that it names no more.
-    pub fn is_leaving(&self, ip: IpAddr) -> bool {
-        self.pools.values().any(|pool| pool.leaving.contains(&ip))
+    /// The nodes that an object asks for.
+    pub fn eligible(&self, matching: &Matching) -> impl Iterator<Item = &Node> {
+        let accepted = move |(name, node): &(&String, &Node)| self.accepts(matching, name, node);
+        self.nodes.iter().filter(accepted).map(|(_, node)| node)
     }
 
-    /// The nodes that are well, and run the app or else have the label.
-    pub fn eligible(&self, app: Option<&str>) -> impl Iterator<Item = &Node> {
-        let accepted = move |(name, node): &(&String, &Node)| node.accepted(name, app, &self.pods);
-        self.nodes.iter().filter(accepted).map(|(_, node)| node)
+    fn accepts(&self, matching: &Matching, name: &str, node: &Node) -> bool {
+        let runs = |app: &String| {
+            self.pods.values().any(|pod| pod.ready && pod.node == name && pod.app == *app)
+        };
+        matching.accepts(&node.traits) && matching.app.as_ref().is_none_or(runs)
     }
 
     /// Who may use what, now.
     fn judge(&mut self, now: Millis) {
-        let Self { nodes, pods, pools, .. } = self;
-        for pool in pools.values_mut() {
-            let eligible: BTreeSet<Machine> = nodes
-                .iter()
-                .filter(|(name, node)| node.accepted(name, pool.app.as_deref(), pods))
-                .filter_map(|(_, node)| node.machine)
-                .collect();
-            for machine in nodes.values().filter_map(|node| node.machine) {
-                let unknown = Fit { eligible: false, since: now, served: false };
-                pool.fits.entry(machine).or_insert(unknown);
+        let mut judged = std::mem::take(&mut self.judged);
+        for pool in self.pools.values() {
+            judged.entry(pool.matching.clone()).or_default();
+        }
+        for (matching, fits) in &mut judged {
+            let eligible: BTreeSet<Machine> =
+                self.eligible(matching).filter_map(|node| node.machine).collect();
+            for machine in self.nodes.values().filter_map(|node| node.machine) {
+                fits.entry(machine).or_insert(Fit::never(now));
             }
-            for (machine, fit) in &mut pool.fits {
-                let is = eligible.contains(machine);
-                if fit.eligible != is {
-                    let served = !is && tells_of_service(&pool.status, *machine);
-                    *fit = Fit { eligible: is, since: now, served };
+            for (machine, fit) in fits {
+                fit.set(eligible.contains(machine), now);
+            }
+        }
+        for pool in self.pools.values_mut() {
+            for (machine, fit) in judged.get(&pool.matching).into_iter().flatten() {
+                let its = pool.fits.entry(*machine).or_insert(*fit);
+                if its.eligible != fit.eligible {
+                    its.set(fit.eligible, now);
+                    its.seen = its.before.max(self.quiet_since) + SEEN <= now;
                 }
             }
         }
+        self.judged = judged;
     }
 
     fn read_pool(&mut self, key: String, object: &Value, now: Millis) {
         let uid = text(&object["metadata"]["uid"]);
+        let past = self.past_fits.remove(&key);
         let pool = self.pools.entry(key).or_default();
         if pool.uid != uid {
             self.orphaned += pool.open_by_region();
-            *pool = Pool { uid: uid.to_owned(), ..Pool::default() };
+            self.formers.lost(pool, pool.claims(), true, now);
+            let fits = past.unwrap_or_else(|| std::mem::take(&mut pool.fits));
+            *pool = Pool { uid: uid.to_owned(), fits, ..Pool::default() };
         }
-        let spec = &object["spec"];
-        let listed = addresses(&spec["ips"]);
-        let wanted = spec["desiredIPs"].as_u64().and_then(|count| usize::try_from(count).ok());
-        if (&listed, wanted) != (&pool.listed, pool.wanted) {
-            (pool.listed, pool.wanted, pool.changed) = (listed, wanted, now);
-        }
-        if pool.ways.read(object, now) {
-            pool.changed = now;
-        }
-        let app = spec["match"]["podLabel"].as_str();
-        pool.app = app.and_then(|label| label.strip_prefix("app=")).map(str::to_owned);
-        let ledger = &object["metadata"]["annotations"][ADDRESSES_ANNOTATION];
-        let is_told = ledger.is_string();
-        let ledger: Value = serde_json::from_str(text(ledger)).unwrap_or_default();
-        pool.intents = intents(&ledger["intents"]);
-        pool.all_intents.extend(pool.intents.clone());
+        let before = pool.claims();
+        pool.note_lack(now);
+        pool.read_spec(&object["spec"]);
+        pool.ways.read(object, now);
         pool.status = object["status"].clone();
-        pool.ways.created = addresses(&ledger["created"]);
-        pool.recorded = if is_told {
-            let both = [&ledger["created"], &ledger["kept"]];
-            both.into_iter().flat_map(addresses).collect()
-        } else {
-            addresses(&pool.status["createdIPs"])
-        };
-        let had = pool.status["ips"].as_object().into_iter().flat_map(|ips| ips.keys());
-        let had = had.filter_map(|ip| ip.parse().ok());
-        let claims = pool.claims();
-        pool.leaving = had.filter(|ip| !claims.contains(ip)).collect();
-        let lacking = pool.wanted.unwrap_or(0).saturating_sub(pool.listed.len());
-        pool.most_lacking = pool.most_lacking.max(lacking);
+        let readable = pool.read_ledger(&object["metadata"]["annotations"][ADDRESSES_ANNOTATION]);
+        let matching = Matching::read(&object["spec"]["match"]).filter(|_| readable);
+        pool.unclear = matching.is_none().then(|| pool.unclear.unwrap_or(now));
+        pool.matching = matching.unwrap_or_else(|| pool.matching.clone());
+        pool.note_uses(now);
+        let lost = before.difference(&pool.claims()).copied().collect();
+        self.formers.lost(pool, lost, false, now);
     }
 }
 
-impl Node {
-    /// Whether it is well, and runs the app or else has the label.
-    fn accepted(&self, name: &str, app: Option<&str>, pods: &BTreeMap<String, Pod>) -> bool {
-        let runs = |app| pods.values().any(|pod| pod.ready && pod.node == name && pod.app == app);
-        self.well && app.map_or(self.edge, runs)
+impl Pool {
+    /// So many addresses it has lacked until now.
+    fn note_lack(&mut self, now: Millis) {
+        let lacks = self.lacks();
+        match self.lacked.last_mut() {
+            Some((count, until)) if *count == lacks => *until = now,
+            _ => self.lacked.push((lacks, now)),
+        }
+    }
+
+    fn read_spec(&mut self, spec: &Value) {
+        self.listed = addresses(&spec["ips"]);
+        self.wanted = spec["desiredIPs"].as_u64().and_then(|count| usize::try_from(count).ok());
+        self.cool_off =
+            (spec["assignmentCoolOffSeconds"].as_f64().unwrap_or(0.0) * 1000.0) as Millis;
+    }
+
+    /// Reads what was written down. What cannot be read says nothing new.
+    fn read_ledger(&mut self, annotation: &Value) -> bool {
+        let parsed = annotation.as_str().map(serde_json::from_str::<Value>);
+        let readable = |ledger: &Value| ledger.is_object();
+        match parsed {
+            Some(Ok(ledger)) if readable(&ledger) => {
+                self.intents = intents(&ledger["intents"]);
+                self.all_intents.extend(self.intents.clone());
+                self.ways.created = addresses(&ledger["created"]);
+                self.ways.kept = addresses(&ledger["kept"]);
+                let both = self.ways.created.iter().chain(&self.ways.kept);
+                self.recorded = both.copied().collect();
+            }
+            Some(_) => return false,
+            None => {
+                self.intents.clear();
+                self.ways.created.clear();
+                self.ways.kept.clear();
+                self.recorded = addresses(&self.status["createdIPs"]);
+            }
+        }
+        true
+    }
+
+    /// Which addresses it uses, and lists, from now on.
+    fn note_uses(&mut self, now: Millis) {
+        let had = self.status["ips"].as_object().into_iter().flat_map(|ips| ips.keys());
+        let had = had.filter_map(|ip| ip.parse().ok());
+        let claims = self.claims();
+        self.leaving = had.filter(|ip| !claims.contains(ip)).collect();
+        let in_use: BTreeSet<IpAddr> = self.in_order().into_iter().take(self.wants()).collect();
+        for ip in &claims {
+            self.used.entry(*ip).or_insert(Fit::never(now));
+        }
+        for (ip, used) in &mut self.used {
+            used.set(in_use.contains(ip), now);
+        }
+        self.listed_since.retain(|ip, _| self.listed.contains(ip));
+        for ip in &self.listed {
+            self.listed_since.entry(*ip).or_insert(now);
+        }
     }
 }
 
@@ -317,7 +422,7 @@ fn intents(value: &Value) -> BTreeMap<String, Intent> {
 
 fn read_node(node: &Value) -> Node {
     let machine = text(&node["spec"]["providerID"]);
-    let tainted = node["spec"]["taints"].as_array().is_some_and(|taints| !taints.is_empty());
+    let taints = node["spec"]["taints"].as_array().into_iter().flatten();
     let leaving = node["metadata"]["deletionTimestamp"].is_string();
     let marks = [IPV4_ANNOTATION, IPV6_ANNOTATION]
         .map(|name| node["metadata"]["annotations"][name].as_str().map(str::to_owned));
@@ -326,8 +431,11 @@ fn read_node(node: &Value) -> Node {
         marks,
         external: reported(node, "ExternalIP"),
         internal: reported(node, "InternalIP"),
-        well: is_ready(node) && !tainted && !leaving,
-        edge: node["metadata"]["labels"]["role"] == "edge",
+        traits: Traits {
+            well: is_ready(node) && !leaving,
+            labels: node["metadata"]["labels"].clone(),
+            taints: taints.map(|one| text(&one["key"]).to_owned()).collect(),
+        },
     }
 }
 

@@ -2,27 +2,35 @@
 
 use std::net::IpAddr;
 
-use super::Oracle;
 use super::cloud::Sent;
-use super::cluster::Machine;
+use super::cluster::{Machine, Pool};
+use super::{Oracle, SEEN};
 use crate::schedule::Millis;
 
 /// How much faster one clock may run than another, as a part of the time.
 const RATE: Millis = 20;
 
 impl Oracle {
-    /// An address is taken from a machine that is not eligible: its time is over.
+    /// An address is taken from a machine that is not eligible: its time is over. Counted from
+    /// when the node ceased to be eligible, if it surely was known to serve until then.
     pub(super) fn check_grace(&mut self, sent: &Sent, ip: IpAddr, holder: Machine) {
         // A node that is deleted does not recover.
         if !self.cluster.nodes.values().any(|node| node.machine == Some(holder)) {
             return;
         }
-        let now = self.now();
-        let early = |pool: &super::cluster::Pool| {
-            let fit = pool.fits.get(&holder).filter(|fit| !fit.eligible && fit.served);
-            fit.is_some_and(|fit| now + self.slack(fit.since) < fit.since + grace(pool))
+        let (now, api) = (self.now(), self.api_floor());
+        let arrived = self.cloud.addresses.get(&ip).map_or(now, |one| one.arrived);
+        let settled = arrived.max(self.cloud.claimed_since(ip)) + SEEN;
+        let early = |pool: &Pool| {
+            let fit = pool.fits.get(&holder).filter(|fit| !fit.eligible && fit.seen);
+            let grace = pool.ways.least_grace(api);
+            fit.is_some_and(|fit| {
+                let ends = fit.since + grace - grace / RATE;
+                settled <= fit.since && now + self.slack(fit.since) < ends
+            })
         };
-        if self.cluster.claimants(ip).all(early) {
+        let claimants: Vec<&Pool> = self.cluster.claimants(ip).collect();
+        if !claimants.is_empty() && claimants.into_iter().all(early) {
             let text = format!("{}: {ip} is taken from {holder} too early", sent.agent);
             self.violated("grace", text);
         }
@@ -38,8 +46,4 @@ impl Oracle {
         let [first, second] = self.clocks.map(|clock| i64::from(clock.ahead));
         first.abs_diff(second) * 1000 + self.now() / RATE
     }
-}
-
-fn grace(pool: &super::cluster::Pool) -> Millis {
-    pool.ways.grace - pool.ways.grace / RATE
 }

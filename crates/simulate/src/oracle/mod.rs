@@ -7,21 +7,27 @@
 mod calm;
 mod cloud;
 mod cluster;
+mod formers;
 mod grace;
+mod matching;
 mod name_rest;
 mod name_safety;
 mod names;
 mod pace;
+mod pacing;
 mod release;
 mod rest;
 mod restraint;
 mod safety;
+mod sticking;
 mod ways;
 
 pub use cloud::Sent;
 pub use rest::Doings;
+pub use sticking::Stuck;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use bytes::Bytes;
 use fakecloud::{Happening, State};
@@ -59,6 +65,13 @@ const API_LAG_IN_CALM: Millis = 3_000;
 /// failed one, and a back-off.
 const CLOUD_LAG: Millis = 150_000;
 
+/// How long it may go unseen where nothing goes wrong: an interval between two listings, and one.
+const CLOUD_LAG_IN_CALM: Millis = 75_000;
+
+/// Once something has been so for this long, with nothing going wrong and the same one leading,
+/// it is known, and written down.
+const SEEN: Millis = 20_000;
+
 /// The oracle.
 #[derive(Debug)]
 pub struct Oracle {
@@ -78,6 +91,9 @@ pub struct Oracle {
     modes: restraint::Modes,
     releasable: release::Releasable,
     pace: Pace,
+    pacing: pacing::Pacing,
+    /// Refusals that stick to one thing, each with the event that brought it.
+    stuck: Vec<(usize, Stuck)>,
     violation: Option<Violation>,
 }
 
@@ -98,6 +114,8 @@ impl Oracle {
             modes: restraint::Modes::default(),
             releasable: release::Releasable::default(),
             pace: Pace::default(),
+            pacing: pacing::Pacing::default(),
+            stuck: vec![],
             violation: None,
         }
     }
@@ -124,18 +142,40 @@ impl Oracle {
 
     /// What a replica knows of what others did at the cloud may be as old as this.
     fn cloud_floor(&self) -> Millis {
-        self.cloud_calm.floor(self.now(), CLOUD_LAG, CLOUD_LAG)
+        self.cloud_calm.floor(self.now(), CLOUD_LAG_IN_CALM, CLOUD_LAG)
+    }
+
+    /// Whether what is read at the cloud is what is there.
+    fn cloud_is_calm(&self) -> bool {
+        self.cloud_calm.is_over(self.now(), CLOUD_LAG)
+    }
+
+    /// Whether nothing goes wrong now.
+    fn is_quiet(&self) -> bool {
+        let now = self.now();
+        self.api_calm.is_over(now, 0) && self.cloud_calm.is_over(now, 0)
+    }
+
+    /// Since when nothing has gone wrong, and the same one has led.
+    fn quiet_since(&self) -> Millis {
+        if !self.is_quiet() {
+            return self.now();
+        }
+        let last = self.api_calm.ended().max(self.cloud_calm.ended());
+        last.max(self.cluster.leader_since)
     }
 
     /// From now on, replicas may see an old API server.
     pub fn api_trouble(&mut self, begins: bool) {
         let now = self.now();
+        self.note_reason();
         self.api_calm.change(begins, now, API_LAG);
     }
 
     /// From now on, replicas may see an old cloud.
     pub fn cloud_trouble(&mut self, begins: bool) {
         let now = self.now();
+        self.note_reason();
         self.cloud_calm.change(begins, now, CLOUD_LAG);
     }
 
@@ -148,7 +188,9 @@ impl Oracle {
     pub fn happened(&mut self, what: Happening<'_>, state: &State) {
         let now = self.now();
         let ended = self.cloud.ended(what);
+        let before = self.places();
         let new = self.cloud.look(state, self.by_hand, now);
+        self.note_moves(&before);
         if self.by_hand {
             self.note_moved_by_hand(state, now);
         }
@@ -161,6 +203,32 @@ impl Oracle {
         self.check_addresses();
     }
 
+    /// Where every address is, and since when.
+    fn places(&self) -> Vec<(IpAddr, Option<u64>, Millis)> {
+        let place = |(ip, one): (&IpAddr, &cloud::Address)| (*ip, one.holder, one.arrived);
+        self.cloud.addresses.iter().map(place).collect()
+    }
+
+    /// Addresses are elsewhere now, by somebody's hand or by ours.
+    fn note_moves(&mut self, before: &[(IpAddr, Option<u64>, Millis)]) {
+        let moved = |(ip, holder, _): &&(IpAddr, Option<u64>, Millis)| {
+            self.cloud.addresses.get(ip).is_some_and(|one| one.holder != *holder)
+        };
+        let moved: Vec<_> = before.iter().filter(moved).copied().collect();
+        if self.by_hand {
+            self.note_reason();
+            for (ip, from, arrived) in moved {
+                self.pacing.forget(ip);
+                if let Some(from) = from {
+                    self.note_drift(ip, from, arrived);
+                }
+            }
+        } else if !moved.is_empty() {
+            let moved: Vec<IpAddr> = moved.into_iter().map(|(ip, ..)| ip).collect();
+            self.check_moves(&moved);
+        }
+    }
+
     /// An object was written, by whoever.
     pub fn wrote(&mut self, write: &Write<'_>) {
         let now = self.now();
@@ -168,20 +236,45 @@ impl Oracle {
         let of_a_pool = write.plural == "floatingippools";
         if of_a_pool {
             // What is claimed no more was so until now.
-            self.note_claims(now);
+            self.cloud.still_claimed(self.cluster.claims(), now);
+            self.note_keepers();
         }
+        self.cluster.quiet_since = self.quiet_since();
         self.cluster.wrote(write, now);
+        if pacing::is_reason(write) {
+            self.note_reason();
+        }
         if of_a_pool {
-            self.note_claims(now);
+            let floor = self.api_floor();
+            self.cloud.claimed(self.cluster.claims(), floor, now);
             self.note_lost_words(write);
+            self.note_handed_over();
+            self.check_ledger(write);
             self.check_addresses();
         }
         self.names.wrote(write, now);
         self.judge_names(now);
     }
 
-    fn note_claims(&mut self, now: Millis) {
-        self.cloud.claimed(self.cluster.claims(), now);
+    /// An address that has been in place for a while, and that one pool alone claims, is that
+    /// pool's for as long as it claims it.
+    fn note_keepers(&mut self) {
+        let seen = self.now().saturating_sub(SEEN);
+        let quiet = self.quiet_since() <= seen;
+        for (ip, address) in &mut self.cloud.addresses {
+            let mut claimants = self.cluster.claimants(*ip);
+            let (first, second) = (claimants.next(), claimants.next());
+            let keeps = |uid: &String| self.cluster.claimants(*ip).any(|pool| pool.uid == *uid);
+            address.kept_by = address.kept_by.take().filter(keeps);
+            if let (Some(pool), None, Some(holder)) = (first, second, address.holder)
+                && quiet
+                && address.arrived <= seen
+                && pool.surely_uses(holder, seen)
+                && pool.surely_wants(*ip, seen)
+            {
+                address.kept_by = Some(pool.uid.clone());
+            }
+        }
     }
 
     /// A replica asks something of the API server.

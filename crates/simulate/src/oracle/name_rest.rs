@@ -11,6 +11,9 @@ impl Oracle {
         let mut wrong = Vec::new();
         for (key, asking) in &self.names.asking {
             let Some(site) = &asking.site else { continue };
+            if !self.can_name(&site.zone) || self.is_unserved(site) {
+                continue;
+            }
             let owner = self.names.owners.get(site).and_then(|owner| owner.key.as_ref());
             let problem = if owner == Some(key) {
                 self.mislisted(site, asking).or_else(|| self.mistold(asking))
@@ -20,6 +23,15 @@ impl Oracle {
             wrong.extend(problem.map(|problem| format!("{key}: {site:?}: {problem}")));
         }
         wrong
+    }
+
+    /// Whether a pool asks for a name that nobody acts for.
+    fn is_unserved(&self, site: &Site) -> bool {
+        let mut asking = self.names.asking.values().filter(|one| one.site.as_ref() == Some(site));
+        asking.any(|one| match &one.source {
+            Source::Pool(key) => self.cluster.pools.get(key).is_some_and(|pool| !pool.is_served()),
+            Source::Nodes { .. } | Source::Nothing => false,
+        })
     }
 
     /// The addresses that are to be listed. Of those that several pools name, the one lists it

@@ -112,8 +112,12 @@ impl Oracle {
     }
 
     /// A call was answered. The next one of the same change rests on what was known before.
-    pub fn answered(&mut self, agent: &str) {
+    pub fn answered(&mut self, sent: &Sent, succeeded: bool) {
         let now = self.now();
+        let agent = &sent.agent;
+        if succeeded {
+            self.note_assigned(sent);
+        }
         if let Some(decided) = self.decided.get_mut(agent) {
             decided.at = now;
         }

@@ -5,10 +5,11 @@ use std::net::IpAddr;
 
 use fakecloud::{Record, State};
 use fakekube::Write;
-use pontoon::api::{CONDITION_DNS, CONDITION_READY, IPV4_ANNOTATION};
+use pontoon::api::{CONDITION_DNS, CONDITION_READY, IPV4_ANNOTATION, PAUSED_ANNOTATION};
 use serde_json::Value;
 
 use super::cluster::{Cluster, Fit, Node};
+use super::matching::Matching;
 use crate::schedule::Millis;
 
 /// A name, with its zone.
@@ -56,6 +57,8 @@ pub(super) struct Asking {
     pub holds_any: bool,
     /// What it says of its name: `True` and so on, and why.
     pub says: Option<(String, String)>,
+    /// It is paused.
+    paused: bool,
     /// When what it asks for last changed.
     changed: Millis,
     /// Addresses that it should list, or should have once, and since when that is so.
@@ -67,8 +70,8 @@ pub(super) struct Asking {
 pub(super) enum Source {
     /// Those of the pool with this key that are in place.
     Pool(String),
-    /// Those of nodes, by the app that runs there and the kind of address.
-    Nodes { app: Option<String>, addresses: String },
+    /// Those of nodes, by what is asked of these and the kind of address.
+    Nodes { matching: Matching, addresses: String },
     #[default]
     Nothing,
 }
@@ -103,13 +106,10 @@ impl Asking {
     /// What is to be listed from now on.
     pub fn judge(&mut self, listed: &BTreeSet<IpAddr>, now: Millis) {
         for ip in listed {
-            self.fits.entry(*ip).or_insert(Fit { eligible: false, since: now, served: false });
+            self.fits.entry(*ip).or_insert(Fit::never(now));
         }
         for (ip, fit) in &mut self.fits {
-            let is = listed.contains(ip);
-            if fit.eligible != is {
-                *fit = Fit { eligible: is, since: now, served: false };
-            }
+            fit.set(listed.contains(ip), now);
         }
     }
 }
@@ -153,8 +153,7 @@ impl Names {
         let wish = &spec["dnsRecordSet"];
         let held = &status["dnsRecord"];
         let is_pool = plural == "floatingippools";
-        let label = spec["match"]["podLabel"].as_str();
-        let app = label.and_then(|label| label.strip_prefix("app=")).map(str::to_owned);
+        let matching = Matching::read(&spec["match"]).unwrap_or_default();
         let told = if is_pool { CONDITION_DNS } else { CONDITION_READY };
         let conditions = status["conditions"].as_array().into_iter().flatten();
         let said = conditions.into_iter().find(|one| one["type"] == told);
@@ -167,11 +166,12 @@ impl Names {
             source: if is_pool {
                 Source::Pool(key.to_owned())
             } else {
-                Source::Nodes { app, addresses: text(&spec["addressType"]) }
+                Source::Nodes { matching, addresses: text(&spec["addressType"]) }
             },
             holds: self.site(&held["zone"], &held["name"]),
             holds_any: held["types"].as_array().is_some_and(|types| !types.is_empty()),
             says: said.map(|one| (text(&one["status"]), text(&one["reason"]))),
+            paused: metadata["annotations"][PAUSED_ANNOTATION].is_string(),
             changed: 0,
             fits: BTreeMap::new(),
         }
@@ -185,7 +185,8 @@ impl Names {
         Some(Site { zone: zone.to_owned(), label: relative.unwrap_or(name).to_owned() })
     }
 
-    /// The object that has a name keeps it; else it is the older one's.
+    /// The object that has a name keeps it; else it is the older one's, of those that are acted
+    /// for: a paused one that never had the name keeps nobody from it.
     fn settle_owners(&mut self, now: Millis) {
         let mut claims: BTreeMap<Site, Vec<(&String, &Asking)>> = BTreeMap::new();
         for (key, asking) in &self.asking {
@@ -203,7 +204,8 @@ impl Names {
             }
             let rank = |one: &&(&String, &Asking)| {
                 let asking = one.1;
-                (asking.holds.as_ref() != Some(site), asking.created.clone(), asking.uid.clone())
+                let holds = asking.holds.as_ref() == Some(site);
+                (!holds, asking.paused, asking.created.clone(), asking.uid.clone())
             };
             let key = claimants.iter().min_by_key(rank).map(|(key, _)| (*key).clone());
             let all = claimants.iter();
@@ -275,8 +277,8 @@ impl Source {
 
     /// The addresses of nodes that are to be listed.
     pub fn of_nodes(&self, cluster: &Cluster) -> BTreeSet<IpAddr> {
-        let Self::Nodes { app, .. } = self else { return BTreeSet::new() };
-        let nodes = cluster.eligible(app.as_deref());
+        let Self::Nodes { matching, .. } = self else { return BTreeSet::new() };
+        let nodes = cluster.eligible(matching);
         nodes.flat_map(|node| self.of_node(node)).collect()
     }
 }

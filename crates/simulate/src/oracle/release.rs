@@ -52,7 +52,7 @@ impl Oracle {
 
     /// Whether a list has named an address since `floor`, at least.
     fn is_listed(&self, ip: IpAddr, floor: Millis) -> bool {
-        let lists = |pool: &Pool| pool.listed.contains(&ip) && pool.changed <= floor;
+        let lists = |pool: &Pool| pool.listed_since.get(&ip).is_some_and(|time| *time <= floor);
         self.cluster.pools.values().any(lists)
     }
 

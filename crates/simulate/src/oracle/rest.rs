@@ -38,40 +38,61 @@ impl Doings {
     }
 }
 
+impl Pool {
+    /// Whether somebody has to say what came of a reservation.
+    fn awaits_a_word(&self) -> bool {
+        let conditions = self.status["conditions"].as_array().into_iter().flatten();
+        conditions.into_iter().any(|one| one["reason"] == "CreateOutcomeUnknown")
+    }
+}
+
 impl Oracle {
     /// What replicas did so far.
     pub fn doings(&self) -> Doings {
         self.doings
     }
 
-    /// What is not as it should be, once everything has had its time.
+    /// What is not as it should be, once everything has had its time. What a lasting fault
+    /// touches is left out: a refused address, a machine that refuses, a pool that is paused or
+    /// cannot be understood, and what cannot be reserved, given back or named.
     pub fn unsettled(&self) -> Vec<String> {
+        let mut all = self.unplaced();
+        if !self.modes.all_observe() {
+            all.extend(self.misnamed());
+        }
+        all
+    }
+
+    /// The same, names in DNS aside: what somebody did to one is found when its turn to be read
+    /// comes.
+    pub fn unplaced(&self) -> Vec<String> {
         if self.modes.all_observe() {
             return self.unsaid();
         }
         let mut all = self.left_over();
         all.extend(self.wrongly_said());
         for (key, pool) in &self.cluster.pools {
-            if pool.ways.deleting.is_some() {
+            if !pool.is_served() {
+                continue;
+            }
+            if pool.ways.deleting.is_some() && self.can_give_back() {
                 all.push(format!("{key} is still being deleted"));
                 continue;
             }
             all.extend(self.unserved(pool).into_iter().map(|text| format!("{key}: {text}")));
-            all.extend(self.lacking(pool).map(|text| format!("{key}: {text}")));
+            let lacking =
+                self.lacking(pool).filter(|_| self.can_reserve() && !pool.awaits_a_word());
+            all.extend(lacking.map(|text| format!("{key}: {text}")));
             all.extend(self.misreported(pool).into_iter().map(|text| format!("{key}: {text}")));
         }
+        all.extend(self.untold());
         all.extend(self.mismarked());
-        all.extend(self.misnamed());
         all
     }
 
     /// Pools whose reservations wait for a word, with the word that is true: the address that
     /// was made, or none.
     pub fn unknown_creations(&self) -> Vec<(String, Option<IpAddr>)> {
-        let waits = |pool: &&Pool| {
-            let conditions = pool.status["conditions"].as_array().into_iter().flatten();
-            conditions.into_iter().any(|one| one["reason"] == "CreateOutcomeUnknown")
-        };
         // Nobody says of one address that it is two pools'.
         let mut said = BTreeSet::new();
         let mut word = |(key, pool): (&String, &Pool)| {
@@ -91,7 +112,7 @@ impl Oracle {
             said.extend(made);
             (key.clone(), made)
         };
-        self.cluster.pools.iter().filter(|(_, pool)| waits(pool)).map(&mut word).collect()
+        self.cluster.pools.iter().filter(|(_, pool)| pool.awaits_a_word()).map(&mut word).collect()
     }
 
     /// Whether an address serves nobody on a machine, and its own pool has no use for it
@@ -99,32 +120,31 @@ impl Oracle {
     fn is_useless_on(&self, machine: Machine, ip: IpAddr) -> bool {
         let mut claimants = self.cluster.claimants(ip).peekable();
         claimants.peek().is_some()
-            && claimants.all(|pool| !(pool.uses(ip) && pool.may_use(machine)))
+            && claimants.all(|pool| pool.is_served() && !(pool.uses(ip) && pool.may_use(machine)))
     }
 
-    /// L1, L2: no address is idle while a node could have it.
+    /// L1, L2: no address is idle while a node could have it, for each family by itself.
     fn unserved(&self, pool: &Pool) -> Vec<String> {
         let mut used = pool.claims();
         used.retain(|ip| pool.uses(*ip) && self.cloud.addresses.contains_key(ip));
         let shared = |ip: &IpAddr| self.cluster.claimants(*ip).count() > 1;
-        let served = |ip: &&IpAddr| self.cloud.holder(**ip).is_some_and(|one| pool.may_use(one));
-        let idle: Vec<_> = used.iter().filter(|ip| !served(ip) && !shared(ip)).collect();
-        // All that a pool names is of one family here.
-        let six = idle.first().is_some_and(|ip| ip.is_ipv6());
-        let free: Vec<_> = pool
-            .fits
-            .iter()
-            .filter(|(_, fit)| fit.eligible)
-            .map(|(machine, _)| *machine)
-            .filter(|machine| {
+        let served = |ip: &IpAddr| self.cloud.holder(*ip).is_some_and(|one| pool.may_use(one));
+        let idle = |ip: &IpAddr| !served(ip) && !shared(ip) && self.is_movable(*ip);
+        let (six, four): (Vec<_>, Vec<_>) =
+            used.into_iter().filter(idle).partition(IpAddr::is_ipv6);
+        let mut wrong = Vec::new();
+        for (six, idle) in [(false, four), (true, six)] {
+            let has_room = |machine: &Machine| {
                 let mut held = self.cloud.held_by(*machine).filter(|ip| ip.is_ipv6() == six);
-                held.all(|ip| self.is_useless_on(*machine, ip))
-            })
-            .collect();
-        if idle.is_empty() || free.is_empty() {
-            return vec![];
+                self.takes(*machine) && held.all(|ip| self.is_useless_on(*machine, ip))
+            };
+            let eligible = pool.fits.iter().filter(|(_, fit)| fit.eligible);
+            let free: Vec<_> = eligible.map(|(machine, _)| *machine).filter(has_room).collect();
+            if !idle.is_empty() && !free.is_empty() {
+                wrong.push(format!("{idle:?} idle while {free:?} could serve"));
+            }
         }
-        vec![format!("{idle:?} idle while {free:?} could serve")]
+        wrong
     }
 
     /// Every wanted address is there.
@@ -156,6 +176,24 @@ impl Oracle {
         pool.claims().iter().filter_map(wrong).collect()
     }
 
+    /// An address that several pools name, and that is in place for each, is told by one.
+    fn untold(&self) -> Vec<String> {
+        let tells = |pool: &Pool, ip: &IpAddr| {
+            pool.status["ips"][ip.to_string()]["state"] == "active" || !pool.is_served()
+        };
+        let untold = |ip: &&IpAddr| {
+            let holder = self.cloud.holder(**ip);
+            let claimants: Vec<&Pool> = self.cluster.claimants(**ip).collect();
+            let fits =
+                |pool: &&Pool| holder.is_some_and(|one| pool.may_use(one)) && pool.uses(**ip);
+            claimants.len() > 1
+                && claimants.iter().all(fits)
+                && !claimants.iter().any(|pool| tells(pool, ip))
+        };
+        let all = self.cloud.addresses.keys().filter(untold);
+        all.map(|ip| format!("{ip} is in place, and nobody says so")).collect()
+    }
+
     /// Nodes carry the address that they have.
     fn mismarked(&self) -> Vec<String> {
         let mut wrong = Vec::new();
@@ -172,6 +210,18 @@ impl Oracle {
             let held = here.find(serves).map(|ip| ip.to_string());
             let marked = node.marks[usize::from(six)].clone();
             let named: Option<IpAddr> = marked.as_ref().and_then(|mark| mark.parse().ok());
+            let concerned = self.cloud.held_by(machine).chain(named);
+            // Of several pools that name an address, of which not all may use the machine, it
+            // depends on who had it first.
+            let unclear = |ip: IpAddr| {
+                let pools: Vec<&Pool> = self.cluster.claimants(ip).collect();
+                let differ = pools.iter().any(|pool| pool.may_use(machine))
+                    && !pools.iter().all(|pool| pool.may_use(machine) && pool.uses(ip));
+                pools.iter().any(|pool| !pool.is_served()) || (pools.len() > 1 && differ)
+            };
+            if concerned.into_iter().any(unclear) {
+                continue;
+            }
             let settled = named.is_none_or(|ip| {
                 let mut claimants = self.cluster.claimants(ip).peekable();
                 claimants.peek().is_none() || claimants.any(|pool| !pool.uses(ip))

@@ -76,7 +76,16 @@ impl Oracle {
             None => self.cluster.pools.values().filter(reserves).collect(),
         };
         if !about.is_empty() && about.iter().all(|pool| pool.ways.is_surely_paused(floor)) {
-            self.violated("S10", format!("{} {}: its pool is paused", sent.agent, sent.path));
+            let text = format!("{} {}: its pool is paused", sent.agent, sent.path);
+            return self.violated("S10", text);
+        }
+        // The loser of a conflict has nothing, so that nobody acts for it in the other's place.
+        let unclear = |pool: &&Pool| pool.unclear.is_some_and(|since| since < floor);
+        let goes = |pool: &&Pool| pool.ways.deleting.is_some();
+        let named = sent.action.is_of_names();
+        if !named && !about.is_empty() && about.iter().all(|pool| unclear(pool) && !goes(pool)) {
+            let text = format!("{} {}: nobody understands its pool", sent.agent, sent.path);
+            self.violated("S10", text);
         }
     }
 
@@ -145,7 +154,8 @@ impl Oracle {
                 one["reason"].as_str().is_some_and(|word| Restraint::WORDS.contains(&word))
             })
         };
-        let wrong = self.cluster.pools.iter().filter(|(_, pool)| said(pool));
+        let served = self.cluster.pools.iter().filter(|(_, pool)| pool.is_served());
+        let wrong = served.filter(|(_, pool)| said(pool));
         wrong.map(|(key, _)| format!("{key}: nobody restrains us, and it is said")).collect()
     }
 

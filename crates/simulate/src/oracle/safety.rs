@@ -12,8 +12,9 @@ use pontoon::api::{
 };
 use serde_json::Value;
 
-use super::cloud::{Address, Origin, Sent};
+use super::cloud::{Address, Origin, SHOWN, Sent};
 use super::cluster::{Machine, Pool};
+use super::formers::Former;
 use super::{Oracle, cluster};
 use crate::schedule::Millis;
 use crate::stage::{PROJECT, TOKEN};
@@ -25,6 +26,8 @@ impl Oracle {
         self.check_writer(sent);
         self.check_one_at_a_time(sent);
         self.check_restraint(sent);
+        self.check_cool_off(sent);
+        self.check_drift(sent);
         match sent.action {
             CloudAction::Assign | CloudAction::Unassign => self.check_move(sent),
             _ if sent.action.creates() => self.check_intent(sent),
@@ -67,21 +70,16 @@ impl Oracle {
     /// S4, S5, S6: what is moved is ours, is not well where it is, and goes where it may be.
     fn check_move(&mut self, sent: &Sent) {
         let Some(ip) = sent.ip() else { return };
-        let (api, cloud) = (self.api_floor(), self.cloud_floor());
-        // Taken out of a list, and off its node for that.
-        if sent.action == CloudAction::Unassign && self.cluster.is_leaving(ip) {
-            return;
-        }
-        if self.cloud.last_claimed(ip).is_none_or(|time| time < api) && !self.is_claimed(ip) {
-            return self.violated("S6", format!("{}: no object lists {ip}", sent.agent));
-        }
-        let claimants: Vec<&Pool> = self.cluster.claimants(ip).collect();
-        if claimants.is_empty() || claimants.iter().any(|pool| pool.changed >= api) {
-            return;
+        let api = self.api_floor();
+        if self.cluster.claimants(ip).next().is_none() {
+            return self.check_unclaimed(sent, ip, api);
         }
         let target = sent.machine();
+        let lately = self.cluster.formers.of(ip).any(|former| former.at >= api);
+        let may = |machine| self.cluster.claimants(ip).any(|pool| pool.might_use(machine, api));
         if let Some(machine) = target
-            && !claimants.iter().any(|pool| pool.might_use(machine, api))
+            && !lately
+            && !may(machine)
         {
             let text = format!("{}: {machine} may not have {ip}", sent.agent);
             return self.violated("S4", text);
@@ -89,20 +87,59 @@ impl Oracle {
         let Some(holder) = self.cloud.holder(ip).filter(|holder| Some(*holder) != target) else {
             return;
         };
-        let surplus = claimants.iter().any(|pool| !pool.uses(ip) || pool.ways.is_giving_back());
-        let well = claimants.iter().all(|pool| pool.surely_uses(holder, api));
         let unseen = self.cloud.is_anothers_arrival(ip, &sent.process, self.now());
-        if well && !surplus && !unseen && !self.cloud.touched_since(ip, cloud) {
+        if unseen || self.is_touched_unseen(ip) {
+            return;
+        }
+        // What is more than its pool wants is taken off its machine, and never put on another.
+        let takes_off = target.is_none();
+        let keepers: Vec<&Pool> = self.keepers(ip).collect();
+        let surplus = keepers.iter().any(|pool| !pool.surely_wants(ip, api));
+        let goes = keepers.iter().any(|pool| pool.ways.is_giving_back());
+        let well = keepers.iter().all(|pool| pool.surely_uses(holder, api));
+        if well && !goes && !(takes_off && surplus) {
             let text = format!("{}: {ip} is well on {holder}", sent.agent);
             return self.violated("S4", text);
         }
-        if !surplus && !self.cloud.touched_since(ip, cloud) {
+        if !surplus && !goes {
             self.check_grace(sent, ip, holder);
         }
     }
 
-    fn is_claimed(&self, ip: IpAddr) -> bool {
-        self.cluster.claimants(ip).next().is_some()
+    /// The pools that decide where an address may be: the one that surely has it, or else all
+    /// that claim it.
+    fn keepers(&self, ip: IpAddr) -> impl Iterator<Item = &Pool> {
+        let has = self.cloud.addresses.get(&ip).and_then(|one| one.kept_by.clone());
+        let has = has.filter(|uid| self.cluster.claimants(ip).any(|pool| pool.uid == *uid));
+        let decides = move |pool: &&Pool| has.as_ref().is_none_or(|uid| pool.uid == *uid);
+        self.cluster.claimants(ip).filter(decides)
+    }
+
+    /// Whether somebody touched an address by hand, and that may be news. Who begins to claim
+    /// an address looks where it is first: what was done before that is known.
+    fn is_touched_unseen(&self, ip: IpAddr) -> bool {
+        let slack = if self.cloud_is_calm() { 0 } else { SHOWN };
+        let claimed = self.cloud.claimed_since(ip).saturating_sub(slack);
+        self.cloud.touched_since(ip, self.cloud_floor().max(claimed))
+    }
+
+    /// S6, S9: nobody claims an address. Whose list named it takes it off its node; a pool that
+    /// is deleted leaves it. What just ceased to be claimed may be moved by an old view.
+    fn check_unclaimed(&mut self, sent: &Sent, ip: IpAddr, api: Millis) {
+        let lately = self.cloud.last_claimed(ip).is_some_and(|time| time >= api);
+        let holder = self.cloud.holder(ip);
+        let takes_off = |former: &Former| {
+            let lets_go = former.lets_go() && self.cluster.has(&former.uid);
+            lets_go || former.might_take_off(holder, api)
+        };
+        let allowed = if sent.action == CloudAction::Unassign {
+            self.cluster.formers.of(ip).any(takes_off)
+        } else {
+            lately
+        };
+        if !allowed {
+            self.violated("S6", format!("{}: no object lists {ip}", sent.agent));
+        }
     }
 
     /// S10: a reservation was written down before it is sent.
@@ -115,7 +152,31 @@ impl Oracle {
         let lost = |one: &(cluster::Intent, Millis)| is(&one.0) && one.1 >= floor;
         let lost = self.cluster.lost_intents.iter().any(lost);
         if !lost && !self.cluster.pools.values().any(fits) {
-            self.violated("S10", format!("{}: no object says that it is reserved", sent.agent));
+            return self
+                .violated("S10", format!("{}: no object says that it is reserved", sent.agent));
+        }
+        if !lost {
+            self.check_lack(sent, floor);
+        }
+    }
+
+    /// S1: whoever an address is reserved for lacks one, counting those that were reserved and
+    /// are not written down yet.
+    fn check_lack(&mut self, sent: &Sent, floor: Millis) {
+        let target = sent.machine();
+        let is = |intent: &cluster::Intent| intent.target == target && intent.six == sent.is_six();
+        let has = |pool: &Pool| {
+            let its = Origin::Ours(Some(pool.uid.clone()));
+            let counts = |(ip, one): &(&IpAddr, &Address)| {
+                one.origin == its && !one.words_lost && !pool.listed.contains(ip)
+            };
+            self.cloud.addresses.iter().filter(counts).count()
+        };
+        let lacks = |pool: &&Pool| has(pool) < pool.most_lacked(floor);
+        let mut meant =
+            self.cluster.pools.values().filter(|pool| pool.all_intents.values().any(is));
+        if !meant.any(|pool| lacks(&pool)) {
+            self.violated("S1", format!("{}: nobody lacks an address", sent.agent));
         }
     }
 
@@ -143,9 +204,11 @@ impl Oracle {
         // address down is the one.
         let one = Some(pool).filter(|_| target.is_some());
         let uid = one.map(|pool| pool.uid.clone());
+        let makers = pools().filter(ever).map(|pool| pool.uid.clone()).collect();
         let stripped = one.map_or_else(|| !pools().any(|pool| open(&pool)), |pool| !open(&pool));
         if let Some(address) = self.cloud.addresses.get_mut(&ip) {
             address.origin = Origin::Ours(uid);
+            address.makers = makers;
             address.target = target;
             address.words_lost = stripped;
         }
@@ -167,10 +230,11 @@ impl Oracle {
             return;
         };
         let (uid, claims) = (Some(pool.uid.clone()), pool.claims());
+        let recorded = pool.recorded.clone();
         for (ip, address) in &mut self.cloud.addresses {
             // Of equal addresses that several pools reserved, each may have any.
             let ours = address.origin != Origin::Others && address.target.is_none();
-            if ours && claims.contains(ip) {
+            if ours && recorded.contains(ip) {
                 address.origin = Origin::Ours(uid.clone());
             }
             let unclear = address.origin == Origin::Ours(None) && stripped;
@@ -178,6 +242,46 @@ impl Oracle {
                 let known = claims.contains(ip);
                 address.words_lost = !known && (address.words_lost || stripped);
             }
+        }
+    }
+
+    /// What a pool gives up while another lists it is that one's, as if it had always been: it is
+    /// nobody's reservation any more.
+    pub(super) fn note_handed_over(&mut self) {
+        for (ip, address) in &mut self.cloud.addresses {
+            let Origin::Ours(Some(uid)) = &address.origin else { continue };
+            let claims = |pool: &&Pool| pool.uid == *uid && pool.claims().contains(ip);
+            let lists = |pool: &Pool| pool.uid != *uid && pool.listed.contains(ip);
+            let kept = self.cluster.pools.values().any(|pool| claims(&pool));
+            if !kept && self.cluster.pools.values().any(lists) {
+                address.origin = Origin::Others;
+            }
+        }
+    }
+
+    /// S6: what an object says was reserved for it was reserved by us, and for it. Decision 2 names
+    /// the one exception: somebody's own address that came while a reservation was open, and so is
+    /// none of the strangers that the reservation names.
+    pub(super) fn check_ledger(&mut self, write: &Write<'_>) {
+        let Some(pool) = self.cluster.pools.get(write.key) else { return };
+        let confusable = |ip: &IpAddr| {
+            let open =
+                |one: &cluster::Intent| one.six == ip.is_ipv6() && !one.strangers.contains(ip);
+            pool.all_intents.values().any(open)
+        };
+        let wrong = |ip: &&IpAddr| {
+            let Some(one) = self.cloud.addresses.get(ip) else { return false };
+            match &one.origin {
+                Origin::Others => !confusable(ip),
+                Origin::Ours(uid) => {
+                    let its = uid.as_ref().is_none_or(|uid| *uid == pool.uid);
+                    !its && !one.makers.contains(&pool.uid)
+                }
+            }
+        };
+        if let Some(ip) = pool.ways.created.iter().find(wrong) {
+            let text = format!("{} says that {ip} was reserved for it", write.key);
+            self.violated("S6", text);
         }
     }
 
@@ -192,7 +296,7 @@ impl Oracle {
         }
     }
 
-    /// S1 and S2: never more addresses than wanted; none is forgotten.
+    /// S2: no address is forgotten.
     pub(super) fn check_addresses(&mut self) {
         let ours = |one: &Address| one.origin != Origin::Others && !one.words_lost;
         let (mut found, mut unclaimed) = (None, 0);
@@ -207,23 +311,6 @@ impl Oracle {
                     found = Some(("S2", format!("{ip} is written down nowhere")));
                 }
             }
-        }
-        let (mut all, mut most) = (0, 0);
-        for pool in self.cluster.pools.values() {
-            let its = Origin::Ours(Some(pool.uid.clone()));
-            let its = self.cloud.addresses.values().filter(|one| ours(one) && one.origin == its);
-            let (its, lacking) = (its.count(), pool.most_lacking);
-            if its > lacking {
-                found = Some(("S1", format!("{its} addresses reserved for {lacking} lacking")));
-            }
-            (all, most) = (all + its, most + lacking);
-        }
-        let unclear = Origin::Ours(None);
-        all +=
-            self.cloud.addresses.values().filter(|one| ours(one) && one.origin == unclear).count();
-        // What was reserved for a pool that is gone counts for nobody.
-        if all > most && !self.cluster.lost_a_pool {
-            found = Some(("S1", format!("{all} addresses reserved for {most} lacking in all")));
         }
         if let Some((invariant, text)) = found {
             self.violated(invariant, text);

@@ -25,6 +25,10 @@ pub(super) struct Ways {
     pub paused: Option<Millis>,
     /// What its annotation says was reserved for it.
     pub created: Vec<IpAddr>,
+    /// What its annotation says that it keeps although the list names it no more.
+    pub kept: Vec<IpAddr>,
+    /// How long a node kept its address before that changed, and when that was.
+    past_grace: Option<(Millis, Millis)>,
     /// It carries our annotation.
     told: bool,
     /// Somebody took that from it: what was nowhere else passes for listed once, and is kept.
@@ -32,8 +36,8 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Reads an object. Returns whether it asks for something else than before.
-    pub fn read(&mut self, object: &Value, now: Millis) -> bool {
+    /// Reads an object.
+    pub fn read(&mut self, object: &Value, now: Millis) {
         let (spec, metadata) = (&object["spec"], &object["metadata"]);
         let grace = (spec["gracePeriodSeconds"].as_f64().unwrap_or(0.0) * 1000.0) as Millis;
         let releases = spec["deletionPolicy"] == "Release";
@@ -44,11 +48,18 @@ impl Ways {
         let told = metadata["annotations"][ADDRESSES_ANNOTATION].is_string();
         self.stripped |= self.told && !told;
         self.told = told;
-        let before = (self.grace, self.releases, self.deleting, self.paused);
+        if self.grace != grace {
+            self.past_grace = Some((self.grace, now));
+        }
         self.guarded = finalizers.into_iter().any(|one| *one == RELEASE_FINALIZER);
         (self.grace, self.releases, self.deleting, self.paused) =
             (grace, releases, deleting, paused);
-        before != (grace, releases, deleting, paused)
+    }
+
+    /// The shortest time that it gave a node at some time since `floor`.
+    pub fn least_grace(&self, floor: Millis) -> Millis {
+        let past = self.past_grace.filter(|(_, changed)| *changed >= floor);
+        past.map_or(self.grace, |(grace, _)| grace.min(self.grace))
     }
 
     /// Whether it is being deleted, and gives back first what was reserved for it.
@@ -72,17 +83,6 @@ impl Intent {
     pub fn may_be(&self, target: Option<Machine>, ip: IpAddr) -> bool {
         self.target == target && self.six == ip.is_ipv6()
     }
-}
-
-/// Whether a status tells of an address that serves on a machine.
-pub(super) fn tells_of_service(status: &Value, machine: Machine) -> bool {
-    let id = format!("digitalocean://{machine}");
-    let mut all = status["ips"].as_object().into_iter().flat_map(|ips| ips.values());
-    all.any(|ip| {
-        ip["providerID"] == id.as_str()
-            && ip["state"] == "active"
-            && ip["ineligibleSince"].is_null()
-    })
 }
 
 /// FLIPOP, as its Lease tells of it.

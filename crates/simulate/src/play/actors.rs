@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::Player;
-use crate::cluster::REGION;
+use crate::cluster::{REGION, TAINT};
 use crate::schedule::{HandEvent, NodeEvent, PoolEvent};
 
 impl Player<'_> {
@@ -22,6 +22,11 @@ impl Player<'_> {
                     json!({"unschedulable": null, "taints": null})
                 };
                 self.cluster.patch_node(node, &json!({"spec": spec})).await;
+            }
+            NodeEvent::Tainted => {
+                let taint = json!([{"key": TAINT, "value": "on", "effect": "NoSchedule"}]);
+                let taints = if begins { taint } else { json!(null) };
+                self.cluster.patch_node(node, &json!({"spec": {"taints": taints}})).await;
             }
             NodeEvent::Unlabelled => {
                 let role = if begins { json!(null) } else { json!("edge") };
@@ -71,7 +76,7 @@ impl Player<'_> {
         self.cluster.join(node).await;
     }
 
-    pub(super) async fn pool(&mut self, pool: usize, what: PoolEvent, begins: bool) {
+    pub(super) async fn pool(&mut self, event: usize, pool: usize, what: PoolEvent, begins: bool) {
         let pool = pool % self.cluster.pools();
         match (what, begins) {
             (PoolEvent::Wants(count), true) => {
@@ -87,6 +92,13 @@ impl Player<'_> {
             (PoolEvent::Paused | PoolEvent::Grace(_) | PoolEvent::Releases(_), _) => {
                 self.pool_way(pool, what, begins).await;
             }
+            (
+                PoolEvent::Mistyped(_)
+                | PoolEvent::LedgerSpoiled
+                | PoolEvent::Rematched(_)
+                | PoolEvent::Adopts(_),
+                _,
+            ) => self.edit(event, pool, what, begins).await,
             (_, false) => {}
         }
     }
@@ -97,20 +109,28 @@ impl Player<'_> {
         self.stage.shared.oracle().by_hand(false);
     }
 
+    /// Every address but those of a crowd: only the pools' own are worth a touch.
+    pub(super) fn own_addresses(&self) -> Vec<std::net::IpAddr> {
+        let all = self.stage.cloud.addresses();
+        let own = all.iter().filter(|one| !one.ip.to_string().starts_with("10."));
+        own.map(|one| one.ip).collect()
+    }
+
     pub(super) fn hand(&self, what: HandEvent) {
         let cloud = &self.stage.cloud;
-        let addresses = cloud.addresses();
-        let address = |index: u8| {
-            // Of a crowd, only the pools' own are worth a touch.
-            let own: Vec<_> =
-                addresses.iter().filter(|one| !one.ip.to_string().starts_with("10.")).collect();
-            (!own.is_empty()).then(|| own[usize::from(index) % own.len()].ip)
-        };
+        let own = self.own_addresses();
+        let address = |index: u8| usize::from(index).checked_rem(own.len()).map(|index| own[index]);
         let machine = |node: u8| self.cluster.machine(usize::from(node) % self.cluster.nodes());
         let while_busy = Duration::from_secs(20);
         self.by_hand(|| match what {
             HandEvent::Moves(ip, node) => {
                 if let Some(ip) = address(ip) {
+                    cloud.human_moves(ip, Some(machine(node)));
+                }
+            }
+            HandEvent::MovesLast(pool, node) => {
+                let pool = usize::from(pool) % self.cluster.pools();
+                if let Some(ip) = self.cluster.last_listed(pool) {
                     cloud.human_moves(ip, Some(machine(node)));
                 }
             }

@@ -1,6 +1,8 @@
 //! Plays a schedule: what happens when, then the end of all trouble, then rest.
 
 mod actors;
+mod edits;
+mod lasting;
 mod names;
 mod rest;
 mod trouble;
@@ -20,7 +22,7 @@ use crate::end;
 use crate::flipop::Flipop;
 use crate::mutants::Mutant;
 use crate::oracle::Violation;
-use crate::schedule::{Millis, Phase, Schedule, What};
+use crate::schedule::{Event, Millis, Phase, PoolEvent, Schedule, What};
 use crate::stage::Stage;
 
 /// What came of a run.
@@ -82,8 +84,8 @@ pub fn play(schedule: &Schedule, manner: &Manner) -> Result<Played, String> {
         .map_err(|error| error.to_string())?;
     let played = runtime.block_on(async {
         let stage = Stage::new(schedule.seed, &schedule.setting, manner)?;
-        let cluster =
-            Cluster::new(stage.user.clone(), stage.cloud.clone(), &schedule.setting).await;
+        let (user, cloud) = (stage.user.clone(), stage.cloud.clone());
+        let cluster = Cluster::new(user, cloud, &schedule.setting, has_typos(schedule)).await;
         Ok(Player::new(schedule, stage, cluster, manner).play().await)
     });
     runtime.shutdown_background();
@@ -110,6 +112,10 @@ struct Player<'a> {
     resolved: u32,
     last_death: Option<Millis>,
     deaths: usize,
+    /// Annotations that somebody spoiled, each with the event and the pool.
+    spoiled: Vec<(usize, usize, Option<String>)>,
+    /// Since when nothing goes wrong any more.
+    healed: Millis,
 }
 
 impl<'a> Player<'a> {
@@ -128,6 +134,8 @@ impl<'a> Player<'a> {
             resolved: 0,
             last_death: None,
             deaths: 0,
+            spoiled: vec![],
+            healed: schedule.ends,
         }
     }
 
@@ -138,23 +146,31 @@ impl<'a> Player<'a> {
             if self.broken() {
                 return self.over();
             }
-            let event = &self.schedule.events[index];
-            self.stage.shared.tell(|| {
-                let edge = if begins { "" } else { "the end of " };
-                format!("-- {edge}{:?}", event.what)
-            });
-            if begins {
-                self.begin(index, event).await;
-            } else {
-                self.end(index, event).await;
-            }
+            self.edge(index, begins).await;
         }
         self.wait_until(self.schedule.ends).await;
         self.heal().await;
+        if !self.broken() && !self.schedule.lasting.is_empty() {
+            self.meanwhile().await;
+        }
         if !self.broken() {
             self.settle().await;
         }
         self.over()
+    }
+
+    /// An event begins or ends.
+    pub(super) async fn edge(&mut self, index: usize, begins: bool) {
+        let Some(event) = all_events(self.schedule).nth(index) else { return };
+        self.stage.shared.tell(|| {
+            let edge = if begins { "" } else { "the end of " };
+            format!("-- {edge}{:?}", event.what)
+        });
+        if begins {
+            self.begin(index, event).await;
+        } else {
+            self.end(index, event).await;
+        }
     }
 
     fn broken(&self) -> bool {
@@ -230,17 +246,33 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Every beginning and end, in the order of time.
+/// Whether somebody writes what our definitions refuse.
+fn has_typos(schedule: &Schedule) -> bool {
+    let mistyped = |event: &Event| matches!(event.what, What::Pool(_, PoolEvent::Mistyped(_)));
+    all_events(schedule).any(mistyped)
+}
+
+/// Every event, those that outlast the others last.
+fn all_events(schedule: &Schedule) -> impl Iterator<Item = &Event> {
+    schedule.events.iter().chain(&schedule.lasting)
+}
+
+/// Every beginning and end until the trouble is over, in the order of time.
 fn timeline(schedule: &Schedule) -> Vec<(Millis, usize, bool)> {
     let mut edges = Vec::new();
-    for (index, event) in schedule.events.iter().enumerate() {
-        edges.push((event.at, index, true));
-        edges.push(((event.at + event.lasts).min(schedule.ends), index, false));
+    for (index, event) in all_events(schedule).enumerate() {
+        let lasting = index >= schedule.events.len();
+        if !lasting || event.at < schedule.ends {
+            edges.push((event.at, index, true));
+        }
+        if !lasting {
+            edges.push(((event.at + event.lasts).min(schedule.ends), index, false));
+        }
     }
     // At the very start, what befalls processes and requests comes before anybody runs.
     let waits = |index: usize| {
-        let what = &schedule.events[index].what;
-        matches!(what, What::Node(..) | What::Pool(..) | What::Name(..))
+        let what = all_events(schedule).nth(index).map(|event| &event.what);
+        matches!(what, Some(What::Node(..) | What::Pool(..) | What::Name(..)))
     };
     edges.sort_by_key(|(at, index, begins)| (*at, !begins, waits(*index), *index));
     edges

@@ -60,8 +60,8 @@ impl Player<'_> {
 
     /// Waits until everything is as it should be, then watches it rest.
     pub(super) async fn settle(&mut self) {
-        let limit = self.schedule.ends + SETTLES;
-        let mut at = self.schedule.ends;
+        let limit = self.healed + SETTLES;
+        let mut at = self.healed;
         let mut since = None;
         loop {
             at += if self.hurries { 1_000 } else { LOOK };

@@ -12,6 +12,8 @@ impl Player<'_> {
     fn troubles(&self, what: &What, begins: bool) {
         let mut oracle = self.stage.shared.oracle();
         match what {
+            // Refused calls make nobody's view any older.
+            What::CloudIs(CloudState::Full) | What::Refuses(_) => {}
             What::Cloud { .. } | What::CloudIs(_) => oracle.cloud_trouble(begins),
             What::Api { .. } | What::Stale(_) => oracle.api_trouble(begins),
             What::Compacted | What::WatchesCut => {
@@ -37,10 +39,11 @@ impl Player<'_> {
 
     pub(super) async fn begin(&mut self, index: usize, event: &Event) {
         self.troubles(&event.what, true);
+        self.tell_stuck(index, event);
         let shared = self.stage.shared.clone();
         match event.what.clone() {
             What::Node(node, what) => self.node(usize::from(node), what, true).await,
-            What::Pool(pool, what) => self.pool(usize::from(pool), what, true).await,
+            What::Pool(pool, what) => self.pool(index, usize::from(pool), what, true).await,
             What::Hand(what) => self.hand(what),
             What::Name(which, what) => self.name(usize::from(which), what, true).await,
             What::Zone(what) => self.zone(index, what, true),
@@ -53,6 +56,12 @@ impl Player<'_> {
                     self.stage.cloud.throttle_for(Duration::from_millis(event.lasts));
                 }
                 self.set_cloud();
+            }
+            What::Refuses(what) => {
+                if let Some(what) = self.stuck(what) {
+                    shared.weather().refuses(index, what);
+                    shared.oracle().sticks(index, what);
+                }
             }
             What::Api { fault, on, replica, percent, dice } => {
                 shared.weather().api_fault(index, fault, on, replica, (percent, dice));
@@ -77,9 +86,10 @@ impl Player<'_> {
         self.troubles(&event.what, false);
         let shared = self.stage.shared.clone();
         shared.weather().end(index);
+        shared.oracle().loosens(index);
         match event.what {
             What::Node(node, what) => self.node(usize::from(node), what, false).await,
-            What::Pool(pool, what) => self.pool(usize::from(pool), what, false).await,
+            What::Pool(pool, what) => self.pool(index, usize::from(pool), what, false).await,
             What::Name(which, what) => self.name(usize::from(which), what, false).await,
             What::Zone(what) => self.zone(index, what, false),
             What::CloudIs(_) => self.set_cloud(),
@@ -92,6 +102,7 @@ impl Player<'_> {
             What::Flipop { .. } => self.flipop_ends(index).await,
             What::Hand(_)
             | What::Cloud { .. }
+            | What::Refuses(_)
             | What::Api { .. }
             | What::Compacted
             | What::WatchesCut => {}

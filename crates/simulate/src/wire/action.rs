@@ -207,8 +207,10 @@ pub enum ApiAction {
     WriteListing,
     /// Writes a node's annotation.
     Mark,
-    /// Tells an event.
+    /// Tells an event, or that it came again.
     Tell,
+    /// Reads which cluster this is.
+    ReadCluster,
     /// Something that the operator has no reason to do.
     Other,
 }
@@ -248,7 +250,8 @@ impl Kind {
 }
 
 impl ApiAction {
-    /// Everything that the operator has a reason to do.
+    /// Everything that the operator has a reason to do and that something depends on: which cluster
+    /// this is, is read once in a life, and its failure changes a note alone.
     pub fn all() -> impl Iterator<Item = Self> {
         let lists = Kind::ALL.into_iter().map(Self::List);
         let watches = Kind::ALL.into_iter().map(Self::Watch);
@@ -262,6 +265,7 @@ impl ApiAction {
             Self::WriteListing,
             Self::Mark,
             Self::Tell,
+            Self::ReadCluster,
         ];
         lists.chain(watches).chain(others)
     }
@@ -276,11 +280,12 @@ impl ApiAction {
         match *method {
             Method::GET if query.contains("watch=true") => kind.map_or(Self::Other, Self::Watch),
             Method::GET if named_lease => Self::ReadLease,
+            Method::GET if path == "/api/v1/namespaces/kube-system" => Self::ReadCluster,
             Method::GET => kind.map_or(Self::Other, Self::List),
             Method::POST if kind == Some(Kind::Leases) => Self::CreateLease,
             Method::PUT if is(PREDECESSORS_LEASE) => Self::HoldTheirs,
             Method::PUT if named_lease => Self::ReplaceLease,
-            Method::POST if segments.last() == Some(&"events") => Self::Tell,
+            Method::POST | Method::PATCH if is("events") => Self::Tell,
             Method::PATCH if is("nodes") && segments.len() == 4 => Self::Mark,
             Method::PUT | Method::PATCH
                 if is("floatingippools") && segments.last() == Some(&"status") =>
@@ -299,7 +304,7 @@ impl ApiAction {
 
     /// Whether it means to change something.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::List(_) | Self::Watch(_) | Self::ReadLease)
+        !matches!(self, Self::List(_) | Self::Watch(_) | Self::ReadLease | Self::ReadCluster)
     }
 
     /// Whether it is about a Lease.
@@ -336,6 +341,7 @@ impl ApiAction {
             Self::WriteListing => "write a record set's status",
             Self::Mark => "mark a node",
             Self::Tell => "tell an event",
+            Self::ReadCluster => "read which cluster this is",
             Self::Other => "something else",
         }
     }

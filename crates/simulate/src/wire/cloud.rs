@@ -56,7 +56,14 @@ impl CloudWire {
         stopping(shared, process, call, action.name());
         moment(shared, process, call, Phase::BeforeSend, action.name()).await;
         way.clone().open().await;
-        let (faults, names) = shared.weather().cloud(action);
+        let sent = Sent {
+            agent: agent(process, call),
+            process: process.name.clone(),
+            action,
+            path: request.uri().path().to_owned(),
+            body,
+        };
+        let (faults, names) = shared.weather().cloud(&sent);
         names.iter().for_each(|name| shared.coverage().count(name, action.name()));
         shared.tell(|| {
             let (method, uri) = (request.method(), request.uri());
@@ -64,13 +71,7 @@ impl CloudWire {
             let path = uri.path_and_query().map_or("", |path| path.as_str());
             format!("{} -> cloud {method} {path} {text} {names:?}", agent(process, call))
         });
-        shared.oracle().sent(Sent {
-            agent: agent(process, call),
-            process: process.name.clone(),
-            action,
-            path: request.uri().path().to_owned(),
-            body,
-        });
+        shared.oracle().sent(sent.clone());
         if let Ok(agent) = HeaderValue::try_from(agent(process, call)) {
             request.headers_mut().insert(USER_AGENT, agent);
         }
@@ -78,7 +79,8 @@ impl CloudWire {
         let answer = self.service.call(request).await;
         way.open().await;
         let Self { process, shared, .. } = &self;
-        shared.oracle().answered(&agent(process, call));
+        let succeeded = answer.as_ref().is_ok_and(|answer| answer.status().is_success());
+        shared.oracle().answered(&sent, succeeded);
         moment(shared, process, call, Phase::AfterEffect, action.name()).await;
         let status = answer.as_ref().map(|answer| answer.status().as_u16());
         shared.tell(|| match &answer {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Outcome};
+use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Outcome, Removal};
 use pontoon_core::matching::{Match, PodMatch, Selector, Toleration};
 use pontoon_core::model::{
     AccountId, Addresses, Drift, Family, Finding, Intent, Labels, Ledger, Machine, MachineId,
@@ -240,6 +240,7 @@ pub fn pool() -> BoxedStrategy<Pool> {
             version,
             created_at,
             request,
+            named: Some(vec![]),
             ledger,
             ledger_stripped: version % 7 == 3,
             resolution,
@@ -277,7 +278,10 @@ pub fn action() -> BoxedStrategy<Action> {
         1 => (for_pool(), node_name(), machine()).prop_map(|((account, pool, ip), node, machine)| {
             Action::Assign { account, pool, ip, node, machine }
         }),
-        1 => for_pool().prop_map(|(account, pool, ip)| Action::Unassign { account, pool, ip }),
+        1 => for_pool().prop_map(|(account, pool, ip)| {
+            let why = Removal::MakesRoom(pool.clone());
+            Action::Unassign { account, pool, ip, why }
+        }),
         1 => for_pool().prop_map(|(account, pool, ip)| Action::Release { account, pool, ip }),
         1 => (pool_key(), word(&["u"]), version(), ledger()).prop_map(
             |(pool, uid, version, ledger)| {

@@ -86,7 +86,9 @@ fn plan_of(objects: &[Object], listed: &BTreeMap<IpAddr, Sighting>) -> Plan {
     for source in [Source::Nodes, Source::Pods, Source::Pools] {
         world.source_read(source);
     }
-    for object in objects {
+    // Whatever was listed before somebody asked for it is listed again.
+    let listings = [ACCOUNT, "second"].map(Object::Listing);
+    for object in objects.iter().chain(&listings) {
         match object {
             Object::Node(node) => world.set_node(node.clone()),
             Object::Pod(pod) => world.set_pod(pod),
@@ -96,6 +98,7 @@ fn plan_of(objects: &[Object], listed: &BTreeMap<IpAddr, Sighting>) -> Plan {
                 let families = Family::ALL.to_vec();
                 let action = Action::List { account: (*account).into(), families, confirms: false };
                 let result = Ok(Done::Listed(listed));
+                world.begin(&action);
                 world.finish(Outcome { action, sent_at: at(0), result, jitter: 0 }, at(1));
             }
         }

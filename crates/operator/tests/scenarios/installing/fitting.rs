@@ -13,7 +13,7 @@ use pontoon_providers::https;
 use pontoon_providers::layers::Gate;
 use serde_json::Value;
 
-use super::{arguments, container, environment, root, shipped};
+use super::{POD_UID, arguments, container, environment, root, shipped};
 use crate::arena::{Arena, On, eventually};
 use crate::replica::Replica;
 
@@ -105,7 +105,7 @@ async fn the_pod_answers_its_probes_and_its_lease_is_beside_it_and_held_in_its_n
     replica.leads().await;
     let lease = arena.namespaced::<Lease>().get("pontoon").await.unwrap();
     let holder = lease.spec.unwrap().holder_identity.unwrap();
-    assert!(holder.starts_with("pontoon-7d4b9_"), "{holder}");
+    assert!(holder.starts_with(&format!("pontoon-7d4b9_{POD_UID}_")), "{holder}");
 }
 
 #[test]

@@ -58,6 +58,9 @@ pub fn arguments() -> Vec<String> {
     serde_json::from_value(container()["args"].take()).unwrap()
 }
 
+/// The UID of the pod that [`environment`] is for.
+pub const POD_UID: &str = "5b1c7c2e-0f6d-4a51-9d5e-7f3a1f0c2d11";
+
 /// The container's variables as the kubelet would set them in a pod of this name, each as
 /// `NAME=value`; without a value where an optional Secret has none.
 pub async fn environment(arena: &Arena, pod: &str) -> Vec<String> {
@@ -68,6 +71,7 @@ pub async fn environment(arena: &Arena, pod: &str) -> Vec<String> {
         let value = match from["fieldRef"]["fieldPath"].as_str() {
             Some("metadata.name") => pod.to_owned(),
             Some("metadata.namespace") => namespace.clone(),
+            Some("metadata.uid") => POD_UID.to_owned(),
             Some(other) => panic!("{other}: what is that?"),
             None => from_secret(arena, &namespace, &from["secretKeyRef"]).await,
         };

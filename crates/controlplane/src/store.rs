@@ -1,0 +1,86 @@
+//! What etcd holds, past the API server: which keys there are, and taking some away.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use k8s_openapi::ByteString;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+
+use crate::Error;
+use crate::etcd;
+
+/// What comes before every key of the API server; the end of that range is the next character.
+pub(crate) const PREFIX: &str = "/registry/";
+const PREFIX_END: &str = "/registry0";
+
+/// So many operations are in one transaction; etcd takes 128.
+const AT_ONCE: usize = 100;
+
+/// The keys of the API server, each with the revision in which it was last written.
+pub(crate) type Content = BTreeMap<String, String>;
+
+/// What the plane in `folder` stores.
+pub(crate) async fn content(folder: &Path) -> Result<Content, Error> {
+    let all = json!({"key": text(PREFIX), "range_end": text(PREFIX_END), "keys_only": true});
+    let answer: Range = ask(folder, "/v3/kv/range", &all).await?;
+    let key =
+        |stored: Stored| (String::from_utf8_lossy(&stored.key.0).into_owned(), stored.mod_revision);
+    Ok(answer.kvs.into_iter().map(key).collect())
+}
+
+/// Takes keys away. The API server learns of it as it learns of its own deletions: by watching.
+pub(crate) async fn remove(folder: &Path, keys: &[String]) -> Result<(), Error> {
+    for keys in keys.chunks(AT_ONCE) {
+        let one = |key: &String| json!({"request_delete_range": {"key": text(key)}});
+        let operations: Vec<Value> = keys.iter().map(one).collect();
+        let _: Value = ask(folder, "/v3/kv/txn", &json!({"success": operations})).await?;
+    }
+    Ok(())
+}
+
+#[derive(Deserialize)]
+struct Range {
+    #[serde(default)]
+    kvs: Vec<Stored>,
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    key: ByteString,
+    mod_revision: String,
+}
+
+fn text(text: &str) -> ByteString {
+    ByteString(text.as_bytes().to_vec())
+}
+
+/// One request to etcd's JSON gateway. HTTP/1.0: the answer ends where the connection does.
+async fn ask<T: serde::de::DeserializeOwned>(
+    folder: &Path,
+    path: &str,
+    body: &Value,
+) -> Result<T, Error> {
+    let failed = || Error::io(format!("asking etcd for {path}"));
+    let body = body.to_string();
+    let head = format!("POST {path} HTTP/1.0\r\ncontent-length: {}\r\n\r\n", body.len());
+    let exchange = async {
+        let mut stream = UnixStream::connect(etcd::socket(folder)).await?;
+        stream.write_all((head + &body).as_bytes()).await?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await?;
+        Ok(answer)
+    };
+    let answer: Vec<u8> = exchange.await.map_err(failed())?;
+    let answer = String::from_utf8_lossy(&answer);
+    let refused = || io::Error::other(answer.chars().take(500).collect::<String>());
+    match answer.split_once("\r\n\r\n") {
+        Some((head, body)) if head.contains(" 200 OK") => {
+            serde_json::from_str(body).map_err(|_| failed()(refused()))
+        }
+        _ => Err(failed()(refused())),
+    }
+}

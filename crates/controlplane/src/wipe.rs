@@ -1,0 +1,225 @@
+//! Makes a plane that a test has used as it was before, or finds that it cannot be.
+//!
+//! What the test has made is deleted in etcd, where a look tells all there is; then every way to
+//! ask the API server is asked until it shows nothing of it any more. A plane with anything else
+//! than the usual in it, or one in which something was changed that it came with, is given up:
+//! starting another takes seconds.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use http::Request;
+use kube::Client;
+use serde_json::Value;
+
+use crate::Error;
+use crate::store::{self, Content, PREFIX};
+
+/// The kinds that tests make, as etcd's keys and as paths begin. What is of another kind cannot
+/// be looked for here, and is left to the end of its plane.
+const KINDS: &[(&str, &str)] = &[
+    ("configmaps/", "/api/v1/configmaps"),
+    ("events/", "/api/v1/events"),
+    ("leases/", "/apis/coordination.k8s.io/v1/leases"),
+    ("minions/", "/api/v1/nodes"),
+    ("namespaces/", "/api/v1/namespaces"),
+    ("pods/", "/api/v1/pods"),
+    ("secrets/", "/api/v1/secrets"),
+    ("serviceaccounts/", "/api/v1/serviceaccounts"),
+    (DEFINITIONS, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
+];
+
+const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions/";
+
+/// The server adds one for each version of a definition, and takes it away by itself.
+const OF_DEFINITIONS: &str = "apiregistration.k8s.io/apiservices/";
+
+/// What the server itself writes from time to time.
+const OF_THE_SERVER: &[&str] =
+    &["leases/kube-system/apiserver-", "peerserverleases/", "ranges/", "events/default/"];
+
+/// What the server may add a moment after it says that it is ready.
+const LATE: &[&str] = &[
+    "clusterrolebindings/system:",
+    "clusterroles/system:",
+    "configmaps/kube-system/",
+    "flowschemas/",
+    "ipaddresses/10.0.0.1",
+    "leases/kube-system/apiserver-",
+    "namespaces/kube-",
+    "peerserverleases/",
+    "priorityclasses/system-",
+    "prioritylevelconfigurations/",
+    "rolebindings/kube-",
+    "roles/kube-",
+    "servicecidrs/kubernetes",
+    "services/specs/default/kubernetes",
+];
+
+/// How long the server may take to forget; it needs a second.
+const LIMIT: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Whether the plane in `folder` could be made as it was when it held `fresh`.
+pub(crate) async fn wipe(folder: &Path, client: &Client, fresh: &Content) -> Result<bool, Error> {
+    let now = store::content(folder).await?;
+    let Some(made) = Made::of(fresh, &now) else { return Ok(false) };
+    store::remove(folder, &made.keys).await?;
+    let started = Instant::now();
+    while !made.is_gone(folder, client, fresh).await? {
+        if started.elapsed() > LIMIT {
+            return Ok(false);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(true)
+}
+
+/// What a test has made.
+struct Made {
+    keys: Vec<String>,
+    /// The API groups of its definitions.
+    groups: BTreeSet<String>,
+}
+
+impl Made {
+    /// Nothing if there is more to do than to delete some objects of the known kinds.
+    fn of(fresh: &Content, now: &Content) -> Option<Self> {
+        let is_as_before = |(key, revision): (&String, &String)| {
+            now.get(key) == Some(revision) || is_of(OF_THE_SERVER, key)
+        };
+        let definitions = now.keys().filter(|key| !fresh.contains_key(*key));
+        let groups: BTreeSet<String> =
+            definitions.filter_map(|key| group(key)).map(str::to_owned).collect();
+        let objects: Vec<String> = groups.iter().map(|group| format!("{group}/")).collect();
+        let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+        let new = |key: &&String| {
+            !fresh.contains_key(*key) && !is_of(&[OF_DEFINITIONS], key) && !is_of(LATE, key)
+        };
+        let keys: Vec<String> = now.keys().filter(new).cloned().collect();
+        let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
+        let is_known = |key: &String| is_of(&kinds, key) || is_of(&objects, key);
+        (fresh.iter().all(is_as_before) && keys.iter().all(is_known))
+            .then_some(Self { keys, groups })
+    }
+
+    /// Whether neither etcd nor the server's caches show anything of it.
+    async fn is_gone(
+        &self,
+        folder: &Path,
+        client: &Client,
+        fresh: &Content,
+    ) -> Result<bool, Error> {
+        let left = store::content(folder).await?;
+        let is_left = |key: &String| {
+            !fresh.contains_key(key) && !is_of(OF_THE_SERVER, key) && !is_of(LATE, key)
+        };
+        if left.keys().any(is_left) {
+            return Ok(false);
+        }
+        for (kind, path) in KINDS {
+            if is_listed(client, path, &self.of_kind(kind)).await? {
+                return Ok(false);
+            }
+        }
+        for path in ["/apis", "/openapi/v3"] {
+            let page = page(client, path).await?;
+            if self.groups.iter().any(|group| page.contains(group.as_str())) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The objects of a kind: name, or namespace and name.
+    fn of_kind(&self, kind: &str) -> BTreeSet<&str> {
+        let name = |key: &'_ String| -> Option<usize> {
+            key.strip_prefix(PREFIX)?.strip_prefix(kind)?;
+            Some(PREFIX.len() + kind.len())
+        };
+        self.keys.iter().filter_map(|key| key.get(name(key)?..)).collect()
+    }
+}
+
+fn is_of(kinds: &[&str], key: &str) -> bool {
+    let key = key.strip_prefix(PREFIX).unwrap_or(key);
+    kinds.iter().any(|kind| key.starts_with(kind))
+}
+
+/// The API group that a definition's key names.
+fn group(key: &str) -> Option<&str> {
+    let name = key.strip_prefix(PREFIX)?.strip_prefix(DEFINITIONS)?;
+    Some(name.split_once('.')?.1)
+}
+
+/// Whether the server's cache still shows one of these objects.
+async fn is_listed(client: &Client, path: &str, names: &BTreeSet<&str>) -> Result<bool, Error> {
+    if names.is_empty() {
+        return Ok(false);
+    }
+    let cached = format!("{path}?resourceVersion=0");
+    let list: Value = serde_json::from_str(&page(client, &cached).await?).unwrap_or_default();
+    let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
+    Ok(items.iter().any(|item| {
+        let text = |field: &str| item["metadata"][field].as_str();
+        let name = text("name").unwrap_or_default();
+        match text("namespace") {
+            Some(namespace) => names.contains(format!("{namespace}/{name}").as_str()),
+            None => names.contains(name),
+        }
+    }))
+}
+
+async fn page(client: &Client, path: &str) -> Result<String, Error> {
+    let request = Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError)?;
+    Ok(client.request_text(request).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(keys: &[(&str, &str)]) -> Content {
+        let entry =
+            |(key, revision): &(&str, &str)| (format!("{PREFIX}{key}"), (*revision).to_owned());
+        keys.iter().map(entry).collect()
+    }
+
+    fn definition() -> String {
+        format!("{DEFINITIONS}pools.example.com")
+    }
+
+    #[test]
+    fn what_a_test_has_made_is_found_with_the_objects_of_its_definitions() {
+        let fresh = content(&[("namespaces/default", "3"), ("ranges/ports", "4")]);
+        let definition = definition();
+        let now = content(&[
+            ("namespaces/default", "3"),
+            ("ranges/ports", "9"),
+            ("minions/a", "10"),
+            ("pods/flipop/b", "11"),
+            (&definition, "12"),
+            ("example.com/pools/flipop/c", "13"),
+            ("apiregistration.k8s.io/apiservices/v1.example.com", "14"),
+        ]);
+
+        let made = Made::of(&fresh, &now).unwrap();
+
+        assert_eq!(made.keys.len(), 4, "{:?}", made.keys);
+        assert_eq!(made.of_kind("pods/"), BTreeSet::from(["flipop/b"]));
+        assert_eq!(made.groups, BTreeSet::from(["example.com".to_owned()]));
+    }
+
+    #[test]
+    fn a_plane_with_another_kind_or_without_what_it_came_with_is_given_up() {
+        let fresh = content(&[("namespaces/default", "3")]);
+        let of_another_kind = content(&[("namespaces/default", "3"), ("clusterroles/a", "4")]);
+        let of_no_definition =
+            content(&[("namespaces/default", "3"), ("example.com/pools/c", "4")]);
+        let changed = content(&[("namespaces/default", "5")]);
+        for now in [of_another_kind, of_no_definition, changed, Content::new()] {
+            assert!(Made::of(&fresh, &now).is_none(), "{now:?}");
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! A fault that lasts must not spread: whatever cannot succeed now keeps no node from an address
+//! that can be served.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::verdict::{Note, Reason, State};
+use pontoon_core::world::Operation;
+
+use super::cloud::Fault;
+use super::creating::until_begun;
+use super::doubting::made;
+use super::fixture::*;
+use super::scene::{Scene, scene};
+
+/// Address 1 is refused wherever it is to go.
+fn is_about_1(action: &Action) -> bool {
+    matches!(action, Action::Assign { ip: one, .. } if *one == ip(1))
+}
+
+/// Node `a` is refused whatever is to go there.
+fn is_to_a(action: &Action) -> bool {
+    matches!(action, Action::Assign { node, .. } if &*node.0 == "a")
+}
+
+fn everything(action: &Action) -> bool {
+    !action.changes_cluster()
+}
+
+fn refusing(mut scene: Scene, such: fn(&Action) -> bool, kind: FailureKind) -> Scene {
+    scene.cloud.refuses.push((such, kind));
+    scene
+}
+
+/// Address 2 on `e`; address 1, on no machine, is refused for good.
+fn one_refused() -> Scene {
+    let scene = scene().nodes(["a", "b", "c", "d", "e"]).pool(pool("p").ips([1, 2]));
+    let scene = scene.address(ip(1), None).address(ip(2), Some("e"));
+    refusing(scene, is_about_1, FailureKind::Rejected)
+}
+
+#[test]
+fn an_address_that_no_node_accepts_does_not_stop_the_failover_of_another() {
+    for after in [0, 3, 60, 600] {
+        let mut scene = one_refused();
+        scene.run(seconds(after));
+        scene.change_node("e", NodeFixture::not_ready);
+        scene.settle();
+        assert_ne!(scene.home(ip(2)), Some("e"), "after {after} s");
+        assert_eq!(scene.states("p")[1], State::Active);
+    }
+}
+
+#[test]
+fn the_one_free_node_goes_to_the_address_that_it_accepts() {
+    let scene = scene().nodes(["a"]).pool(pool("p").ips([1, 2]));
+    let scene = scene.address(ip(1), None).address(ip(2), None);
+    let mut scene = refusing(scene, is_about_1, FailureKind::Rejected);
+    scene.run(seconds(30));
+    assert_eq!(scene.home(ip(2)), Some("a"));
+}
+
+#[test]
+fn a_refused_address_of_an_older_pool_does_not_starve_a_younger_one() {
+    let scene = scene().nodes(["a"]).pool(pool("p").ips([1]).created_at(at(-2000)));
+    let scene = scene.address(ip(1), None).address(ip(2), None);
+    let mut scene = refusing(scene, is_about_1, FailureKind::Rejected);
+    scene.run(seconds(30));
+    scene.set_pool(pool("q").ips([2]));
+    scene.settle();
+    assert_eq!(scene.home(ip(2)), Some("a"));
+}
+
+#[test]
+fn a_refused_address_does_not_go_through_all_nodes_at_network_speed() {
+    let scene = (0..100).fold(scene(), |scene, n| scene.node(node(&format!("n{n:02}"))));
+    let scene = scene.pool(pool("p").ips([1])).address(ip(1), None);
+    let mut scene = refusing(scene, is_about_1, FailureKind::Rejected);
+    let done = moves(&scene.run(seconds(60))).len();
+    assert!((5..=8).contains(&done), "at 0, 0, 1, 3, 7, 15, 31 s: {done}");
+    scene.cloud.refuses.clear();
+    scene.run(seconds(330));
+    assert_eq!(scene.states("p"), [State::Active], "and it is tried for ever");
+}
+
+#[test]
+fn a_machine_that_refuses_every_address_is_tried_last() {
+    let scene = scene().nodes(["a", "b", "c", "d"]).pool(pool("p").ips([1, 2, 3]));
+    let scene = (1..=3).fold(scene, |scene, n| scene.address(ip(n), None));
+    let mut scene = refusing(scene, is_to_a, FailureKind::Rejected);
+    let done = scene.settle();
+    assert_eq!(moves(&done).iter().filter(|(_, node)| *node == "a").count(), 1, "{done:?}");
+    assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+}
+
+#[test]
+fn an_attempt_that_waits_for_its_next_time_leaves_its_node_to_an_address_that_has_no_other() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), None);
+    scene.fault(is_assign, Fault::Answer(FailureKind::Unavailable));
+    scene.settle();
+    let scene = scene.address(ip(2), None);
+    let mut scene = scene.pool(pool("q").ips([2]));
+    scene.cloud.refuses.push((is_about_1, FailureKind::Unavailable));
+    scene.run(seconds(15));
+    assert_eq!(scene.home(ip(2)), Some("a"));
+}
+
+#[test]
+fn an_address_is_put_on_no_other_node_while_a_call_that_broke_down_may_have_worked() {
+    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), None);
+    for _ in 0..3 {
+        scene.fault(is_assign, Fault::Although(FailureKind::Unavailable));
+    }
+    scene.cloud.hidden.push(ip(1));
+    scene.run(seconds(7));
+    scene.cloud.hidden.clear();
+    let done = scene.run(seconds(60));
+    assert!(moves(&done).iter().all(|(_, node)| *node == "a"), "{done:?}");
+    assert_eq!(scene.home(ip(1)), Some("a"));
+}
+
+/// Address 1 on `a`; the pool wants another, which the account has no room for.
+fn at_the_limit() -> Scene {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]).wants(2));
+    let mut scene = refusing(scene.address(ip(1), Some("a")), is_create, FailureKind::Quota);
+    scene.run(seconds(5));
+    assert!(matches!(scene.reason("p"), Reason::QuotaExceeded(..)), "{:?}", scene.reason("p"));
+    scene
+}
+
+#[test]
+fn a_reservation_at_the_limit_of_the_account_leaves_its_node_to_a_failover() {
+    for after in [0, 1, 60] {
+        let mut scene = at_the_limit();
+        scene.run(seconds(after));
+        scene.change_node("a", NodeFixture::not_ready);
+        scene.settle();
+        assert_eq!(scene.home(ip(1)), Some("b"), "after {after} s");
+    }
+}
+
+#[test]
+fn a_reservation_at_the_limit_leaves_its_node_to_another_pool() {
+    let mut scene = at_the_limit().address(ip(2), None);
+    scene.set_pool(pool("q").ips([2]));
+    scene.settle();
+    assert_eq!(scene.home(ip(2)), Some("b"));
+    scene.cloud.refuses.clear();
+    scene.run(seconds(600));
+    assert_eq!(scene.cloud.made, 1, "it is reserved all the same once there is room");
+}
+
+#[test]
+fn a_reservation_whose_outcome_only_a_person_can_tell_leaves_its_node_to_a_failover() {
+    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]).wants(2));
+    scene = scene.address(ip(1), Some("a"));
+    scene.fault(is_create, Fault::Dropped);
+    until_begun(&mut scene, is_create);
+    scene.answer();
+    scene.cloud.place(ip(66), None);
+    scene.run(seconds(120));
+    assert!(matches!(scene.reason("p"), Reason::CreateOutcomeUnknown(_)));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.settle();
+    assert_eq!(scene.home(ip(1)), Some("b"));
+}
+
+#[test]
+fn a_paused_pool_keeps_no_node_from_one_that_is_served() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), None);
+    scene.fault(is_assign, Fault::Answer(FailureKind::Unavailable));
+    scene.settle();
+    scene.change_pool("p", |pool| pontoon_core::model::Pool {
+        paused: Some("holiday".into()),
+        ..pool
+    });
+    let mut scene = scene.address(ip(2), None).pool(pool("q").ips([2]));
+    scene.run(seconds(15));
+    assert_eq!(scene.home(ip(2)), Some("a"));
+}
+
+#[test]
+fn a_machine_is_free_again_when_a_new_term_begins_while_an_address_was_being_reserved_on_it() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1));
+    until_begun(&mut scene, is_create);
+    scene.held_back.clear();
+    scene.world.take_over(scene.now);
+    scene.remove_pool("p");
+    let mut scene = scene.address(ip(2), None).pool(pool("q").ips([2]));
+    scene.run(seconds(60));
+    assert_eq!(scene.home(ip(2)), Some("a"));
+}
+
+#[test]
+fn an_address_is_read_after_a_pool_names_it_and_before_it_is_moved() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([9])).address(ip(9), Some("a"));
+    let mut scene = scene.address(ip(1), None).settled();
+    scene.cloud.place(ip(1), Some("m-b"));
+    scene.set_pool(pool("q").ips([1]));
+    assert_eq!(moves(&scene.settle()), []);
+    assert_eq!(scene.states("q"), [State::Active], "a person put it on b before");
+}
+
+#[test]
+fn a_listing_that_began_before_a_pool_named_an_address_does_not_tell_where_it_is() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([9])).address(ip(9), Some("a"));
+    let mut scene = scene.address(ip(1), None).settled();
+    scene.now = scene.wake.unwrap();
+    assert!(scene.begin().iter().any(is_list));
+    let stale = scene.held_back.remove(0);
+    let before = scene.carry_out(&stale.0);
+    scene.cloud.place(ip(1), Some("m-b"));
+    scene.set_pool(pool("q").ips([1]));
+    scene.finish(stale.0, stale.1, before);
+    assert_eq!(moves(&scene.settle()), []);
+    assert_eq!(scene.states("q"), [State::Active]);
+}
+
+#[test]
+fn an_account_that_no_pool_used_is_listed_before_anything_is_moved() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]));
+    let mut scene = scene.address(ip(1), Some("a")).settled();
+    scene.change_pool("p", PoolFixture::invalid);
+    scene.run(seconds(7200));
+    scene.cloud.place(ip(1), Some("m-b"));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.change_pool("p", |_| pool("p").ips([1]));
+    assert_eq!(moves(&scene.settle()), []);
+}
+
+#[test]
+fn an_object_that_cannot_be_understood_keeps_the_addresses_that_it_lists_from_others() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).pool(pool("q").ips([1]));
+    let mut scene = scene.address(ip(1), Some("a")).settled();
+    scene.change_pool("p", PoolFixture::invalid);
+    scene.change_node("a", NodeFixture::not_ready);
+    assert_eq!(moves(&scene.run(seconds(60))), []);
+    assert!(matches!(scene.reason("q"), Reason::Conflict(..)));
+    // Not even its status can be read.
+    scene.change_pool("p", |pool| pontoon_core::model::Pool {
+        named: None,
+        remembered: [].into(),
+        ..pool
+    });
+    assert_eq!(moves(&scene.run(seconds(60))), []);
+}
+
+#[test]
+fn an_address_that_an_invalid_object_lists_is_not_given_back() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1).releasing()).settled();
+    scene.run(seconds(5));
+    assert_eq!(scene.cloud.made, 1);
+    let ip = made(1);
+    scene.set_pool(pool("q").ask(|request| request.listed = vec![ip]).invalid());
+    scene.change_pool("p", PoolFixture::deleted);
+    let done = scene.run(seconds(60));
+    assert_eq!(count(&done, is_release) + count(&done, is_unassign), 0, "{done:?}");
+}
+
+#[test]
+fn an_answer_does_not_count_for_another_object_of_the_same_name() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), None);
+    until_begun(&mut scene, is_assign);
+    scene.remove_pool("p");
+    let again = pontoon_core::model::Pool { uid: "another".into(), ..pool("p").ips([2]) };
+    let mut scene = scene.address(ip(2), None);
+    scene.set_pool(again);
+    scene.answer();
+    let done = scene.run(seconds(60));
+    assert_eq!(count(&done, is_unassign), 0, "a deleted pool leaves its addresses: {done:?}");
+    assert_eq!(scene.home(ip(1)), Some("a"));
+}
+
+#[test]
+fn a_reservation_that_broke_down_after_its_effect_is_found_although_listings_lag() {
+    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Although(FailureKind::Unavailable));
+    scene.cloud.hidden.push(made(1));
+    scene.run(seconds(4));
+    scene.cloud.hidden.clear();
+    scene.run(seconds(60));
+    assert_eq!((scene.cloud.made, &scene.stored("p").ledger.created[..]), (1, &[made(1)][..]));
+}
+
+#[test]
+fn in_an_outage_of_the_cloud_no_other_node_is_tried_and_all_is_well_soon_after() {
+    let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
+    let mut scene = refusing(scene.settled(), everything, FailureKind::Unavailable);
+    scene.change_node("a", NodeFixture::not_ready);
+    let done = scene.run(seconds(120));
+    assert!(moves(&done).iter().all(|(_, node)| *node == "b"), "{:?}", moves(&done));
+    assert!(moves(&done).len() <= 9, "ever more slowly: {}", moves(&done).len());
+    scene.cloud.refuses.clear();
+    scene.run(seconds(7));
+    assert_eq!(scene.home(ip(1)), Some("b"));
+}
+
+#[test]
+fn a_passing_failure_is_repeated_soon_while_the_account_can_be_listed() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
+    let mut scene = refusing(scene.settled(), is_assign, FailureKind::Unavailable);
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.run(seconds(240));
+    scene.cloud.refuses.clear();
+    scene.run(seconds(10));
+    assert_eq!(scene.home(ip(1)), Some("b"));
+}
+
+#[test]
+fn an_entry_stays_on_its_node_while_the_one_that_replaces_it_does_not_exist() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]));
+    let mut scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).settled();
+    let listing = |ips: [u8; 2]| {
+        move |pool: pontoon_core::model::Pool| pool.ask(|one| one.listed = ips.map(ip).into())
+    };
+    scene.change_pool("p", listing([1, 77]));
+    let done = scene.run(seconds(120));
+    assert_eq!(count(&done, is_unassign), 0, "{done:?}");
+    assert_eq!(scene.mark("b"), Some("192.0.2.2"), "it serves");
+    let left = scene.verdict("p").addresses.last().unwrap();
+    assert_eq!((left.ip, &left.note), (ip(2), &Some(Note::AwaitsReplacement)));
+    assert_eq!(scene.reason("p"), &Reason::AddressNotFound(ip(77)));
+    scene.cloud.place(ip(77), None);
+    scene.run(seconds(120));
+    assert_eq!((scene.home(ip(77)), scene.home(ip(2))), (Some("b"), None));
+}
+
+#[test]
+fn an_address_that_stays_locked_is_looked_at_ever_more_rarely() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
+    scene.settle();
+    scene.cloud.addresses.get_mut(&ip(1)).unwrap().busy = true;
+    let done = scene.run(seconds(1800));
+    assert!(count(&done, is_list) < 80, "{}", count(&done, is_list));
+}
+
+#[test]
+fn an_address_whose_call_is_open_is_not_read_at_network_speed() {
+    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
+    scene.settle();
+    scene.cloud.hidden.push(ip(1));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_assign, Fault::Quiet);
+    scene.run(seconds(30));
+    let account = scene.world.account(&ACCOUNT.into()).unwrap();
+    let open = account.address(ip(1)).unwrap().operation.as_ref();
+    assert!(matches!(open, Some(Operation::Accepted { .. })), "{open:?}");
+    assert!(count(&scene.history, is_read) < 20, "{}", count(&scene.history, is_read));
+}
+
+#[test]
+fn what_serves_nobody_makes_room_however_many_full_nodes_come_first() {
+    let crowd = |n: u16| IpAddr::from(Ipv4Addr::from(0x0A00_0000 + u32::from(n)));
+    let all = (0..2100).map(crowd).collect();
+    let mut scene = scene().pool(pool("crowd").ask(|request| request.listed = all));
+    for n in 0..2100 {
+        let name = format!("n{n:04}");
+        scene = scene.node(node(&name)).address(crowd(n), Some(&name));
+    }
+    let scene = scene.node(node("y")).address(ip(8), Some("y"));
+    let scene = scene.node(node("z")).address(ip(9), Some("z"));
+    let mut scene = scene.pool(pool("surplus").ips([8, 9]).wants(1)).settled();
+    scene = scene.address(ip(1), None).pool(pool("q").ips([1]));
+    scene.settle();
+    assert_eq!(scene.home(ip(1)), Some("z"));
+}

@@ -1,0 +1,118 @@
+//! Which pods have to be watched, and what waits while pods are not known.
+
+use std::sync::Arc;
+
+use pontoon_core::matching::{PodMatch, Selector};
+use pontoon_core::model::{EmptyPolicy, NodeAddress, RecordRequest, RecordSet, RecordSource};
+
+use super::fixture::*;
+use super::recording::{NAME, ask, edge, nodes_key, of_nodes, writes};
+use super::scene::{Scene, scene};
+
+fn range(namespace: Option<&str>, selector: &str) -> PodMatch {
+    let labels = Selector::parse(selector).unwrap();
+    PodMatch { namespace: namespace.map(Into::into), labels }
+}
+
+/// Records of the nodes with the label role=edge that run a pod of a namespace.
+fn by_pods(name: &str, namespace: Option<&str>) -> RecordSet {
+    ask(of_nodes(name, NodeAddress::External), |request| {
+        if let RecordSource::Nodes { matching, .. } = &mut request.source {
+            Arc::make_mut(matching).pods = Some(range(namespace, ""));
+        }
+    })
+}
+
+/// Address 1 in place on node `a`, and nobody has asked for pods.
+fn without_pods() -> Scene {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
+    let mut scene = scene.address(ip(2), None).settled();
+    scene.world.pods_watched(None);
+    scene
+}
+
+#[test]
+fn no_pods_are_wanted_until_an_object_asks_for_some() {
+    let mut scene = without_pods();
+    assert_eq!(scene.world.pods_wanted(), None);
+    scene.change_pool("p", |pool| pool.with_pods(Some("ingress"), "app=web"));
+    assert_eq!(scene.world.pods_wanted(), Some(&range(Some("ingress"), "app=web")));
+    scene.set_records(by_pods("r", Some("ingress")));
+    assert_eq!(scene.world.pods_wanted(), Some(&range(Some("ingress"), "")), "no label in common");
+    scene.set_pool(pool("q").with_pods(None, "app=web"));
+    assert_eq!(scene.world.pods_wanted(), Some(&range(None, "")), "nothing in common");
+    scene.remove_pool("p");
+    scene.remove_pool("q");
+    assert_eq!(scene.world.pods_wanted(), Some(&range(Some("ingress"), "")));
+    scene.remove_records(&nodes_key("r"));
+    assert_eq!(scene.world.pods_wanted(), None);
+}
+
+#[test]
+fn what_asks_for_pods_that_are_not_known_is_left_as_it_is() {
+    let mut scene = without_pods();
+    scene.change_pool("p", |pool| pool.on("pool=edge").with_pods(Some("ingress"), ""));
+    scene.change_node("a", |node| node.labelled("pool", "edge"));
+    scene.change_node("b", |node| node.labelled("pool", "edge"));
+    // Another pool has no node but the one whose pods are not known.
+    scene.set_pool(pool("q").ips([2]).on("only=a"));
+    scene.change_node("a", |node| node.labelled("only", "a"));
+    let done = scene.settle();
+    assert!(!done.iter().any(is_change), "nothing is moved, displaced or unmarked: {done:?}");
+    assert_eq!((scene.home(ip(1)), scene.mark("a")), (Some("a"), Some("192.0.2.1")));
+
+    let asked = scene.world.pods_wanted().cloned().unwrap();
+    scene.world.pods_watched(Some(&asked));
+    scene.set_pod(pod("y", "b").in_namespace("ingress"));
+    assert_eq!(scene.settle(), [], "the list is not complete");
+    scene.set_pod(pod("x", "a").in_namespace("ingress"));
+    scene.world.pods_read(asked);
+    assert_eq!(moves(&scene.settle()), [], "its pod is there");
+}
+
+#[test]
+fn pods_that_are_known_to_be_absent_move_an_address() {
+    let mut scene = without_pods();
+    scene.change_pool("p", |pool| pool.with_pods(Some("ingress"), ""));
+    scene.set_pod(pod("y", "b").in_namespace("ingress"));
+    assert_eq!(scene.settle(), []);
+    scene.world.pods_read(range(Some("ingress"), ""));
+    assert_eq!(moves(&scene.settle()), [(ip(1), "b")]);
+}
+
+#[test]
+fn one_that_waits_for_pods_keeps_nobody_else_waiting() {
+    let mut scene = without_pods();
+    scene.set_pool(pool("q").ips([2]).with_pods(Some("ingress"), ""));
+    scene.change_node("a", NodeFixture::not_ready);
+    assert_eq!(moves(&scene.settle()), [(ip(1), "b")]);
+}
+
+#[test]
+fn a_name_that_lists_nodes_by_pods_that_are_not_known_is_left_as_it_is() {
+    let mut scene = scene().node(edge("a", ip(7))).records(of_nodes("r", NodeAddress::External));
+    scene.settle();
+    scene.world.pods_watched(None);
+    let emptied = |request: &mut RecordRequest| request.empty = EmptyPolicy::Remove;
+    scene.set_records(ask(by_pods("r", Some("ingress")), emptied));
+    assert_eq!((writes(&scene.settle()), scene.dns.listed(NAME)), (0, vec![ip(7)]));
+    scene.world.pods_read(range(Some("ingress"), ""));
+    assert_eq!((writes(&scene.settle()), scene.dns.listed(NAME)), (1, vec![]), "none is ready");
+}
+
+#[test]
+fn what_is_known_outlasts_a_wider_watch_and_no_other() {
+    let mut scene = without_pods();
+    scene.change_pool("p", |pool| pool.with_pods(Some("ingress"), ""));
+    scene.set_pod(pod("x", "a").in_namespace("ingress"));
+    scene.set_pod(pod("y", "b").in_namespace("ingress"));
+    scene.world.pods_read(range(Some("ingress"), ""));
+    assert_eq!(moves(&scene.settle()), []);
+    scene.world.pods_watched(Some(&range(None, "")));
+    scene.remove_pod("x");
+    assert_eq!(moves(&scene.settle()), [(ip(1), "b")], "as before");
+    scene.world.pods_watched(Some(&range(Some("other"), "")));
+    scene.remove_pod("y");
+    scene.set_pod(pod("z", "a").in_namespace("ingress"));
+    assert_eq!(moves(&scene.settle()), [], "what is not watched is not known");
+}

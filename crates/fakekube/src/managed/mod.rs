@@ -1,0 +1,297 @@
+//! Server-side apply: who owns which fields of an object, and what becomes of it when somebody applies.
+//!
+//! After Kubernetes' field manager. All versions of a kind are taken to have the same fields.
+
+mod fields;
+mod managers;
+mod typed;
+mod types;
+
+use serde_json::{Map, Value, json};
+
+use crate::registry::Kind;
+use crate::strategy::Special;
+use fields::Fields;
+use managers::{Manager, Share};
+use typed::Comparison;
+use types::Type;
+
+pub(crate) use managers::Managers;
+
+/// What kubectl's own, older way of applying keeps in an object.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// One write, as far as ownership goes.
+pub(crate) struct Writing<'a> {
+    pub(crate) kind: &'a Kind,
+    /// Who writes.
+    pub(crate) manager: &'a str,
+    /// `status`, or nothing.
+    pub(crate) subresource: &'a str,
+    /// When, as metadata says it.
+    pub(crate) time: &'a str,
+}
+
+/// Why somebody cannot apply.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unapplied {
+    /// Others own these fields: manager and path, in words.
+    Conflicts(Vec<(String, String)>),
+    /// The object has fields that its type does not know: why, in words.
+    Undeclared(String),
+    /// The kind's fields are not known here.
+    Untyped,
+}
+
+/// Whether the managers of a kind's objects are kept. Leases and events are written most and applied by nobody.
+pub(crate) fn is_managed(kind: &Kind) -> bool {
+    !matches!(Special::of(kind), Special::Lease | Special::Event | Special::NewEvent)
+}
+
+/// An object of a kind with nothing in it, as the server makes it before it reads one: parts of it are never missing.
+pub(crate) fn zero(kind: &Kind) -> Value {
+    let mut zero = match Special::of(kind) {
+        Special::Pod => json!({"spec": {"containers": null}, "status": {}}),
+        Special::Node | Special::Namespace => json!({"spec": {}, "status": {}}),
+        Special::Definition => json!({
+            "spec": {"group": "", "names": {"plural": "", "kind": ""}, "scope": "", "versions": null},
+            "status": {"conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": null},
+        }),
+        _ => json!({}),
+    };
+    zero["apiVersion"] = json!(kind.api_version());
+    zero["kind"] = json!(kind.kind);
+    if kind.built_in() {
+        zero["metadata"] = json!({});
+    }
+    zero
+}
+
+/// What nobody owns.
+fn unowned() -> Fields {
+    let metadata = [
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+    ];
+    let top = [&["apiVersion"][..], &["kind"], &["metadata"]].map(Fields::path);
+    let below = metadata.map(|field| Fields::path(&["metadata", field]));
+    top.iter().chain(&below).fold(Fields::default(), |all, one| all.union(one))
+}
+
+impl Writing<'_> {
+    /// What a request through this way leaves alone, whatever it says.
+    fn reset(&self) -> Fields {
+        let special = Special::of(self.kind);
+        let paths: &[&[&str]] = match (self.subresource, special) {
+            ("", _) if self.kind.status_subresource => &[&["status"]],
+            ("", _) => &[],
+            (_, Special::Custom) => &[&["metadata"], &["spec"]],
+            (_, Special::Pod) => {
+                &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
+            }
+            _ => &[&["spec"]],
+        };
+        paths.iter().fold(Fields::default(), |all, path| all.union(&Fields::path(path)))
+    }
+
+    fn id(&self, name: &str, applies: bool) -> Manager {
+        Manager {
+            name: name.to_owned(),
+            applies,
+            version: if applies { String::new() } else { self.kind.api_version() },
+            subresource: self.subresource.to_owned(),
+        }
+    }
+
+    /// The managers after an update of `old` to `new`.
+    pub(crate) fn updated(&self, old: &Value, new: &Value, managers: Managers) -> Managers {
+        let Some(of) = Type::of(self.kind) else { return managers };
+        self.update(of, self.manager, old, new, managers)
+    }
+
+    fn update(
+        &self,
+        of: Type<'_>,
+        name: &str,
+        old: &Value,
+        new: &Value,
+        mut managers: Managers,
+    ) -> Managers {
+        let all = typed::compare(Some(&bare(old)), Some(&bare(new)), of);
+        let seen = all.without(&self.reset());
+        for share in managers.0.values_mut() {
+            share.fields = after(&share.fields, &seen);
+        }
+        managers.tidy();
+        let gained = all.modified.union(&all.added);
+        let gained = gained.without(&self.reset()).difference(&unowned());
+        if !gained.is_empty() {
+            let id = self.id(name, false);
+            let before = managers.0.remove(&id).map(|share| share.fields).unwrap_or_default();
+            let share = Share {
+                version: self.kind.api_version(),
+                fields: gained.union(&before),
+                time: Some(self.time.to_owned()),
+            };
+            managers.0.insert(id, share);
+        }
+        managers.cap();
+        managers
+    }
+
+    /// The object and its managers after somebody has applied `config` to `live`.
+    pub(crate) fn applied(
+        &self,
+        live: &Value,
+        config: &Value,
+        mut managers: Managers,
+        force: bool,
+    ) -> Result<(Value, Managers), Unapplied> {
+        let of = Type::of(self.kind).ok_or(Unapplied::Untyped)?;
+        self.check(of, config)?;
+        let live = bare(live);
+        if managers.0.is_empty() {
+            let zero = zero(self.kind);
+            managers = self.update(of, "before-first-apply", &zero, &live, managers);
+        }
+        let mut outcome = self.apply(of, &live, config, managers.clone(), force);
+        if self.manager == "kubectl"
+            && let Err(Unapplied::Conflicts(conflicts)) = &mut outcome
+            && let Some(allowed) = self.last_applied(of, &live)
+        {
+            conflicts.retain(|(_, path)| !allowed.contains(path));
+            if conflicts.is_empty() {
+                outcome = self.apply(of, &live, config, managers, true);
+            }
+        }
+        let (mut object, managers) = outcome?;
+        let annotation = annotations(&mut object).and_then(|all| all.get_mut(LAST_APPLIED));
+        if let Some(last) = annotation.filter(|_| self.manager == "kubectl")
+            && last.as_str().is_some_and(|text| !text.is_empty())
+        {
+            let mut config = config.clone();
+            annotations(&mut config).into_iter().for_each(|own| drop(own.remove(LAST_APPLIED)));
+            *last = json!(format!("{config}\n"));
+        }
+        Ok((object, managers))
+    }
+
+    fn apply(
+        &self,
+        of: Type<'_>,
+        live: &Value,
+        config: &Value,
+        mut managers: Managers,
+        force: bool,
+    ) -> Result<(Value, Managers), Unapplied> {
+        let id = self.id(self.manager, true);
+        let merged = typed::merge(Some(live), Some(config), of).unwrap_or_else(|| json!({}));
+        let last = managers.0.remove(&id);
+        let fields = typed::fields(config, of).without(&self.reset());
+        let time = last.as_ref().and_then(|last| last.time.clone());
+        let share = Share { version: self.kind.api_version(), fields, time };
+        managers.0.insert(id.clone(), share);
+        let object = prune(merged, &managers, last.map(|last| last.fields), of);
+        let all = typed::compare(Some(live), Some(&object), of).without(&self.reset());
+        let taken = all.modified.union(&all.added);
+        let others = managers.0.iter().filter(|(manager, _)| **manager != id);
+        let conflicts = others.flat_map(|(manager, share)| {
+            let paths = share.fields.intersection(&taken).paths();
+            paths.into_iter().map(|path| (manager.in_words(), path))
+        });
+        let conflicts: Vec<_> = conflicts.collect();
+        if !force && !conflicts.is_empty() {
+            return Err(Unapplied::Conflicts(conflicts));
+        }
+        for (manager, share) in &mut managers.0 {
+            if *manager != id {
+                share.fields = after(&share.fields, &all);
+            }
+        }
+        if let Some(share) = managers.0.get_mut(&id) {
+            share.fields = share.fields.difference(&unowned());
+            if object != *live {
+                share.time = Some(self.time.to_owned());
+            }
+        }
+        managers.tidy();
+        Ok((object, managers))
+    }
+
+    fn check(&self, of: Type<'_>, config: &Value) -> Result<(), Unapplied> {
+        let mut found = Vec::new();
+        typed::undeclared(config, of, "", &mut found);
+        if found.is_empty() {
+            return Ok(());
+        }
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let each: Vec<_> =
+            found.iter().map(|path| format!("{path}: field not declared in schema")).collect();
+        let why = match each.as_slice() {
+            [one] => one.clone(),
+            many => format!("errors:\n  {}", many.join("\n  ")),
+        };
+        let metadata = &config["metadata"];
+        Err(Unapplied::Undeclared(format!(
+            "failed to create typed patch object ({}/{}; {}/{}, Kind={}): {why}",
+            text(&metadata["namespace"]),
+            text(&metadata["name"]),
+            self.kind.group,
+            self.kind.version,
+            self.kind.kind,
+        )))
+    }
+
+    /// What kubectl has applied in its older way and nobody has changed since: kubectl may take it over.
+    fn last_applied(&self, of: Type<'_>, live: &Value) -> Option<Vec<String>> {
+        let text = live["metadata"]["annotations"][LAST_APPLIED].as_str()?;
+        let last: Value = serde_json::from_str(text).ok()?;
+        if last["apiVersion"] != json!(self.kind.api_version()) {
+            return None;
+        }
+        let Comparison { added, modified, removed } = typed::compare(Some(&last), Some(live), of);
+        let own = typed::fields(&last, of);
+        Some(own.difference(&modified).difference(&added).difference(&removed).paths())
+    }
+}
+
+/// What a manager still owns after a change by somebody else.
+fn after(fields: &Fields, change: &Comparison) -> Fields {
+    let taken = change.modified.union(&change.added).union(&change.removed);
+    fields.difference(&taken)
+}
+
+/// Takes out what the manager applied the last time, not now, and nobody else owns.
+fn prune(merged: Value, managers: &Managers, last: Option<Fields>, of: Type<'_>) -> Value {
+    let Some(last) = last.filter(|last| !last.is_empty()) else { return merged };
+    let named = |fields: &Fields| typed::with_named(fields, of);
+    let fields_of = |value: &Value| named(&typed::fields(value, of));
+    let last = named(&last);
+    let pruned = typed::remove(&merged, &last, of).unwrap_or_else(|| json!({}));
+    let shares = managers.0.values().map(|share| &share.fields);
+    let owned = shares.fold(Fields::default(), |all, one| all.union(one));
+    let kept = fields_of(&pruned).union(&named(&owned));
+    let all = fields_of(&merged);
+    let pruned = typed::remove(&merged, &all.difference(&kept), of).unwrap_or_else(|| json!({}));
+    // What the manager did not own before stays.
+    let dangling = all.difference(&fields_of(&pruned)).intersection(&last);
+    typed::remove(&merged, &dangling, of).unwrap_or_else(|| json!({}))
+}
+
+fn annotations(object: &mut Value) -> Option<&mut Map<String, Value>> {
+    object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut)
+}
+
+/// An object without its managers.
+fn bare(object: &Value) -> Value {
+    let mut object = object.clone();
+    crate::object::forget(&mut object, "managedFields");
+    object
+}

@@ -1,0 +1,317 @@
+//! Bodies in protobuf, of the kinds that stock kubectl makes by itself (`create`, `drain`), read into JSON.
+//!
+//! Field numbers are those of Kubernetes' `generated.proto`. A field that is not in these tables is not known here: the
+//! whole body is then answered with 501 rather than read in part.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderValue, header};
+use serde_json::{Map, Value, json};
+
+use crate::call::Call;
+use crate::refusal::Refusal;
+
+const CONTENT_TYPE: &str = "application/vnd.kubernetes.protobuf";
+
+/// What every body begins with.
+const MAGIC: &[u8] = b"k8s\0";
+
+/// What a field holds. Go leaves empty values out of JSON unless they are behind a pointer.
+#[derive(Clone, Copy)]
+enum Type {
+    Text,
+    Bytes,
+    /// Left out where it is 0.
+    Number,
+    /// Shown also where it is 0.
+    Count,
+    Flag,
+    Time,
+    Of(&'static [Field]),
+}
+
+#[derive(Clone, Copy)]
+enum Shape {
+    One,
+    Many,
+    /// From texts.
+    Map,
+}
+
+type Field = (u64, &'static str, Shape, Type);
+
+const OWNER: &[Field] = &[
+    (1, "kind", Shape::One, Type::Text),
+    (3, "name", Shape::One, Type::Text),
+    (4, "uid", Shape::One, Type::Text),
+    (5, "apiVersion", Shape::One, Type::Text),
+    (6, "controller", Shape::One, Type::Flag),
+    (7, "blockOwnerDeletion", Shape::One, Type::Flag),
+];
+
+const METADATA: &[Field] = &[
+    (1, "name", Shape::One, Type::Text),
+    (2, "generateName", Shape::One, Type::Text),
+    (3, "namespace", Shape::One, Type::Text),
+    (4, "selfLink", Shape::One, Type::Text),
+    (5, "uid", Shape::One, Type::Text),
+    (6, "resourceVersion", Shape::One, Type::Text),
+    (7, "generation", Shape::One, Type::Number),
+    (8, "creationTimestamp", Shape::One, Type::Time),
+    (9, "deletionTimestamp", Shape::One, Type::Time),
+    (10, "deletionGracePeriodSeconds", Shape::One, Type::Count),
+    (11, "labels", Shape::Map, Type::Text),
+    (12, "annotations", Shape::Map, Type::Text),
+    (13, "ownerReferences", Shape::Many, Type::Of(OWNER)),
+    (14, "finalizers", Shape::Many, Type::Text),
+];
+
+const REFERENCE: &[Field] = &[
+    (1, "kind", Shape::One, Type::Text),
+    (2, "namespace", Shape::One, Type::Text),
+    (3, "name", Shape::One, Type::Text),
+    (4, "uid", Shape::One, Type::Text),
+    (5, "apiVersion", Shape::One, Type::Text),
+    (6, "resourceVersion", Shape::One, Type::Text),
+    (7, "fieldPath", Shape::One, Type::Text),
+];
+
+const DELETE_OPTIONS: &[Field] = &[
+    (1, "gracePeriodSeconds", Shape::One, Type::Count),
+    (2, "preconditions", Shape::One, Type::Of(PRECONDITIONS)),
+    (3, "orphanDependents", Shape::One, Type::Flag),
+    (4, "propagationPolicy", Shape::One, Type::Text),
+    (5, "dryRun", Shape::Many, Type::Text),
+];
+
+const PRECONDITIONS: &[Field] =
+    &[(1, "uid", Shape::One, Type::Text), (2, "resourceVersion", Shape::One, Type::Text)];
+
+/// The kinds that can be read.
+const KINDS: &[(&str, &[Field])] = &[
+    (
+        "ConfigMap",
+        &[
+            (1, "metadata", Shape::One, Type::Of(METADATA)),
+            (2, "data", Shape::Map, Type::Text),
+            (3, "binaryData", Shape::Map, Type::Bytes),
+            (4, "immutable", Shape::One, Type::Flag),
+        ],
+    ),
+    (
+        "Secret",
+        &[
+            (1, "metadata", Shape::One, Type::Of(METADATA)),
+            (2, "data", Shape::Map, Type::Bytes),
+            (3, "type", Shape::One, Type::Text),
+            (4, "stringData", Shape::Map, Type::Text),
+            (5, "immutable", Shape::One, Type::Flag),
+        ],
+    ),
+    (
+        "Namespace",
+        &[
+            (1, "metadata", Shape::One, Type::Of(METADATA)),
+            (2, "spec", Shape::One, Type::Of(&[(1, "finalizers", Shape::Many, Type::Text)])),
+            (3, "status", Shape::One, Type::Of(&[(1, "phase", Shape::One, Type::Text)])),
+        ],
+    ),
+    (
+        "ServiceAccount",
+        &[
+            (1, "metadata", Shape::One, Type::Of(METADATA)),
+            (2, "secrets", Shape::Many, Type::Of(REFERENCE)),
+            (3, "imagePullSecrets", Shape::Many, Type::Of(&[(1, "name", Shape::One, Type::Text)])),
+            (4, "automountServiceAccountToken", Shape::One, Type::Flag),
+        ],
+    ),
+    (
+        "Eviction",
+        &[
+            (1, "metadata", Shape::One, Type::Of(METADATA)),
+            (2, "deleteOptions", Shape::One, Type::Of(DELETE_OPTIONS)),
+        ],
+    ),
+    ("DeleteOptions", DELETE_OPTIONS),
+];
+
+const UNKNOWN: &[Field] = &[
+    (1, "typeMeta", Shape::One, Type::Of(TYPE_META)),
+    (2, "raw", Shape::One, Type::Bytes),
+    (3, "contentEncoding", Shape::One, Type::Text),
+    (4, "contentType", Shape::One, Type::Text),
+];
+
+const TYPE_META: &[Field] =
+    &[(1, "apiVersion", Shape::One, Type::Text), (2, "kind", Shape::One, Type::Text)];
+
+/// The same call with its body in JSON; none where the body is not in protobuf.
+pub(crate) fn as_json(call: &Call) -> Result<Option<Call>, Refusal> {
+    let given = call.content_type().and_then(|text| text.split(';').next());
+    if given.map(str::trim) != Some(CONTENT_TYPE) || call.body.is_empty() {
+        return Ok(None);
+    }
+    let object = read(&call.body).ok_or_else(|| Refusal::unsupported("this body in protobuf"))?;
+    let mut call = call.clone();
+    call.body = object.to_string().into();
+    call.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(Some(call))
+}
+
+/// An object in its envelope; none where anything about it is not known.
+fn read(body: &[u8]) -> Option<Value> {
+    let envelope = message(body.strip_prefix(MAGIC)?, UNKNOWN)?;
+    let kind = envelope["typeMeta"]["kind"].as_str()?;
+    let (_, fields) = KINDS.iter().find(|(name, _)| *name == kind)?;
+    let raw = STANDARD.decode(envelope["raw"].as_str().unwrap_or_default()).ok()?;
+    let mut object = message(&raw, fields)?;
+    object["apiVersion"] = envelope["typeMeta"]["apiVersion"].clone();
+    object["kind"] = json!(kind);
+    Some(object)
+}
+
+fn message(mut bytes: &[u8], fields: &[Field]) -> Option<Value> {
+    let mut object = Map::new();
+    while !bytes.is_empty() {
+        let tag = varint(&mut bytes)?;
+        let (_, name, shape, kind) = fields.iter().find(|(number, ..)| *number == tag >> 3)?;
+        let part = part(&mut bytes, tag & 7)?;
+        match shape {
+            Shape::One => {
+                let value = value(&part, *kind)?;
+                if !is_left_out(&value, *kind) {
+                    object.insert((*name).to_owned(), value);
+                }
+            }
+            Shape::Many => {
+                let items = object.entry(*name).or_insert_with(|| json!([]));
+                items.as_array_mut()?.push(value(&part, *kind)?);
+            }
+            Shape::Map => {
+                let entry = message(
+                    part.bytes()?,
+                    &[(1, "key", Shape::One, Type::Text), (2, "value", Shape::One, *kind)],
+                )?;
+                let key = entry["key"].as_str().unwrap_or_default();
+                let value = entry.get("value").cloned().unwrap_or_else(|| json!(""));
+                object.entry(*name).or_insert_with(|| json!({}))[key] = value;
+            }
+        }
+    }
+    Some(Value::Object(object))
+}
+
+/// One value on the wire.
+enum Part<'a> {
+    Number(u64),
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Part<'a> {
+    fn bytes(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Number(_) => None,
+        }
+    }
+
+    fn number(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Bytes(_) => None,
+        }
+    }
+}
+
+fn part<'a>(bytes: &mut &'a [u8], wire: u64) -> Option<Part<'a>> {
+    match wire {
+        0 => varint(bytes).map(Part::Number),
+        2 => {
+            let length = usize::try_from(varint(bytes)?).ok()?;
+            let (taken, rest) = bytes.split_at_checked(length)?;
+            *bytes = rest;
+            Some(Part::Bytes(taken))
+        }
+        _ => None,
+    }
+}
+
+fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (first, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(first & 0x7f) << shift;
+        if first & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn value(part: &Part<'_>, kind: Type) -> Option<Value> {
+    Some(match kind {
+        Type::Text => json!(std::str::from_utf8(part.bytes()?).ok()?),
+        Type::Bytes => json!(STANDARD.encode(part.bytes()?)),
+        Type::Number | Type::Count => json!(part.number()?.cast_signed()),
+        Type::Flag => json!(part.number()? != 0),
+        Type::Time => time(part.bytes()?)?,
+        Type::Of(fields) => message(part.bytes()?, fields)?,
+    })
+}
+
+/// A time of whole seconds; null where there is none.
+fn time(bytes: &[u8]) -> Option<Value> {
+    let parts = message(
+        bytes,
+        &[(1, "seconds", Shape::One, Type::Count), (2, "nanos", Shape::One, Type::Number)],
+    )?;
+    let Some(seconds) = parts["seconds"].as_i64() else { return Some(Value::Null) };
+    Some(json!(crate::clock::seconds(jiff::Timestamp::from_second(seconds).ok()?)))
+}
+
+fn is_left_out(value: &Value, kind: Type) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Number(number) => matches!(kind, Type::Number) && number.as_i64() == Some(0),
+        Value::Bool(_) | Value::Array(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+        let mut out = vec![number << 3 | 2, u8::try_from(bytes.len()).unwrap()];
+        out.extend(bytes);
+        out
+    }
+
+    fn envelope(kind: &str, raw: &[u8]) -> Vec<u8> {
+        let meta = [field(1, b"v1"), field(2, kind.as_bytes())].concat();
+        [MAGIC.to_vec(), field(1, &meta), field(2, raw)].concat()
+    }
+
+    #[test]
+    fn an_object_is_read_without_its_empty_parts() {
+        let meta = [field(1, b"a"), field(2, b""), field(8, b"")].concat();
+        let entry = [field(1, b"k"), field(2, b"v")].concat();
+        let secret = [field(1, &meta), field(2, &entry), field(3, b"Opaque")].concat();
+        let wanted = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"},
+            "data": {"k": "dg=="}, "type": "Opaque",
+        });
+        assert_eq!(read(&envelope("Secret", &secret)), Some(wanted));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_read_in_part() {
+        assert_eq!(read(&envelope("Secret", &field(9, b"new"))), None);
+        assert_eq!(read(&envelope("Deployment", b"")), None);
+        assert_eq!(read(b"{}"), None);
+        assert_eq!(read(&envelope("Secret", &[0x0a, 0x7f])), None);
+    }
+}

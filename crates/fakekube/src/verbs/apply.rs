@@ -1,0 +1,175 @@
+//! Server-side apply, and who owns what after any write.
+
+use serde_json::{Value, json};
+
+use crate::clock::seconds;
+use crate::managed::{self, Managers, Unapplied, Writing};
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+use crate::strategy::Special;
+use crate::{decode, object, pods, validation};
+
+use super::Turn;
+
+impl Turn<'_> {
+    /// Whether a PATCH is a server-side apply.
+    pub(super) fn applies(&self) -> bool {
+        let given = self.call.content_type().and_then(|text| text.split(';').next());
+        given.map(str::trim) == Some("application/apply-patch+yaml")
+    }
+
+    /// PATCH with what a manager wants of an object or its status.
+    pub(super) fn apply_config(mut self) -> Result<Reply, Refusal> {
+        self.params.check_apply()?;
+        let kind = self.kind();
+        if !managed::is_managed(&kind) {
+            return Err(Refusal::unsupported("server-side apply of Leases and events"));
+        }
+        let config = self.config()?;
+        let name = self.target.name.clone().unwrap_or_default();
+        let old = self.state.store.get(&kind.storage, &self.target.key()).cloned();
+        if old.is_none() && self.target.sub.is_some() {
+            return Err(Refusal::not_found(&kind, &name));
+        }
+        let live = old.as_ref().map(|old| object::load(&kind, old));
+        let live = live.unwrap_or_else(|| managed::zero(&kind));
+        let managers = Managers::decode(&live["metadata"]["managedFields"]);
+        let (manager, time) = (self.manager(), seconds(self.now));
+        let force = self.params.force == Some(true);
+        let applied = self.writing(&kind, &manager, &time).applied(&live, &config, managers, force);
+        let (mut object, managers) = applied.map_err(|error| match error {
+            Unapplied::Conflicts(conflicts) => Refusal::apply_conflicts(&conflicts),
+            Unapplied::Undeclared(why) => Refusal::unexpected(why),
+            Unapplied::Untyped => Refusal::unsupported("server-side apply of this kind"),
+        })?;
+        if decode::mismatch(&kind, &object).is_some() {
+            return Err(Refusal::unsupported("a server-side apply with a value of another type"));
+        }
+        validation::prune(&self.state.registry, &kind, &mut object);
+        self.check_name(&object)?;
+        self.place(&mut object)?;
+        let Some(old) = old else {
+            let stored = self.insert(object, Some(managers))?;
+            return self.object_reply(201, &stored);
+        };
+        let mut versioned = object.clone();
+        if object::meta(&config, "resourceVersion").is_empty() {
+            object::copy(&mut versioned["metadata"], &old["metadata"], "resourceVersion");
+        }
+        self.check_version(&versioned, &old)?;
+        let stored = self.replace(object, &old, Some(managers))?;
+        self.object_reply(200, &stored)
+    }
+
+    /// What is to be applied, of the right kind.
+    fn config(&self) -> Result<Value, Refusal> {
+        let kind = &self.target.kind;
+        // JSON is YAML, and what clients send.
+        let config: Value = serde_json::from_slice(&self.call.body)
+            .map_err(|_| Refusal::unsupported("YAML that is not JSON"))?;
+        let text = |field: &str| config[field].as_str().unwrap_or_default();
+        let (version, given) = (text("apiVersion"), text("kind"));
+        if version != kind.api_version() || given != kind.kind {
+            let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
+            let message = format!("invalid object type: {group}/{version}, Kind={given}");
+            return Err(Refusal::bad_request(message));
+        }
+        if !config["metadata"]["managedFields"].is_null() {
+            return Err(Refusal::bad_request("metadata.managedFields must be nil"));
+        }
+        if !config["metadata"].is_object() {
+            return Err(Refusal::unsupported("a server-side apply without metadata"));
+        }
+        Ok(config)
+    }
+
+    /// Who writes: the manager that the request names, or its user agent.
+    fn manager(&self) -> String {
+        if !self.params.field_manager.is_empty() {
+            return self.params.field_manager.clone();
+        }
+        let agent = self.call.user_agent().split('/').next().unwrap_or_default();
+        let agent: String = agent.chars().filter(|letter| !letter.is_control()).take(128).collect();
+        if agent.is_empty() { "unknown".to_owned() } else { agent }
+    }
+
+    fn writing<'a>(
+        &self,
+        kind: &'a crate::registry::Kind,
+        manager: &'a str,
+        time: &'a str,
+    ) -> Writing<'a> {
+        let subresource = if self.status_only() { "status" } else { "" };
+        Writing { kind, manager, subresource, time }
+    }
+
+    /// Notes who owns the fields of a new object.
+    pub(super) fn own_new(&self, object: &mut Value, applied: Option<Managers>) {
+        let kind = self.kind();
+        let managers = match applied {
+            Some(managers) => managers,
+            None if self.state.tracks && managed::is_managed(&kind) => {
+                let (manager, time) = (self.manager(), seconds(self.now));
+                let writing = self.writing(&kind, &manager, &time);
+                let sent = as_sent(Special::of(&kind), object);
+                writing.updated(&managed::zero(&kind), &sent, Managers::default())
+            }
+            None => return,
+        };
+        show(object, &managers);
+    }
+
+    /// Notes who owns the fields of an object after a change; `given` is what the request says of that itself.
+    pub(super) fn own(
+        &self,
+        object: &mut Value,
+        old: &Value,
+        given: &Value,
+        applied: Option<Managers>,
+    ) {
+        object::forget(object, "managedFields");
+        let kind = self.kind();
+        let before = Managers::decode(&old["metadata"]["managedFields"]);
+        let mut managers = match applied {
+            Some(managers) => managers,
+            None => {
+                let base = match Managers::decode(given) {
+                    _ if self.status_only() => before.clone(),
+                    _ if *given == json!([{}]) => Managers::default(),
+                    named if named == Managers::default() => before.clone(),
+                    named => named,
+                };
+                if base == Managers::default() {
+                    base
+                } else {
+                    let (manager, time) = (self.manager(), seconds(self.now));
+                    self.writing(&kind, &manager, &time).updated(old, object, base)
+                }
+            }
+        };
+        let mut bare = old.clone();
+        object::forget(&mut bare, "managedFields");
+        // A write that changes nothing is none.
+        if *object == bare && !managers.differs(&before) {
+            managers = before;
+        }
+        show(object, &managers);
+    }
+}
+
+fn show(object: &mut Value, managers: &Managers) {
+    if *managers != Managers::default() {
+        object["metadata"]["managedFields"] = managers.encode();
+    }
+}
+
+/// A new object without what the server adds after it has noted who owns what.
+fn as_sent(special: Special, object: &Value) -> Value {
+    let mut sent = object.clone();
+    match special {
+        Special::Namespace => sent["spec"] = json!({}),
+        Special::Pod => pods::without_admission(&mut sent),
+        _ => {}
+    }
+    sent
+}

@@ -1,0 +1,57 @@
+//! Metrics of a replica beside other controllers: whether it stands aside, and whose Leases it
+//! has seen.
+
+use pontoon_core::restraint::Restraint;
+use prometheus::{GaugeVec, Opts, Registry};
+
+use crate::leadership::{LEASE, PREDECESSORS_LEASE};
+
+/// Another controller is at work, or another of us acts.
+pub const COMPETING: &str = Restraint::WORDS[0];
+
+/// Whether another controller is at work has not been known for long.
+pub const UNSURE: &str = Restraint::WORDS[1];
+
+/// The gauges. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    aside: GaugeVec,
+    elsewhere: GaugeVec,
+}
+
+impl Standing {
+    /// The gauges, all at zero.
+    ///
+    /// # Errors
+    /// None in practice: the names are constants.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let gauge = |name: &str, help: &str, label: &str| {
+            let gauge = GaugeVec::new(Opts::new(name, help), &[label])?;
+            registry.register(Box::new(gauge.clone()))?;
+            Ok::<_, prometheus::Error>(gauge)
+        };
+        let help = "1 while this replica leads and acts for no object, by reason.";
+        let aside = gauge("pontoon_standing_aside", help, "reason")?;
+        let help = "Leases of other controllers that are renewed in namespaces that do not count.";
+        let elsewhere = gauge("pontoon_leases_elsewhere", help, "lease")?;
+        let this = Self { aside, elsewhere };
+        this.aside(None);
+        for lease in [LEASE, PREDECESSORS_LEASE] {
+            this.elsewhere(lease, 0);
+        }
+        Ok(this)
+    }
+
+    /// This replica leads and stands aside for this reason, or for none.
+    pub fn aside(&self, reason: Option<&str>) {
+        for one in [COMPETING, UNSURE] {
+            let holds = reason == Some(one);
+            self.aside.with_label_values(&[one]).set(f64::from(u8::from(holds)));
+        }
+    }
+
+    /// So many Leases of a name are renewed where they do not count.
+    pub fn elsewhere(&self, lease: &str, count: usize) {
+        self.elsewhere.with_label_values(&[lease]).set(count as f64);
+    }
+}

@@ -1,0 +1,67 @@
+//! Writes to Kubernetes that did not work, counted.
+
+use pontoon_core::action::FailureKind;
+use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
+
+/// What we write to Kubernetes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// The status of a pool or a record set.
+    Status,
+    /// The annotation of a pool that remembers reserved addresses.
+    Ledger,
+    /// The annotation of a node.
+    Annotation,
+    /// An event.
+    Event,
+}
+
+impl Write {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Ledger => "ledger",
+            Self::Annotation => "annotation",
+            Self::Event => "event",
+        }
+    }
+}
+
+/// The counters. Clones share them.
+#[derive(Clone, Debug)]
+pub(super) struct WriteMetrics {
+    errors: IntCounterVec,
+    left_out: IntCounter,
+}
+
+impl WriteMetrics {
+    /// Counters at zero, on the page of `registry`.
+    pub fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let name = "pontoon_kubernetes_write_errors_total";
+        let opts = Opts::new(name, "Writes to Kubernetes that did not work.");
+        let errors = IntCounterVec::new(opts, &["write", "error"])?;
+        registry.register(Box::new(errors.clone()))?;
+        let name = "pontoon_events_left_out_total";
+        let left_out = IntCounter::new(name, "Events that were never written.")?;
+        registry.register(Box::new(left_out.clone()))?;
+        Ok(Self { errors, left_out })
+    }
+
+    /// A write did not work.
+    pub fn failed(&self, write: Write, kind: FailureKind) {
+        let error = match kind {
+            // Never sent.
+            FailureKind::NotSent | FailureKind::HeldBack { .. } => return,
+            FailureKind::Conflict => "conflict",
+            FailureKind::NotFound => "not_found",
+            kind if kind.is_refusal() => "refused",
+            _ => "unavailable",
+        };
+        self.errors.with_label_values(&[write.word(), error]).inc();
+    }
+
+    /// An event is never written.
+    pub fn left_out(&self) {
+        self.left_out.inc();
+    }
+}

@@ -1,0 +1,187 @@
+//! Statuses are written once, also where the API server does not store all of them.
+
+use std::time::Duration;
+
+use fakekube::{Answer, FakeKube, Fault, On, Rule};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{DeleteParams, PostParams};
+use kube::core::DeserializeGuard;
+use kube::{Api, Client};
+use pontoon_core::Time;
+use pontoon_core::plan::Plan;
+use pontoon_core::verdict::{Reason, Verdict};
+use pontoon_core::world::{Settings, World};
+
+use super::writer::{StatusWriter, Wrote};
+use crate::api::{FloatingIPPool, FloatingIPPoolSpec, crds};
+use crate::env::Env;
+use crate::observe::pool::{KIND, Pools};
+use crate::observe::schema::Schema;
+use crate::observe::{Observation, Watch};
+
+struct Stage {
+    kube: FakeKube,
+    client: Client,
+    writer: StatusWriter,
+    world: World,
+    now: Time,
+}
+
+/// A pool on an API server whose definition lacks a field of the status.
+async fn stage() -> Stage {
+    let kube = FakeKube::new(1);
+    let client = Client::new(kube.service(), "default");
+    let started = Time::from_micros(1_800_000_000_000_000);
+    let env = Env::new(|| Duration::ZERO, started, fastrand::Rng::with_seed(1));
+    let writer = StatusWriter::new(client.clone(), env);
+    let world = World::new(Settings::default());
+    let mut stage = Stage { kube, client, writer, world, now: started };
+    stage.define(older()).await;
+    let ips = vec!["192.0.2.1".to_owned()];
+    let spec = FloatingIPPoolSpec { provider: "digitalocean".into(), ips, ..Default::default() };
+    let pool = FloatingIPPool::new("p", spec);
+    stage.pools().create(&PostParams::default(), &pool).await.unwrap();
+    stage.observe().await;
+    stage
+}
+
+/// Our definition of pools without `status.observedGeneration`.
+fn older() -> CustomResourceDefinition {
+    let mut crd = crds().remove(0);
+    let schema = crd.spec.versions[0].schema.as_mut().unwrap();
+    let root = schema.open_api_v3_schema.as_mut().unwrap();
+    let status = root.properties.as_mut().unwrap().get_mut("status").unwrap();
+    status.properties.as_mut().unwrap().remove("observedGeneration").unwrap();
+    crd
+}
+
+impl Stage {
+    fn pools(&self) -> Api<FloatingIPPool> {
+        Api::namespaced(self.client.clone(), "default")
+    }
+
+    async fn define(&self, mut crd: CustomResourceDefinition) {
+        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let name = crd.metadata.name.clone().unwrap();
+        match api.get_opt(&name).await.unwrap() {
+            None => drop(api.create(&PostParams::default(), &crd).await.unwrap()),
+            Some(there) => {
+                crd.metadata.resource_version = there.metadata.resource_version;
+                api.replace(&name, &PostParams::default(), &crd).await.unwrap();
+            }
+        }
+    }
+
+    /// The watch delivers the pool as it is stored.
+    async fn observe(&mut self) {
+        let pool = self.pools().get("p").await.unwrap();
+        let seen = Pools::new(Schema::Current).seen(DeserializeGuard(Ok(pool)));
+        let Some(Observation::Pool(observed)) = seen else { panic!("{seen:?}") };
+        self.writer.see_pool(*observed);
+    }
+
+    fn say(&mut self, reason: Reason) {
+        let verdict = Verdict {
+            reason,
+            addresses: vec![],
+            wanted: 1,
+            available: vec![],
+            available_count: 0,
+            eligible: 0,
+            census: None,
+            unusable: vec![],
+            last_assignment: None,
+            created: vec![],
+            kept: vec![],
+            creation_error: None,
+            withheld: None,
+        };
+        let key = self.key();
+        let mut plan = Plan::default();
+        plan.verdicts.insert(key, verdict);
+        self.writer.take(&plan);
+    }
+
+    fn key(&self) -> pontoon_core::model::PoolKey {
+        pontoon_core::model::PoolKey { kind: KIND, namespace: "default".into(), name: "p".into() }
+    }
+
+    /// Lets a minute pass, a second at a time, and carries out what is written meanwhile.
+    async fn minute(&mut self) -> Vec<Wrote> {
+        let mut all = Vec::new();
+        for _ in 0..60 {
+            self.now = self.now + Duration::from_secs(1);
+            self.writer.flush(&self.world, self.now);
+            if self.writer.is_writing(&self.key()) {
+                let written = self.writer.next().await;
+                all.extend(self.writer.written(written, self.now));
+                self.observe().await;
+            }
+        }
+        all
+    }
+}
+
+#[tokio::test]
+async fn what_an_older_definition_drops_is_told_once_and_not_sent_again() {
+    let mut stage = stage().await;
+    stage.say(Reason::NoMatchingNode);
+    let wrote = stage.minute().await;
+    assert_eq!(wrote.len(), 1, "{wrote:#?}");
+    assert_eq!(wrote[0].dropped, ["status.observedGeneration"]);
+    // Something else to say is written, and what is dropped is known by now.
+    stage.say(Reason::Assigning);
+    let wrote = stage.minute().await;
+    assert_eq!((wrote.len(), wrote[0].dropped.len()), (1, 0), "{wrote:#?}");
+    // The upgrade of the definition is news.
+    stage.define(crds().remove(0)).await;
+    stage.writer.redefined(KIND);
+    let wrote = stage.minute().await;
+    assert_eq!((wrote.len(), wrote[0].dropped.len()), (1, 0), "{wrote:#?}");
+    let status = stage.pools().get("p").await.unwrap().status.unwrap();
+    assert!(status.observed_generation.is_some());
+    assert!(stage.minute().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_status_that_somebody_else_wrote_over_is_written_again() {
+    let mut stage = stage().await;
+    stage.say(Reason::NoMatchingNode);
+    stage.minute().await;
+    let mut pool = stage.pools().get("p").await.unwrap();
+    pool.status.as_mut().unwrap().error = "mine".to_owned();
+    stage.pools().replace_status("p", &PostParams::default(), &pool).await.unwrap();
+    stage.observe().await;
+    assert_eq!(stage.minute().await.len(), 1);
+    assert_eq!(stage.pools().get("p").await.unwrap().status.unwrap().error, "");
+}
+
+#[tokio::test]
+async fn another_object_of_the_same_name_gets_a_status_of_its_own() {
+    let mut stage = stage().await;
+    stage.say(Reason::NoMatchingNode);
+    stage.minute().await;
+    let pool = stage.pools().get("p").await.unwrap();
+    stage.pools().delete("p", &DeleteParams::default()).await.unwrap();
+    let again = FloatingIPPool::new("p", pool.spec);
+    stage.pools().create(&PostParams::default(), &again).await.unwrap();
+    stage.observe().await;
+    stage.say(Reason::NoMatchingNode);
+    assert_eq!(stage.minute().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_status_that_is_refused_is_told_with_the_servers_words_and_tried_ever_more_rarely() {
+    let mut stage = stage().await;
+    let path = "/apis/flipop.digitalocean.com/v1alpha1/namespaces/*/floatingippools/*/status";
+    let answer = Answer::status(403).message("no right to do that");
+    let rule = stage.kube.inject(Rule::new(On::call("PUT", path), Fault::Answer(answer)));
+    stage.say(Reason::NoMatchingNode);
+    let wrote = stage.minute().await;
+    assert!((4..=8).contains(&wrote.len()), "{}", wrote.len());
+    let failure = wrote[0].result.as_ref().unwrap_err();
+    assert!(failure.kind.is_refusal(), "{failure:?}");
+    assert_eq!(&*failure.message, "no right to do that");
+    stage.kube.clear(rule);
+    assert_eq!(stage.minute().await.len(), 1, "once it may");
+}

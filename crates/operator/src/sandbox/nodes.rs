@@ -1,0 +1,226 @@
+//! Nodes with machines at the cloud and an ingress on each, and what befalls them.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use futures::future::try_join_all;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Pod, Taint};
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+use super::cluster::{Cluster, NAMESPACE, told};
+use super::workload;
+
+/// What a cordoned node is tainted with.
+pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+
+impl Cluster {
+    pub(super) fn nodes(&self) -> Api<Node> {
+        Api::all(self.client().clone())
+    }
+
+    pub(super) async fn all_nodes(&self) -> Result<Vec<Node>, String> {
+        Ok(self.nodes().list(&ListParams::default()).await.map_err(told)?.items)
+    }
+
+    /// All pods of the ingress.
+    pub(super) async fn ingress(&self) -> Result<Vec<Pod>, String> {
+        let pods: Api<Pod> = Api::namespaced(self.client().clone(), NAMESPACE);
+        let ours = ListParams::default().labels(workload::SELECTOR);
+        Ok(pods.list(&ours).await.map_err(told)?.items)
+    }
+
+    /// A node joins, with its machine and its part of the ingress.
+    pub(super) async fn join(&self, number: u64) -> Result<(), String> {
+        let name = format!("node-{number}");
+        let room = json!({"cpu": "2", "memory": "4Gi", "ephemeral-storage": "80Gi", "pods": "110"});
+        self.apply(&json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "labels": {
+                "doks.digitalocean.com/node-pool": "work", "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+            }},
+            "spec": {"providerID": format!("digitalocean://{number}")},
+            "status": {
+                "capacity": room, "allocatable": room, "conditions": conditions(true),
+                "nodeInfo": {
+                    "kubeletVersion": "v1.36.4", "operatingSystem": "linux",
+                    "osImage": "Pontoon sandbox", "containerRuntimeVersion": "sandbox://1",
+                },
+                "addresses": [
+                    {"type": "Hostname", "address": name},
+                    {"type": "InternalIP", "address": numbered([10, 0, 0, 0], number)},
+                    {"type": "ExternalIP", "address": numbered([203, 0, 113, 0], number)},
+                ],
+            },
+        }))
+        .await?;
+        let mut pod = workload::pod(&name);
+        pod["metadata"]["name"] = json!(format!("nginx-{name}"));
+        pod["status"] = workload::running();
+        self.apply(&pod).await
+    }
+
+    /// The number of the next node.
+    pub async fn next(&self) -> Result<u64, String> {
+        let number = |node: &Node| node.name_any().strip_prefix("node-")?.parse::<u64>().ok();
+        Ok(self.all_nodes().await?.iter().filter_map(number).max().unwrap_or(0) + 1)
+    }
+
+    /// A node, and all that runs on it, stops being ready.
+    pub async fn kill(&self, node: &str) -> Result<(), String> {
+        self.set_ready(node, false).await
+    }
+
+    /// A node takes no more pods.
+    pub async fn cordon(&self, node: &str) -> Result<(), String> {
+        let taint = json!({"key": UNSCHEDULABLE, "effect": "NoSchedule"});
+        let mut taints = json!(taints(&self.nodes().get(node).await.map_err(told)?));
+        taints.as_array_mut().into_iter().for_each(|all| all.push(taint.clone()));
+        self.patch_node(node, &json!({"spec": {"unschedulable": true, "taints": taints}})).await
+    }
+
+    /// The nodes that are not as they were at first: all, or the one that is named.
+    pub async fn ill(&self, node: Option<&str>) -> Result<Vec<String>, String> {
+        let (all, pods) = (self.all_nodes().await?, self.ingress().await?);
+        if let Some(unknown) = node.filter(|name| !all.iter().any(|one| one.name_any() == *name)) {
+            return Err(no_node(unknown));
+        }
+        let meant = |one: &&Node| node.is_none_or(|name| name == one.name_any());
+        let ill = all.iter().filter(meant).filter(|one| !ailments(one, &pods).is_empty());
+        Ok(ill.map(ResourceExt::name_any).collect())
+    }
+
+    /// These nodes are as they were, all at once.
+    pub async fn heal(&self, nodes: &[String]) -> Result<(), String> {
+        let open = json!({"spec": {"unschedulable": null, "taints": null}});
+        let heal = async |node: &String| {
+            self.patch_node(node, &open).await?;
+            self.set_ready(node, true).await
+        };
+        try_join_all(nodes.iter().map(heal)).await.map(drop)
+    }
+
+    /// The node that is meant: the one named, else the first well one that holds an address.
+    pub async fn chosen(&self, node: Option<String>) -> Result<String, String> {
+        let all = self.all_nodes().await?;
+        if let Some(name) = node {
+            let known = all.iter().any(|one| one.name_any() == name);
+            return known.then(|| name.clone()).ok_or_else(|| no_node(&name));
+        }
+        let held = |node: &&Node| is_well(node) && !self.held_by(node).is_empty();
+        let found = all.iter().find(held).or_else(|| all.iter().find(|node| is_well(node)));
+        found.map(ResourceExt::name_any).ok_or_else(|| "no node is well".to_owned())
+    }
+
+    /// The addresses that are on a node's machine.
+    pub(super) fn held_by(&self, node: &Node) -> Vec<IpAddr> {
+        let held =
+            |id| self.cloud().look(|state| state.held_by(id).map(|address| address.ip).collect());
+        machine(node).map(held).unwrap_or_default()
+    }
+
+    async fn patch_node(&self, node: &str, patch: &Value) -> Result<(), String> {
+        let params = PatchParams::default();
+        self.nodes().patch(node, &params, &Patch::Merge(patch)).await.map(drop).map_err(told)
+    }
+
+    /// The pods of a node before the node itself: a node that is ready has ready pods.
+    async fn set_ready(&self, node: &str, is_ready: bool) -> Result<(), String> {
+        let params = PatchParams::default();
+        let pods: Api<Pod> = Api::all(self.client().clone());
+        let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
+        for pod in pods.list(&on_node).await.map_err(told)? {
+            let namespace = pod.namespace().unwrap_or_default();
+            let pods: Api<Pod> = Api::namespaced(self.client().clone(), &namespace);
+            let patch = Patch::Merge(json!({"status": {"conditions": workload::ready(is_ready)}}));
+            pods.patch_status(&pod.name_any(), &params, &patch).await.map_err(told)?;
+        }
+        let patch = Patch::Merge(json!({"status": {"conditions": conditions(is_ready)}}));
+        self.nodes().patch_status(node, &params, &patch).await.map(drop).map_err(told)
+    }
+}
+
+fn no_node(name: &str) -> String {
+    format!("there is no node \"{name}\"")
+}
+
+/// The address of a node with this number.
+fn numbered(base: [u8; 4], number: u64) -> Ipv4Addr {
+    let number = u32::try_from(number).unwrap_or(u32::MAX);
+    Ipv4Addr::from(u32::from(Ipv4Addr::from(base)).saturating_add(number))
+}
+
+/// The conditions of a node whose kubelet is well, or silent.
+fn conditions(is_ready: bool) -> Value {
+    let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let one = |kind: &str, status: &str, reason: &str, message: &str| {
+        json!({
+            "type": kind, "status": status, "reason": reason, "message": message,
+            "lastHeartbeatTime": now, "lastTransitionTime": now,
+        })
+    };
+    let pressures = [
+        ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ];
+    let silent = ("NodeStatusUnknown", "Kubelet stopped posting node status.");
+    let mut all: Vec<_> = pressures
+        .iter()
+        .map(|(kind, reason, message)| match is_ready {
+            true => one(kind, "False", reason, message),
+            false => one(kind, "Unknown", silent.0, silent.1),
+        })
+        .collect();
+    all.push(match is_ready {
+        true => one("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+        false => one("Ready", "Unknown", silent.0, silent.1),
+    });
+    json!(all)
+}
+
+/// The machine of a node.
+pub(super) fn machine(node: &Node) -> Option<u64> {
+    let id = node.spec.as_ref()?.provider_id.as_ref()?;
+    id.strip_prefix("digitalocean://")?.parse().ok()
+}
+
+pub(super) fn taints(node: &Node) -> Vec<Taint> {
+    node.spec.as_ref().and_then(|spec| spec.taints.clone()).unwrap_or_default()
+}
+
+pub(super) fn is_cordoned(node: &Node) -> bool {
+    node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true))
+}
+
+pub(super) fn is_ready(node: &Node) -> bool {
+    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
+    conditions.into_iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True")
+}
+
+/// Whether a node is ready, not cordoned and without taints that keep pods away.
+pub(super) fn is_well(node: &Node) -> bool {
+    let keeps_away = |taint: &Taint| taint.effect != "PreferNoSchedule";
+    is_ready(node) && !is_cordoned(node) && !taints(node).iter().any(keeps_away)
+}
+
+/// What is wrong with a node; empty for one that is well.
+pub(super) fn ailments(node: &Node, ingress: &[Pod]) -> Vec<String> {
+    let mut found = Vec::new();
+    if !is_ready(node) {
+        found.push("not ready".to_owned());
+    }
+    if is_cordoned(node) {
+        found.push("cordoned".to_owned());
+    }
+    let other = |taint: &&Taint| taint.key != UNSCHEDULABLE && taint.effect != "PreferNoSchedule";
+    found.extend(taints(node).iter().filter(other).map(|taint| format!("taint {}", taint.key)));
+    let name = node.name_any();
+    let serves = |pod: &Pod| workload::is_on(pod, &name) && workload::is_ready(pod);
+    if is_ready(node) && !ingress.iter().any(serves) {
+        found.push("no ready ingress".to_owned());
+    }
+    found
+}

@@ -1,0 +1,205 @@
+//! The operator in the sandbox: one replica, and a second one once the first is frozen.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use fakecloud::FakeCloud;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, Client};
+use pontoon_providers::layers::Gate;
+use pontoon_providers::{Transport, TransportError};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tower::ServiceExt;
+
+use super::brake::Brake;
+use super::cluster::told;
+use crate::env::Env;
+use crate::leadership::{LEASE, Timing};
+use crate::report::metrics::Metrics;
+use crate::run::{self, Mode, Options, Surroundings};
+use crate::serve::{self, Health, Pages};
+
+/// The namespace of the Lease.
+const NAMESPACE: &str = "default";
+
+/// The replicas' names.
+const NAMES: [&str; 2] = ["sandbox-a", "sandbox-b"];
+
+/// A replica that runs.
+struct Replica {
+    name: &'static str,
+    pages: SocketAddr,
+    brake: Arc<Brake>,
+    stop: watch::Sender<bool>,
+    process: JoinSet<()>,
+}
+
+/// The replicas of the sandbox's operator.
+pub struct Replicas {
+    client: Client,
+    cloud: FakeCloud,
+    running: Vec<Replica>,
+}
+
+impl Replicas {
+    /// Starts the first.
+    ///
+    /// # Errors
+    /// In words, if it cannot listen or measure.
+    pub async fn start(client: Client, cloud: FakeCloud) -> Result<Self, String> {
+        let mut replicas = Self { client, cloud, running: Vec::new() };
+        replicas.launch(NAMES[0], 0).await?;
+        Ok(replicas)
+    }
+
+    /// Where the replicas serve their pages.
+    pub fn pages(&self) -> impl Iterator<Item = SocketAddr> {
+        self.running.iter().map(|replica| replica.pages)
+    }
+
+    async fn launch(&mut self, name: &'static str, port: u16) -> Result<SocketAddr, String> {
+        let problem = |error: std::io::Error| format!("cannot serve metrics: {error}");
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(problem)?;
+        let pages = listener.local_addr().map_err(problem)?;
+        let metrics = Metrics::new().map_err(|error| error.to_string())?;
+        let (health, brake) = (Health::default(), Arc::new(Brake::default()));
+        let (stop, stopped) = watch::channel(false);
+        let surroundings = Surroundings {
+            client: self.client.clone(),
+            transport: transport(&self.cloud),
+            variable: Box::new(variable),
+            env: Env::real().paced(Arc::clone(&brake) as _),
+            metrics: metrics.clone(),
+            health: health.clone(),
+            stop: stopped,
+        };
+        let mut process = JoinSet::new();
+        process.spawn(run::run(options(name), surroundings));
+        process
+            .spawn(async move { drop(serve::serve(listener, Pages::All, health, metrics).await) });
+        self.running.push(Replica { name, pages, brake, stop, process });
+        Ok(pages)
+    }
+
+    /// Who holds the Lease; nobody, while nobody does.
+    ///
+    /// # Errors
+    /// The API server's words.
+    pub async fn leader(client: &Client) -> Result<Option<String>, String> {
+        let leases: Api<Lease> = Api::namespaced(client.clone(), NAMESPACE);
+        let lease = leases.get_opt(LEASE).await.map_err(told)?;
+        let holder = lease.and_then(|lease| lease.spec?.holder_identity);
+        Ok(holder.filter(|holder| !holder.is_empty()))
+    }
+
+    async fn leading(&self) -> Result<(usize, String), String> {
+        let holder = Self::leader(&self.client).await?.unwrap_or_default();
+        let is_it = |replica: &Replica| holder.starts_with(&format!("{}_", replica.name));
+        let found = self.running.iter().position(is_it);
+        found.map(|index| (index, holder)).ok_or_else(|| "no replica leads now".to_owned())
+    }
+
+    /// Kills the leader where it stands, and starts it anew. Answers its name and who it was in the Lease.
+    ///
+    /// # Errors
+    /// In words, if nobody leads.
+    pub async fn crash(&mut self) -> Result<(&'static str, String), String> {
+        let (index, holder) = self.leading().await?;
+        let mut dead = self.running.remove(index);
+        dead.process.shutdown().await;
+        self.launch(dead.name, dead.pages.port()).await?;
+        Ok((dead.name, holder))
+    }
+
+    /// Stops the leader without its knowing, and starts a second replica if there is none. Answers the leader's name,
+    /// who it is in the Lease, its brake, and the pages of the new one.
+    ///
+    /// # Errors
+    /// In words, if nobody leads.
+    pub async fn freeze(&mut self) -> Result<Frozen, String> {
+        let (index, holder) = self.leading().await?;
+        let (name, brake) = (self.running[index].name, Arc::clone(&self.running[index].brake));
+        let other = NAMES.into_iter().find(|one| *one != name).filter(|_| self.running.len() == 1);
+        let started = match other {
+            Some(other) => Some((other, self.launch(other, 0).await?)),
+            None => None,
+        };
+        brake.hold();
+        Ok(Frozen { name, holder, brake, started })
+    }
+
+    /// Nobody plans while `work` is done: whatever it changes is then seen at once.
+    pub async fn unseen<T>(&self, work: impl Future<Output = T>) -> T {
+        self.running.iter().for_each(|replica| replica.brake.hold());
+        let done = work.await;
+        self.running.iter().for_each(|replica| replica.brake.release());
+        done
+    }
+
+    /// Ends all replicas as SIGTERM does.
+    ///
+    /// # Errors
+    /// If one of them broke.
+    pub async fn stop(mut self) -> Result<(), String> {
+        let mut broken = None;
+        for replica in &mut self.running {
+            replica.brake.release_all();
+            replica.stop.send_replace(true);
+            let ended = replica.process.join_next().await;
+            broken = broken.or(ended.and_then(Result::err));
+        }
+        broken.map_or(Ok(()), |error| Err(format!("the operator broke: {error}")))
+    }
+}
+
+/// A leader that does not run.
+pub struct Frozen {
+    /// Its name.
+    pub name: &'static str,
+    /// Who it is in the Lease.
+    pub holder: String,
+    /// What holds it.
+    pub brake: Arc<Brake>,
+    /// The replica that was started because of it, and its pages.
+    pub started: Option<(&'static str, SocketAddr)>,
+}
+
+fn options(name: &str) -> Options {
+    Options {
+        namespace: NAMESPACE.to_owned(),
+        name: name.to_owned(),
+        pod: Some(name.to_owned()),
+        predecessor_namespaces: std::collections::BTreeSet::new(),
+        leader_elect: true,
+        mode: Mode::Active,
+        timing: Timing::default(),
+        provider_timeout: Duration::from_secs(5),
+        retry_initial: Duration::from_secs(1),
+        retry_max: Duration::from_secs(300),
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    let value = match name {
+        "DIGITALOCEAN_ACCESS_TOKEN" | "CLOUDFLARE_TOKEN" => "sandbox",
+        "DIGITALOCEAN_API_URL" => "http://127.0.0.1",
+        "CLOUDFLARE_API_URL" => "http://127.0.0.1/client/v4",
+        _ => return None,
+    };
+    Some(value.to_owned())
+}
+
+/// The emulated cloud behind the seam that every vendor client uses.
+fn transport(cloud: &FakeCloud) -> Box<dyn Fn(&Gate) -> Transport> {
+    let service = cloud.service();
+    Box::new(move |gate: &Gate| {
+        let cloud = service.clone();
+        let cloud =
+            cloud.map_err(|lost: fakecloud::Lost| TransportError::NoAnswer(lost.to_string()));
+        gate.around(Transport::new(cloud.map_request(|request: http::Request<Bytes>| request)))
+    })
+}

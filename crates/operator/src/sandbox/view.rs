@@ -1,0 +1,81 @@
+//! What is to be seen of the sandbox: nodes, pools, names, and whether they are as they should be.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::net::IpAddr;
+
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
+
+use super::cluster::{Cluster, listed};
+use super::dns;
+use super::nodes::{ailments, is_ready, is_well};
+use crate::api::{self, FloatingIPPool};
+
+impl Cluster {
+    async fn all_pools(&self) -> Result<Option<Vec<FloatingIPPool>>, String> {
+        let pools: Api<FloatingIPPool> = Api::all(self.client().clone());
+        listed(pools.list(&ListParams::default()).await)
+    }
+
+    /// Pools and record sets that are not ready, or whose status is not true any more.
+    pub async fn unready(&self) -> Result<Vec<String>, String> {
+        let nodes = self.all_nodes().await?;
+        let by_name: BTreeMap<_, _> = nodes.iter().map(|node| (node.name_any(), node)).collect();
+        let unready = |pool: &FloatingIPPool| {
+            let Some(status) = &pool.status else { return true };
+            let reported = status
+                .conditions
+                .iter()
+                .any(|one| one.type_ == api::CONDITION_READY && one.status == "True");
+            let current = status.observed_generation == pool.metadata.generation;
+            let stale = |(ip, one): (&String, &api::IpStatus)| {
+                let holder = ip.parse::<IpAddr>().ok().and_then(|ip| self.cloud().holder(ip));
+                let holder = holder.map(|machine| format!("digitalocean://{machine}"));
+                let moved = holder.as_ref() != Some(&one.provider_id);
+                let Some(node) = by_name.get(&one.node_name) else { return true };
+                let unmarked = dns::mark(node).as_ref() != Some(ip) && !ip.contains(':');
+                // A pool that tolerates taints may stay on a node that has one.
+                let tolerates = !pool.spec.matching.tolerations.is_empty() && is_ready(node);
+                moved || unmarked || !(is_well(node) || tolerates)
+            };
+            let dns = dns::is_current(self.cloud(), pool);
+            !reported || !current || !dns || status.ips.iter().any(stale)
+        };
+        let pools = self.all_pools().await?.unwrap_or_default();
+        let unready = pools.iter().filter(|pool| unready(pool)).map(ResourceExt::name_any);
+        Ok(unready.chain(self.unready_record_sets(&nodes).await?).collect())
+    }
+
+    /// Nodes with their addresses, then pools, then names in DNS.
+    pub async fn status(&self) -> Result<String, String> {
+        let mut text = String::new();
+        let ingress = self.ingress().await?;
+        // Writing to a string cannot fail.
+        for node in self.all_nodes().await? {
+            let state = match ailments(&node, &ingress) {
+                none if none.is_empty() => "well".to_owned(),
+                some => some.join(", "),
+            };
+            let held: Vec<_> = self.held_by(&node).iter().map(ToString::to_string).collect();
+            let _ = writeln!(text, "{:<12} {state:<9} {}", node.name_any(), held.join(" "));
+        }
+        match self.all_pools().await? {
+            Some(pools) => pools.iter().for_each(|pool| line(&mut text, pool)),
+            None => text.push_str("FloatingIPPool is not defined any more\n"),
+        }
+        for ((name, kind), listed) in dns::names(self.cloud()) {
+            let _ = writeln!(text, "{name:<22} {kind:<5} {}", listed.join(" "));
+        }
+        Ok(text.trim_end().to_owned())
+    }
+}
+
+fn line(text: &mut String, pool: &FloatingIPPool) {
+    let status = pool.status.clone().unwrap_or_default();
+    let ready = status.conditions.iter().find(|one| one.type_ == api::CONDITION_READY);
+    let message = ready.map_or("not looked at yet", |one| one.message.as_str());
+    let name = format!("{}/{}", pool.namespace().unwrap_or_default(), pool.name_any());
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{name:<22} {:<5} {message}", status.assigned);
+}

@@ -1,0 +1,364 @@
+//! The ingress, and those who keep it running: a workload that wants one pod on each of the sandbox's nodes that takes
+//! pods, the kubelets that start and end pods, and the controller that taints what is cordoned.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use futures::{Stream, StreamExt, stream};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::{WatchStreamExt, watcher as watch_all};
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::cluster::NAMESPACE;
+use super::nodes::{UNSCHEDULABLE, is_cordoned, is_ready as node_is_ready, is_well, taints};
+
+/// What tells the ingress' pods.
+pub const SELECTOR: &str = "app=nginx,component=controller";
+
+/// The ReplicaSet that the ingress' pods name as their controller. It exists in this name only: kinds of the group
+/// `apps` are not served.
+const OWNER: &str = "nginx-5d8c6b7f94";
+
+/// How long a pod takes to end, or to start.
+const TAKES: Duration = Duration::from_millis(300);
+
+/// A pod of the ingress on a node, without a name.
+pub fn pod(node: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "namespace": NAMESPACE, "labels": {"app": "nginx", "component": "controller"},
+            "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": OWNER, "controller": true,
+                "uid": "5d8c6b7f-9400-4000-8000-000000000000",
+            }],
+        },
+        "spec": {"nodeName": node, "containers": [{"name": "nginx", "image": "nginx:1"}]},
+    })
+}
+
+/// The status of a pod that runs.
+pub fn running() -> Value {
+    let now = now();
+    json!({
+        "phase": "Running", "startTime": now, "conditions": ready(true),
+        "containerStatuses": [{
+            "name": "nginx", "image": "nginx:1", "imageID": "", "restartCount": 0,
+            "ready": true, "started": true, "state": {"running": {"startedAt": now}},
+        }],
+    })
+}
+
+/// The conditions of a pod.
+pub fn ready(is_ready: bool) -> Value {
+    let now = now();
+    let one = |kind: &str, is_so: bool| {
+        let status = if is_so { "True" } else { "False" };
+        json!({"type": kind, "status": status, "lastTransitionTime": now})
+    };
+    json!([
+        one("PodScheduled", true),
+        one("Initialized", true),
+        one("ContainersReady", is_ready),
+        one("Ready", is_ready)
+    ])
+}
+
+fn now() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Whether a pod is on a node.
+pub fn is_on(pod: &Pod, node: &str) -> bool {
+    node_of(pod) == node
+}
+
+/// Whether a pod is ready.
+pub fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
+    conditions.into_iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True")
+}
+
+fn node_of(pod: &Pod) -> &str {
+    pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default()
+}
+
+fn is_pending(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    phase.is_none_or(|phase| phase == "Pending")
+}
+
+fn is_of_ingress(pod: &Pod) -> bool {
+    pod.owner_references().iter().any(|owner| owner.name == OWNER)
+}
+
+/// Namespace and name of a pod.
+type Key = (String, String);
+
+fn key(pod: &Pod) -> Key {
+    (pod.namespace().unwrap_or_default(), pod.name_any())
+}
+
+/// What the actors know.
+#[derive(Default)]
+struct Seen {
+    /// The nodes that are ready, and whether they take pods.
+    up: BTreeMap<String, bool>,
+    /// The nodes that are the ingress' home, with its pods.
+    homes: BTreeMap<String, BTreeSet<Key>>,
+    /// The pods that shall end, with their nodes.
+    ending: BTreeMap<Key, String>,
+}
+
+/// What there is to do.
+#[derive(Debug, PartialEq, Eq)]
+enum Chore {
+    /// The taint of cordoned nodes goes with `spec.unschedulable`.
+    Taint { node: String, on: bool },
+    /// A pod that was given a node runs.
+    Start(Key),
+    /// A pod whose deletion has begun is gone.
+    End(Key),
+    /// The ingress has no pod on a node that takes one.
+    Replace(String),
+    /// The pods of a node that is gone go too.
+    Sweep(String),
+}
+
+enum Change {
+    Node(Box<Node>),
+    NodeGone(String),
+    Pod(Box<Pod>),
+    PodGone(Box<Pod>),
+}
+
+/// Works for as long as the API server lives.
+pub async fn run(client: Client) {
+    let mut changes = Box::pin(changes(&client));
+    let (mut seen, mut chores) = (Seen::default(), JoinSet::new());
+    while let Some(change) = changes.next().await {
+        for chore in seen.take(change) {
+            chores.spawn(carry_out(client.clone(), chore));
+        }
+        // What is done needs no keeping.
+        while chores.try_join_next().is_some() {}
+    }
+}
+
+fn changes(client: &Client) -> impl Stream<Item = Change> + Send + use<> {
+    let nodes = watched(Api::<Node>::all(client.clone())).map(|event| match event {
+        Ok(node) => Change::Node(Box::new(node)),
+        Err(node) => Change::NodeGone(node.name_any()),
+    });
+    let pods = watched(Api::<Pod>::all(client.clone())).map(|event| match event {
+        Ok(pod) => Change::Pod(Box::new(pod)),
+        Err(pod) => Change::PodGone(Box::new(pod)),
+    });
+    stream::select(nodes, pods)
+}
+
+/// Each object as it is, or as it was when it went.
+fn watched<K>(api: Api<K>) -> impl Stream<Item = Result<K, K>> + Send
+where
+    K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
+{
+    let events = watch_all(api, watcher::Config::default()).default_backoff();
+    events.filter_map(async |event| match event {
+        Ok(Event::Apply(object) | Event::InitApply(object)) => Some(Ok(object)),
+        Ok(Event::Delete(object)) => Some(Err(object)),
+        Ok(Event::Init | Event::InitDone) | Err(_) => None,
+    })
+}
+
+impl Seen {
+    fn take(&mut self, change: Change) -> Vec<Chore> {
+        match change {
+            Change::Node(node) => self.node(&node),
+            Change::NodeGone(node) => {
+                self.up.remove(&node);
+                self.homes.remove(&node);
+                vec![Chore::Sweep(node)]
+            }
+            Change::Pod(pod) => self.pod(&pod),
+            Change::PodGone(pod) => {
+                self.ending.remove(&key(&pod));
+                let node = node_of(&pod).to_owned();
+                if let Some(pods) = self.homes.get_mut(&node) {
+                    pods.remove(&key(&pod));
+                }
+                self.lacking(node).into_iter().collect()
+            }
+        }
+    }
+
+    fn node(&mut self, node: &Node) -> Vec<Chore> {
+        let name = node.name_any();
+        let mut chores = Vec::new();
+        let on = is_cordoned(node);
+        if on != taints(node).iter().any(|taint| taint.key == UNSCHEDULABLE) {
+            chores.push(Chore::Taint { node: name.clone(), on });
+        }
+        if !node_is_ready(node) {
+            self.up.remove(&name);
+            return chores;
+        }
+        self.up.insert(name.clone(), is_well(node));
+        let mine = self.ending.iter().filter(|(_, on)| **on == name);
+        chores.extend(mine.map(|(pod, _)| Chore::End(pod.clone())));
+        chores.extend(self.lacking(name));
+        chores
+    }
+
+    fn pod(&mut self, pod: &Pod) -> Vec<Chore> {
+        let (name, node) = (key(pod), node_of(pod).to_owned());
+        if is_of_ingress(pod) {
+            self.homes.entry(node.clone()).or_default().insert(name.clone());
+        }
+        let is_up = self.up.contains_key(&node);
+        if pod.metadata.deletion_timestamp.is_some() {
+            let is_new = self.ending.insert(name.clone(), node).is_none();
+            return (is_up && is_new).then_some(Chore::End(name)).into_iter().collect();
+        }
+        (is_up && is_pending(pod)).then_some(Chore::Start(name)).into_iter().collect()
+    }
+
+    /// The ingress wants a pod on a node that takes pods and has none.
+    fn lacking(&self, node: String) -> Option<Chore> {
+        let lacks = self.homes.get(&node).is_some_and(BTreeSet::is_empty);
+        (lacks && self.up.get(&node) == Some(&true)).then_some(Chore::Replace(node))
+    }
+}
+
+/// A chore that fails is one that somebody else was faster at: the next change tells.
+async fn carry_out(client: Client, chore: Chore) {
+    let pods = |namespace: &str| Api::<Pod>::namespaced(client.clone(), namespace);
+    match chore {
+        Chore::Taint { node, on } => drop(taint(&client, &node, on).await),
+        Chore::Start((namespace, name)) => {
+            tokio::time::sleep(TAKES).await;
+            drop(start(&pods(&namespace), &name).await);
+        }
+        Chore::End((namespace, name)) => {
+            tokio::time::sleep(TAKES).await;
+            drop(pods(&namespace).delete(&name, &DeleteParams::default().grace_period(0)).await);
+        }
+        Chore::Replace(node) => {
+            let mut object = pod(&node);
+            object["metadata"]["generateName"] = json!(format!("nginx-{node}-"));
+            if let Ok(object) = serde_json::from_value(object) {
+                drop(pods(NAMESPACE).create(&PostParams::default(), &object).await);
+            }
+        }
+        Chore::Sweep(node) => sweep(&client, &node).await,
+    }
+}
+
+async fn taint(client: &Client, name: &str, on: bool) -> kube::Result<()> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    let node = nodes.get(name).await?;
+    if is_cordoned(&node) != on {
+        return Ok(());
+    }
+    let mut left = taints(&node);
+    left.retain(|taint| taint.key != UNSCHEDULABLE);
+    let mut left = json!(left);
+    if let Some(all) = left.as_array_mut().filter(|_| on) {
+        let since = now();
+        all.push(json!({"key": UNSCHEDULABLE, "effect": "NoSchedule", "timeAdded": since}));
+    }
+    let version = node.resource_version();
+    let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"taints": left}});
+    nodes.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.map(drop)
+}
+
+/// Runs a pod that still waits for it: its status may have been written by somebody who knows better.
+async fn start(pods: &Api<Pod>, name: &str) -> kube::Result<()> {
+    let pod = pods.get(name).await?;
+    if !is_pending(&pod) {
+        return Ok(());
+    }
+    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    let mut status = running();
+    status["containerStatuses"] = containers
+        .map(|one| {
+            let mut state = status["containerStatuses"][0].clone();
+            state["name"] = json!(one.name);
+            state["image"] = json!(one.image);
+            state
+        })
+        .collect();
+    let version = pod.resource_version();
+    let patch = json!({"metadata": {"resourceVersion": version}, "status": status});
+    pods.patch_status(name, &PatchParams::default(), &Patch::Merge(patch)).await.map(drop)
+}
+
+async fn sweep(client: &Client, node: &str) {
+    let all: Api<Pod> = Api::all(client.clone());
+    let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
+    let Ok(pods) = all.list(&on_node).await else { return };
+    for (namespace, name) in pods.iter().map(key) {
+        let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
+        drop(pods.delete(&name, &DeleteParams::default().grace_period(0)).await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(cordoned: bool, ready: bool) -> Change {
+        let status = if ready { "True" } else { "Unknown" };
+        let node = json!({
+            "metadata": {"name": "n"}, "spec": {"unschedulable": cordoned},
+            "status": {"conditions": [{"type": "Ready", "status": status}]},
+        });
+        Change::Node(Box::new(serde_json::from_value(node).unwrap()))
+    }
+
+    fn ingress(deleted: bool, status: Value) -> Box<Pod> {
+        let mut object = pod("n");
+        object["metadata"]["name"] = json!("p");
+        object["status"] = status;
+        if deleted {
+            object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
+        Box::new(serde_json::from_value(object).unwrap())
+    }
+
+    fn p() -> Key {
+        (NAMESPACE.to_owned(), "p".to_owned())
+    }
+
+    #[test]
+    fn a_deleted_pod_ends_and_another_takes_its_place_where_its_node_takes_pods() {
+        let mut seen = Seen::default();
+        assert_eq!(seen.take(node(false, true)), []);
+        assert_eq!(seen.take(Change::Pod(ingress(false, running()))), []);
+        assert_eq!(seen.take(Change::Pod(ingress(true, running()))), [Chore::End(p())]);
+        let gone = seen.take(Change::PodGone(ingress(true, running())));
+        assert_eq!(gone, [Chore::Replace("n".to_owned())]);
+        let new = seen.take(Change::Pod(ingress(false, json!({"phase": "Pending"}))));
+        assert_eq!(new, [Chore::Start(p())]);
+        // Cordoned, it gets none until it takes pods again.
+        seen.take(node(true, true));
+        assert_eq!(seen.take(Change::PodGone(ingress(true, running()))), []);
+        let taint = Chore::Taint { node: "n".to_owned(), on: true };
+        assert_eq!(seen.take(node(true, true)), [taint]);
+        assert_eq!(seen.take(node(false, true)), [Chore::Replace("n".to_owned())]);
+    }
+
+    #[test]
+    fn a_pod_on_a_silent_node_ends_when_the_node_is_back_or_gone() {
+        let mut seen = Seen::default();
+        seen.take(node(false, false));
+        assert_eq!(seen.take(Change::Pod(ingress(true, running()))), []);
+        assert_eq!(seen.take(node(false, true)), [Chore::End(p())]);
+        let gone = seen.take(Change::NodeGone("n".to_owned()));
+        assert_eq!(gone, [Chore::Sweep("n".to_owned())]);
+    }
+}

@@ -1,0 +1,104 @@
+//! What users write into pools that may well be a mistake.
+
+use std::net::IpAddr;
+
+use kube::ResourceExt;
+use pontoon::api::ADDRESSES_ANNOTATION;
+use serde_json::{Value, json};
+
+use super::{Cluster, matching, pool_name};
+use crate::schedule::{Typo, Wish};
+
+/// What nobody can read as an annotation of ours.
+const SPOILED: &str = "[[";
+
+impl Cluster {
+    /// A pool asks for the nodes of its manifest.
+    pub async fn ask_as_at_first(&self, index: usize) {
+        self.patch_match(index, self.pools[index]["spec"]["match"].clone()).await;
+    }
+
+    /// What a pool asks of nodes cannot be understood.
+    pub async fn mistype(&self, index: usize, typo: Typo) {
+        let mut asked = self.pools[index]["spec"]["match"].clone();
+        match typo {
+            Typo::Nodes => asked["nodeLabel"] = json!("role in (edge"),
+            Typo::Pods => asked["podLabel"] = json!("app in (app-0"),
+        }
+        self.patch_match(index, asked).await;
+    }
+
+    /// A pool asks for other nodes, whatever its app.
+    pub async fn rematch(&self, index: usize, wish: Wish) {
+        let app = &self.pools[index]["spec"]["match"]["podLabel"];
+        let app = app.as_str().and_then(|label| label.strip_prefix("app=app-")?.parse().ok());
+        self.patch_match(index, matching(app, wish)).await;
+    }
+
+    /// What is not asked for any more goes.
+    async fn patch_match(&self, index: usize, mut asked: Value) {
+        for field in ["nodeLabel", "podNamespace", "podLabel", "tolerations"] {
+            if asked[field].is_null() {
+                asked[field] = Value::Null;
+            }
+        }
+        self.patch_pool(index, &json!({"spec": {"match": asked}})).await;
+    }
+
+    /// The addresses that a pool's manifest lists.
+    fn manifest_ips(&self, index: usize) -> Vec<Value> {
+        self.pools[index]["spec"]["ips"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// The last address that a pool's manifest lists.
+    pub fn last_listed(&self, index: usize) -> Option<IpAddr> {
+        self.manifest_ips(index).last()?.as_str()?.parse().ok()
+    }
+
+    /// A pool also lists an address that another has: the last that was reserved for it, or else
+    /// the first of its list.
+    pub async fn adopt(&self, index: usize, other: usize) {
+        if index == other {
+            return;
+        }
+        let Ok(Some(now)) = self.pool_api().get_opt(&pool_name(other)).await else { return };
+        let status = now.status.unwrap_or_default();
+        let its = status.created_ips.last().or(now.spec.ips.first());
+        let Some(its) = its else { return };
+        let mut ips = self.manifest_ips(index);
+        ips.push(json!(its));
+        self.patch_pool(index, &json!({"spec": {"ips": ips}})).await;
+    }
+
+    /// A pool lists what its manifest lists.
+    pub async fn relist(&self, index: usize) {
+        let ips = Some(self.manifest_ips(index)).filter(|ips| !ips.is_empty());
+        self.patch_pool(index, &json!({"spec": {"ips": ips}})).await;
+    }
+
+    /// Somebody spoils a pool's annotation. Returns what it was.
+    pub async fn spoil(&self, index: usize) -> Option<Option<String>> {
+        // Whoever writes in between makes them try again.
+        for _ in 0..10 {
+            let now = self.pool_api().get_opt(&pool_name(index)).await.ok().flatten()?;
+            let before = now.annotations().get(ADDRESSES_ANNOTATION).cloned();
+            let metadata = json!({
+                "resourceVersion": now.resource_version(),
+                "annotations": {ADDRESSES_ANNOTATION: SPOILED},
+            });
+            if self.try_patch(index, &json!({"metadata": metadata})).await {
+                return Some(before);
+            }
+        }
+        None
+    }
+
+    /// Somebody puts back what an annotation was, where it is still spoiled.
+    pub async fn mend(&self, index: usize, before: Option<String>) {
+        let Ok(Some(now)) = self.pool_api().get_opt(&pool_name(index)).await else { return };
+        if now.annotations().get(ADDRESSES_ANNOTATION).is_some_and(|text| text == SPOILED) {
+            let patch = json!({"metadata": {"annotations": {ADDRESSES_ANNOTATION: before}}});
+            self.patch_pool(index, &patch).await;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What is known of pools is wrong: a spec that cannot be understood lists nothing, and an object
+//! is taken for the one that had its name before.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::distorting::Distortion;
+use crate::wire::{ApiAction, Kind};
+
+/// Calls `each` with every pool of a list, or of an event.
+fn pools(value: &mut Value, each: impl Fn(&mut Value)) {
+    if let Some(items) = value.get_mut("items").and_then(Value::as_array_mut) {
+        items.iter_mut().for_each(each);
+    } else if let Some(object) = value.get_mut("object").filter(|one| one["metadata"].is_object()) {
+        each(object);
+    }
+}
+
+fn is_of_pools(action: ApiAction) -> bool {
+    [ApiAction::List(Kind::Pools), ApiAction::Watch(Kind::Pools)].contains(&action)
+}
+
+/// A spec that cannot be understood lists no addresses.
+#[derive(Clone)]
+pub(super) struct ForgetsLists;
+
+impl Distortion for ForgetsLists {
+    fn concerns(&self, action: ApiAction) -> bool {
+        is_of_pools(action)
+    }
+
+    fn distort(&self, _: ApiAction, value: &mut Value) {
+        pools(value, |pool| {
+            let is_open = |field: &str| {
+                let selector = pool["spec"]["match"][field].as_str().unwrap_or_default();
+                selector.contains('(') && !selector.contains(')')
+            };
+            if (is_open("nodeLabel") || is_open("podLabel"))
+                && let Some(spec) = pool["spec"].as_object_mut()
+            {
+                spec.remove("ips");
+            }
+        });
+    }
+}
+
+/// A pool that is made anew under a name is taken for the one that had it.
+#[derive(Clone, Default)]
+pub(super) struct ByName {
+    known: Arc<Mutex<BTreeMap<String, (Value, Value)>>>,
+}
+
+impl Distortion for ByName {
+    fn concerns(&self, action: ApiAction) -> bool {
+        is_of_pools(action)
+    }
+
+    fn distort(&self, _: ApiAction, value: &mut Value) {
+        pools(value, |pool| {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            let name = pool["metadata"]["name"].to_string();
+            let uid = pool["metadata"]["uid"].clone();
+            let told = pool["status"]["ips"].is_object();
+            match known.get(&name) {
+                Some((before, status)) if *before != uid && !told => {
+                    // What it was reserved is written down elsewhere, and not taken over.
+                    pool["status"]["ips"] = status["ips"].clone();
+                    pool["status"]["assigned"] = status["assigned"].clone();
+                }
+                _ => drop(known.insert(name, (uid, pool["status"].clone()))),
+            }
+        });
+    }
+}

@@ -1,0 +1,186 @@
+//! Faults in the operator that let one trouble keep a node from an address that could be
+//! served there, or that take what is old, or somebody else's, for the truth.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use pontoon_providers::{Transport, TransportError};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tower::{ServiceExt, service_fn};
+
+use super::{action, answer, refused};
+use crate::wire::CloudAction;
+
+/// What a process remembers.
+fn lock<T>(memory: &Mutex<T>) -> MutexGuard<'_, T> {
+    memory.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a call is about: the action, the address, the machine.
+fn about(request: &Request<Bytes>) -> (CloudAction, String, Option<u64>) {
+    let (action, body) = action(request);
+    let address = request.uri().path().split('/').nth(3).unwrap_or_default().to_owned();
+    (action, address, body["droplet_id"].as_u64())
+}
+
+fn status(result: &Result<Response<Bytes>, TransportError>) -> u16 {
+    result.as_ref().map_or(0, |answer| answer.status().as_u16())
+}
+
+/// A machine that refused one address refuses all, for as long as the longest back-off.
+pub(super) fn blames_machines(wire: Transport) -> Transport {
+    const WHILE: Duration = Duration::from_secs(300);
+    let blamed: Arc<Mutex<BTreeMap<u64, Instant>>> = Arc::default();
+    Transport::new(service_fn(move |request: Request<Bytes>| {
+        let (wire, blamed) = (wire.clone(), Arc::clone(&blamed));
+        async move {
+            let (action, _, machine) = about(&request);
+            let machine = machine.filter(|_| action == CloudAction::Assign);
+            let Some(machine) = machine else { return wire.oneshot(request).await };
+            if lock(&blamed).get(&machine).is_some_and(|since| since.elapsed() < WHILE) {
+                return Ok(refused());
+            }
+            let result = wire.oneshot(request).await;
+            if status(&result) == 422 {
+                lock(&blamed).insert(machine, Instant::now());
+            }
+            result
+        }
+    }))
+}
+
+/// A machine that an address could not be reserved on is kept for that reservation.
+pub(super) fn keeps_for_reservations(wire: Transport) -> Transport {
+    let kept: Arc<Mutex<BTreeSet<u64>>> = Arc::default();
+    Transport::new(service_fn(move |request: Request<Bytes>| {
+        let (wire, kept) = (wire.clone(), Arc::clone(&kept));
+        async move {
+            let (action, _, machine) = about(&request);
+            let Some(machine) = machine else { return wire.oneshot(request).await };
+            if action == CloudAction::Assign && lock(&kept).contains(&machine) {
+                return Ok(refused());
+            }
+            let result = wire.oneshot(request).await;
+            if action == CloudAction::CreateOn {
+                match status(&result) {
+                    200..300 => drop(lock(&kept).remove(&machine)),
+                    _ => drop(lock(&kept).insert(machine)),
+                }
+            }
+            result
+        }
+    }))
+}
+
+/// A machine with a reservation whose call was dropped is kept for ever.
+pub(super) fn keeps_abandoned(wire: Transport) -> Transport {
+    struct Open(Arc<Mutex<BTreeSet<u64>>>, u64, bool);
+    impl Drop for Open {
+        fn drop(&mut self) {
+            if self.2 {
+                lock(&self.0).insert(self.1);
+            }
+        }
+    }
+    let kept: Arc<Mutex<BTreeSet<u64>>> = Arc::default();
+    Transport::new(service_fn(move |request: Request<Bytes>| {
+        let (wire, kept) = (wire.clone(), Arc::clone(&kept));
+        async move {
+            let (action, _, machine) = about(&request);
+            let Some(machine) = machine else { return wire.oneshot(request).await };
+            if lock(&kept).contains(&machine) {
+                return Ok(refused());
+            }
+            let mut open = Open(Arc::clone(&kept), machine, action == CloudAction::CreateOn);
+            let result = wire.oneshot(request).await;
+            open.2 = false;
+            result
+        }
+    }))
+}
+
+/// A machine that an address was refused on by a breakdown is kept for that address.
+pub(super) fn keeps_failed_targets(wire: Transport) -> Transport {
+    let kept: Arc<Mutex<BTreeMap<u64, String>>> = Arc::default();
+    Transport::new(service_fn(move |request: Request<Bytes>| {
+        let (wire, kept) = (wire.clone(), Arc::clone(&kept));
+        async move {
+            let (action, address, machine) = about(&request);
+            let machine = machine.filter(|_| action == CloudAction::Assign);
+            let Some(machine) = machine else { return wire.oneshot(request).await };
+            if lock(&kept).get(&machine).is_some_and(|one| *one != address) {
+                return Ok(refused());
+            }
+            let result = wire.oneshot(request).await;
+            match status(&result) {
+                500 | 503 => drop(lock(&kept).insert(machine, address)),
+                200..300 => lock(&kept).retain(|_, one| *one != address),
+                _ => {}
+            }
+            result
+        }
+    }))
+}
+
+/// A reservation that ended in a breakdown counts as not made.
+pub(super) fn breakdown_is_no(wire: Transport) -> Transport {
+    Transport::new(service_fn(move |request: Request<Bytes>| {
+        let wire = wire.clone();
+        async move {
+            let reserves = about(&request).0.creates();
+            let result = wire.oneshot(request).await;
+            match status(&result) {
+                500 | 503 if reserves => Ok(refused()),
+                _ => result,
+            }
+        }
+    }))
+}
+
+/// Unless a call of its own changed something, what was listed a minute ago is still so.
+pub(super) fn old_sightings(wire: Transport) -> Transport {
+    const WHILE: Duration = Duration::from_secs(60);
+    type Listing = Option<(Instant, Response<Bytes>)>;
+    let seen: Arc<Mutex<Listing>> = Arc::default();
+    Transport::new(service_fn(move |request: Request<Bytes>| {
+        let (wire, seen) = (wire.clone(), Arc::clone(&seen));
+        async move {
+            let (action, address, _) = about(&request);
+            if action.changes() {
+                *lock(&seen) = None;
+            }
+            let fresh = lock(&seen).clone().filter(|(since, _)| since.elapsed() < WHILE);
+            match (action, fresh) {
+                (CloudAction::List, Some((_, listing))) => return Ok(listing),
+                (CloudAction::ReadAddress, Some((_, listing))) => {
+                    if let Some(one) = listed(&listing, &address) {
+                        return Ok(one);
+                    }
+                }
+                _ => {}
+            }
+            let result = wire.oneshot(request).await;
+            if let (CloudAction::List, Ok(listing)) = (action, &result) {
+                let quiet = listing.status().is_success() && !is_locked(listing);
+                *lock(&seen) = quiet.then(|| (Instant::now(), listing.clone()));
+            }
+            result
+        }
+    }))
+}
+
+/// The address in a listing, as if it were read by itself.
+fn listed(listing: &Response<Bytes>, address: &str) -> Option<Response<Bytes>> {
+    let body: Value = serde_json::from_slice(listing.body()).ok()?;
+    let one = body["reserved_ips"].as_array()?.iter().find(|one| one["ip"] == address)?;
+    Some(answer(StatusCode::OK, &json!({"reserved_ip": one}).to_string()))
+}
+
+/// Whether the cloud works on something.
+fn is_locked(listing: &Response<Bytes>) -> bool {
+    String::from_utf8_lossy(listing.body()).contains("\"locked\":true")
+}

@@ -1,0 +1,113 @@
+//! Refusals that stick to one thing and last: what they touch, and so what is not asked for
+//! while they do. Everything else is served all the same.
+
+use std::net::IpAddr;
+
+use fakecloud::Answer;
+
+use super::Oracle;
+use super::cloud::Sent;
+use super::cluster::{Machine, Pool};
+use crate::names::Host;
+use crate::wire::CloudAction;
+
+/// The one thing that a refusal sticks to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stuck {
+    /// An address: it is put on no machine.
+    Address(IpAddr),
+    /// A machine: nothing is put there.
+    Machine(u64),
+    /// Whatever reserves addresses.
+    Reserving,
+    /// Whatever gives addresses back.
+    GivingBack,
+    /// Whatever changes names at a host.
+    Names(Host),
+}
+
+impl Stuck {
+    /// Whether a call is refused.
+    pub fn concerns(self, sent: &Sent) -> bool {
+        let changes = |host| match sent.action {
+            CloudAction::AddRecord | CloudAction::EditRecord | CloudAction::DropRecord => {
+                host == Host::DigitalOcean
+            }
+            CloudAction::ChangeName => host == Host::Cloudflare,
+            _ => false,
+        };
+        match self {
+            Self::Address(ip) => sent.action == CloudAction::Assign && sent.ip() == Some(ip),
+            Self::Machine(machine) => sent.machine() == Some(machine),
+            Self::Reserving => sent.action.creates(),
+            Self::GivingBack => sent.action == CloudAction::Release,
+            Self::Names(host) => changes(host),
+        }
+    }
+
+    /// What such a call is answered.
+    pub fn refusal(self) -> Answer {
+        let elsewhere = "The reserved IP and the Droplet must be in the same region.";
+        match self {
+            Self::Address(_) | Self::Machine(_) => Answer::status(422).message(elsewhere),
+            Self::Reserving | Self::GivingBack | Self::Names(_) => Answer::status(403),
+        }
+    }
+
+    /// In words, for a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Address(_) => "address refused for good",
+            Self::Machine(_) => "machine refuses for good",
+            Self::Reserving | Self::GivingBack | Self::Names(_) => "scope missing",
+        }
+    }
+}
+
+impl Oracle {
+    /// A refusal begins that sticks to one thing. It may outlast everything else.
+    pub fn sticks(&mut self, event: usize, what: Stuck) {
+        self.stuck.push((event, what));
+    }
+
+    /// It is over.
+    pub fn loosens(&mut self, event: usize) {
+        self.stuck.retain(|(one, _)| *one != event);
+    }
+
+    fn is_stuck(&self, what: Stuck) -> bool {
+        self.stuck.iter().any(|(_, one)| *one == what)
+    }
+
+    /// Whether an address can be put on a machine at all.
+    pub(super) fn is_movable(&self, ip: IpAddr) -> bool {
+        !self.is_stuck(Stuck::Address(ip))
+    }
+
+    /// Whether a machine takes addresses at all.
+    pub(super) fn takes(&self, machine: Machine) -> bool {
+        !self.is_stuck(Stuck::Machine(machine))
+    }
+
+    /// Whether addresses can be reserved.
+    pub(super) fn can_reserve(&self) -> bool {
+        !self.is_stuck(Stuck::Reserving)
+    }
+
+    /// Whether a pool that goes can give back what it had.
+    pub(super) fn can_give_back(&self) -> bool {
+        !self.is_stuck(Stuck::GivingBack)
+    }
+
+    /// Whether names of a zone can be changed.
+    pub(super) fn can_name(&self, zone: &str) -> bool {
+        Host::ALL.into_iter().all(|host| host.zone() != zone || !self.is_stuck(Stuck::Names(host)))
+    }
+}
+
+impl Pool {
+    /// Whether it can be acted for: its object can be understood, and is not paused.
+    pub fn is_served(&self) -> bool {
+        self.is_understood() && self.ways.paused.is_none()
+    }
+}

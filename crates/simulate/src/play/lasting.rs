@@ -1,0 +1,89 @@
+//! While a fault lasts, everything that it does not touch becomes as it should be.
+
+use super::{Player, all_events};
+use crate::oracle::Stuck;
+use crate::schedule::{Event, Millis, Sticking, What};
+use crate::wire::CloudAction;
+
+/// How long everything else may take: the longest back-off, the longest grace period, and a few
+/// listings.
+const MEANWHILE: Millis = 6 * 60_000;
+
+/// How long names may take: they are read in turn, one in two minutes.
+const NAMED: Millis = 20 * 60_000;
+
+/// How often it is looked whether it has.
+const LOOK: Millis = 5_000;
+
+impl Player<'_> {
+    /// Nothing else goes wrong any more. What happens while the rest lasts happens now.
+    pub(super) async fn meanwhile(&mut self) {
+        let first = self.schedule.events.len();
+        let (schedule, mut at) = (self.schedule, self.schedule.ends);
+        let mut later: Vec<(Millis, usize)> = all_events(schedule)
+            .enumerate()
+            .filter(|(index, event)| *index >= first && event.at >= schedule.ends)
+            .map(|(index, event)| (event.at, index))
+            .collect();
+        later.sort_unstable();
+        for (begins, index) in later {
+            at = begins;
+            self.wait_until(at).await;
+            if self.broken() {
+                return;
+            }
+            self.edge(index, true).await;
+        }
+        let (limit, named) = (at + MEANWHILE, at + NAMED);
+        loop {
+            at += LOOK;
+            self.wait_until(at).await;
+            if self.broken() {
+                return;
+            }
+            let unsettled = self.stage.shared.oracle().unsettled();
+            if unsettled.is_empty() {
+                break;
+            }
+            let unplaced = !self.stage.shared.oracle().unplaced().is_empty();
+            if at >= named || (at >= limit && unplaced) {
+                let text = format!("while a fault lasts: {}", unsettled.join("; "));
+                return self.stage.shared.oracle().violated("L1", text);
+            }
+        }
+        for index in first..first + self.schedule.lasting.len() {
+            self.edge(index, false).await;
+        }
+        self.healed = at;
+    }
+
+    /// What a refusal sticks to, as things are now.
+    pub(super) fn stuck(&self, what: Sticking) -> Option<Stuck> {
+        Some(match what {
+            Sticking::Address(index) => {
+                let own = self.own_addresses();
+                let index = usize::from(index).checked_rem(own.len())?;
+                Stuck::Address(own[index])
+            }
+            Sticking::Machine(node) => {
+                Stuck::Machine(self.cluster.machine(usize::from(node) % self.cluster.nodes()))
+            }
+            Sticking::Reserving => Stuck::Reserving,
+            Sticking::GivingBack => Stuck::GivingBack,
+            Sticking::Names(host) => Stuck::Names(host),
+        })
+    }
+
+    /// The oracle is told what an event touches that may outlast the others.
+    pub(super) fn tell_stuck(&self, index: usize, event: &Event) {
+        let touches = match &event.what {
+            What::CloudIs(crate::schedule::CloudState::Full) => Some(Stuck::Reserving),
+            What::Cloud { on: Some(on), .. } if on.creates() => Some(Stuck::Reserving),
+            What::Cloud { on: Some(CloudAction::Release), .. } => Some(Stuck::GivingBack),
+            _ => None,
+        };
+        if let Some(what) = touches {
+            self.stage.shared.oracle().sticks(index, what);
+        }
+    }
+}
