@@ -55,6 +55,8 @@ pub(super) struct Crowds<'w> {
     world: &'w World,
     all: Vec<InTheWay<'w>>,
     by_group: BTreeMap<Group, Rc<[InTheWay<'w>]>>,
+    /// Addresses of this plan's pools that stay where they are for a while, and until when.
+    held: BTreeMap<IpAddr, Time>,
 }
 
 impl<'w> Crowds<'w> {
@@ -70,7 +72,9 @@ impl<'w> Crowds<'w> {
         }
         all.sort_by_key(|one| (one.node, one.ip));
         all.dedup_by_key(|one| (one.node, one.ip));
-        Self { world, all, by_group: BTreeMap::new() }
+        let addresses = views.iter().flat_map(|view| &view.addresses);
+        let held = addresses.filter_map(|one| Some((one.ip, one.hold?.until())));
+        Self { world, all, by_group: BTreeMap::new(), held: held.collect() }
     }
 
     /// Those on full nodes of a group, by node.
@@ -162,7 +166,9 @@ pub(super) fn displace(
         }
         looked_at = Some(one.node);
         draft.contest(view.key);
-        let held = held_until(world, one.node, entry, request, one.ip, draft.now);
+        // The memory of a pool that is not in this plan is as old as its last one.
+        let remembered = || held_until(world, one.node, entry, request, one.ip, draft.now);
+        let held = crowds.held.get(&one.ip).copied().or_else(remembered);
         if held.is_some() {
             draft.wake_at(held);
         } else if !is_on_its_way(crowds, entry, one.ip, draft) {

@@ -18,6 +18,7 @@
 //! Fewest moves: an address on an eligible node stays there, whatever else happens. One
 //! whose node is not eligible any more stays too until another node can take it.
 
+mod attempts;
 mod blocked;
 mod creation;
 mod difference;
@@ -36,6 +37,7 @@ mod records;
 mod release;
 mod report;
 mod room;
+mod seats;
 mod standing;
 mod waiting;
 

@@ -9,25 +9,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
+use super::attempts::{intended, is_in_doubt, is_set_back};
 use super::displacing::{Crowds, Useless, displace, left_short};
-use super::outcome::ARRIVAL;
 use super::pacing::{cool_off_ends, pace};
 use super::pairing::{Group, Offer, pair};
-use super::room::{count_free, occupants, take_off};
+use super::room::take_off;
+use super::seats::{NAMES, Next, Seats, may_arrive};
 use super::standing::{Place, PoolView, Standing};
 use super::{Draft, may_change, plannable};
 use crate::Time;
 use crate::action::Action;
-use crate::model::{AccountId, Family, Intent, MachineId, NodeName, PoolKey, Text};
+use crate::model::{AccountId, Family, Intent, MachineId, NodeName, PoolKey};
 use crate::verdict::Obstacle;
-use crate::world::{Account, IntentProgress, PATIENCE, Seat, World};
-
-/// How many names of nodes a status lists.
-pub(super) const NAMES: usize = 100;
+use crate::world::World;
 
 /// The nodes that each pool gets in this plan.
 #[derive(Default)]
 pub(super) struct Placement {
+    seats: Seats,
     /// Free nodes of each group, in the order in which they are taken, as far as they may be
     /// needed.
     offers: BTreeMap<Group, Offer>,
@@ -41,12 +40,6 @@ pub(super) struct Placement {
     unplaced: BTreeMap<(PoolKey, Family), usize>,
     /// Pools that wait for their cool-off to end.
     cooling: BTreeMap<PoolKey, Time>,
-    /// Seats that a reservation may be using, or is about to, and which one.
-    reserved: BTreeMap<Seat, (PoolKey, Text)>,
-    /// Seats that an address is put on in this plan.
-    taken: BTreeSet<Seat>,
-    /// Seats of attempts that cannot be made now: others take them only if there is nothing else.
-    left_last: BTreeSet<Seat>,
     /// Addresses that go on with the node that they failed on.
     retrying: BTreeSet<IpAddr>,
 }
@@ -65,11 +58,9 @@ impl Placement {
     /// Whatever cannot succeed now (refused, full, paused, unknown) therefore keeps no node from
     /// what can.
     pub fn plan<'w>(world: &'w World, views: &[PoolView<'w>], draft: &mut Draft) -> Self {
-        let mut placement = Self::default();
-        let reserving = world.reserving().map(|(seat, holder)| (seat.clone(), holder.clone()));
-        placement.reserved.extend(reserving);
+        let mut placement = Self { seats: Seats::new(world), ..Self::default() };
         for (_, view) in plannable(views) {
-            placement.keep_targets(view, |intent| may_arrive(view, intent));
+            placement.seats.keep_targets(view, |intent| may_arrive(view, intent));
             pace(view, draft);
         }
         for paused in [false, true] {
@@ -90,7 +81,7 @@ impl Placement {
             self.retry(world, view, draft);
         }
         for view in views {
-            self.left_last.extend(unsent(view).map(|(seat, _)| seat));
+            self.seats.leave_targets_last(view);
         }
         self.hand_out(world, views, draft, existing(world, draft.now));
         for view in views {
@@ -100,7 +91,7 @@ impl Placement {
             let is_such = |view: &&&PoolView<'_>| view.entry.creation.failure.is_some() == failing;
             let such: Vec<_> = views.iter().filter(is_such).copied().collect();
             for view in &such {
-                self.keep_targets(view, |intent| !may_arrive(view, intent));
+                self.seats.keep_targets(view, |intent| !may_arrive(view, intent));
             }
             self.hand_out(world, &such, draft, new);
         }
@@ -153,25 +144,9 @@ impl Placement {
         self.cooling.get(key).copied()
     }
 
-    /// Whether the machine of a reservation is spoken for by that one.
+    /// Whether no address and no other reservation has the machine of this one.
     pub fn is_reserved_for(&self, view: &PoolView<'_>, intent: &Intent) -> bool {
-        let Some(seat) = seat_of(view, intent) else {
-            return true;
-        };
-        let holder = self.reserved.get(&seat);
-        !self.taken.contains(&seat)
-            && holder.is_none_or(|(pool, id)| pool == view.key && *id == intent.id)
-    }
-
-    /// Keeps the machines of such reservations for them, as far as nobody has them: older pools
-    /// come first.
-    fn keep_targets(&mut self, view: &PoolView<'_>, such: impl Fn(&Intent) -> bool) {
-        for intent in view.entry.open_intents().filter(|intent| such(intent)) {
-            if let Some(seat) = seat_of(view, intent).filter(|seat| !self.taken.contains(seat)) {
-                let holder = (view.key.clone(), intent.id.clone());
-                self.reserved.entry(seat).or_insert(holder);
-            }
-        }
+        self.seats.is_reserved_for(view, intent)
     }
 
     /// An address whose last attempt failed goes on with the same node, as long as that
@@ -191,7 +166,7 @@ impl Placement {
                 continue;
             };
             let seat = (cloud.clone(), machine.clone(), family);
-            if !self.is_free(&seat) || self.left_last.contains(&seat) {
+            if !self.seats.is_untouched(&seat) {
                 continue;
             }
             self.retrying.insert(one.ip);
@@ -199,23 +174,18 @@ impl Placement {
             let arrived = is_in_doubt(world, view, one.ip);
             if draft.now < next && arrived {
                 draft.wake_at(next);
-                self.taken.insert(seat);
+                self.seats.take(seat);
             } else if draft.now < next || !may_change(world, &request.account, draft.now) {
                 draft.wake_at(next);
-                self.left_last.insert(seat);
+                self.seats.leave_last(seat);
             } else if draft.spend(view.key) {
                 draft.act(assign(view.key, &request.account, one.ip, node, machine));
-                self.taken.insert(seat);
+                self.seats.take(seat);
             } else {
                 self.cool(view, request.cool_off, draft);
-                self.left_last.insert(seat);
+                self.seats.leave_last(seat);
             }
         }
-    }
-
-    /// Whether neither an address nor a reservation has a seat in this plan.
-    fn is_free(&self, seat: &Seat) -> bool {
-        !self.taken.contains(seat) && !self.reserved.contains_key(seat)
     }
 
     /// Gives pools nodes for what they ask for: as many as possible in all.
@@ -240,7 +210,7 @@ impl Placement {
         let mut offers = BTreeMap::new();
         for Demand { view, group, .. } in &demands {
             if let Some(cloud) = view.cloud().filter(|_| !offers.contains_key(group)) {
-                let nodes = self.search(world, view, *group, enough);
+                let nodes = self.seats.search(world, view, *group, enough);
                 offers.insert(*group, Offer { cloud: cloud.clone(), nodes });
             }
         }
@@ -290,10 +260,10 @@ impl Placement {
             if is_in_doubt(world, view, one.ip) {
                 continue;
             }
-            match self.try_next(world, view, one.ip, draft.now) {
+            match self.seats.next_for(world, view, one.ip, draft.now) {
                 Next::Node(node, machine) if draft.spend(view.key) => {
                     draft.act(assign(view.key, &request.account, one.ip, &node, &machine));
-                    self.take(view, family, machine);
+                    self.seats.take_on(view, family, machine);
                 }
                 Next::Node(..) => self.cool(view, request.cool_off, draft),
                 Next::At(time) => draft.wake_at(time),
@@ -305,43 +275,6 @@ impl Placement {
                     }
                 }
             }
-        }
-    }
-
-    /// The node that an address which failed elsewhere is tried on next.
-    fn try_next(&self, world: &World, view: &PoolView<'_>, ip: IpAddr, now: Time) -> Next {
-        let (Some(account), Some(class)) = (view.account, view.class) else {
-            return Next::NoRoom;
-        };
-        let setbacks = &account.setbacks;
-        let mut later: Option<Time> = None;
-        let mut best: Option<((u32, Rank), &NodeName, &MachineId)> = None;
-        for name in world.vacant(class, Family::of(ip)) {
-            let Some(machine) = world.node(name).and_then(|node| node.machine.as_ref()) else {
-                continue;
-            };
-            let seat = (machine.cloud.clone(), machine.id.clone(), Family::of(ip));
-            if !self.is_free(&seat) {
-                continue;
-            }
-            let next = setbacks.next(ip, &machine.id);
-            if now < next {
-                later = Some(later.map_or(next, |time| time.min(next)));
-                continue;
-            }
-            let own = setbacks.of(ip, &machine.id).filter(|pair| pair.is_lasting());
-            let rank = (own.map_or(0, |pair| pair.failures), self.rank(view, &seat));
-            if best.as_ref().is_none_or(|(than, ..)| rank < *than) {
-                best = Some((rank, name, &machine.id));
-            }
-            if rank == (0, Rank::First) {
-                break;
-            }
-        }
-        match (best, later) {
-            (Some((_, name, machine)), _) => Next::Node(name.clone(), machine.clone()),
-            (None, Some(time)) => Next::At(time),
-            (None, None) => Next::NoRoom,
         }
     }
 
@@ -375,77 +308,12 @@ impl Placement {
             let concerned = family == Family::V4
                 || view.addresses.iter().any(|one| Family::of(one.ip) == family);
             if concerned && !self.offers.contains_key(&group) {
-                let mut nodes = self.search(world, view, group, enough);
-                nodes.retain(|(_, machine)| {
-                    !self.left_last.contains(&(cloud.clone(), machine.clone(), family))
-                });
-                // Whoever went through all of them has counted them.
-                let all = nodes.len() < enough;
-                debug_assert!(!all || nodes.len() == self.count(world, view, group));
-                let count = || self.count(world, view, group);
-                self.free.insert(group, if all { nodes.len() } else { count() });
+                let (nodes, count) = self.seats.unspoken_for(world, view, group, enough);
+                self.free.insert(group, count);
                 self.offers.insert(group, Offer { cloud: cloud.clone(), nodes });
-                self.foreign.insert(group, self.find_foreign(world, group));
+                self.foreign.insert(group, self.seats.foreign(world, group));
             }
         }
-    }
-
-    /// The first `enough` free nodes of a group, in the order in which they are taken.
-    fn search(
-        &self,
-        world: &World,
-        view: &PoolView<'_>,
-        (class, family): Group,
-        enough: usize,
-    ) -> Vec<(NodeName, MachineId)> {
-        let mut by_rank: BTreeMap<Rank, Vec<(NodeName, MachineId)>> = BTreeMap::new();
-        for name in world.vacant(class, family) {
-            if by_rank.get(&Rank::First).is_some_and(|first| first.len() >= enough) {
-                break;
-            }
-            let Some(machine) = world.node(name).and_then(|node| node.machine.as_ref()) else {
-                continue;
-            };
-            let seat = (machine.cloud.clone(), machine.id.clone(), family);
-            if self.is_free(&seat) {
-                let rank = by_rank.entry(self.rank(view, &seat)).or_default();
-                rank.push((name.clone(), machine.id.clone()));
-            }
-        }
-        by_rank.into_values().flatten().take(enough).collect()
-    }
-
-    /// Which of two free seats is taken first.
-    fn rank(&self, view: &PoolView<'_>, seat: &Seat) -> Rank {
-        let suspect = |account: &Account| account.setbacks.is_suspect(&seat.1);
-        if self.left_last.contains(seat) {
-            Rank::Last
-        } else if view.account.is_some_and(suspect) {
-            Rank::Suspect
-        } else {
-            Rank::First
-        }
-    }
-
-    fn find_foreign(&self, world: &World, (class, family): Group) -> Vec<(NodeName, Obstacle)> {
-        let mut nodes = Vec::new();
-        for name in world.foreign(class, family).take(NAMES) {
-            // What is on a machine that a reservation is for may well be what it made.
-            let machine = world.node(name).and_then(|node| node.machine.clone());
-            let seat = machine.map(|machine| (machine.cloud, machine.id, family));
-            if seat.is_some_and(|seat| self.reserved.contains_key(&seat)) {
-                continue;
-            }
-            if let Some(ip) = occupants(world, name, family).find(|ip| !world.is_claimed(*ip)) {
-                nodes.push((name.clone(), Obstacle::HoldsOther(ip)));
-            }
-        }
-        nodes
-    }
-
-    fn count(&self, world: &World, view: &PoolView<'_>, group: Group) -> usize {
-        let spoken_for = self.taken.iter().chain(&self.left_last).chain(self.reserved.keys());
-        count_free(world, view, group, spoken_for)
     }
 
     /// Hands a pool its nodes: to the addresses that it has, or to new ones.
@@ -463,7 +331,7 @@ impl Placement {
             match nodes.next() {
                 Some((node, machine)) if draft.spend(view.key) => {
                     draft.act(assign(view.key, &request.account, *ip, &node, &machine));
-                    self.take(view, family, machine);
+                    self.seats.take_on(view, family, machine);
                 }
                 Some(_) => {}
                 None => unplaced += 1,
@@ -472,14 +340,8 @@ impl Placement {
         *self.unplaced.entry((view.key.clone(), family)).or_default() += unplaced;
         let new = nodes.filter(|_| demand.addresses.is_empty());
         for (node, machine) in new {
-            self.take(view, family, machine.clone());
+            self.seats.take_on(view, family, machine.clone());
             self.for_new.entry(view.key.clone()).or_default().push((node, machine));
-        }
-    }
-
-    fn take(&mut self, view: &PoolView<'_>, family: Family, machine: MachineId) {
-        if let Some(cloud) = view.cloud() {
-            self.taken.insert((cloud.clone(), machine, family));
         }
     }
 
@@ -506,24 +368,6 @@ impl Placement {
             }
         }
     }
-}
-
-/// Which free seats are taken first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
-    First,
-    /// An attempt failed on the machine.
-    Suspect,
-    /// Somebody else would have it, and cannot now.
-    Last,
-}
-
-/// Where an address that failed elsewhere goes next.
-enum Next {
-    Node(NodeName, MachineId),
-    /// There is room, but not before then for this address.
-    At(Time),
-    NoRoom,
 }
 
 /// What a pool asks for in one family.
@@ -559,67 +403,9 @@ fn new(_: &Placement, view: &PoolView<'_>, family: Family) -> Wish {
     Wish { addresses: vec![], new: if placed { super::creation::reservable(view) } else { 0 } }
 }
 
-/// Whether an address cannot be tried on every node, or another one should go first.
-fn is_set_back(world: &World, view: &PoolView<'_>, one: &Standing<'_>, now: Time) -> bool {
-    view.account.is_some_and(|account| account.setbacks.burden(one.ip, now))
-        || is_in_doubt(world, view, one.ip)
-}
-
-/// Whether an address may be on an eligible node although the call broke down. Until a listing
-/// tells, it is put on no other: it may be well where it is.
-fn is_in_doubt(world: &World, view: &PoolView<'_>, ip: IpAddr) -> bool {
-    let Some(account) = view.account else { return false };
-    let eligible = |machine: &MachineId| {
-        view.node_on(world, machine).is_some_and(|node| view.judge(world, node).is_ok())
-    };
-    account.setbacks.doubts(ip, account.listing.last).any(eligible)
-}
-
-/// Where a reservation puts its address, if it says where.
-fn seat_of(view: &PoolView<'_>, intent: &Intent) -> Option<Seat> {
-    Some((view.cloud()?.clone(), intent.target.clone()?, intent.family))
-}
-
-/// Whether an address may still appear on the machine of a reservation by itself. One that is
-/// surely not sent makes none, and of one whose outcome stays unknown the listings have told by
-/// then that it is not there.
-fn may_arrive(view: &PoolView<'_>, intent: &Intent) -> bool {
-    let heard = view.account.and_then(|account| account.listing.last).unwrap_or_default();
-    match view.entry.progress(&intent.id, Time::default()) {
-        IntentProgress::Ready => false,
-        IntentProgress::Sent | IntentProgress::Made(_) => true,
-        IntentProgress::Doubtful { until } => heard < until + ARRIVAL,
-    }
-}
-
-/// The seats of reservations that make no address by themselves.
-fn unsent<'a>(view: &'a PoolView<'_>) -> impl Iterator<Item = (Seat, &'a Intent)> {
-    let open = view.entry.open_intents().filter(|intent| !may_arrive(view, intent));
-    open.filter_map(|intent| Some((seat_of(view, intent)?, intent)))
-}
-
 /// Addresses that are on no machine go first, then those whose node was lost longest ago.
 fn preference(one: &Standing<'_>) -> (bool, Option<Time>) {
     (matches!(one.place, Place::Stranded(..)), one.memory.ineligible_since)
-}
-
-/// The node that the last, failed attempt was for, if it is still eligible.
-pub(super) fn intended<'w>(
-    world: &'w World,
-    view: &PoolView<'w>,
-    one: &Standing<'_>,
-) -> Option<(&'w NodeName, &'w MachineId)> {
-    let account = view.account?;
-    let tried = account.address(one.ip)?.intended.as_ref();
-    // Where somebody else took it from, it goes back to, if that works at the first attempt.
-    let from = one.memory.drift.as_ref().and_then(|drift| drift.from.as_ref());
-    let from = from.and_then(|from| world.machine_of(view.cloud()?, from));
-    // Another node does not cure an outage of the cloud, but perhaps trouble with this one.
-    let failures = |machine| account.setbacks.of(one.ip, machine).map_or(0, |pair| pair.failures);
-    let tried = tried.filter(|tried| failures(tried) < PATIENCE || account.is_silent());
-    let machine = tried.or(from.filter(|from| failures(from) == 0))?;
-    let node = view.node_on(world, machine)?;
-    view.judge(world, node).is_ok().then_some((node, machine))
 }
 
 fn assign(

@@ -3,9 +3,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::attempts::intended;
 use super::creation::{Creation, missing};
-use super::placement::{NAMES, Placement, intended};
+use super::placement::Placement;
 use super::room::blockers;
+use super::seats::NAMES;
 use super::standing::{Hold, Place, PoolView, Standing};
 use super::{Draft, lacking, leaving, marks, release};
 use crate::Time;

@@ -1,15 +1,15 @@
-//! Candidate sets, kept as events come in.
+//! Candidate sets, kept up to date event by event.
 //!
-//! Pools with equal conditions share one *class*, so that a node or pod event costs as much
-//! as there are different conditions, not as many as there are pools. Pods with equal
-//! namespace and labels share one *kind*: a selector is asked once per kind and class.
+//! Pools with equal conditions share one *class*: the cost of a node or pod event grows with the
+//! number of different conditions, not with the number of pools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use super::ready_pods::{ConditionId, Flips, ReadyPods};
 use crate::matching::{Census, Match, PodMatch, Unfit};
-use crate::model::{AccountId, Family, Labels, Node, NodeName, Pod, PodId, PoolKey, Taint, Text};
+use crate::model::{AccountId, Family, Node, NodeName, Pod, PodId, PoolKey, Taint, Text};
 
 /// One set of conditions on nodes, for one account or for DNS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,10 +17,12 @@ pub struct ClassId(u32);
 
 #[derive(Clone, Debug)]
 struct Class {
-    /// The account and its cloud; none where it does not matter which cloud a node is in.
+    /// The account and its cloud; none where nodes of every cloud will do.
     account: Option<AccountId>,
     cloud: Option<Text>,
     matching: Arc<Match>,
+    /// The condition on pods, for classes that have one.
+    pods: Option<ConditionId>,
     pools: BTreeSet<PoolKey>,
     eligible: BTreeSet<NodeName>,
     /// How many of them have room for an address of each family (vacancy.rs keeps it so).
@@ -31,19 +33,6 @@ struct Class {
     /// Nodes of other labels are in neither: they are all the rest.
     ruled_out: BTreeMap<NodeName, Unfit>,
     causes: BTreeMap<Unfit, usize>,
-    /// Ready pods that match, by node; only for classes that ask for pods.
-    pods: BTreeMap<NodeName, usize>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct KindId(u32);
-
-#[derive(Clone, Debug)]
-struct Kind {
-    namespace: Text,
-    labels: Labels,
-    classes: Vec<ClassId>,
-    pods: usize,
 }
 
 /// Every class with its eligible nodes, and the pods that make them so.
@@ -54,17 +43,9 @@ pub struct Candidates {
     /// Classes that ask for a label, by what they ask for; those that do not.
     anchored: BTreeMap<(Text, Text), BTreeSet<ClassId>>,
     unanchored: BTreeSet<ClassId>,
-    kinds: BTreeMap<KindId, Kind>,
-    kind_ids: BTreeMap<(Text, Labels), KindId>,
-    pods: BTreeMap<PodId, (NodeName, KindId)>,
-    /// The pods that classes ask for, and how many classes ask for each.
-    asked: BTreeMap<PodMatch, usize>,
-    /// The smallest range that covers them all.
-    wanted: Option<PodMatch>,
-    /// Every ready pod in this range is known.
-    known: Option<PodMatch>,
+    pods: ReadyPods,
     issued: u32,
-    /// How many nodes there are, and whether that has changed since somebody last asked.
+    /// How many nodes there are, and whether the number changed since `take_recounted`.
     nodes: usize,
     recounted: bool,
 }
@@ -118,37 +99,32 @@ impl Candidates {
     /// # Errors
     /// What rules the node out.
     pub fn judge(&self, class: ClassId, node: &Node) -> Result<(), Unfit> {
-        self.classes.get(&class).map_or(Err(Unfit::Labels), |class| class.judge(node))
+        let class = self.classes.get(&class).ok_or(Unfit::Labels)?;
+        class.judge(node, &self.pods)
     }
 
     /// The smallest range of pods that covers everything that classes ask for; none if no class
     /// asks for pods.
     pub(super) fn pods_wanted(&self) -> Option<&PodMatch> {
-        self.wanted.as_ref()
+        self.pods.wanted()
     }
 
-    /// Whether it is known which pods run where, as far as a class asks for pods. If not, its
-    /// eligible nodes are unknown: that it has none says nothing.
+    /// Whether every ready pod that a class asks for is known. Otherwise its eligible nodes are
+    /// unknown, and an empty set says nothing.
     pub fn knows_pods(&self, class: ClassId) -> bool {
         let asked = self.classes.get(&class).and_then(|class| class.matching.pods.as_ref());
-        asked.is_none_or(|asked| self.known.as_ref().is_some_and(|known| known.covers(asked)))
+        asked.is_none_or(|asked| self.pods.knows(asked))
     }
 
-    /// Every ready pod in this range is known from now on; of others it is not known whether
-    /// they are there. Returns the classes whose pods are known now, and were not.
+    /// Every ready pod in this range is known from now on, and none outside it. Returns the
+    /// classes whose pods became known.
     pub(super) fn set_known_pods(&mut self, known: Option<PodMatch>) -> Vec<ClassId> {
-        let ids = |all: &Self| {
-            let known = all.classes.keys().copied().filter(|id| all.knows_pods(*id));
-            known.collect::<BTreeSet<_>>()
-        };
-        let before = ids(self);
-        self.known = known;
-        ids(self).difference(&before).copied().collect()
+        self.pods.set_known(known)
     }
 
     /// The range of pods that are known.
     pub(super) fn known_pods(&self) -> Option<&PodMatch> {
-        self.known.as_ref()
+        self.pods.known()
     }
 
     /// The cloud of a class, and its eligible nodes; none for a class without a cloud.
@@ -238,12 +214,11 @@ impl Candidates {
         if class.pools.is_empty() {
             let matching = class.matching.clone();
             self.anchor(id, &matching, false);
-            self.stop_asking(&matching);
             if let Some(class) = self.classes.remove(&id) {
+                if let Some(condition) = class.pods {
+                    self.pods.stop_asking(condition, id);
+                }
                 self.class_ids.remove(&(class.account, matching));
-            }
-            for kind in self.kinds.values_mut() {
-                kind.classes.retain(|one| *one != id);
             }
         }
     }
@@ -255,7 +230,8 @@ impl Candidates {
             self.recounted = true;
         }
         let mut concerned = self.concerned([node].into_iter().chain(before));
-        let news = |class: &mut Class| class.rejudge(node) != (false, false);
+        let pods = &self.pods;
+        let news = |class: &mut Class| class.rejudge(node, pods) != (false, false);
         concerned.retain(|id| self.classes.get_mut(id).is_some_and(news));
         concerned
     }
@@ -288,21 +264,8 @@ impl Candidates {
         pod: &Pod,
         nodes: &BTreeMap<NodeName, Node>,
     ) -> BTreeSet<(ClassId, NodeName)> {
-        let kind = self.kind_of(pod);
-        if self.pods.get(&pod.id) == Some(&(pod.node.clone(), kind)) {
-            return BTreeSet::new();
-        }
-        // Count the new place before the old one is forgotten: a pod that only changed its
-        // labels must not make its node ineligible in between.
-        let mut changed = self.count(kind, &pod.node, nodes, |pods| *pods += 1);
-        if let Some(kind) = self.kinds.get_mut(&kind) {
-            kind.pods += 1;
-        }
-        let before = self.pods.insert(pod.id.clone(), (pod.node.clone(), kind));
-        if let Some((node, kind)) = before {
-            changed.extend(self.uncount(kind, &node, nodes));
-        }
-        changed
+        let flips = self.pods.set(pod);
+        self.rejudge(flips, nodes)
     }
 
     /// A pod is gone, or no longer ready. Returns where that changed a node's eligibility.
@@ -311,15 +274,27 @@ impl Candidates {
         pod: &PodId,
         nodes: &BTreeMap<NodeName, Node>,
     ) -> BTreeSet<(ClassId, NodeName)> {
-        match self.pods.remove(pod) {
-            Some((node, kind)) => self.uncount(kind, &node, nodes),
-            None => BTreeSet::new(),
-        }
+        let flips = self.pods.remove(pod);
+        self.rejudge(flips, nodes)
+    }
+
+    /// Judges nodes again that got their first matching pod, or lost their last one. Returns where
+    /// the eligible set changed.
+    fn rejudge(
+        &mut self,
+        mut flips: Flips,
+        nodes: &BTreeMap<NodeName, Node>,
+    ) -> BTreeSet<(ClassId, NodeName)> {
+        flips.retain(|(class, node)| {
+            let (class, node) = (self.classes.get_mut(class), nodes.get(node));
+            class.zip(node).is_some_and(|(class, node)| class.rejudge(node, &self.pods).0)
+        });
+        flips
     }
 
     /// The pods that are counted.
     pub(super) fn pod_ids(&self) -> impl Iterator<Item = &PodId> {
-        self.pods.keys()
+        self.pods.ids()
     }
 
     fn add_class(
@@ -330,59 +305,26 @@ impl Candidates {
     ) -> ClassId {
         self.issued += 1;
         let id = ClassId(self.issued);
+        let pods = matching.pods.as_ref().map(|pods| self.pods.ask(pods, id));
         let mut class = Class {
             account: account.clone(),
             cloud,
             matching: matching.clone(),
+            pods,
             pools: BTreeSet::new(),
             eligible: BTreeSet::new(),
             homeless: BTreeMap::new(),
             ruled_out: BTreeMap::new(),
             causes: BTreeMap::new(),
             vacant: BTreeMap::new(),
-            pods: BTreeMap::new(),
         };
-        if let Some(wanted) = &matching.pods {
-            for kind in self.kinds.values_mut() {
-                if wanted.accepts(&kind.namespace, &kind.labels) {
-                    kind.classes.push(id);
-                }
-            }
-            for (node, kind) in self.pods.values() {
-                if self.kinds.get(kind).is_some_and(|kind| kind.classes.contains(&id)) {
-                    *class.pods.entry(node.clone()).or_default() += 1;
-                }
-            }
-        }
         for node in nodes.values() {
-            class.rejudge(node);
+            class.rejudge(node, &self.pods);
         }
         self.anchor(id, &matching, true);
-        self.ask(&matching);
         self.class_ids.insert((account, matching), id);
         self.classes.insert(id, class);
         id
-    }
-
-    /// One more class asks for the pods of these conditions.
-    fn ask(&mut self, matching: &Match) {
-        let Some(pods) = &matching.pods else { return };
-        *self.asked.entry(pods.clone()).or_default() += 1;
-        self.wanted = Some(self.wanted.as_ref().map_or(pods.clone(), |all| all.widened(pods)));
-    }
-
-    /// A class of these conditions is no more.
-    fn stop_asking(&mut self, matching: &Match) {
-        let Some(pods) = &matching.pods else { return };
-        if let Some(count) = self.asked.get_mut(pods) {
-            *count -= 1;
-            if *count == 0 {
-                self.asked.remove(pods);
-                let mut asked = self.asked.keys();
-                let first = asked.next().cloned();
-                self.wanted = first.map(|first| asked.fold(first, |all, one| all.widened(one)));
-            }
-        }
     }
 
     /// Files a class under the label that it asks for, or takes it out.
@@ -408,81 +350,18 @@ impl Candidates {
             }
         }
     }
-
-    fn kind_of(&mut self, pod: &Pod) -> KindId {
-        let key = (pod.namespace.clone(), pod.labels.clone());
-        if let Some(id) = self.kind_ids.get(&key) {
-            return *id;
-        }
-        self.issued += 1;
-        let id = KindId(self.issued);
-        let accepts = |class: &Class| {
-            let pods = class.matching.pods.as_ref();
-            pods.is_some_and(|wanted| wanted.accepts(&pod.namespace, &pod.labels))
-        };
-        let matching = self.classes.iter().filter(|(_, class)| accepts(class));
-        let classes = matching.map(|(id, _)| *id).collect();
-        let (namespace, labels) = key.clone();
-        self.kinds.insert(id, Kind { namespace, labels, classes, pods: 0 });
-        self.kind_ids.insert(key, id);
-        id
-    }
-
-    fn uncount(
-        &mut self,
-        kind: KindId,
-        node: &NodeName,
-        nodes: &BTreeMap<NodeName, Node>,
-    ) -> BTreeSet<(ClassId, NodeName)> {
-        let changed = self.count(kind, node, nodes, |pods| *pods = pods.saturating_sub(1));
-        if let Some(entry) = self.kinds.get_mut(&kind) {
-            entry.pods = entry.pods.saturating_sub(1);
-            if entry.pods == 0 {
-                self.kind_ids.remove(&(entry.namespace.clone(), entry.labels.clone()));
-                self.kinds.remove(&kind);
-            }
-        }
-        changed
-    }
-
-    fn count(
-        &mut self,
-        kind: KindId,
-        node: &NodeName,
-        nodes: &BTreeMap<NodeName, Node>,
-        change: impl Fn(&mut usize),
-    ) -> BTreeSet<(ClassId, NodeName)> {
-        let mut changed = BTreeSet::new();
-        let classes = self.kinds.get(&kind).map(|kind| kind.classes.clone()).unwrap_or_default();
-        for id in classes {
-            let Some(class) = self.classes.get_mut(&id) else {
-                continue;
-            };
-            let pods = class.pods.entry(node.clone()).or_default();
-            let had_any = *pods > 0;
-            change(pods);
-            let has_any = *pods > 0;
-            if !has_any {
-                class.pods.remove(node);
-            }
-            if had_any != has_any && nodes.get(node).is_some_and(|node| class.rejudge(node).0) {
-                changed.insert((id, node.clone()));
-            }
-        }
-        changed
-    }
 }
 
 impl Class {
-    fn judge(&self, node: &Node) -> Result<(), Unfit> {
-        let pods = self.pods.get(&node.name).copied().unwrap_or(0);
-        self.matching.judge(self.cloud.as_deref(), node, pods)
+    fn judge(&self, node: &Node, pods: &ReadyPods) -> Result<(), Unfit> {
+        let ready = self.pods.map_or(0, |condition| pods.count(condition, &node.name));
+        self.matching.judge(self.cloud.as_deref(), node, ready)
     }
 
     /// Judges a node again; returns whether that changed the eligible set, and whether it changed
     /// what rules the node out.
-    fn rejudge(&mut self, node: &Node) -> (bool, bool) {
-        let unfit = self.judge(node).err();
+    fn rejudge(&mut self, node: &Node, pods: &ReadyPods) -> (bool, bool) {
+        let unfit = self.judge(node, pods).err();
         let eligible = match unfit {
             None => self.eligible.insert(node.name.clone()),
             Some(_) => self.eligible.remove(&node.name),

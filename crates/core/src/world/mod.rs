@@ -13,6 +13,7 @@ mod listing;
 mod moves;
 mod observe;
 mod pool;
+mod ready_pods;
 mod record_drift;
 mod record_work;
 mod records;

@@ -198,3 +198,19 @@ fn an_address_that_the_cloud_does_not_show_for_a_moment_is_not_forgotten() {
     assert_eq!(scene.stored("p").ledger.created, [created]);
     assert_eq!((scene.reason("p"), scene.cloud.made), (&Reason::AllAssigned, 1));
 }
+
+#[test]
+fn an_address_that_somebody_moves_onto_a_needed_node_is_left_alone_from_the_first_plan_on() {
+    let scene = scene().node(node("a").labelled("of", "p")).node(node("b").labelled("of", "q"));
+    let scene = scene.pool(pool("p").on("of=p").ips([1])).pool(pool("q").on("of=q").ips([2]));
+    let mut scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).settled();
+    scene.cloud.place(ip(2), None);
+    scene.cloud.place(ip(1), Some("m-b"));
+    let found = scene.wake.unwrap();
+    scene.now = found;
+    scene.settle();
+    scene.run(seconds(9));
+    assert_eq!((scene.home(ip(1)), scene.home(ip(2))), (Some("b"), None));
+    scene.run(seconds(5));
+    assert_eq!((scene.home(ip(1)), scene.home(ip(2))), (Some("a"), Some("b")));
+}

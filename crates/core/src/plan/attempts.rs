@@ -1,0 +1,48 @@
+//! What earlier attempts to assign an address mean for the next one.
+
+use std::net::IpAddr;
+
+use super::standing::{PoolView, Standing};
+use crate::Time;
+use crate::model::{MachineId, NodeName};
+use crate::world::{PATIENCE, World};
+
+/// Whether an address may not be tried on every node, or should let others go first.
+pub(super) fn is_set_back(
+    world: &World,
+    view: &PoolView<'_>,
+    one: &Standing<'_>,
+    now: Time,
+) -> bool {
+    view.account.is_some_and(|account| account.setbacks.burden(one.ip, now))
+        || is_in_doubt(world, view, one.ip)
+}
+
+/// Whether an address may be on an eligible node although the call broke down. Until a listing
+/// tells, no other node gets the address: a move could take it off a node where it serves.
+pub(super) fn is_in_doubt(world: &World, view: &PoolView<'_>, ip: IpAddr) -> bool {
+    let Some(account) = view.account else { return false };
+    let eligible = |machine: &MachineId| {
+        view.node_on(world, machine).is_some_and(|node| view.judge(world, node).is_ok())
+    };
+    account.setbacks.doubts(ip, account.listing.last).any(eligible)
+}
+
+/// The node that the last, failed attempt was for, if the node is still eligible.
+pub(super) fn intended<'w>(
+    world: &'w World,
+    view: &PoolView<'w>,
+    one: &Standing<'_>,
+) -> Option<(&'w NodeName, &'w MachineId)> {
+    let account = view.account?;
+    let tried = account.address(one.ip)?.intended.as_ref();
+    // An address that drifted goes back to where it came from, if the first attempt succeeds.
+    let from = one.memory.drift.as_ref().and_then(|drift| drift.from.as_ref());
+    let from = from.and_then(|from| world.machine_of(view.cloud()?, from));
+    // Another node does not cure an outage of the cloud, but perhaps trouble with this one.
+    let failures = |machine| account.setbacks.of(one.ip, machine).map_or(0, |pair| pair.failures);
+    let tried = tried.filter(|tried| failures(tried) < PATIENCE || account.is_silent());
+    let machine = tried.or(from.filter(|from| failures(from) == 0))?;
+    let node = view.node_on(world, machine)?;
+    view.judge(world, node).is_ok().then_some((node, machine))
+}

@@ -1,0 +1,241 @@
+//! Seats: the room for one address of a family on one machine, and which of them a plan may use.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::outcome::ARRIVAL;
+use super::pairing::Group;
+use super::room::{count_free, occupants};
+use super::standing::PoolView;
+use crate::Time;
+use crate::model::{Family, Intent, MachineId, NodeName, PoolKey, Text};
+use crate::verdict::Obstacle;
+use crate::world::{Account, IntentProgress, Seat, World};
+
+/// How many names of nodes a status lists.
+pub(super) const NAMES: usize = 100;
+
+/// The seats that a plan has given away so far.
+#[derive(Default)]
+pub(super) struct Seats {
+    /// Seats that a reservation may be using, or is about to use, with its pool and its intent.
+    reserved: BTreeMap<Seat, (PoolKey, Text)>,
+    /// Seats that get an address in this plan.
+    taken: BTreeSet<Seat>,
+    /// Seats of attempts that cannot be made now. Other addresses take them only if there is
+    /// nothing else.
+    left_last: BTreeSet<Seat>,
+}
+
+/// Which free seats are taken first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    First,
+    /// An attempt failed on the machine.
+    Suspect,
+    /// Another attempt waits for the seat.
+    Last,
+}
+
+/// The next node of an address that failed elsewhere.
+pub(super) enum Next {
+    Node(NodeName, MachineId),
+    /// A node has room, but this address may not be tried there before then.
+    At(Time),
+    NoRoom,
+}
+
+impl Seats {
+    /// The seats that reservations in flight use already.
+    pub fn new(world: &World) -> Self {
+        let reserving = world.reserving().map(|(seat, holder)| (seat.clone(), holder.clone()));
+        Self { reserved: reserving.collect(), ..Self::default() }
+    }
+
+    /// Whether a seat has neither an address nor a reservation in this plan.
+    pub fn is_free(&self, seat: &Seat) -> bool {
+        !self.taken.contains(seat) && !self.reserved.contains_key(seat)
+    }
+
+    /// Whether a seat is free, and no attempt waits for it.
+    pub fn is_untouched(&self, seat: &Seat) -> bool {
+        self.is_free(seat) && !self.left_last.contains(seat)
+    }
+
+    /// An address or a reservation gets the seat.
+    pub fn take(&mut self, seat: Seat) {
+        self.taken.insert(seat);
+    }
+
+    /// An address or a reservation of a pool gets the machine.
+    pub fn take_on(&mut self, view: &PoolView<'_>, family: Family, machine: MachineId) {
+        if let Some(cloud) = view.cloud() {
+            self.take((cloud.clone(), machine, family));
+        }
+    }
+
+    /// An attempt waits for the seat.
+    pub fn leave_last(&mut self, seat: Seat) {
+        self.left_last.insert(seat);
+    }
+
+    /// Reservations that make no address by themselves wait for their seats.
+    pub fn leave_targets_last(&mut self, view: &PoolView<'_>) {
+        let unsent = view.entry.open_intents().filter(|intent| !may_arrive(view, intent));
+        self.left_last.extend(unsent.filter_map(|intent| seat_of(view, intent)));
+    }
+
+    /// Keeps the machines of such reservations for them, unless an address has them: older pools
+    /// come first.
+    pub fn keep_targets(&mut self, view: &PoolView<'_>, such: impl Fn(&Intent) -> bool) {
+        for intent in view.entry.open_intents().filter(|intent| such(intent)) {
+            if let Some(seat) = seat_of(view, intent).filter(|seat| !self.taken.contains(seat)) {
+                let holder = (view.key.clone(), intent.id.clone());
+                self.reserved.entry(seat).or_insert(holder);
+            }
+        }
+    }
+
+    /// Whether no address and no other reservation has the machine of this one.
+    pub fn is_reserved_for(&self, view: &PoolView<'_>, intent: &Intent) -> bool {
+        let Some(seat) = seat_of(view, intent) else {
+            return true;
+        };
+        let holder = self.reserved.get(&seat);
+        !self.taken.contains(&seat)
+            && holder.is_none_or(|(pool, id)| pool == view.key && *id == intent.id)
+    }
+
+    /// The first `enough` free nodes of a group, in the order in which they are taken.
+    pub fn search(
+        &self,
+        world: &World,
+        view: &PoolView<'_>,
+        (class, family): Group,
+        enough: usize,
+    ) -> Vec<(NodeName, MachineId)> {
+        let mut by_rank: BTreeMap<Rank, Vec<(NodeName, MachineId)>> = BTreeMap::new();
+        for name in world.vacant(class, family) {
+            if by_rank.get(&Rank::First).is_some_and(|first| first.len() >= enough) {
+                break;
+            }
+            let Some(machine) = world.node(name).and_then(|node| node.machine.as_ref()) else {
+                continue;
+            };
+            let seat = (machine.cloud.clone(), machine.id.clone(), family);
+            if self.is_free(&seat) {
+                let rank = by_rank.entry(self.rank(view, &seat)).or_default();
+                rank.push((name.clone(), machine.id.clone()));
+            }
+        }
+        by_rank.into_values().flatten().take(enough).collect()
+    }
+
+    /// The first `enough` nodes of a group that nobody uses or waits for, and how many there are.
+    pub fn unspoken_for(
+        &self,
+        world: &World,
+        view: &PoolView<'_>,
+        group: Group,
+        enough: usize,
+    ) -> (Vec<(NodeName, MachineId)>, usize) {
+        let mut nodes = self.search(world, view, group, enough);
+        nodes.retain(|(_, machine)| {
+            let seat = view.cloud().map(|cloud| (cloud.clone(), machine.clone(), group.1));
+            seat.is_some_and(|seat| !self.left_last.contains(&seat))
+        });
+        // A search that ended early has not seen them all.
+        let all = nodes.len() < enough;
+        debug_assert!(!all || nodes.len() == self.count(world, view, group));
+        let count = if all { nodes.len() } else { self.count(world, view, group) };
+        (nodes, count)
+    }
+
+    fn count(&self, world: &World, view: &PoolView<'_>, group: Group) -> usize {
+        let spoken_for = self.taken.iter().chain(&self.left_last).chain(self.reserved.keys());
+        count_free(world, view, group, spoken_for)
+    }
+
+    fn rank(&self, view: &PoolView<'_>, seat: &Seat) -> Rank {
+        let suspect = |account: &Account| account.setbacks.is_suspect(&seat.1);
+        if self.left_last.contains(seat) {
+            Rank::Last
+        } else if view.account.is_some_and(suspect) {
+            Rank::Suspect
+        } else {
+            Rank::First
+        }
+    }
+
+    /// Nodes of a group that hold an address which no pool lists.
+    pub fn foreign(&self, world: &World, (class, family): Group) -> Vec<(NodeName, Obstacle)> {
+        let mut nodes = Vec::new();
+        for name in world.foreign(class, family).take(NAMES) {
+            // An address on the target of a reservation may well be the reserved one.
+            let machine = world.node(name).and_then(|node| node.machine.clone());
+            let seat = machine.map(|machine| (machine.cloud, machine.id, family));
+            if seat.is_some_and(|seat| self.reserved.contains_key(&seat)) {
+                continue;
+            }
+            if let Some(ip) = occupants(world, name, family).find(|ip| !world.is_claimed(*ip)) {
+                nodes.push((name.clone(), Obstacle::HoldsOther(ip)));
+            }
+        }
+        nodes
+    }
+
+    /// The node that an address which failed elsewhere is tried on next: first the machines that
+    /// refused it least often.
+    pub fn next_for(&self, world: &World, view: &PoolView<'_>, ip: IpAddr, now: Time) -> Next {
+        let (Some(account), Some(class)) = (view.account, view.class) else {
+            return Next::NoRoom;
+        };
+        let setbacks = &account.setbacks;
+        let mut later: Option<Time> = None;
+        let mut best: Option<((u32, Rank), &NodeName, &MachineId)> = None;
+        for name in world.vacant(class, Family::of(ip)) {
+            let Some(machine) = world.node(name).and_then(|node| node.machine.as_ref()) else {
+                continue;
+            };
+            let seat = (machine.cloud.clone(), machine.id.clone(), Family::of(ip));
+            if !self.is_free(&seat) {
+                continue;
+            }
+            let next = setbacks.next(ip, &machine.id);
+            if now < next {
+                later = Some(later.map_or(next, |time| time.min(next)));
+                continue;
+            }
+            let own = setbacks.of(ip, &machine.id).filter(|pair| pair.is_lasting());
+            let rank = (own.map_or(0, |pair| pair.failures), self.rank(view, &seat));
+            if best.as_ref().is_none_or(|(than, ..)| rank < *than) {
+                best = Some((rank, name, &machine.id));
+            }
+            if rank == (0, Rank::First) {
+                break;
+            }
+        }
+        match (best, later) {
+            (Some((_, name, machine)), _) => Next::Node(name.clone(), machine.clone()),
+            (None, Some(time)) => Next::At(time),
+            (None, None) => Next::NoRoom,
+        }
+    }
+}
+
+/// The seat that a reservation puts its address on, if it names a machine.
+fn seat_of(view: &PoolView<'_>, intent: &Intent) -> Option<Seat> {
+    Some((view.cloud()?.clone(), intent.target.clone()?, intent.family))
+}
+
+/// Whether an address may still appear on the machine of a reservation by itself. A reservation
+/// that was surely not sent makes no address. One without an answer is over once a listing is
+/// young enough to show its address.
+pub(super) fn may_arrive(view: &PoolView<'_>, intent: &Intent) -> bool {
+    let heard = view.account.and_then(|account| account.listing.last).unwrap_or_default();
+    match view.entry.progress(&intent.id, Time::default()) {
+        IntentProgress::Ready => false,
+        IntentProgress::Sent | IntentProgress::Made(_) => true,
+        IntentProgress::Doubtful { until } => heard < until + ARRIVAL,
+    }
+}

@@ -1,0 +1,223 @@
+//! Ready pods, counted by node for each condition on pods that a class has.
+//!
+//! Classes with equal conditions on pods share one count. Pods with equal namespace and labels
+//! share one *kind*, so that a selector is evaluated once per kind and condition.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::candidates::ClassId;
+use crate::matching::PodMatch;
+use crate::model::{Labels, NodeName, Pod, PodId, Text};
+
+/// One condition on pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ConditionId(u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct KindId(u32);
+
+#[derive(Clone, Debug)]
+struct Condition {
+    pods: PodMatch,
+    classes: BTreeSet<ClassId>,
+    /// Nodes without a matching pod have no entry.
+    counts: BTreeMap<NodeName, usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Kind {
+    namespace: Text,
+    labels: Labels,
+    /// The conditions that accept these pods.
+    conditions: Vec<ConditionId>,
+    pods: usize,
+}
+
+/// Nodes that got their first matching pod, or lost their last one, and the classes to which that
+/// may matter.
+pub(super) type Flips = BTreeSet<(ClassId, NodeName)>;
+
+/// The ready pods of every node, as far as classes ask for pods.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReadyPods {
+    conditions: BTreeMap<ConditionId, Condition>,
+    condition_ids: BTreeMap<PodMatch, ConditionId>,
+    kinds: BTreeMap<KindId, Kind>,
+    kind_ids: BTreeMap<(Text, Labels), KindId>,
+    pods: BTreeMap<PodId, (NodeName, KindId)>,
+    /// The smallest range that covers all conditions.
+    wanted: Option<PodMatch>,
+    /// Every ready pod in this range is known.
+    known: Option<PodMatch>,
+    issued: u32,
+}
+
+impl ReadyPods {
+    /// How many ready pods on a node meet a condition.
+    pub fn count(&self, condition: ConditionId, node: &NodeName) -> usize {
+        let counts = self.conditions.get(&condition).map(|condition| &condition.counts);
+        counts.and_then(|counts| counts.get(node)).copied().unwrap_or(0)
+    }
+
+    /// The smallest range of pods that covers all conditions; none if no class asks for pods.
+    pub fn wanted(&self) -> Option<&PodMatch> {
+        self.wanted.as_ref()
+    }
+
+    /// The range in which every ready pod is known.
+    pub fn known(&self) -> Option<&PodMatch> {
+        self.known.as_ref()
+    }
+
+    /// Whether every ready pod that could meet a condition is known.
+    pub fn knows(&self, asked: &PodMatch) -> bool {
+        self.known.as_ref().is_some_and(|known| known.covers(asked))
+    }
+
+    /// Every ready pod in this range is known from now on, and none outside it. Returns the
+    /// classes whose pods became known.
+    pub fn set_known(&mut self, known: Option<PodMatch>) -> Vec<ClassId> {
+        let before = std::mem::replace(&mut self.known, known);
+        let knew = |asked: &PodMatch| before.as_ref().is_some_and(|before| before.covers(asked));
+        let new = self.conditions.values().filter(|one| self.knows(&one.pods) && !knew(&one.pods));
+        let classes: BTreeSet<ClassId> = new.flat_map(|one| &one.classes).copied().collect();
+        classes.into_iter().collect()
+    }
+
+    /// The pods that are counted.
+    pub fn ids(&self) -> impl Iterator<Item = &PodId> {
+        self.pods.keys()
+    }
+
+    /// A class asks for pods.
+    pub fn ask(&mut self, pods: &PodMatch, class: ClassId) -> ConditionId {
+        let id = match self.condition_ids.get(pods) {
+            Some(id) => *id,
+            None => self.add_condition(pods),
+        };
+        if let Some(condition) = self.conditions.get_mut(&id) {
+            condition.classes.insert(class);
+        }
+        id
+    }
+
+    /// A class is gone. A condition without classes is forgotten.
+    pub fn stop_asking(&mut self, id: ConditionId, class: ClassId) {
+        let Some(condition) = self.conditions.get_mut(&id) else { return };
+        condition.classes.remove(&class);
+        if !condition.classes.is_empty() {
+            return;
+        }
+        self.condition_ids.remove(&condition.pods);
+        self.conditions.remove(&id);
+        for kind in self.kinds.values_mut() {
+            kind.conditions.retain(|one| *one != id);
+        }
+        let mut asked = self.condition_ids.keys();
+        let first = asked.next().cloned();
+        self.wanted = first.map(|first| asked.fold(first, |all, one| all.widened(one)));
+    }
+
+    /// A ready pod appeared or changed.
+    pub fn set(&mut self, pod: &Pod) -> Flips {
+        let kind = self.kind_of(pod);
+        if self.pods.get(&pod.id) == Some(&(pod.node.clone(), kind)) {
+            return Flips::new();
+        }
+        // The new count comes first: a pod that only changed its labels flips no condition that it
+        // met before and meets now.
+        let mut flips = self.count_in(kind, &pod.node);
+        let before = self.pods.insert(pod.id.clone(), (pod.node.clone(), kind));
+        if let Some((node, kind)) = before {
+            flips.extend(self.count_out(kind, &node));
+        }
+        flips
+    }
+
+    /// A pod is gone, or no longer ready.
+    pub fn remove(&mut self, pod: &PodId) -> Flips {
+        match self.pods.remove(pod) {
+            Some((node, kind)) => self.count_out(kind, &node),
+            None => Flips::new(),
+        }
+    }
+
+    fn add_condition(&mut self, pods: &PodMatch) -> ConditionId {
+        self.issued += 1;
+        let id = ConditionId(self.issued);
+        let mut accepted = BTreeSet::new();
+        for (kind_id, kind) in &mut self.kinds {
+            if pods.accepts(&kind.namespace, &kind.labels) {
+                kind.conditions.push(id);
+                accepted.insert(*kind_id);
+            }
+        }
+        let mut counts = BTreeMap::new();
+        for (node, _) in self.pods.values().filter(|(_, kind)| accepted.contains(kind)) {
+            *counts.entry(node.clone()).or_default() += 1;
+        }
+        let condition = Condition { pods: pods.clone(), classes: BTreeSet::new(), counts };
+        self.conditions.insert(id, condition);
+        self.condition_ids.insert(pods.clone(), id);
+        self.wanted = Some(self.wanted.as_ref().map_or(pods.clone(), |all| all.widened(pods)));
+        id
+    }
+
+    fn kind_of(&mut self, pod: &Pod) -> KindId {
+        let key = (pod.namespace.clone(), pod.labels.clone());
+        if let Some(id) = self.kind_ids.get(&key) {
+            return *id;
+        }
+        self.issued += 1;
+        let id = KindId(self.issued);
+        let accepts = |one: &Condition| one.pods.accepts(&pod.namespace, &pod.labels);
+        let accepting = self.conditions.iter().filter(|(_, condition)| accepts(condition));
+        let conditions = accepting.map(|(id, _)| *id).collect();
+        let (namespace, labels) = key.clone();
+        self.kinds.insert(id, Kind { namespace, labels, conditions, pods: 0 });
+        self.kind_ids.insert(key, id);
+        id
+    }
+
+    fn count_in(&mut self, id: KindId, node: &NodeName) -> Flips {
+        let Some(kind) = self.kinds.get_mut(&id) else { return Flips::new() };
+        kind.pods += 1;
+        let mut flips = Flips::new();
+        for id in &kind.conditions {
+            let Some(condition) = self.conditions.get_mut(id) else { continue };
+            let count = condition.counts.entry(node.clone()).or_default();
+            *count += 1;
+            if *count == 1 {
+                flips.extend(condition.flips(node));
+            }
+        }
+        flips
+    }
+
+    fn count_out(&mut self, id: KindId, node: &NodeName) -> Flips {
+        let Some(kind) = self.kinds.get_mut(&id) else { return Flips::new() };
+        kind.pods = kind.pods.saturating_sub(1);
+        let mut flips = Flips::new();
+        for id in &kind.conditions {
+            let Some(condition) = self.conditions.get_mut(id) else { continue };
+            let Some(count) = condition.counts.get_mut(node) else { continue };
+            *count -= 1;
+            if *count == 0 {
+                condition.counts.remove(node);
+                flips.extend(condition.flips(node));
+            }
+        }
+        if kind.pods == 0
+            && let Some(kind) = self.kinds.remove(&id)
+        {
+            self.kind_ids.remove(&(kind.namespace, kind.labels));
+        }
+        flips
+    }
+}
+
+impl Condition {
+    fn flips(&self, node: &NodeName) -> impl Iterator<Item = (ClassId, NodeName)> {
+        self.classes.iter().map(|class| (*class, node.clone()))
+    }
+}
