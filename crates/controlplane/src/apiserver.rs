@@ -1,4 +1,4 @@
-//! kube-apiserver: the files and flags it needs, and when it serves.
+//! kube-apiserver: input files, flags, and the check for readiness.
 
 use std::fs;
 use std::io;
@@ -16,9 +16,9 @@ use crate::leash::Leash;
 use crate::port::on_free_port;
 use crate::ready::{LIMIT, until_ready};
 
-/// Signs and checks service account tokens. A private key in public, on purpose: it guards
-/// nothing but a loopback server with invented data that lives for one test, and a new one
-/// for each would need a key generator. Made with `openssl ecparam -name prime256v1 -genkey`.
+/// Signs and checks service account tokens. The private key is public on purpose: the key guards
+/// only a loopback server with invented data, for the length of one test, and a fresh key per plane
+/// would need a key generator. Made with `openssl ecparam -name prime256v1 -genkey`.
 const SERVICE_ACCOUNT_KEY: &str = "-----BEGIN EC PRIVATE KEY-----
 MHcCAQEEILz5c5n4/W3UPZ8mUig9HH1yv2bCWBCKavDbL7x91mTRoAoGCCqGSM49
 AwEHoUQDQgAEPYWEDZcqCoqsDRMhaw2AQdBd2H5QEhZ9dzGefpOUZvkfqPfWFjFi
@@ -29,10 +29,10 @@ hdXngzr1Q0L8lMtQfAr0bPLKC9YJoToUaw==
 /// How much of each request the audit log holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Audit {
-    /// Who asked for what, and the code of the answer.
+    /// User, request and status code.
     Metadata,
-    /// The bodies of requests and answers too. Not for loads of thousands of objects: each
-    /// list is written out.
+    /// The bodies of requests and answers too. Not for loads of thousands of objects: the log holds
+    /// each list in full.
     Bodies,
 }
 
@@ -55,7 +55,6 @@ impl Audit {
     }
 }
 
-/// The API server's files in the plane's folder.
 pub(crate) fn admin_kubeconfig(folder: &Path) -> PathBuf {
     folder.join("kubeconfig")
 }
@@ -75,10 +74,10 @@ fn tokens(folder: &Path) -> PathBuf {
     folder.join("tokens.csv")
 }
 
-/// Starts the API server and returns the admin's client configuration once it serves.
+/// Starts the API server and returns the admin's client configuration once the server serves.
 ///
-/// Serves means: `/readyz` answers, and the `default` namespace exists, which `/readyz` does
-/// not wait for.
+/// A server serves when `/readyz` answers and the `default` namespace exists. `/readyz` does not
+/// wait for the namespace.
 pub(crate) async fn start(
     assets: &Path,
     leash: &Leash,
@@ -104,7 +103,7 @@ async fn start_on(
     Ok((component, config))
 }
 
-/// The admin's client configuration, if the server serves it.
+/// The admin's client configuration, once the server accepts requests with it.
 async fn serves(folder: &Path) -> Result<Config, Error> {
     let config = kubeconfig::read(&admin_kubeconfig(folder)).await?;
     answers(config.clone()).await?;
@@ -125,7 +124,7 @@ fn write_inputs(folder: &Path, audit: Audit, token: &str) -> io::Result<()> {
     fs::write(tokens(folder), format!("{token},admin,admin,system:masters\n"))
 }
 
-/// A token of this plane alone, so that no other plane on a recycled port takes it.
+/// A random token, so that another plane on a recycled port refuses our requests.
 fn random_token() -> Result<String, Error> {
     use std::io::Read;
     let mut bytes = [0; 16];
@@ -153,19 +152,20 @@ fn flags(folder: &Path, port: u16) -> Vec<String> {
 
 const FIXED_FLAGS: &[&str] = &[
     "--bind-address=127.0.0.1",
-    // Else it looks for an outer network interface, which a sandbox may not have; and it
-    // would publish the address as endpoints, where loopback is not allowed.
+    // Without these flags the server looks for an outer network interface, absent in some
+    // sandboxes, and publishes the address as endpoints, where loopback is invalid.
     "--advertise-address=127.0.0.1",
     "--endpoint-reconciler-type=none",
     "--authorization-mode=RBAC",
     "--service-account-issuer=https://kubernetes.default.svc",
     "--service-cluster-ip-range=10.0.0.0/16",
-    // As clusters have it: host-network and privileged pods are refused otherwise.
+    // The setting of real clusters. Without the flag the server refuses host-network and privileged
+    // pods.
     "--allow-privileged=true",
-    // The first makes pods wait for service accounts that no controller creates here; the
-    // second taints each new node until a controller finds it ready.
+    // `ServiceAccount` makes pods wait for service accounts that no controller creates here;
+    // `TaintNodesByCondition` taints each new node until a controller finds the node ready.
     "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-    // In megabytes. The log is read as one file, so it must not be rotated.
+    // In megabytes. `audit::read` expects a single file, so the log must not rotate.
     "--audit-log-maxsize=4096",
     // Benches load thousands of objects at once.
     "--max-requests-inflight=0",

@@ -1,5 +1,5 @@
-//! Where the binaries are. In: the environment and the workspace's `control-plane/build`.
-//! Out: a folder with `etcd` and `kube-apiserver`, or the reason why there is none.
+//! Finds the binaries. In: the environment and the workspace's `control-plane/build`. Out: a folder
+//! with `etcd` and `kube-apiserver`, or the reason why no folder was found.
 
 use std::env;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use crate::Error;
 /// The script that builds the binaries, or finds them in its cache.
 const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../control-plane/build");
 
-/// What a plane cannot do without; the other binaries are looked for when they are asked for.
+/// The binaries that every plane needs. Other binaries are looked up at their first use.
 const NEEDED: [&str; 2] = ["etcd", "kube-apiserver"];
 
 /// The control plane's binaries.
@@ -21,15 +21,15 @@ const NEEDED: [&str; 2] = ["etcd", "kube-apiserver"];
 pub enum Assets {
     /// The folder that holds at least `etcd` and `kube-apiserver`.
     Found(PathBuf),
-    /// Why there is none.
+    /// The reason why no folder was found.
     Missing(String),
 }
 
-/// Finds the binaries: `KUBEBUILDER_ASSETS` when it is set, else the result of the
-/// workspace's `control-plane/build`.
+/// Finds the binaries: in `KUBEBUILDER_ASSETS` if the variable is set, else with the workspace's
+/// `control-plane/build`.
 ///
-/// The first call on a machine with Go builds them and blocks for minutes; later calls answer
-/// from the script's cache at once. A folder that is answered holds the binaries.
+/// The first call on a machine with Go builds the binaries and blocks for minutes; later calls
+/// answer at once from the script's cache. A folder in the answer holds all the needed binaries.
 #[must_use]
 pub fn assets() -> Assets {
     match env::var_os("KUBEBUILDER_ASSETS") {
@@ -38,10 +38,10 @@ pub fn assets() -> Assets {
     }
 }
 
-/// The binaries, or `None` after one line on stderr that says which test is skipped and why.
-/// With `CI=true` nothing may be skipped, and the line becomes an error.
+/// The binaries, or `None` after a line on stderr with the skipped test and the reason. With
+/// `CI=true` the line is an error instead: CI must not skip tests.
 pub(crate) async fn found_or_skipped() -> Result<Option<PathBuf>, Error> {
-    // On a thread of its own, because the first build takes minutes.
+    // A blocking thread, because the first build takes minutes.
     let assets = tokio::task::spawn_blocking(assets)
         .await
         .unwrap_or_else(|panicked| Assets::Missing(panicked.to_string()));
@@ -53,7 +53,7 @@ pub(crate) async fn found_or_skipped() -> Result<Option<PathBuf>, Error> {
         return Err(Error::AssetsMissing(reason));
     }
     let line = skip_line(thread::current().name(), &reason);
-    // Not `eprintln!`: the test harness captures that, and a passing test would hide it.
+    // Not `eprintln!`: the test harness captures its output and hides the line of a passing test.
     let _ = io::stderr().write_all(line.as_bytes());
     Ok(None)
 }
@@ -75,8 +75,8 @@ fn build(go: bool) -> Assets {
     let mut script = Command::new(BUILD);
     script.stdin(Stdio::null());
     if go {
-        // It may build for minutes, so its progress goes where a person sees it. Without Go
-        // it can only look, and what it says is the reason.
+        // With Go the script may build for minutes, so its progress goes to the terminal. Without
+        // Go the script only looks in its cache, and its stderr becomes the reason.
         script.stderr(Stdio::inherit());
     }
     let output = match script.output() {

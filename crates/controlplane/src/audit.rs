@@ -1,4 +1,4 @@
-//! The API server's audit log as values: who asked what, when, and what the answer was.
+//! The API server's audit log as values: requests, users, times and answers.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -11,19 +11,19 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// One request that the API server has answered completely. A field that the request does not
-/// have is empty, as in Kubernetes' own types.
+/// A request with a complete answer. Fields that do not apply to the request are empty, as in
+/// Kubernetes' own types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuditEntry {
     /// As in RBAC rules: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`,
-    /// `deletecollection`; in lower case the HTTP method, where no resource was asked.
+    /// `deletecollection`. For requests without a resource, the HTTP method in lower case.
     pub verb: String,
     /// The resource's API group; empty for the core group.
     pub api_group: String,
     /// The resource in the plural, such as `nodes`.
     pub resource: String,
-    /// Such as `status`.
+    /// The subresource, such as `status`.
     pub subresource: String,
     /// The object's namespace.
     pub namespace: String,
@@ -31,29 +31,29 @@ pub struct AuditEntry {
     pub name: String,
     /// The user's name; `admin` is the plane's own, `system:apiserver` the server itself.
     pub user: String,
-    /// What the client calls itself.
+    /// The client's `User-Agent` header.
     pub user_agent: String,
     /// The HTTP status of the answer.
     pub code: u16,
-    /// Path and query.
+    /// Path and query of the request.
     pub request_uri: String,
-    /// When the request arrived.
+    /// Time at which the request arrived.
     pub received: Timestamp,
-    /// When the last byte of the answer was sent; for a watch, when it ended.
+    /// Time at which the last byte of the answer was sent; for a watch, the end of the watch.
     pub completed: Timestamp,
-    /// The body of the request on a plane that records, else null. Of a patch it is the patch
-    /// (its content type is not logged), of a delete its options; of a create or an update
-    /// the object as the server has read it: with defaults, without fields it does not know.
+    /// The body of the request on a recording plane, else null. For a patch: the patch (the log
+    /// omits the content type). For a delete: the options. For a create or an update: the decoded
+    /// object, with defaults and without unknown fields.
     pub request_object: Value,
-    /// The body of the answer on a plane that records and where a resource was asked, else
-    /// null; for a refusal a `Status`. Without `managedFields`.
+    /// The body of the answer to a request for a resource on a recording plane, else null; for a
+    /// refusal a `Status`. Without `managedFields`.
     pub response_object: Value,
 }
 
-/// A place in the log, and the time at which it was its end.
+/// A former end of the log, with its time. Entries before a moment are skipped.
 #[derive(Debug, Default)]
 pub(crate) struct Moment {
-    /// The first byte of a line.
+    /// Start of the first line after the moment, in bytes.
     offset: u64,
     time: Option<Timestamp>,
 }
@@ -66,7 +66,7 @@ impl Moment {
     }
 }
 
-/// The requests that were received after a moment and are answered.
+/// The answered requests that arrived after a moment.
 pub(crate) fn read(log: &Path, since: &Moment) -> Result<Vec<AuditEntry>, Error> {
     let mut text = String::new();
     let all = File::open(log).and_then(|mut file| {
@@ -79,7 +79,7 @@ pub(crate) fn read(log: &Path, since: &Moment) -> Result<Vec<AuditEntry>, Error>
     Ok(entries)
 }
 
-/// Reads the log. A last line that the server is still writing is left out.
+/// Parses the log. Skips an incomplete last line, which the server is still writing.
 pub(crate) fn parse(log: &str) -> Result<Vec<AuditEntry>, Error> {
     let whole = log.rfind('\n').map_or("", |end| log.get(..end).unwrap_or_default());
     let events = whole.lines().enumerate().map(|(index, line)| {

@@ -1,5 +1,5 @@
-//! One process of the plane: started into the leash's group with its own log file, and
-//! stopped when dropped.
+//! A process of the plane: starts in the leash's group with its own log file, and stops when
+//! dropped.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,17 +14,17 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::Error;
 use crate::leash::Leash;
 
-/// How long a component may take to end after SIGTERM. Short, because an API server with an
-/// open watch waits a minute for its client, and nothing here is worth keeping.
+/// Longest time from SIGTERM to the end of a component. Short, because an API server with an open
+/// watch waits a minute for its client, and no data of a test plane is worth keeping.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How often a condition is looked at.
+/// Interval between two checks of a process.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How many lines of a log an error shows.
+/// Number of log lines in an error.
 const LOG_LINES: usize = 25;
 
-/// A running process of the plane. Dropping it sends SIGTERM, then SIGKILL, and reaps it.
+/// A running process of the plane. `Drop` sends SIGTERM, then SIGKILL, and reaps the process.
 pub(crate) struct Component {
     name: &'static str,
     child: Child,
@@ -34,8 +34,8 @@ pub(crate) struct Component {
 impl Component {
     /// Starts `assets/name` in the leash's folder and group.
     ///
-    /// The environment is empty: `ETCD_*` variables are flags to etcd, and the test's own
-    /// surroundings must not change what it tests.
+    /// The environment is empty: `ETCD_*` variables are flags to etcd, and the environment of the
+    /// test must not change the component.
     pub(crate) fn start(
         name: &'static str,
         assets: &Path,
@@ -73,7 +73,7 @@ impl Component {
         }
     }
 
-    /// The end of what the process wrote.
+    /// The last lines of the process's log.
     pub(crate) fn log_tail(&self) -> String {
         match fs::read(&self.log) {
             Ok(log) => last_lines(&String::from_utf8_lossy(&log)),
@@ -88,8 +88,8 @@ impl Component {
 
 impl Drop for Component {
     fn drop(&mut self) {
-        // Blocking on purpose: a destructor cannot await, and a current-thread runtime that
-        // is being torn down would not run what it started.
+        // Blocking on purpose: a destructor cannot await, and a current-thread runtime in shutdown
+        // does not run new tasks.
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         if !ended_within(&mut self.child, GRACE) {
             let _ = self.child.kill();
@@ -98,7 +98,7 @@ impl Drop for Component {
     }
 }
 
-/// Waits for a child, and reaps it if it ends in time.
+/// Waits for a child and reaps it. False if the child still runs after `limit`.
 pub(crate) fn ended_within(child: &mut Child, limit: Duration) -> bool {
     let start = Instant::now();
     loop {
@@ -110,7 +110,7 @@ pub(crate) fn ended_within(child: &mut Child, limit: Duration) -> bool {
     }
 }
 
-/// `name.log`, or with a number where the program was started before.
+/// Creates `name.log`, or a numbered file if the program was started before.
 fn new_log(folder: &Path, name: &str) -> io::Result<(PathBuf, File)> {
     let mut log = folder.join(format!("{name}.log"));
     let mut number = 1;

@@ -12,7 +12,7 @@ use crate::leash::Leash;
 use crate::port::{self, on_free_port};
 use crate::ready::{LIMIT, until_ready};
 
-/// Starts kube-controller-manager with just these controllers; returns when it is healthy.
+/// Starts kube-controller-manager with only the given controllers; returns when healthy.
 pub(crate) async fn start(
     assets: &Path,
     leash: &Leash,
@@ -36,7 +36,7 @@ async fn start_on(
 async fn healthy(port: u16) -> Result<(), Error> {
     let address = format!("https://127.0.0.1:{port}");
     let mut config = Config::new(address.parse::<Uri>().map_err(http_error)?);
-    // Its certificate is its own invention, and nothing secret is asked.
+    // The certificate is self-signed, and the request carries no secret.
     config.accept_invalid_certs = true;
     let healthz = Request::get("/healthz").body(Vec::new()).map_err(kube::Error::HttpError)?;
     Client::try_from(config)?.request_text(healthz).await?;

@@ -1,55 +1,55 @@
-//! Everything that can go wrong with a plane.
+//! Errors of a plane.
 
 use std::fmt;
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Why a plane could not be started or asked.
+/// The reason why a plane could not start or answer.
 ///
-/// `Debug` prints the same text as `Display`, because a test that returns an error shows its
-/// `Debug` form, and there a component's log must keep its line breaks.
+/// `Debug` prints the same text as `Display`: a test that returns an error shows the `Debug` form,
+/// and the log of a component must keep its line breaks there.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There are no binaries, and `CI=true` forbids to skip the test.
+    /// No binaries were found, and `CI=true` forbids skipping the test.
     #[error("no control plane: {0}; with CI=true this fails the test instead of skipping it")]
     AssetsMissing(String),
 
-    /// The operating system refused something.
+    /// An operation of the operating system failed.
     #[error("{doing}: {source}")]
     Io {
-        /// What was being done.
+        /// The attempted operation.
         doing: String,
-        /// What the system answered.
+        /// The error of the operating system.
         source: io::Error,
     },
 
-    /// A process ended although it should serve.
+    /// A process ended before or while serving.
     #[error("{component} ended ({status}); the end of its log:\n{log}")]
     Exited {
-        /// The program.
+        /// Name of the program.
         component: &'static str,
-        /// How it ended.
+        /// Exit status of the process.
         status: ExitStatus,
-        /// The last lines that it wrote.
+        /// The last lines of the process's log.
         log: String,
     },
 
     /// A process runs but did not become ready in time.
     #[error("{component} is not ready after {limit:?} ({last}); the end of its log:\n{log}")]
     NotReady {
-        /// The program.
+        /// Name of the program.
         component: &'static str,
-        /// How long was waited.
+        /// The time limit.
         limit: Duration,
-        /// What the last look at it said.
+        /// The reason that the last check gave.
         last: String,
-        /// The last lines that it wrote.
+        /// The last lines of the process's log.
         log: String,
     },
 
-    /// Our own kubeconfig could not be used.
+    /// The plane's own kubeconfig could not be used.
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[from] kube::config::KubeconfigError),
 
@@ -57,7 +57,7 @@ pub enum Error {
     #[error("API server: {0}")]
     Api(#[from] kube::Error),
 
-    /// The API server gave no token for a service account.
+    /// The API server returned no token for a service account.
     #[error("no token came back for service account {0}")]
     NoToken(String),
 
@@ -66,19 +66,19 @@ pub enum Error {
     AuditLog {
         /// The line's number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The parse error.
         source: serde_json::Error,
     },
 }
 
 impl Error {
-    /// For `map_err`: names what was being done.
+    /// For `map_err`: adds the attempted operation to an I/O error.
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::Io { doing, source }
     }
 
-    /// Whether another process took the port between our look and the component's bind.
+    /// Whether another process took the port after `port::free` found it free.
     pub(crate) fn is_port_taken(&self) -> bool {
         matches!(self, Self::Exited { log, .. } if log.contains("address already in use"))
     }

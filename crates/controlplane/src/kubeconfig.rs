@@ -10,8 +10,8 @@ use serde_json::json;
 use crate::Error;
 use crate::apiserver;
 
-/// Writes a kubeconfig for the plane in `folder` whose user holds `token`. It names the
-/// server's certificate by path, so it may be written before the server makes that file.
+/// Writes a kubeconfig for the plane in `folder`, for a user with `token`. The file names the
+/// server's certificate by path, so the certificate need not exist yet.
 pub(crate) fn write(
     path: &Path,
     folder: &Path,
@@ -36,12 +36,12 @@ pub(crate) fn write(
     fs::write(path, config.to_string()).map_err(Error::io(format!("writing {}", path.display())))
 }
 
-/// Reads what [`write`] wrote. Fails while the server's certificate does not exist.
+/// Reads a file of [`write`]. Fails while the server's certificate does not exist.
 pub(crate) async fn read(path: &Path) -> Result<Config, Error> {
     let kubeconfig = Kubeconfig::read_from(path)?;
     let options = KubeConfigOptions::default();
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
-    // kube takes HTTPS_PROXY even for loopback, where no proxy leads.
+    // kube applies HTTPS_PROXY to loopback too, and a proxy cannot reach the plane.
     config.proxy_url = None;
     Ok(config)
 }

@@ -1,7 +1,7 @@
-//! Ends a plane whose owner cannot: killed, interrupted, aborted, or gone through `exit`.
+//! Ends a plane whose owner was killed, interrupted, aborted, or left through `exit`.
 //!
-//! Two small processes stand beside the plane, each with a pipe on its stdin whose other end
-//! only the owner holds. The kernel closes that end however the owner dies.
+//! Two small processes stand beside the plane. Only the owner holds the other end of the pipe on
+//! their stdin, and the kernel closes that end however the owner dies.
 //!
 //! ```text
 //! owner ──pipe──> janitor   own process group   on end of file: SIGKILL the plane's group,
@@ -10,15 +10,15 @@
 //!   └──────────> etcd, kube-apiserver, ...      members of the anchor's group
 //! ```
 //!
-//! - The janitor is outside the group, or it would kill itself before it deletes the folder.
-//! - The anchor exists before any component and is reaped after the last, so the group's
-//!   number is known to the janitor in time and can never come to mean other processes.
+//! - The janitor is outside the group, else its `kill` would end the janitor too.
+//! - The anchor exists before any component and is reaped after the last, so the janitor
+//!   knows the group's number in time, and the kernel cannot reuse that number too early.
 //! - Neither is in the test's own group, so Ctrl-C reaches the test alone.
-//! - The pipes are close-on-exec. A component that is being started holds them until its
-//!   `exec`, when it already is in the group: the janitor cannot come too early for it.
+//! - The pipes are close-on-exec. A starting component holds them until its `exec` and joins the
+//!   group before, so the janitor cannot miss a component.
 //!
-//! `PR_SET_PDEATHSIG` would not do: it fires when the *thread* that started the child ends,
-//! and a test's thread ends before the process.
+//! `PR_SET_PDEATHSIG` does not help: the signal fires when the *thread* that started the child
+//! ends, and a test's thread ends before the process.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -31,9 +31,8 @@ use tempfile::TempDir;
 use crate::Error;
 use crate::component::ended_within;
 
-/// `$1` is the process group, `$2` the folder. Deleting is repeated because a process that
-/// is being killed may still create a file behind `rm`. Of the ways to write the `kill`, this
-/// is the one that both dash and bash take.
+/// Script of the janitor. `$1` is the process group, `$2` the folder. `rm` is repeated because a
+/// dying process may still create a file behind it. Both dash and bash accept this form of `kill`.
 const JANITOR: &str = r#"
 trap '' INT TERM HUP
 read -r _
@@ -45,10 +44,10 @@ until rm -rf -- "$2" || [ "$tries" -ge 100 ]; do
 done
 "#;
 
-/// How long `Drop` waits for the janitor; it needs milliseconds.
+/// How long `Drop` waits for the janitor, which needs milliseconds.
 const JANITOR_LIMIT: Duration = Duration::from_secs(10);
 
-/// A folder and a process group that do not outlive this value, nor this process.
+/// A folder and a process group that outlive neither this value nor this process.
 pub(crate) struct Leash {
     janitor: Child,
     anchor: Child,
@@ -57,7 +56,7 @@ pub(crate) struct Leash {
 }
 
 impl Leash {
-    /// Makes the folder and an empty group, both watched from here on.
+    /// Makes the folder and an empty group. The janitor watches both from here on.
     pub(crate) fn new() -> Result<Self, Error> {
         let folder = tempfile::Builder::new()
             .prefix("control-plane-")
@@ -86,8 +85,8 @@ impl Leash {
 }
 
 impl Drop for Leash {
-    /// Lets the janitor do its work and waits for it: the way out of a killed test is the way
-    /// out of every test, so each run tries it.
+    /// Runs the janitor and waits for its end. A killed test and a passing test clean up on the
+    /// same path, so every run exercises the janitor.
     fn drop(&mut self) {
         drop(self.janitor.stdin.take());
         if !ended_within(&mut self.janitor, JANITOR_LIMIT) {
@@ -105,8 +104,8 @@ fn group_and_janitor(anchor: &Child, folder: &Path) -> io::Result<(i32, Child)> 
     Ok((group, beside_the_test(&mut janitor)?))
 }
 
-/// Starts a process that leads its own group and sees the end of its stdin when we are gone.
-/// It holds none of our outputs: whoever reads those would wait for it.
+/// Starts a process that leads its own group and reads end of file on stdin when the test's process
+/// ends. Our outputs are not inherited: their readers would wait for the process.
 fn beside_the_test(command: &mut Command) -> io::Result<Child> {
     command
         .current_dir("/")
@@ -118,7 +117,7 @@ fn beside_the_test(command: &mut Command) -> io::Result<Child> {
 }
 
 fn end(child: &mut Child) {
-    // Fails only for a child that has ended and is reaped: what is wanted.
+    // `kill` fails only for a child that has ended and is reaped already.
     let _ = child.kill();
     let _ = child.wait();
 }

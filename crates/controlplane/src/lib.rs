@@ -1,9 +1,9 @@
-//! Starts a real etcd and kube-apiserver for a test and always stops them. Test support:
-//! nothing that ships depends on it.
+//! Starts a real etcd and kube-apiserver for a test and always stops them. Test support: no
+//! shipped crate depends on this crate.
 //!
 //! In: the folder of binaries that `control-plane/build` makes, or `KUBEBUILDER_ASSETS`.
-//! Out: a [`ControlPlane`] with RBAC on, reachable on loopback only, empty but for what a
-//! fresh API server holds.
+//! Out: a [`ControlPlane`] with RBAC on, reachable on loopback only, with the
+//! content of a fresh API server.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -18,20 +18,20 @@
 //! # }
 //! ```
 //!
-//! [`ControlPlane::borrow_recording`] lends a plane that other tests have used, wiped: a start
-//! costs seconds of processor time.
+//! [`ControlPlane::borrow_recording`] lends a wiped plane of an earlier test, because a start costs
+//! seconds of processor time.
 //!
-//! There is no kubelet and, unless started, no controller: nodes, pods and their status are
-//! objects that the test writes.
+//! There is no kubelet and, unless started, no controller: the test writes nodes, pods and their
+//! status.
 //!
-//! What ends a plane, and who then cleans up:
+//! Cleanup by the end of a test:
 //!
 //! | the test                                | stops the processes | deletes the folder |
 //! |-----------------------------------------|---------------------|--------------------|
 //! | drops the plane, returns or panics      | `Drop`, in order    | janitor, `Drop` waits |
 //! | is killed, interrupted, aborts or exits | janitor             | janitor            |
 //!
-//! The janitor is a small shell beside the plane; `leash.rs` explains it.
+//! The janitor is a small shell beside the plane, explained in `leash.rs`.
 
 mod apiserver;
 mod assets;

@@ -1,5 +1,5 @@
-//! Planes that serve one test after the other: a start costs seconds of processor time, and
-//! there are more than a hundred tests.
+//! Planes that serve several tests in turn: a start costs seconds of processor time, and there are
+//! more than a hundred tests.
 
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -9,38 +9,37 @@ use crate::store::{self, Content};
 use crate::wipe::wipe;
 use crate::{ControlPlane, Error};
 
-/// Those that nobody uses, the one that came back first to be lent first. They end with the
-/// process.
+/// Free planes, lent in the order of their return. All end with the process.
 static RETURNED: Mutex<VecDeque<(ControlPlane, Content)>> = Mutex::new(VecDeque::new());
 
 fn returned() -> MutexGuard<'static, VecDeque<(ControlPlane, Content)>> {
-    // A test that panicked does not make the list wrong.
+    // A panicking test leaves the list valid.
     RETURNED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A plane that records, for one test at a time; another test may have had it before, and of that
-/// one nothing can be seen: neither objects and definitions, nor requests in
-/// [`audit_log`](ControlPlane::audit_log). Resource versions are higher than on a fresh one.
+/// A recording plane, lent to a single test at a time. Objects, definitions and requests in
+/// [`audit_log`](ControlPlane::audit_log) of earlier tests are gone, but resource versions are
+/// higher than on a fresh plane.
 ///
-/// Dropping it makes it free for the next test, which has it wiped. In a test that panics it ends
-/// the plane, and so it does where somebody has changed more in it than can be wiped.
+/// `Drop` returns the plane, and the next loan wipes it. A plane ends instead if its test panics,
+/// or if a test changed more than `wipe` can undo.
 pub struct Loan {
-    /// Always there, until it is dropped.
+    /// `Some` until `drop`.
     plane: Option<ControlPlane>,
-    /// What the plane held when it was fresh.
+    /// The content of the fresh plane.
     fresh: Content,
 }
 
 impl ControlPlane {
-    /// As [`start_recording`](Self::start_recording), with a plane that another test of this
-    /// process has used if there is one.
+    /// As [`start_recording`](Self::start_recording), but reuses a returned plane of this process
+    /// if possible.
     ///
     /// # Errors
     ///
     /// As for [`start`](Self::start).
     pub async fn borrow_recording() -> Result<Option<Loan>, Error> {
         loop {
-            // In a statement of its own: the lock is not held while the plane is wiped.
+            // A separate statement, so that the lock is free while the plane is wiped.
             let next = returned().pop_front();
             let Some((mut plane, fresh)) = next else { break };
             if is_wiped(&mut plane, &fresh).await {
@@ -54,7 +53,7 @@ impl ControlPlane {
     }
 }
 
-/// Whatever is wrong with a plane, another can be started.
+/// Whether the plane is as fresh. Errors count as "no": a new plane can always be started.
 async fn is_wiped(plane: &mut ControlPlane, fresh: &Content) -> bool {
     let Ok(client) = plane.client() else { return false };
     plane.is_whole() && wipe(plane.folder(), &client, fresh).await.unwrap_or(false)

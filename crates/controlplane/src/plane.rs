@@ -1,4 +1,4 @@
-//! A plane as a test sees it.
+//! The public handle of a running plane.
 
 use std::fs;
 use std::io;
@@ -19,43 +19,43 @@ use crate::component::Component;
 use crate::leash::Leash;
 use crate::{Error, apiserver, controllers, etcd, kubeconfig, port};
 
-/// How long a service account's token holds, in seconds: longer than any test.
+/// Lifetime of a service account's token, in seconds: longer than any test.
 const TOKEN_LIFE: i64 = 24 * 60 * 60;
 
-/// So many planes of a process start at a time: a start takes all the processor it can get, and
-/// more at once would only make each of them late. Running planes wait most of the time.
+/// Number of planes of a process that may start at the same time. A start uses all available
+/// processor time, so more would only delay each other. Running planes are mostly idle.
 static STARTING: Semaphore = Semaphore::const_new(2);
 
-/// A running etcd and kube-apiserver that belong to this value.
+/// A running etcd and kube-apiserver, owned by this value.
 ///
-/// Several may run at once: each has its own folder, port and token, and nothing is global.
-/// Dropping it blocks until every process is gone, at most a few seconds each, and the folder
-/// is deleted; this needs no async runtime. If the process dies without dropping it, a janitor
-/// process does the same right after.
+/// Several planes may run at once: each has its own folder, port and token, and no state is global.
+/// `Drop` blocks until every process is gone, at most a few seconds each, and the folder is
+/// deleted; no async runtime is needed. If the process dies without `Drop`, a janitor process
+/// cleans up.
 pub struct ControlPlane {
-    // Declared before the leash, for they must be gone before it is let go.
+    // Declared before the leash, because components must stop before the leash ends.
     components: Components,
     leash: Leash,
     assets: PathBuf,
     config: Config,
     port: u16,
     kubeconfig: PathBuf,
-    /// Requests that came before are none of this test's.
+    /// Start of this test's requests in the audit log.
     since: Moment,
 }
 
 impl ControlPlane {
-    /// Starts a plane and returns when it serves, in a few seconds.
+    /// Starts a plane and returns when the API server serves, after a few seconds.
     ///
-    /// Where the binaries cannot be found or built (see [`assets`](crate::assets())) this
-    /// returns `None` after one line on stderr, and the test should end; with `CI=true` in the
-    /// environment it is an error instead.
+    /// Returns `None` after a line on stderr if the binaries can neither be found nor built (see
+    /// [`assets`](crate::assets())); the test should then end. With `CI=true` in the environment,
+    /// missing binaries are an error.
     ///
     /// # Errors
     ///
-    /// A component that ends, or is not ready within a minute, shows the end of its log.
-    /// Whatever was started is stopped before the error is returned, or when the returned
-    /// future is dropped.
+    /// The error of a component that ended, or was not ready within three minutes, shows the end of
+    /// its log. All started processes are stopped before the error is returned, or when the
+    /// returned future is dropped.
     pub async fn start() -> Result<Option<Self>, Error> {
         match found_or_skipped().await? {
             Some(assets) => Self::start_with(assets, Audit::Metadata, port::free()).await.map(Some),
@@ -76,15 +76,15 @@ impl ControlPlane {
         }
     }
 
-    /// The one plane that all tests of this process share, started by the first to ask. Take
-    /// a namespace for each test, and names of your own for what has none.
+    /// The plane that all tests of this process share, started by the first caller. Each test takes
+    /// its own namespace, and its own names for objects without a namespace.
     ///
-    /// It ends with the process. Skips and fails as [`start`](Self::start) does, for each
+    /// The plane ends with the process. Skips and fails as [`start`](Self::start) does, for each
     /// test.
     ///
     /// # Errors
     ///
-    /// As for [`start`](Self::start); the next test to ask tries again.
+    /// As for [`start`](Self::start); the next caller tries again.
     pub async fn shared() -> Result<Option<&'static Self>, Error> {
         static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();
         let Some(assets) = found_or_skipped().await? else {
@@ -94,29 +94,29 @@ impl ControlPlane {
         SHARED.get_or_try_init(start).await.map(Some)
     }
 
-    /// A new client with all rights. It is bound to the async runtime it is made in, so each
-    /// test makes its own, also of the [`shared`](Self::shared) plane.
+    /// A new client with all rights. A client is bound to the current async runtime, so each test
+    /// makes its own, also for the [`shared`](Self::shared) plane.
     ///
     /// # Errors
     ///
-    /// None on a plane that has started, short of the system refusing resources.
+    /// Only if the system refuses resources.
     pub fn client(&self) -> Result<Client, Error> {
         Ok(Client::try_from(self.config.clone())?)
     }
 
-    /// A kubeconfig file with all rights, for kubectl and for the operator. Gone with the
-    /// plane.
+    /// Path of a kubeconfig file with all rights, for kubectl and for the operator. Deleted with
+    /// the plane.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// A kubeconfig file with the rights of an existing service account and no others, for a
-    /// day. Gone with the plane.
+    /// Writes a kubeconfig file with the rights of an existing service account, valid for a day.
+    /// Deleted with the plane.
     ///
     /// # Errors
     ///
-    /// When the service account does not exist.
+    /// If the service account does not exist.
     pub async fn kubeconfig_for(&self, namespace: &str, name: &str) -> Result<PathBuf, Error> {
         let account = format!("{namespace}/{name}");
         let spec = TokenRequestSpec {
@@ -127,14 +127,14 @@ impl ControlPlane {
         let accounts: Api<ServiceAccount> = Api::namespaced(self.client()?, namespace);
         let answer = accounts.create_token_request(name, &PostParams::default(), &request).await?;
         let token = answer.status.ok_or(Error::NoToken(account.clone()))?.token;
-        // Neither part of the file's name can hold an underscore.
+        // Names and namespaces cannot hold an underscore, so paths are unique.
         let path = self.folder().join(format!("{namespace}_{name}.kubeconfig"));
         kubeconfig::write(&path, self.folder(), self.port, &account, &token)?;
         Ok(path)
     }
 
-    /// A `kubectl` command to add arguments to. It has all rights on this plane, and neither
-    /// reads nor writes anything under the home folder.
+    /// A `kubectl` command without arguments. The command has all rights on this plane and does not
+    /// touch the home folder.
     #[must_use]
     pub fn kubectl(&self) -> Command {
         let mut kubectl = Command::new(self.assets.join("kubectl"));
@@ -145,22 +145,21 @@ impl ControlPlane {
         kubectl
     }
 
-    /// All requests answered so far, in the order in which their answers were complete; the
-    /// API server's own to itself are among them.
+    /// All requests answered so far, in the order of their complete answers. Includes requests of
+    /// the API server to itself.
     ///
-    /// An entry is written at the end of its response, which may be just after the client has
-    /// it: wait for an entry that must come. A watch is entered when it ends, so stop a
-    /// client before you look for its watches.
+    /// The server writes an entry at the end of a response, possibly just after the client has the
+    /// answer: poll for an expected entry. The entry of a watch is written at its end, so stop a
+    /// client before looking for its watches.
     ///
     /// # Errors
     ///
-    /// When the log cannot be read, or holds something else than audit events.
+    /// If the log cannot be read, or a line is not an audit event.
     pub fn audit_log(&self) -> Result<Vec<AuditEntry>, Error> {
         audit::read(&apiserver::audit_log(self.folder()), &self.since)
     }
 
-    /// What was asked until now is no longer in [`audit_log`](Self::audit_log), nor in what
-    /// kubectl remembers of the server.
+    /// Hides earlier requests from [`audit_log`](Self::audit_log), and deletes kubectl's cache.
     pub(crate) fn forget_requests(&mut self) -> Result<(), Error> {
         self.since = Moment::now(&apiserver::audit_log(self.folder()))?;
         match fs::remove_dir_all(self.kubectl_cache()) {
@@ -171,7 +170,7 @@ impl ControlPlane {
         }
     }
 
-    /// Whether etcd and the API server run, and nothing else does.
+    /// Whether etcd and the API server run, without further components.
     pub(crate) fn is_whole(&mut self) -> bool {
         let components = self.components.get_mut();
         components.len() == 2 && components.iter_mut().all(|one| one.still_runs().is_ok())
@@ -181,14 +180,14 @@ impl ControlPlane {
         self.folder().join("kubectl-cache")
     }
 
-    /// Starts kube-controller-manager with just these controllers, such as
-    /// `["garbage-collector-controller", "namespace-controller"]`, and returns when it is
-    /// healthy. It ends with the plane. Apply CRDs before, so that the garbage collector
-    /// knows their kinds at once.
+    /// Starts kube-controller-manager with only the given controllers, such as
+    /// `["garbage-collector-controller", "namespace-controller"]`, and returns when healthy. The
+    /// process ends with the plane. Apply CRDs before, so that the garbage collector knows their
+    /// kinds at once.
     ///
     /// # Errors
     ///
-    /// When the binaries do not include it (those of `setup-envtest` do not), or as for
+    /// If the binaries lack kube-controller-manager (as with `setup-envtest`), or as for
     /// [`start`](Self::start).
     pub async fn controller_manager(&self, controllers: &[&str]) -> Result<(), Error> {
         let component = controllers::start(&self.assets, &self.leash, controllers).await?;
@@ -196,8 +195,8 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// The folder of everything the plane writes, the components' logs among it. Gone with
-    /// the plane.
+    /// The folder of all files of the plane, including the components' logs. Deleted with the
+    /// plane.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.leash.folder()
@@ -208,10 +207,10 @@ impl ControlPlane {
         audit: Audit,
         ports: impl Iterator<Item = io::Result<u16>>,
     ) -> Result<Self, Error> {
-        // Never closed, so that an error cannot come.
+        // The semaphore is never closed, so `acquire` cannot fail.
         let _turn = STARTING.acquire().await;
         let leash = Leash::new()?;
-        // After the leash, so that a failure or a dropped future stops them before it.
+        // Declared after the leash, so that a failure or a dropped future stops components first.
         let mut components = Components::default();
         let started = components.get_mut();
         started.push(etcd::start(&assets, &leash).await?);
@@ -232,17 +231,18 @@ impl ControlPlane {
     }
 }
 
-/// Dropped in reverse of the order in which they were started: clients before servers.
+/// Processes of the plane, dropped in reverse order of their start: clients before servers.
 #[derive(Default)]
 struct Components(Mutex<Vec<Component>>);
 
 impl Components {
     fn lock(&self) -> MutexGuard<'_, Vec<Component>> {
-        // A test that panicked does not make the list wrong.
+        // A panicking test leaves the list valid.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A component that ended is the better explanation of what failed after it.
+    /// The error of an ended component if there is any, else `error`: the end of a component
+    /// explains later failures.
     fn cause_of(&mut self, error: Error) -> Error {
         let mut ended = self.get_mut().iter_mut().map(Component::still_runs);
         ended.find_map(Result::err).unwrap_or(error)

@@ -1,15 +1,15 @@
-//! Free ports on loopback. The programs cannot be told to choose one themselves, so there is
-//! a gap between our look and their bind in which another process may take the port.
+//! Free ports on loopback. The programs cannot choose a port themselves, so another process may
+//! take the port between our check and their bind.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 
 use crate::Error;
 
-/// How often another port is tried.
+/// Number of ports to try.
 const ATTEMPTS: usize = 5;
 
-/// Ports that were free when looked at, for [`on_free_port`].
+/// Ports that were free when checked, for [`on_free_port`].
 pub(crate) fn free() -> impl Iterator<Item = io::Result<u16>> {
     std::iter::repeat_with(|| {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -17,7 +17,7 @@ pub(crate) fn free() -> impl Iterator<Item = io::Result<u16>> {
     })
 }
 
-/// Runs `attempt` with one port after the other while they turn out to be taken.
+/// Runs `attempt` with successive ports while the error says that the port is taken.
 pub(crate) async fn on_free_port<T, Outcome>(
     ports: impl Iterator<Item = io::Result<u16>>,
     attempt: impl Fn(u16) -> Outcome,

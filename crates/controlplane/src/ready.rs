@@ -1,4 +1,4 @@
-//! Waits for a condition on a process, and no longer than the process lives.
+//! Waits for a condition on a process, at most until the process ends.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};
@@ -9,13 +9,14 @@ use crate::component::Component;
 /// How long a component may take to become ready.
 pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 
-/// How often the condition is looked at, and how long one look may take.
+/// Interval between two checks of the condition, and time limit of a single check.
 const LOOK: Duration = Duration::from_millis(50);
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns what `check` answers once it succeeds; it says why it does not yet.
+/// Repeats `check` until success, and returns its answer.
 ///
-/// Fails at once when the process ends, and after `limit` with the last reason and the log.
+/// Fails at once when the process ends, and after `limit` with the error of the last check and the
+/// log.
 pub(crate) async fn until_ready<T, E: Display, Answer>(
     component: &mut Component,
     limit: Duration,

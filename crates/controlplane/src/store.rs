@@ -1,4 +1,4 @@
-//! What etcd holds, past the API server: which keys there are, and taking some away.
+//! Direct access to etcd, past the API server: lists and deletes keys.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,17 +13,17 @@ use tokio::net::UnixStream;
 use crate::Error;
 use crate::etcd;
 
-/// What comes before every key of the API server; the end of that range is the next character.
+/// Prefix of every key of the API server, and the end of its key range.
 pub(crate) const PREFIX: &str = "/registry/";
 const PREFIX_END: &str = "/registry0";
 
-/// So many operations are in one transaction; etcd takes 128.
+/// Operations per transaction; etcd accepts 128.
 const AT_ONCE: usize = 100;
 
-/// The keys of the API server, each with the revision in which it was last written.
+/// The keys of the API server, each with the revision of its last write.
 pub(crate) type Content = BTreeMap<String, String>;
 
-/// What the plane in `folder` stores.
+/// Lists the keys that the plane in `folder` stores.
 pub(crate) async fn content(folder: &Path) -> Result<Content, Error> {
     let all = json!({"key": text(PREFIX), "range_end": text(PREFIX_END), "keys_only": true});
     let answer: Range = ask(folder, "/v3/kv/range", &all).await?;
@@ -32,7 +32,7 @@ pub(crate) async fn content(folder: &Path) -> Result<Content, Error> {
     Ok(answer.kvs.into_iter().map(key).collect())
 }
 
-/// Takes keys away. The API server learns of it as it learns of its own deletions: by watching.
+/// Deletes keys. The API server notices through its watch, as with its own deletions.
 pub(crate) async fn remove(folder: &Path, keys: &[String]) -> Result<(), Error> {
     for keys in keys.chunks(AT_ONCE) {
         let one = |key: &String| json!({"request_delete_range": {"key": text(key)}});
@@ -58,7 +58,7 @@ fn text(text: &str) -> ByteString {
     ByteString(text.as_bytes().to_vec())
 }
 
-/// One request to etcd's JSON gateway. HTTP/1.0: the answer ends where the connection does.
+/// Sends a request to etcd's JSON gateway. HTTP/1.0, so the end of the connection ends the answer.
 async fn ask<T: serde::de::DeserializeOwned>(
     folder: &Path,
     path: &str,

@@ -1,9 +1,9 @@
-//! Makes a plane that a test has used as it was before, or finds that it cannot be.
+//! Restores a used plane to its fresh state, or reports that the plane cannot be restored.
 //!
-//! What the test has made is deleted in etcd, where a look tells all there is; then every way to
-//! ask the API server is asked until it shows nothing of it any more. A plane with anything else
-//! than the usual in it, or one in which something was changed that it came with, is given up:
-//! starting another takes seconds.
+//! Keys of the test are deleted in etcd, where a single listing shows everything. Then all views of
+//! the API server (lists, discovery, OpenAPI) are polled until no trace is left. A plane with keys
+//! of unexpected kinds, or with changes to its fresh content, is given up: a new plane takes
+//! seconds.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,8 +16,8 @@ use serde_json::Value;
 use crate::Error;
 use crate::store::{self, Content, PREFIX};
 
-/// The kinds that tests make, as etcd's keys and as paths begin. What is of another kind cannot
-/// be looked for here, and is left to the end of its plane.
+/// The kinds that tests create: prefix of the etcd key, and path of the list. A plane with keys of
+/// other kinds is given up.
 const KINDS: &[(&str, &str)] = &[
     ("configmaps/", "/api/v1/configmaps"),
     ("events/", "/api/v1/events"),
@@ -32,14 +32,14 @@ const KINDS: &[(&str, &str)] = &[
 
 const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions/";
 
-/// The server adds one for each version of a definition, and takes it away by itself.
+/// The server adds an APIService for each version of a definition, and deletes it again.
 const OF_DEFINITIONS: &str = "apiregistration.k8s.io/apiservices/";
 
-/// What the server itself writes from time to time.
+/// Keys that the server itself writes from time to time.
 const OF_THE_SERVER: &[&str] =
     &["leases/kube-system/apiserver-", "peerserverleases/", "ranges/", "events/default/"];
 
-/// What the server may add a moment after it says that it is ready.
+/// Keys that the server may add shortly after it reports ready.
 const LATE: &[&str] = &[
     "clusterrolebindings/system:",
     "clusterroles/system:",
@@ -57,11 +57,11 @@ const LATE: &[&str] = &[
     "services/specs/default/kubernetes",
 ];
 
-/// How long the server may take to forget; it needs a second.
+/// Time limit for the server to drop deleted objects from its caches; a second is usual.
 const LIMIT: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Whether the plane in `folder` could be made as it was when it held `fresh`.
+/// Restores the plane in `folder` to the content `fresh`. False if that is not possible.
 pub(crate) async fn wipe(folder: &Path, client: &Client, fresh: &Content) -> Result<bool, Error> {
     let now = store::content(folder).await?;
     let Some(made) = Made::of(fresh, &now) else { return Ok(false) };
@@ -76,15 +76,15 @@ pub(crate) async fn wipe(folder: &Path, client: &Client, fresh: &Content) -> Res
     Ok(true)
 }
 
-/// What a test has made.
+/// The keys that a test created.
 struct Made {
     keys: Vec<String>,
-    /// The API groups of its definitions.
+    /// The API groups of the created definitions.
     groups: BTreeSet<String>,
 }
 
 impl Made {
-    /// Nothing if there is more to do than to delete some objects of the known kinds.
+    /// `None` if deleting objects of known kinds would not restore the plane.
     fn of(fresh: &Content, now: &Content) -> Option<Self> {
         let is_as_before = |(key, revision): (&String, &String)| {
             now.get(key) == Some(revision) || is_of(OF_THE_SERVER, key)
@@ -104,7 +104,7 @@ impl Made {
             .then_some(Self { keys, groups })
     }
 
-    /// Whether neither etcd nor the server's caches show anything of it.
+    /// Whether etcd and the server's caches show no trace of the keys.
     async fn is_gone(
         &self,
         folder: &Path,
@@ -132,7 +132,7 @@ impl Made {
         Ok(true)
     }
 
-    /// The objects of a kind: name, or namespace and name.
+    /// Objects of a kind: name, or namespace and name.
     fn of_kind(&self, kind: &str) -> BTreeSet<&str> {
         let name = |key: &'_ String| -> Option<usize> {
             key.strip_prefix(PREFIX)?.strip_prefix(kind)?;
@@ -147,13 +147,13 @@ fn is_of(kinds: &[&str], key: &str) -> bool {
     kinds.iter().any(|kind| key.starts_with(kind))
 }
 
-/// The API group that a definition's key names.
+/// The API group in the key of a definition.
 fn group(key: &str) -> Option<&str> {
     let name = key.strip_prefix(PREFIX)?.strip_prefix(DEFINITIONS)?;
     Some(name.split_once('.')?.1)
 }
 
-/// Whether the server's cache still shows one of these objects.
+/// Whether the server's cache still shows any of the named objects.
 async fn is_listed(client: &Client, path: &str, names: &BTreeSet<&str>) -> Result<bool, Error> {
     if names.is_empty() {
         return Ok(false);

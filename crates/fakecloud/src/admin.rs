@@ -1,16 +1,20 @@
-//! The way for other processes to do over HTTP what tests do with the handle: JSON below `/_fake/`, TCP only. Such
+//! The handle's operations over HTTP, for other processes: JSON below `/_fake/`, TCP only. Admin
 //! requests are not recorded, delayed or faulted.
 //!
 //! | request | does |
 //! |---|---|
 //! | `GET state` | machines, addresses with their holders, zones, counts |
-//! | `POST droplets` `{id, name, region, tags?}`, `DELETE droplets/{id}` | adds, destroys a machine |
-//! | `POST addresses` `{ip, region}` or `{ip, droplet}`, with `project?`; `DELETE addresses/{ip}` | reserves, deletes |
+//! | `POST droplets` `{id, name, region, tags?}` | adds a machine |
+//! | `DELETE droplets/{id}` | destroys a machine |
+//! | `POST addresses` `{ip, region}` or `{ip, droplet}`, with `project?` | reserves an address |
+//! | `DELETE addresses/{ip}` | deletes an address |
 //! | `POST moves` `{ip, droplet}` (null frees) | moves by hand |
-//! | `POST domains` `{name}`, `POST records` `{domain, type, name, data, ttl?}` | adds a zone, a record |
+//! | `POST domains` `{name}` | adds a zone |
+//! | `POST records` `{domain, type, name, data, ttl?}` | adds a record |
 //! | `DELETE records/{domain}/{id}` | deletes a record |
 //! | `GET knobs`, `PATCH knobs` `{latency_before_ms, ...}` | settings |
-//! | `POST faults` `{on?, fault, times?, skip?, percent?}`, `DELETE faults` | adds a rule, clears all |
+//! | `POST faults` `{on?, fault, times?, skip?, percent?}` | adds a rule |
+//! | `DELETE faults` | clears all rules and the throttling |
 //! | `POST throttle` `{ms}` | 429 for a while |
 //! | `GET log` `?mutations=true`, `DELETE log` | the record |
 
@@ -30,7 +34,7 @@ use crate::faults::Rule;
 use crate::handle::FakeCloud;
 use crate::store::{MachineId, State};
 
-/// What paths begin with.
+/// Prefix of admin paths.
 pub(crate) const PREFIX: &str = "/_fake/";
 
 type Outcome = Result<Value, (StatusCode, String)>;
@@ -168,7 +172,7 @@ fn reserve(cloud: &FakeCloud, address: NewAddress) -> Result<bool, (StatusCode, 
     Ok(true)
 }
 
-/// Lays the given settings over the present ones.
+/// Merges the given settings into the current ones.
 fn turn(cloud: &FakeCloud, change: &Value) -> Outcome {
     let mut knobs = to_value(&cloud.knobs())?;
     for (name, value) in change.as_object().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! A request as vendor modules read it, and a reply as they write it.
+//! Requests and replies as vendor modules see them.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
@@ -7,23 +7,23 @@ use serde_json::Value;
 
 use crate::faults::{Carried, Fault};
 
-/// A request, taken apart.
+/// A parsed request.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) method: Method,
-    /// As sent, without the query.
+    /// Path as sent, without the query.
     pub(crate) path: String,
-    /// As sent, with the query.
+    /// Path as sent, with the query.
     pub(crate) target: String,
-    /// Decoded, without empty ones.
+    /// Decoded path segments, without empty segments.
     pub(crate) segments: Vec<String>,
-    /// Decoded, in the order sent.
+    /// Decoded query, in the order sent.
     pub(crate) query: Vec<(String, String)>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// `http://host:port` as the caller knows it, for the links in answers.
+    /// `http://host:port` as the caller knows it, for links in answers.
     pub(crate) origin: String,
-    /// What befalls it, beyond the rules.
+    /// Faults that the request carries itself, beside the rules.
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -56,7 +56,7 @@ impl Call {
         }
     }
 
-    /// The first query parameter of that name.
+    /// The first query parameter with the given name.
     pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
@@ -65,7 +65,7 @@ impl Call {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The `User-Agent`; empty where there is none.
+    /// The `User-Agent`; empty if absent.
     pub(crate) fn user_agent(&self) -> &str {
         self.header(header::USER_AGENT).unwrap_or_default()
     }
@@ -88,7 +88,6 @@ fn origin(uri: &http::Uri, headers: &HeaderMap) -> String {
     format!("{}://{host}", uri.scheme_str().unwrap_or("http"))
 }
 
-/// A reply.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
@@ -108,7 +107,7 @@ impl Reply {
         Self { status, headers: HeaderMap::new(), body: Bytes::new() }
     }
 
-    /// Sets a header; one whose value no header can carry is left out.
+    /// Sets a header. Values that are invalid in headers are ignored.
     pub(crate) fn set(&mut self, name: HeaderName, value: &str) {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.insert(name, value);

@@ -1,4 +1,5 @@
-//! The emulator's clock: tokio's, so that a paused runtime pauses the cloud too, and a wall time derived from it.
+//! The emulator's clock: tokio's, so that a paused runtime pauses the cloud too, and a wall time
+//! derived from tokio's clock.
 
 use std::time::Duration;
 
@@ -6,11 +7,11 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 use tokio::time::Instant;
 
-/// Where the wall clock of a cloud starts unless [`crate::FakeCloud::starting_at`] says otherwise: a fixed moment,
-/// so that two runs of one seed show the same times.
+/// Start of a cloud's wall clock unless [`crate::FakeCloud::starting_at`] sets another: a fixed
+/// moment, so that two runs with the same seed show the same times.
 pub const DEFAULT_BASE: Timestamp = Timestamp::constant(1_790_000_000, 0);
 
-/// Turns tokio instants into the wall times that bodies and `Date` headers show.
+/// Turns tokio instants into the wall times of bodies and `Date` headers.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     started: Instant,
@@ -18,33 +19,33 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that reads `base` now.
+    /// A clock whose current wall time is `base`.
     #[must_use]
     pub fn starting_at(base: Timestamp) -> Self {
         Self { started: Instant::now(), base }
     }
 
-    /// What it read at its start.
+    /// The wall time at the clock's start.
     #[must_use]
     pub fn base(&self) -> Timestamp {
         self.base
     }
 
-    /// The moment on tokio's clock; follows a paused runtime.
+    /// The current instant of tokio's clock; follows a paused runtime.
     #[must_use]
     pub fn now(&self) -> Instant {
         Instant::now()
     }
 
-    /// The wall time of an instant: the base plus what tokio says has passed since. Instants before the start read as
-    /// the base.
+    /// The wall time of an instant: the base plus tokio's time since the start. Instants before the
+    /// start give the base.
     #[must_use]
     pub fn wall(&self, at: Instant) -> Timestamp {
         let passed = at.saturating_duration_since(self.started);
         self.base.checked_add(passed).unwrap_or(Timestamp::MAX)
     }
 
-    /// The wall time of an instant in whole epoch seconds, rounded up: a moment named by it is never too early.
+    /// The wall time of an instant in whole epoch seconds, rounded up so as never to be too early.
     #[must_use]
     pub fn epoch_rounded_up(&self, at: Instant) -> i64 {
         let wall = self.wall(at);
@@ -52,17 +53,17 @@ impl Clock {
     }
 }
 
-/// `2026-09-21T14:13:20Z`, whole seconds, as vendors print times in bodies.
+/// `2026-09-21T14:13:20Z`, in whole seconds, the vendors' format of times in bodies.
 pub(crate) fn seconds(at: Timestamp) -> String {
     Timestamp::from_second(at.as_second()).unwrap_or(Timestamp::MIN).to_string()
 }
 
-/// `Mon, 21 Sep 2026 14:13:20 GMT`, as a `Date` header wants it.
+/// `Mon, 21 Sep 2026 14:13:20 GMT`, the format of `Date` headers.
 pub(crate) fn http_date(at: Timestamp) -> String {
     DateTimePrinter::new().timestamp_to_rfc9110_string(&at).unwrap_or_default()
 }
 
-/// Whole seconds of a duration, rounded up, as `retry-after` wants them.
+/// Whole seconds of a duration, rounded up, for `retry-after`.
 pub(crate) fn whole_seconds(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }

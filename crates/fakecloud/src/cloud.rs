@@ -1,6 +1,8 @@
-//! A cloud: the store, its knobs and its record behind one lock, and how a request passes through it.
+//! A cloud: the store, its knobs and its record behind a single lock, and the path of a request
+//! through them.
 //!
-//! arrival (recorded, rules drawn) → latency → effect (one turn at the store) → latency → answer, or no answer.
+//! arrival (recorded, rules drawn) → latency → effect (exclusive access to the store) → latency →
+//! answer, or no answer.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,7 +27,7 @@ use crate::store::Store;
 use crate::turn::Turn;
 use crate::vendor::Vendor;
 
-/// Everything behind the lock.
+/// All state behind the lock.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) store: Store,
@@ -33,12 +35,12 @@ pub(crate) struct World {
     pub(crate) rules: Rules,
     pub(crate) log: Log,
     pub(crate) dice: fastrand::Rng,
-    /// Until then every request is answered with 429.
+    /// Every request before this time gets 429.
     pub(crate) throttled_until: Option<Instant>,
     pub(crate) dump_to: Option<PathBuf>,
     pub(crate) observer: Observer,
     meters: BTreeMap<(Vendor, String), Meter>,
-    /// When the task that wakes waiters for the next due operation will fire.
+    /// Wake-up time of the task that settles the next due operation.
     armed: Option<Instant>,
 }
 
@@ -50,7 +52,7 @@ pub(crate) struct Shared {
     changes: watch::Sender<u64>,
 }
 
-/// What awaits a request that has arrived.
+/// The delays and faults of an arrived request.
 pub(crate) struct Arrival {
     pub(crate) sequence: u64,
     pub(crate) weather: Weather,
@@ -84,7 +86,7 @@ impl Shared {
         self.clock
     }
 
-    /// Told of every arrival, effect, loss and change.
+    /// Notified of every arrival, effect, loss and change.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
@@ -93,14 +95,14 @@ impl Shared {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at the world, with everything that is due already done.
+    /// Reads the world after all due operations have taken effect.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&World) -> T) -> T {
         let mut world = self.lock();
         world.store.settle(self.clock.now());
         look(&world)
     }
 
-    /// Changes the world, with everything that is due done before and after; waiters are told.
+    /// Changes the world, with due operations settled before and after, and wakes waiters.
     pub(crate) fn act<T>(self: &Arc<Self>, act: impl FnOnce(&mut World, Instant) -> T) -> T {
         self.act_as(Happening::Change, act)
     }
@@ -126,7 +128,7 @@ impl Shared {
         result
     }
 
-    /// Sees to it that waiters wake when the next operation is due.
+    /// Schedules a wake-up of waiters for the next due operation.
     fn arm(self: &Arc<Self>, world: &mut World) {
         let Some(due) = world.store.next_due() else {
             return;
@@ -183,7 +185,7 @@ impl Shared {
         })
     }
 
-    /// Lets the request have its effect and says what it is answered.
+    /// Executes the request and returns its reply.
     pub(crate) fn take_effect(self: &Arc<Self>, call: &Call, arrival: &Arrival) -> Reply {
         let clock = self.clock;
         self.act_as(Happening::Effect { user_agent: call.user_agent() }, |world, now| {
@@ -203,7 +205,7 @@ impl Shared {
         })
     }
 
-    /// Notes that the caller got no answer.
+    /// Records that the caller got no answer.
     pub(crate) fn lose(self: &Arc<Self>, call: &Call, sequence: u64, loss: Loss) {
         let what = match loss {
             Loss::BeforeEffect => Happening::Lost { user_agent: call.user_agent() },
@@ -221,7 +223,7 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let world = self.world.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(folder) = &world.dump_to {
-            // A drop has nobody to tell; the reader of the folder notices a missing file.
+            // Errors cannot be reported from a drop. Readers of the folder notice a missing file.
             let _ = world.log.dump(folder);
         }
     }
@@ -260,7 +262,8 @@ impl World {
         reply
     }
 
-    /// The first that applies: throttled, a forced answer, no credential, over budget, the vendor's own answer.
+    /// The first reply that applies: throttled, a forced answer, no credential, over budget, the
+    /// vendor's own answer.
     fn outcome(&mut self, case: &Case<'_>, usage: &mut Usage) -> Reply {
         let Case { vendor, clock, now, call, weather, request_id } = case;
         if let Some(until) = self.throttled_until.filter(|until| until > now) {

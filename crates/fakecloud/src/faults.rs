@@ -1,8 +1,8 @@
-//! Faults: what happens to some requests only, or to the next few.
+//! Faults of selected requests.
 //!
-//! A [`Rule`] says which requests ([`On`]), what ([`Fault`]) and how often. Rules are looked at in the order in which
-//! they were made when a request arrives; all that fit and are not used up apply together (delays add up, of two
-//! answers the first wins).
+//! A [`Rule`] holds a filter of requests ([`On`]), a [`Fault`] and a count. Rules are checked in
+//! the order of their creation when a request arrives. All rules that match and are not used up
+//! apply together: delays add up, and the first of two answers wins.
 
 use std::time::Duration;
 
@@ -10,17 +10,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::Arriving;
 
-/// Which requests a rule is about. Everything that is set must fit.
+/// Filter of requests. All set conditions must hold.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct On {
     /// `GET`, `POST`, ...
     pub method: Option<String>,
-    /// A path without query, `*` for any one segment, `**` at the end for the rest: `/v2/reserved_ips/*/actions`.
+    /// A path without query. `*` stands for a single segment, a final `**` for the rest:
+    /// `/v2/reserved_ips/*/actions`.
     pub path: Option<String>,
-    /// Only requests that mean to change something, or only those that do not.
+    /// Only requests that may change the state, or only reads.
     pub mutating: Option<bool>,
-    /// Text that the body contains: `"assign"` with its quotes tells an assign from an unassign.
+    /// Text that the body contains. `"assign"` with its quotes distinguishes an assign from an
+    /// unassign.
     pub body: Option<String>,
 }
 
@@ -31,13 +33,13 @@ impl On {
         Self::default()
     }
 
-    /// Every request that means to change something.
+    /// Every request that may change the state.
     #[must_use]
     pub fn mutations() -> Self {
         Self { mutating: Some(true), ..Self::default() }
     }
 
-    /// Every request that only reads.
+    /// Every read.
     #[must_use]
     pub fn reads() -> Self {
         Self { mutating: Some(false), ..Self::default() }
@@ -55,7 +57,7 @@ impl On {
         Self { path: Some(path.to_owned()), ..Self::default() }
     }
 
-    /// Further narrowed to bodies that contain this text.
+    /// Narrows the filter to bodies that contain `text`.
     #[must_use]
     pub fn with_body(mut self, text: &str) -> Self {
         self.body = Some(text.to_owned());
@@ -85,45 +87,45 @@ fn path_fits(pattern: &str, path: &str) -> bool {
     given.next().is_none()
 }
 
-/// An answer in place of the vendor's own.
+/// An answer that replaces the vendor's answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// The status code.
     pub status: u16,
-    /// The message in the vendor's error body; the vendor's usual one where none is given.
+    /// Message in the vendor's error body; by default the vendor's usual message.
     #[serde(default)]
     pub message: Option<String>,
-    /// Further headers.
+    /// Additional headers.
     #[serde(default)]
     pub headers: Vec<(String, String)>,
-    /// A body of another content type, as proxies send it, instead of the vendor's.
+    /// Content type and body that replace the vendor's body, as from a proxy.
     #[serde(default)]
     pub raw: Option<(String, String)>,
 }
 
 impl Answer {
-    /// A status with the vendor's usual body for it.
+    /// A status with the vendor's usual body.
     #[must_use]
     pub fn status(status: u16) -> Self {
         Self { status, message: None, headers: Vec::new(), raw: None }
     }
 
-    /// With this message in the vendor's body.
+    /// Replaces the message in the vendor's body.
     #[must_use]
     pub fn message(mut self, message: &str) -> Self {
         self.message = Some(message.to_owned());
         self
     }
 
-    /// With one more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With exactly this body.
+    /// Replaces the whole body.
     #[must_use]
     pub fn raw(mut self, content_type: &str, body: &str) -> Self {
         self.raw = Some((content_type.to_owned(), body.to_owned()));
@@ -131,93 +133,95 @@ impl Answer {
     }
 }
 
-/// What goes wrong.
+/// The failure that a rule causes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// The request is answered like this and has no effect.
+    /// Answers with a failure; the request has no effect.
     Answer(Answer),
-    /// The request has its effect, but is answered like this: a gateway that gave up waiting.
+    /// Answers with a failure, although the request has its effect, as a gateway does after a
+    /// timeout.
     AnswerAfterEffect(Answer),
     /// The connection breaks before the effect: no answer, no effect.
     LostBefore,
     /// The connection breaks after the effect: no answer.
     LostAfter,
-    /// This much later before the effect.
+    /// Delays the request before its effect.
     DelayBefore(#[serde(with = "crate::millis")] Duration),
-    /// This much later after the effect: the answer is late.
+    /// Delays the answer after the effect.
     DelayAfter(#[serde(with = "crate::millis")] Duration),
-    /// The request arrives twice (a proxy tried again); the second answer is given.
+    /// Executes the request twice, as after a retry by a proxy; the second answer is returned.
     Duplicated,
-    /// The action that the request starts takes this long.
+    /// Sets the duration of the action that the request starts.
     ActionTakes(#[serde(with = "crate::millis")] Duration),
-    /// The action that the request starts ends as errored.
+    /// Makes the action that the request starts end as errored.
     ActionErrors,
-    /// The action that the request starts ends as completed, but moves nothing.
+    /// Makes the action that the request starts end as completed, but without effect.
     ActionIgnored,
-    /// The action that the request starts is unknown to reads for this long.
+    /// Hides the action that the request starts from reads for the given time.
     ActionHidden(#[serde(with = "crate::millis")] Duration),
-    /// From the second page on, a listing has lost one item, as if an earlier one had been deleted meanwhile.
+    /// Drops an item from the second and later pages of a listing, as if an earlier item had been
+    /// deleted meanwhile.
     PageGap,
 }
 
-/// Faults that one request brings along, as an extension of it; they apply after those of the rules. For callers in the
-/// same process that decide for each request what befalls it.
+/// Faults that a request carries as an extension, for callers in the same process that choose
+/// faults per request. Applied after the faults of the rules.
 #[derive(Clone, Debug, Default)]
 pub struct Carried(pub Vec<Fault>);
 
-/// Names a rule that was made.
+/// Handle of an injected rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(pub(crate) u64);
 
-/// Which requests, what, how often.
+/// A fault with its filter and its limits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Which requests.
+    /// The requests to which the rule applies.
     #[serde(default)]
     pub on: On,
-    /// What goes wrong.
+    /// The failure of these requests.
     pub fault: Fault,
-    /// How many requests; none: until cleared.
+    /// Number of requests to which the rule applies; `None`: until cleared.
     #[serde(default)]
     pub times: Option<u64>,
-    /// How many fitting requests are let through first.
+    /// Number of matching requests that pass unharmed first.
     #[serde(default)]
     pub skip: u64,
-    /// In how many of a hundred fitting requests, drawn from the seeded source; none: in all.
+    /// Share of the matching requests in percent, drawn from the seeded source; `None`: all.
     #[serde(default)]
     pub percent: Option<u8>,
 }
 
 impl Rule {
-    /// Until cleared, every fitting request.
+    /// Applies the fault to every matching request until cleared.
     #[must_use]
     pub fn new(on: On, fault: Fault) -> Self {
         Self { on, fault, times: None, skip: 0, percent: None }
     }
 
-    /// Only for this many requests.
+    /// Limits the rule to a number of requests.
     #[must_use]
     pub fn times(mut self, times: u64) -> Self {
         self.times = Some(times);
         self
     }
 
-    /// Only once.
+    /// Limits the rule to a single request.
     #[must_use]
     pub fn once(self) -> Self {
         self.times(1)
     }
 
-    /// Only after this many fitting requests.
+    /// Lets a number of matching requests pass first.
     #[must_use]
     pub fn skip(mut self, skip: u64) -> Self {
         self.skip = skip;
         self
     }
 
-    /// Only for some of a hundred fitting requests.
+    /// Limits the rule to a share of the matching requests.
     #[must_use]
     pub fn percent(mut self, percent: u8) -> Self {
         self.percent = Some(percent);
@@ -225,7 +229,7 @@ impl Rule {
     }
 }
 
-/// When the connection of a request breaks.
+/// The moment at which the connection of a request breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
@@ -233,7 +237,7 @@ pub enum Loss {
     BeforeEffect,
     /// The request had its effect.
     AfterEffect,
-    /// The request had its effect and was answered, but the caller had gone by then.
+    /// The request had its effect and an answer, but the caller was gone.
     CallerGone,
 }
 

@@ -1,4 +1,4 @@
-//! The handle: how a test, a sandbox or a bench turns the knobs of a cloud and asks what happened. Seeding is in `seed.rs`.
+//! The public handle of a cloud: knobs, faults, record and waiting. Seeding is in `seed.rs`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,9 +19,10 @@ use crate::serve::Server;
 use crate::service::CloudService;
 use crate::store::State;
 
-/// A cloud. Clones are handles to the same one.
+/// An emulated cloud. Clones are handles of the same cloud.
 ///
-/// Two clouds that are made, seeded and called in the same way under a paused clock answer byte for byte the same.
+/// Two clouds with the same seed, contents and calls under a paused clock answer byte for byte the
+/// same.
 #[derive(Clone, Debug)]
 pub struct FakeCloud {
     pub(crate) shared: Arc<Shared>,
@@ -33,41 +34,42 @@ impl Default for FakeCloud {
     }
 }
 
-/// Making one, and ways in.
+/// Construction and entry points.
 impl FakeCloud {
-    /// An empty cloud whose wall clock starts at [`DEFAULT_BASE`]. Make it inside the runtime that will use it.
+    /// An empty cloud with a wall clock that starts at [`DEFAULT_BASE`]. Create it inside the
+    /// runtime that will use it.
     #[must_use]
     pub fn new() -> Self {
         Self::starting_at(DEFAULT_BASE)
     }
 
-    /// An empty cloud whose wall clock reads this now.
+    /// An empty cloud whose wall clock starts at `base`.
     #[must_use]
     pub fn starting_at(base: Timestamp) -> Self {
         Self { shared: Shared::new(base) }
     }
 
-    /// Seeds what is drawn by chance: jitter, and rules with a percentage.
+    /// Seeds all random choices: jitter, and rules with a percentage.
     pub fn seed(&self, seed: u64) -> &Self {
         self.shared.act(|world, _| world.dice = fastrand::Rng::with_seed(seed));
         self
     }
 
-    /// The way in without sockets.
+    /// In-process entry point.
     #[must_use]
     pub fn service(&self) -> CloudService {
         CloudService::new(Arc::clone(&self.shared))
     }
 
-    /// The way in over TCP, on a loopback address; port 0 picks a free one.
+    /// Serves on a loopback address; port 0 picks a free port.
     ///
     /// # Errors
-    /// Where the address cannot be bound or is not loopback.
+    /// If the address cannot be bound or is not loopback.
     pub async fn serve(&self, addr: SocketAddr) -> io::Result<Server> {
         Server::start(self.service(), addr).await
     }
 
-    /// The wall time of the cloud now.
+    /// The cloud's current wall time.
     #[must_use]
     pub fn wall(&self) -> Timestamp {
         let clock = self.shared.clock();
@@ -77,13 +79,13 @@ impl FakeCloud {
 
 /// Knobs and faults.
 impl FakeCloud {
-    /// The settings now.
+    /// A copy of the current settings.
     #[must_use]
     pub fn knobs(&self) -> Knobs {
         self.shared.look(|world| world.knobs.clone())
     }
 
-    /// Changes settings; requests that have arrived keep the latencies they met.
+    /// Changes settings. Requests that have already arrived keep their latencies.
     pub fn set(&self, change: impl FnOnce(&mut Knobs)) -> &Self {
         self.shared.act(|world, _| {
             change(&mut world.knobs);
@@ -92,12 +94,12 @@ impl FakeCloud {
         self
     }
 
-    /// Accepts this token only.
+    /// Accepts only the given token.
     pub fn token(&self, token: &str) -> &Self {
         self.set(|knobs| knobs.token = Some(token.to_owned()))
     }
 
-    /// Adds a rule; it applies to requests that arrive from now on.
+    /// Adds a rule for requests that arrive from now on.
     pub fn inject(&self, rule: Rule) -> RuleId {
         self.shared.act(|world, _| world.rules.add(rule))
     }
@@ -107,7 +109,7 @@ impl FakeCloud {
         self.shared.act(|world, _| world.rules.clear(rule));
     }
 
-    /// Ends and forgets all rules, and the throttling.
+    /// Removes all rules with their hits, and ends the throttling.
     pub fn clear_faults(&self) {
         self.shared.act(|world, _| {
             world.rules.clear_all();
@@ -115,39 +117,39 @@ impl FakeCloud {
         });
     }
 
-    /// How many requests a rule has struck.
+    /// Number of requests to which a rule applied.
     #[must_use]
     pub fn hits(&self, rule: RuleId) -> u64 {
         self.shared.look(|world| world.rules.hits(rule))
     }
 
-    /// Answers everything with 429 for a while, with `retry-after` and headers that say how long.
+    /// Answers every request with 429 for a while, with `retry-after` and matching budget headers.
     pub fn throttle_for(&self, time: Duration) {
         self.shared.act(|world, now| world.throttled_until = Some(now + time));
     }
 }
 
-/// The record.
+/// The record of exchanges.
 impl FakeCloud {
-    /// Everything that is kept, in the order of arrival.
+    /// All recorded exchanges, in the order of arrival.
     #[must_use]
     pub fn log(&self) -> Vec<Exchange> {
         self.shared.look(|world| world.log.exchanges().cloned().collect())
     }
 
-    /// Those that meant to change something, in the order of arrival.
+    /// The recorded exchanges that may change the state, in the order of arrival.
     #[must_use]
     pub fn mutations(&self) -> Vec<Exchange> {
         self.mutations_since(Mark(0))
     }
 
-    /// The place in the record now.
+    /// The current end of the record.
     #[must_use]
     pub fn mark(&self) -> Mark {
         self.shared.look(|world| Mark(world.log.next_sequence()))
     }
 
-    /// What arrived since a mark.
+    /// Exchanges that arrived after a mark.
     #[must_use]
     pub fn log_since(&self, mark: Mark) -> Vec<Exchange> {
         self.shared.look(|world| {
@@ -156,7 +158,7 @@ impl FakeCloud {
         })
     }
 
-    /// What arrived since a mark and meant to change something.
+    /// Exchanges that arrived after a mark and may change the state.
     #[must_use]
     pub fn mutations_since(&self, mark: Mark) -> Vec<Exchange> {
         let mut since = self.log_since(mark);
@@ -164,58 +166,59 @@ impl FakeCloud {
         since
     }
 
-    /// How many requests arrived, and how many of them meant to change something; counted whatever is kept.
+    /// Number of arrived requests, and of mutating requests among them, recorded or not.
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         self.shared.look(|world| (world.log.next_sequence(), world.log.mutation_count()))
     }
 
-    /// How much is kept from now on.
+    /// Sets how many exchanges the record keeps.
     pub fn recording(&self, recording: Recording) -> &Self {
         self.shared.act(|world, _| world.log.set(recording));
         self
     }
 
-    /// Forgets what is kept.
+    /// Clears the record.
     pub fn forget_log(&self) {
         self.shared.act(|world, _| world.log.clear());
     }
 
-    /// When the last handle, service and request are gone, writes what is kept to a new file in this folder (as the
-    /// variable `PONTOON_EXCHANGES`, an absolute path, does for every cloud); none: does not.
+    /// Writes the record to a new file in `folder` when the last handle, service and request are
+    /// gone; `None` disables the dump. The variable `PONTOON_EXCHANGES` (an absolute path) sets the
+    /// folder for every cloud.
     pub fn dump_on_drop(&self, folder: Option<&Path>) {
         self.shared.act(|world, _| world.dump_to = folder.map(Path::to_owned));
     }
 
-    /// Writes what is kept to a new file in a folder, one JSON object a line, and returns its path.
+    /// Writes the record to a new file in a folder, as JSON lines, and returns its path.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// If the file cannot be written.
     pub fn dump(&self, folder: &Path) -> io::Result<PathBuf> {
         self.shared.look(|world| world.log.dump(folder))
     }
 }
 
-/// Looking and waiting.
+/// Reading the state, and waiting for changes.
 impl FakeCloud {
-    /// Looks at what is true now, with everything that is due already done.
+    /// Reads the actual state, after all due operations have taken effect.
     pub fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         self.shared.look(|world| look(world.store.present()))
     }
 
-    /// Waits until something is true. Looks at once and then after every change; put a timeout around it where it
-    /// might never come true.
+    /// Waits until a condition holds. Checks at once and after every change. Wrap the call in a
+    /// timeout if the condition may never hold.
     pub async fn wait_for(&self, mut condition: impl FnMut(&State) -> bool) {
         self.wait(|world| condition(world.store.present()).then_some(())).await;
     }
 
-    /// Waits for the first kept exchange that fits, arrived already or not, and returns it as it is then: a condition
-    /// on its answer makes it wait for the answer.
+    /// Waits for the first recorded exchange that matches, past or future, and returns its state at
+    /// that time. A condition on the answer waits for the answer.
     pub async fn wait_for_call(&self, mut fits: impl FnMut(&Exchange) -> bool) -> Exchange {
         self.wait(|world| world.log.exchanges().find(|e| fits(e)).cloned()).await
     }
 
-    /// Waits until this many requests arrived.
+    /// Waits until `count` requests have arrived.
     pub async fn wait_for_arrivals(&self, count: u64) {
         self.wait(|world| (world.log.next_sequence() >= count).then_some(())).await;
     }
@@ -227,21 +230,21 @@ impl FakeCloud {
             if let Some(result) = self.shared.look(&mut ready) {
                 return result;
             }
-            // The sender lives in `self.shared`, so this cannot fail while we hold it.
+            // The sender lives in `self.shared`, so an error is impossible here.
             if changes.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Tells somebody of everything that happens from now on, in order and as it happens. Told under the cloud's lock:
-    /// the observer must not use the cloud.
+    /// Calls `told` for everything that happens from now on, in order. The callback runs under the
+    /// cloud's lock and must not use the cloud.
     pub fn observe(&self, told: impl FnMut(Happening<'_>, &State) + Send + 'static) -> &Self {
         self.shared.act(|world, _| world.observer = Observer::new(told));
         self
     }
 
-    /// The moment on tokio's clock.
+    /// The current instant of tokio's clock.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.shared.clock().now()

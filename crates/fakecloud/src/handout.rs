@@ -1,4 +1,5 @@
-//! Which address a vendor hands out next: sequentially from the documentation ranges, so that runs are repeatable.
+//! New addresses: handed out sequentially from the documentation ranges, so that runs are
+//! repeatable.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -7,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const V4_RANGES: [[u8; 3]; 3] = [[198, 51, 100], [203, 0, 113], [192, 0, 2]];
 /// `.1` to `.254`.
 const V4_PER_RANGE: u32 = 254;
-/// After the three documentation ranges are used up: `100.64.0.0/10`.
+/// `100.64.0.0/10`, used after the three documentation ranges.
 const V4_OVERFLOW: u32 = 0x6440_0000;
 const V6_RANGE: u128 = 0x2001_0db8 << 96;
 
@@ -16,12 +17,12 @@ const V6_RANGE: u128 = 0x2001_0db8 << 96;
 pub(crate) struct Handout {
     v4: u32,
     v6: u128,
-    /// Handed out before anything else, as a vendor does that gives a released address to the next customer.
+    /// Handed out first, as by a vendor that reuses a released address for the next customer.
     chosen: VecDeque<IpAddr>,
 }
 
 impl Handout {
-    /// The next one of that family.
+    /// The next address of a family.
     pub(crate) fn next(&mut self, v6: bool) -> IpAddr {
         if let Some(at) = self.chosen.iter().position(|ip| ip.is_ipv6() == v6)
             && let Some(ip) = self.chosen.remove(at)
@@ -37,7 +38,7 @@ impl Handout {
         IpAddr::V4(nth_v4(nth))
     }
 
-    /// Makes this one the next.
+    /// Queues an address to be handed out first.
     pub(crate) fn choose(&mut self, ip: IpAddr) {
         self.chosen.push_back(ip);
     }

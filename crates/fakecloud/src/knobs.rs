@@ -1,6 +1,6 @@
-//! What a test can turn while the cloud runs: settings that hold for every request.
+//! Settings for all requests, adjustable while the cloud runs.
 //!
-//! What holds for some requests only, or for the next few, is a [`crate::faults::Rule`].
+//! Settings for some requests only are [`crate::faults::Rule`]s.
 
 use std::time::Duration;
 
@@ -9,43 +9,44 @@ use serde::{Deserialize, Serialize};
 use crate::cloudflare::ZonePlan;
 use crate::limit::RateLimit;
 
-/// The settings of a cloud. The default is a cloud without delays, limits or faults; any bearer token that is not
-/// empty is good.
+/// The settings of a cloud. By default there are no delays, limits or faults, and every non-empty
+/// bearer token is accepted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Knobs {
-    /// From arrival to effect.
+    /// Delay from arrival to effect.
     #[serde(rename = "latency_before_ms", with = "crate::millis")]
     pub latency_before: Duration,
-    /// From effect to answer.
+    /// Delay from effect to answer.
     #[serde(rename = "latency_after_ms", with = "crate::millis")]
     pub latency_after: Duration,
-    /// Up to this much more before the effect, drawn from the seeded source.
+    /// Upper limit of an additional delay before the effect, drawn from the seeded source.
     #[serde(rename = "jitter_ms", with = "crate::millis")]
     pub jitter: Duration,
-    /// How long an action is in progress before its effect. Zero: it has its effect with the request, but is still
-    /// answered as in progress.
+    /// Duration of an action before its effect. With zero, the action takes effect with the
+    /// request, but the answer still says in progress.
     #[serde(rename = "action_time_ms", with = "crate::millis")]
     pub action_time: Duration,
-    /// How long a new action is unknown to reads.
+    /// Time during which reads do not show a new action.
     #[serde(rename = "action_hidden_ms", with = "crate::millis")]
     pub action_hidden: Duration,
-    /// Reads show the state of this long ago.
+    /// Age of the state that reads show.
     #[serde(rename = "read_lag_ms", with = "crate::millis")]
     pub read_lag: Duration,
-    /// How many IPv4 addresses an account may have (DigitalOcean: `floating_ip_limit`). Seeding is not bound by it.
+    /// Quota of IPv4 addresses (DigitalOcean: `floating_ip_limit`). Seeding ignores the quota.
     pub address_limit: u64,
-    /// How many machines the account page says are allowed.
+    /// Quota of machines on the account page. Not enforced.
     pub machine_limit: u64,
-    /// The request budget of each token; none: headers show an untouched budget.
+    /// The request budget of each token. `None`: no limit, and headers show an unused budget.
     pub rate: Option<RateLimit>,
-    /// What the headers say is left of the budget, whatever was used; none: the truth.
+    /// Overrides the remaining budget in headers; `None`: the true value.
     pub rate_remaining: Option<u32>,
-    /// The only token that is accepted; none: every non-empty one.
+    /// The only accepted token; `None`: every non-empty token.
     pub token: Option<String>,
-    /// No token is accepted any more.
+    /// Refuses all tokens, as if expired.
     pub token_expired: bool,
-    /// Whether the token may read machines. Without, DigitalOcean leaves `droplet` out of addresses.
+    /// Whether the token may read machines. Without the right, DigitalOcean omits `droplet` from
+    /// addresses.
     pub machine_read: bool,
     /// The plan of every zone at Cloudflare.
     pub zone_plan: ZonePlan,

@@ -1,10 +1,11 @@
-//! Emulators of the vendors' HTTP APIs over one store, with latency, faults, quotas and rate limits; in process or over TCP.
+//! Emulators of the vendors' HTTP APIs over a common store, with latency, faults, quotas and rate
+//! limits; in process or over TCP.
 //!
-//! A [`FakeCloud`] holds machines, addresses and zones. [`FakeCloud::service`] is a tower service that answers as the
-//! vendor does; [`FakeCloud::serve`] puts the same behind a loopback port. Tests seed it, turn its [`Knobs`], inject
-//! [`Rule`]s, and read the record of every [`Exchange`].
+//! A [`FakeCloud`] holds machines, addresses and zones. [`FakeCloud::service`] is a tower service
+//! that answers as the vendor does; [`FakeCloud::serve`] listens on a loopback port. Tests seed a
+//! cloud, set its [`Knobs`], inject [`Rule`]s, and read the record of every [`Exchange`].
 //!
-//! Time is tokio's throughout: under a paused clock the cloud is paused too, and everything it does is repeatable.
+//! Time is tokio's throughout: a paused clock pauses the cloud, and a seed makes runs repeatable.
 
 mod admin;
 mod call;

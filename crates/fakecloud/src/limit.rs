@@ -1,4 +1,4 @@
-//! The request budget of a token: a sliding window and, inside it, a shorter one against bursts.
+//! The request budget of a token: a long sliding window, and a shorter window against bursts.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-/// How many requests a token has. Requests that are refused do not count.
+/// Request limits of a token. Refused requests do not count.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateLimit {
@@ -43,35 +43,35 @@ impl RateLimit {
     }
 }
 
-/// What the budget of a token looks like after a request.
+/// The state of a token's budget after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) limit: u32,
     pub(crate) remaining: u32,
     /// The long window.
     pub(crate) window: Duration,
-    /// When the oldest request in the long window leaves it.
+    /// Time at which the oldest request leaves the long window.
     pub(crate) reset: Instant,
     pub(crate) refused: Option<Refused>,
 }
 
-/// Why a request is over budget.
+/// The exceeded limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// The long window is full; `reset` says until when.
+    /// The long window is full until `reset`.
     Window,
-    /// The short window is full for this much longer.
+    /// The short window is full for the given time.
     Burst(Duration),
 }
 
-/// The requests of one token.
+/// The counted requests of a token.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     hits: VecDeque<Instant>,
 }
 
 impl Meter {
-    /// Counts a request if the budget allows it.
+    /// Counts a request, if the budget allows it.
     pub(crate) fn take(&mut self, limit: &RateLimit, now: Instant) -> Usage {
         while self.hits.front().is_some_and(|at| *at + limit.window <= now) {
             self.hits.pop_front();

@@ -1,5 +1,6 @@
-//! A cloud on a loopback port, for other processes: `fakecloud --port 0 --latency-ms 100`. Prints its URL, then serves
-//! until it is interrupted. Other processes seed and steer it below `/_fake/` (see the `admin` module).
+//! A cloud on a loopback port, for other processes: `fakecloud --port 0 --latency-ms 100`. Prints
+//! the URL, then serves until interrupted. Other processes seed and control the cloud below
+//! `/_fake/` (see the `admin` module).
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,7 +23,7 @@ usage: fakecloud [--port N] [--latency-ms N] [--action-ms N] [--token T] [--drop
   --keep        how many exchanges to keep (default 10000)
 ";
 
-/// What the command line asks for.
+/// Parsed command line.
 struct Options {
     port: u16,
     latency: Duration,
@@ -92,7 +93,7 @@ async fn run(options: Options) -> std::io::Result<()> {
         cloud.droplet(id, &format!("node-{id}"), "nyc3");
     }
     for nth in 0..options.addresses {
-        // 203.0.113.1 and on; past the documentation range it is only a number.
+        // Addresses from 203.0.113.1 on, possibly beyond the documentation range.
         cloud.reserve(Ipv4Addr::from(0xcb00_7101 + nth), "nyc3");
     }
     let server = cloud.serve(SocketAddr::from((Ipv4Addr::LOCALHOST, options.port))).await?;

@@ -1,29 +1,29 @@
-//! Somebody who is told of everything that happens in a cloud, in order, as it happens.
+//! A callback for all events in a cloud, in order.
 
 use std::fmt;
 
 use crate::store::State;
 
-/// What happened. The state that comes with it is the one after it.
+/// An event in a cloud. The callback also gets the state after the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening<'a> {
-    /// A request had its effect, if it has one. Its caller may not have been answered yet.
+    /// A request was executed, with or without an effect. The answer may still be pending.
     Effect {
-        /// As sent.
+        /// `User-Agent` of the request.
         user_agent: &'a str,
     },
-    /// A request was lost before it had an effect.
+    /// A request was lost before its effect.
     Lost {
-        /// As sent.
+        /// `User-Agent` of the request.
         user_agent: &'a str,
     },
-    /// Something else changed the state: an operation ended, or somebody acted by hand.
+    /// Another change of the state: an operation ended, or a test acted by hand.
     Change,
 }
 
 type Told = Box<dyn FnMut(Happening<'_>, &State) + Send>;
 
-/// Who is told.
+/// The callback, if set.
 #[derive(Default)]
 pub(crate) struct Observer(Option<Told>);
 

@@ -1,4 +1,5 @@
-//! Operations: changes that a vendor accepts now and carries out later (DigitalOcean and Hetzner call them actions).
+//! Operations: changes that a vendor accepts now and carries out later (DigitalOcean and Hetzner
+//! call them actions).
 
 use std::net::IpAddr;
 
@@ -6,46 +7,46 @@ use tokio::time::Instant;
 
 use crate::store::MachineId;
 
-/// What an operation is about.
+/// Type and subject of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperationKind {
     /// An address was reserved.
     Reserve {
-        /// The address.
+        /// The reserved address.
         ip: IpAddr,
     },
-    /// An address goes to a machine, away from whoever holds it.
+    /// Assigns an address to a machine, away from any current holder.
     Assign {
-        /// The address.
+        /// The address to assign.
         ip: IpAddr,
-        /// The machine that will hold it.
+        /// The new holder.
         machine: MachineId,
-        /// Whether it fails should the machine hold another address of the family by then.
+        /// Whether the operation fails if the machine then holds another address of the family.
         alone: bool,
     },
-    /// An address is taken from its holder.
+    /// Unassigns an address from its holder.
     Unassign {
-        /// The address.
+        /// The address to unassign.
         ip: IpAddr,
         /// The holder when the operation began.
         machine: Option<MachineId>,
     },
-    /// Something that keeps an address busy and changes nothing.
+    /// An event that keeps an address busy without an effect.
     AddressEvent {
-        /// The address.
+        /// The busy address.
         ip: IpAddr,
     },
-    /// A boot, resize or snapshot: keeps a machine busy and changes nothing.
+    /// A boot, resize or snapshot: keeps a machine busy without an effect.
     MachineEvent {
-        /// The machine.
+        /// The busy machine.
         machine: MachineId,
-        /// As the vendor names it: `resize`, `snapshot`, ...
+        /// The vendor's name of the event: `resize`, `snapshot`, ...
         what: String,
     },
 }
 
 impl OperationKind {
-    /// The address it concerns.
+    /// The concerned address, if any.
     #[must_use]
     pub fn ip(&self) -> Option<IpAddr> {
         match *self {
@@ -57,7 +58,7 @@ impl OperationKind {
         }
     }
 
-    /// The machine it concerns.
+    /// The concerned machine, if any.
     #[must_use]
     pub fn machine(&self) -> Option<MachineId> {
         match *self {
@@ -68,44 +69,44 @@ impl OperationKind {
     }
 }
 
-/// How far an operation is.
+/// Progress of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationStatus {
-    /// Accepted, without effect so far.
+    /// Accepted, still without effect.
     InProgress,
-    /// Over, and said to have worked.
+    /// Ended, reported as successful.
     Completed,
-    /// Over, without effect.
+    /// Ended without effect.
     Errored,
 }
 
-/// How an operation is going to end.
+/// Planned end of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// With its effect, unless address or machine are gone by then.
+    /// Takes effect, unless address or machine are gone.
     Succeeds,
-    /// As errored, without effect.
+    /// Ends as errored, without effect.
     Errors,
-    /// As completed, without effect.
+    /// Ends as completed, without effect.
     Ignored,
 }
 
-/// One operation.
+/// A change that the vendor carries out after its answer.
 #[derive(Clone, Debug)]
 pub struct Operation {
-    /// Unique within a cloud, growing.
+    /// Unique within a cloud, increasing.
     pub id: u64,
-    /// What it is about.
+    /// Type and subject of the operation.
     pub kind: OperationKind,
-    /// The region slug of what it is about.
+    /// Region slug of the address or machine.
     pub region: String,
-    /// How far it is.
+    /// Progress as reads report it.
     pub status: OperationStatus,
-    /// When it was accepted.
+    /// Time of acceptance.
     pub started: Instant,
-    /// When it ends.
+    /// Planned time of the end.
     pub due: Instant,
-    /// When it ended.
+    /// Actual time of the end.
     pub completed: Option<Instant>,
     pub(crate) hidden_until: Instant,
     pub(crate) fate: Fate,

@@ -1,4 +1,4 @@
-//! The record of every exchange, for tests to ask and for contract checks to read.
+//! The record of exchanges, for tests and for contract checks.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -14,46 +14,47 @@ use tokio::time::Instant;
 
 use crate::faults::Loss;
 
-/// One request and what became of it.
+/// A request and its outcome.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Exchange {
-    /// Counts from 0 in the order of arrival.
+    /// Number of the request in the order of arrival, from 0.
     pub sequence: u64,
-    /// When it arrived, on tokio's clock.
+    /// Arrival on tokio's clock.
     #[serde(skip, default = "Instant::now")]
     pub arrived: Instant,
-    /// When it arrived, as wall time of the cloud (RFC 3339).
+    /// Arrival in the cloud's wall time (RFC 3339).
     pub at: String,
     /// `GET`, `POST`, ...
     pub method: String,
     /// Path and query as sent.
     pub target: String,
-    /// As sent.
+    /// `User-Agent` header as sent.
     pub user_agent: Option<String>,
-    /// As sent.
+    /// Request body as sent.
     #[serde(with = "text")]
     pub body: Bytes,
-    /// Whether it meant to change something, whatever became of it.
+    /// Whether the request may change the state, regardless of the outcome.
     pub mutates: bool,
-    /// Whether it did change something, or started what will.
+    /// Whether the request changed the state or started an operation.
     pub changed: bool,
-    /// What the caller got, or would have got had the answer not been lost; none while it is under way or if it was
+    /// The answer, received or lost. `None` while the request is under way, or if the request was
     /// lost before its effect.
     pub answer: Option<Answered>,
-    /// Whether a rule wrote the answer in a form that is not the vendor's; contract checks leave such answers out.
+    /// Whether a rule wrote the answer in a format other than the vendor's. Contract checks skip
+    /// raw answers.
     pub raw: bool,
-    /// Whether and when the caller was cut off.
+    /// Set if the caller did not receive the answer.
     pub lost: Option<Loss>,
 }
 
-/// An answer.
+/// The answer to a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answered {
     /// The status code.
     pub status: u16,
-    /// Names in lower case.
+    /// Headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// As sent.
+    /// Body as sent.
     #[serde(with = "text")]
     pub body: Bytes,
 }
@@ -73,13 +74,13 @@ impl Answered {
         }
     }
 
-    /// The first header of that name (lower case).
+    /// The first header with the given name (lower case).
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; null where it is none.
+    /// The body as JSON; null if not JSON.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -93,19 +94,19 @@ impl Exchange {
         self.target.split_once('?').map_or(&self.target, |(path, _)| path)
     }
 
-    /// The query without the question mark; empty where there is none.
+    /// The query without the question mark; empty if absent.
     #[must_use]
     pub fn query(&self) -> &str {
         self.target.split_once('?').map_or("", |(_, query)| query)
     }
 
-    /// The status that was answered, or would have been.
+    /// The status of the answer, received or lost.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.answer.as_ref().map(|a| a.status)
     }
 
-    /// The request body as JSON; null where it is none.
+    /// The request body as JSON; null if not JSON.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -125,17 +126,17 @@ mod text {
     }
 }
 
-/// A place in the record.
+/// A position in the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(pub(crate) u64);
 
-/// How much is kept.
+/// The kept part of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Recording {
     /// Everything.
     #[default]
     All,
-    /// The last so many exchanges.
+    /// The given number of latest exchanges.
     Last(usize),
     /// Nothing; arrivals are still counted.
     Off,
@@ -151,7 +152,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// The number the next arrival gets.
+    /// The number of the next arrival.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.arrivals
     }
@@ -173,7 +174,7 @@ impl Log {
         self.kept.clear();
     }
 
-    /// Takes note of an arrival; `exchange` is only asked for where it is kept.
+    /// Records an arrival. `exchange` is called only if the record keeps it.
     pub(crate) fn arrival(&mut self, mutates: bool, exchange: impl FnOnce(u64) -> Exchange) -> u64 {
         let sequence = self.arrivals;
         self.arrivals += 1;
@@ -185,7 +186,7 @@ impl Log {
         sequence
     }
 
-    /// The entry of an arrival, if it is still kept.
+    /// The entry of an arrival, if still kept.
     pub(crate) fn entry(&mut self, sequence: u64) -> Option<&mut Exchange> {
         let first = self.kept.front()?.sequence;
         let index = usize::try_from(sequence.checked_sub(first)?).ok()?;
@@ -203,7 +204,7 @@ impl Log {
         }
     }
 
-    /// Writes what is kept to a new file in the folder, one JSON object a line.
+    /// Writes the record to a new file in the folder, as JSON lines.
     pub(crate) fn dump(&self, folder: &Path) -> std::io::Result<PathBuf> {
         std::fs::create_dir_all(folder)?;
         let path = folder.join(unique_name());
@@ -225,10 +226,10 @@ fn unique_name() -> String {
     format!("exchanges-{}-{nanos}-{nth}.jsonl", std::process::id())
 }
 
-/// Reads a file that a cloud wrote when it was dropped.
+/// Reads the dump of a cloud.
 ///
 /// # Errors
-/// Where the file cannot be read or a line is not an exchange.
+/// If the file cannot be read or a line is not an exchange.
 pub fn read_dump(path: &Path) -> std::io::Result<Vec<Exchange>> {
     std::fs::read_to_string(path)?
         .lines()

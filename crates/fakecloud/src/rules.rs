@@ -1,4 +1,4 @@
-//! The rules of a cloud at work: what they do to each request that arrives.
+//! The active rules of a cloud, applied to each arriving request.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use http::Method;
 use crate::faults::{Answer, Fault, Loss, Rule, RuleId};
 use crate::operation::Fate;
 
-/// What a rule needs to know of a request.
+/// The parts of a request that filters need.
 pub(crate) struct Arriving<'a> {
     pub(crate) method: &'a Method,
     pub(crate) path: &'a str,
@@ -16,7 +16,7 @@ pub(crate) struct Arriving<'a> {
     pub(crate) mutates: bool,
 }
 
-/// Everything that the rules do to one request.
+/// The combined faults of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weather {
     pub(crate) answer: Option<Answer>,
@@ -32,7 +32,7 @@ pub(crate) struct Weather {
 }
 
 impl Weather {
-    /// Whether the answer will not be in the vendor's form.
+    /// Whether a rule replaces the vendor's format of the answer.
     pub(crate) fn writes_raw(&self) -> bool {
         let mut answers = self.answer.iter().chain(&self.answer_after);
         answers.any(|answer| answer.raw.is_some())
@@ -85,7 +85,7 @@ impl Rules {
         id
     }
 
-    /// Ends a rule; its hits stay readable until all are cleared.
+    /// Ends a rule; its hits stay readable until all rules are cleared.
     pub(crate) fn clear(&mut self, id: RuleId) {
         if let Some(active) = self.active.iter_mut().find(|a| a.id == id) {
             active.rule.times = Some(active.hits);
@@ -100,7 +100,7 @@ impl Rules {
         self.active.iter().find(|a| a.id == id).map_or(0, |a| a.hits)
     }
 
-    /// What the rules do to this request; counts it against them.
+    /// The combined faults of a request. Counts the request against each matching rule.
     pub(crate) fn weather(&mut self, request: &Arriving<'_>, dice: &mut fastrand::Rng) -> Weather {
         let mut weather = Weather::default();
         for active in &mut self.active {

@@ -1,4 +1,4 @@
-//! Seeding a cloud, and what people do to it past the API.
+//! Seeding a cloud, and changes by people outside the API.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,9 +9,10 @@ use crate::operation::{Fate, OperationKind};
 use crate::store::{Address, Machine, MachineId, State};
 use crate::zone::{Record, Zone};
 
-/// Machines and addresses. Seeding and humans act at once and are not bound by quota, region or busyness.
+/// Machines and addresses. Seeding and human changes act at once, regardless of quota, region or
+/// open operations.
 impl FakeCloud {
-    /// Adds a machine, or replaces the one with that id.
+    /// Adds or replaces a machine.
     pub fn droplet(&self, id: MachineId, name: &str, region: &str) -> &Self {
         self.shared.act(|world, now| {
             world.store.change(now).put_machine(Machine {
@@ -31,7 +32,7 @@ impl FakeCloud {
         self.edit_machine(id, |m| m.tags = tags.iter().map(|&t| t.to_owned()).collect())
     }
 
-    /// Makes a machine one that the vendor hides from ordinary listings.
+    /// Hides a machine from ordinary listings, as the vendor does with GPU machines.
     pub fn gpu(&self, id: MachineId) -> &Self {
         self.edit_machine(id, |m| m.gpu = true)
     }
@@ -45,23 +46,23 @@ impl FakeCloud {
         self
     }
 
-    /// Destroys a machine; what it held becomes free. Says whether there was one.
+    /// Destroys a machine and frees its addresses. False if the machine did not exist.
     pub fn destroy_droplet(&self, id: MachineId) -> bool {
         self.shared.act(|world, now| world.store.change(now).remove_machine(id).is_some())
     }
 
-    /// Reserves an address that nobody holds.
+    /// Reserves a free address.
     pub fn reserve(&self, ip: impl Into<IpAddr>, region: &str) -> &Self {
         self.put(ip.into(), region.to_owned(), None, None)
     }
 
-    /// Reserves an address that nobody holds, in a project.
+    /// Reserves a free address in a project.
     pub fn reserve_in_project(&self, ip: impl Into<IpAddr>, region: &str, project: &str) -> &Self {
         self.put(ip.into(), region.to_owned(), Some(project.to_owned()), None)
     }
 
-    /// Reserves an address that a machine holds, in the machine's region. Without such a machine nobody holds it, in
-    /// the region `nyc3`.
+    /// Reserves an address on a machine, in the machine's region. If the machine does not exist,
+    /// the address is free, in the region `nyc3`.
     pub fn reserve_on(&self, ip: impl Into<IpAddr>, machine: MachineId) -> &Self {
         let region = self.look(|state| state.machine(machine).map(|m| m.region.clone()));
         let holder = region.as_ref().map(|_| machine);
@@ -83,21 +84,22 @@ impl FakeCloud {
         self
     }
 
-    /// The machine that holds the address.
+    /// The machine that holds the address; `None` if free or unknown.
     #[must_use]
     pub fn holder(&self, ip: impl Into<IpAddr>) -> Option<MachineId> {
         let ip = ip.into();
         self.look(|state| state.holder(ip))
     }
 
-    /// All addresses, in the order of their numbers.
+    /// All addresses in numerical order.
     #[must_use]
     pub fn addresses(&self) -> Vec<Address> {
         self.look(|state| state.addresses().cloned().collect())
     }
 
-    /// Somebody moves or frees an address by hand, past this API: at once, also while an action is open on it (which
-    /// still has its effect when due). What the machine held becomes free. Shows up as a finished action.
+    /// Moves or frees an address as a person would, outside the emulated API: at once, even while
+    /// an action is open (which still takes effect when due). Other addresses of the machine in the
+    /// family become free. Appears as a finished action.
     pub fn human_moves(&self, ip: impl Into<IpAddr>, to: Option<MachineId>) {
         let ip = ip.into();
         self.shared.act(|world, now| {
@@ -115,18 +117,18 @@ impl FakeCloud {
         });
     }
 
-    /// Somebody gives an address back by hand. Says whether there was one.
+    /// Releases an address as a person would. False if the address did not exist.
     pub fn human_deletes(&self, ip: impl Into<IpAddr>) -> bool {
         let ip = ip.into();
         self.shared.act(|world, now| world.store.change(now).remove_address(ip).is_some())
     }
 
-    /// Keeps an address busy with something else for a while.
+    /// Keeps an address busy for a while.
     pub fn busy_address(&self, ip: impl Into<IpAddr>, time: Duration) {
         self.busy(OperationKind::AddressEvent { ip: ip.into() }, time);
     }
 
-    /// Keeps a machine busy for a while with an event of that type: `resize`, `snapshot`, ...
+    /// Keeps a machine busy for a while with an event: `resize`, `snapshot`, ...
     pub fn busy_droplet(&self, machine: MachineId, what: &str, time: Duration) {
         let what = what.to_owned();
         self.busy(OperationKind::MachineEvent { machine, what }, time);
@@ -145,14 +147,15 @@ impl FakeCloud {
         });
     }
 
-    /// The next address of its family that is handed out, as if somebody had just given it back.
+    /// Queues the next address of its family to hand out, as if another customer had just released
+    /// it.
     pub fn next_address(&self, ip: impl Into<IpAddr>) {
         let ip = ip.into();
         self.shared.act(|world, now| world.store.change(now).handout.choose(ip));
     }
 }
 
-/// Zones.
+/// Zones and records.
 impl FakeCloud {
     /// Adds an empty zone.
     pub fn domain(&self, name: &str) -> &Self {
@@ -166,7 +169,7 @@ impl FakeCloud {
         self
     }
 
-    /// Adds a record (name relative, `@` for the apex) and returns its id; a missing zone is made.
+    /// Adds a record (name relative, `@` for the apex) and returns its id. Creates a missing zone.
     pub fn record(&self, domain: &str, kind: &str, name: &str, data: &str, ttl: u32) -> u64 {
         if self.look(|state| state.zone(domain).is_none()) {
             self.domain(domain);
@@ -191,13 +194,14 @@ impl FakeCloud {
         })
     }
 
-    /// The identifier of a zone at Cloudflare; made from its name, so that it is known before the zone is.
+    /// Cloudflare's identifier of a zone. Derived from the name, so known before the zone exists.
     #[must_use]
     pub fn zone_id(&self, domain: &str) -> String {
         crate::cloudflare::zone_id(domain)
     }
 
-    /// Somebody edits a record by hand, past this API. Says whether there was one.
+    /// Edits a record as a person would, outside the emulated API. False if the record did not
+    /// exist.
     pub fn human_edits_record(
         &self,
         domain: &str,
@@ -211,7 +215,7 @@ impl FakeCloud {
         })
     }
 
-    /// Somebody deletes a record by hand. Says whether there was one.
+    /// Deletes a record as a person would. False if the record did not exist.
     pub fn human_deletes_record(&self, domain: &str, id: u64) -> bool {
         self.shared.act(|world, now| {
             let zone = world.store.change(now).zone_mut(domain);
@@ -219,12 +223,12 @@ impl FakeCloud {
         })
     }
 
-    /// Somebody deletes a zone by hand. Returns it as it was.
+    /// Deletes a zone as a person would. Returns the deleted zone.
     pub fn human_deletes_zone(&self, domain: &str) -> Option<Zone> {
         self.shared.act(|world, now| world.store.change(now).remove_zone(domain))
     }
 
-    /// Somebody brings a zone back, or replaces it.
+    /// Restores or replaces a zone as a person would.
     pub fn human_restores_zone(&self, zone: Zone) {
         self.shared.act(|world, now| world.store.change(now).put_zone(zone));
     }
@@ -249,7 +253,8 @@ impl FakeCloud {
     }
 }
 
-/// Puts an address on a machine, or frees it; what the machine held in that family becomes free.
+/// Assigns an address to a machine, or frees it. Another address of the machine in the family
+/// becomes free.
 fn place(state: &mut State, ip: IpAddr, holder: Option<MachineId>) {
     let displaced =
         holder.and_then(|machine| state.family_held_by(machine, ip.is_ipv6())).map(|a| a.ip);

@@ -1,4 +1,4 @@
-//! The way in over TCP: HTTP/1.1 on loopback.
+//! TCP entry point: HTTP/1.1 on loopback.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,8 +18,8 @@ use crate::admin;
 use crate::call::Call;
 use crate::service::{CloudService, Lost};
 
-/// A cloud that listens. Dropping it closes the listener and all connections; requests that had begun still have
-/// their effect.
+/// A listening cloud. Dropping it closes the listener and all connections; requests in progress
+/// still have their effect.
 #[derive(Debug)]
 pub struct Server {
     addr: SocketAddr,
@@ -27,7 +27,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Where it listens.
+    /// The listening address.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
@@ -39,7 +39,7 @@ impl Server {
         format!("http://{}", self.addr)
     }
 
-    /// Serves a cloud on an address; port 0 picks a free one.
+    /// Listens on an address; port 0 picks a free port.
     pub(crate) async fn start(service: CloudService, addr: SocketAddr) -> io::Result<Self> {
         if !addr.ip().is_loopback() {
             let what = format!("{addr} is not a loopback address");
@@ -58,7 +58,7 @@ impl Drop for Server {
     }
 }
 
-/// Accepts until aborted; the connections end with it.
+/// Accepts connections until aborted. Connections end with the task.
 async fn accept(listener: TcpListener, service: CloudService) {
     let mut connections = JoinSet::new();
     loop {
@@ -72,7 +72,8 @@ async fn accept(listener: TcpListener, service: CloudService) {
     }
 }
 
-/// One connection. A lost answer is an error of the service, on which hyper closes it without an answer.
+/// Serves a connection. The service reports a lost answer as an error, and hyper then closes the
+/// connection without an answer.
 async fn connection(stream: TcpStream, service: CloudService) {
     let _ = stream.set_nodelay(true);
     let answer = service_fn(move |request| answer(service.clone(), request));

@@ -1,4 +1,4 @@
-//! The way in without sockets: a tower service.
+//! In-process entry point: a tower service.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,8 +15,8 @@ use crate::call::Call;
 use crate::cloud::Shared;
 use crate::faults::Loss;
 
-/// There is no answer: the connection broke, before or after the request had its effect. As on a real connection the
-/// caller cannot tell which; the record can.
+/// The connection broke without an answer, before or after the request's effect. As on a real
+/// connection the caller cannot tell which; the record can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost;
 
@@ -30,8 +30,8 @@ impl std::error::Error for Lost {}
 
 /// A cloud as a tower service.
 ///
-/// Each request runs on a task of its own, from the moment its future is first polled: a caller that goes away does
-/// not undo it. Always ready; needs a tokio runtime.
+/// Each request runs on its own task from the first poll of its future, so a caller that goes away
+/// does not cancel the request. Always ready; needs a tokio runtime.
 #[derive(Clone, Debug)]
 pub struct CloudService {
     cloud: Arc<Shared>,

@@ -1,7 +1,7 @@
-//! What the cloud really holds: machines, addresses, operations and zones, whatever vendor's API is used to change it.
+//! The actual state of the cloud: machines, addresses, operations and zones, common to all vendors.
 //!
-//! Input: changes by vendor modules and by tests. Output: the state now, and the state some time ago (read lag).
-//! Operations take effect when they are due, in the order (due, id), however late somebody looks.
+//! Input: changes by vendor modules and by tests. Output: the current state, and past states (read
+//! lag). Operations take effect when due, in the order (due, id), however late the state is read.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
@@ -14,11 +14,11 @@ use crate::handout::Handout;
 use crate::operation::{Fate, Operation, OperationKind, OperationStatus};
 use crate::zone::Zone;
 
-/// Ids are as large as vendors' are today, so that a client that keeps them in 32 bits is found out.
+/// Initial ids, as large as vendors' ids are today, to catch clients with 32-bit ids.
 const BEFORE_FIRST_OPERATION: u64 = 2_500_000_000;
 const BEFORE_FIRST_RECORD: u64 = 4_800_000_000;
 
-/// The identity of a machine; vendors with textual ids derive theirs from it.
+/// The id of a machine. Vendors with textual ids derive them from this number.
 pub type MachineId = u64;
 
 /// A virtual machine: droplet, instance, server.
@@ -26,39 +26,39 @@ pub type MachineId = u64;
 pub struct Machine {
     /// Unique among the machines of a cloud.
     pub id: MachineId,
-    /// As the user named it; not unique.
+    /// The user's name for the machine; not unique.
     pub name: String,
-    /// The region slug; an address can only be held by a machine of its own region.
+    /// The region slug. A machine can hold only addresses of its region.
     pub region: String,
-    /// As the vendor's list filters see them.
+    /// Tags for the vendor's list filters.
     pub tags: Vec<String>,
-    /// A machine that the vendor hides from ordinary listings.
+    /// Hidden by the vendor from ordinary listings.
     pub gpu: bool,
-    /// When it appeared.
+    /// Time of creation.
     pub created: Instant,
 }
 
 /// A reserved, floating, static or elastic address.
 #[derive(Clone, Debug)]
 pub struct Address {
-    /// The address is its own identity.
+    /// The address, also its identity.
     pub ip: IpAddr,
-    /// The region slug it is bound to.
+    /// The region slug of the address.
     pub region: String,
-    /// The vendor's project, where it has such a thing.
+    /// The vendor's project, if the vendor has projects.
     pub project: Option<String>,
-    /// The machine that traffic to it reaches.
+    /// The machine that receives the address's traffic.
     pub holder: Option<MachineId>,
-    /// When it was reserved.
+    /// Time of the reservation.
     pub reserved: Instant,
 }
 
-/// Everything at one moment. Cheap to share, cloned only where a read lag asks for the past.
+/// The state at a moment. Shared cheaply, and cloned only for a read lag.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     machines: BTreeMap<MachineId, Machine>,
     addresses: BTreeMap<IpAddr, Address>,
-    /// Who holds what, the other way round.
+    /// Index of `addresses` by holder.
     held: BTreeSet<(MachineId, IpAddr)>,
     operations: BTreeMap<u64, Operation>,
     open: BTreeSet<(Instant, u64)>,
@@ -69,13 +69,13 @@ pub struct State {
 }
 
 impl State {
-    /// The machine that holds the address; `None` where it is free or unknown.
+    /// The machine that holds the address; `None` if free or unknown.
     #[must_use]
     pub fn holder(&self, ip: IpAddr) -> Option<MachineId> {
         self.addresses.get(&ip)?.holder
     }
 
-    /// The addresses that the machine holds, in the order of their numbers.
+    /// The addresses of a machine in numerical order.
     pub fn held_by(&self, machine: MachineId) -> impl Iterator<Item = &Address> {
         let lowest = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
         self.held
@@ -84,24 +84,25 @@ impl State {
             .filter_map(|(_, ip)| self.addresses.get(ip))
     }
 
-    /// The first address of this family that the machine holds; vendors with one address per machine have no other.
+    /// The first address of a family on the machine. Vendors that allow a single address per
+    /// machine have no other.
     #[must_use]
     pub fn family_held_by(&self, machine: MachineId, v6: bool) -> Option<&Address> {
         self.held_by(machine).find(|a| a.ip.is_ipv6() == v6)
     }
 
-    /// One address.
+    /// An address of the cloud, if reserved.
     #[must_use]
     pub fn address(&self, ip: IpAddr) -> Option<&Address> {
         self.addresses.get(&ip)
     }
 
-    /// All addresses, in the order of their numbers.
+    /// All addresses in numerical order.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
         self.addresses.values()
     }
 
-    /// One machine.
+    /// A machine by id.
     #[must_use]
     pub fn machine(&self, id: MachineId) -> Option<&Machine> {
         self.machines.get(&id)
@@ -112,7 +113,7 @@ impl State {
         self.machines.values()
     }
 
-    /// One operation, finished or not.
+    /// An operation by id, finished or not.
     #[must_use]
     pub fn operation(&self, id: u64) -> Option<&Operation> {
         self.operations.get(&id)
@@ -123,7 +124,7 @@ impl State {
         self.operations.values()
     }
 
-    /// The operations that have not finished, soonest due first.
+    /// The unfinished operations, earliest due first.
     pub fn open_operations(&self) -> impl Iterator<Item = &Operation> {
         self.open.iter().filter_map(|(_, id)| self.operations.get(id))
     }
@@ -140,7 +141,7 @@ impl State {
         self.open_operations().any(|o| o.kind.machine() == Some(id))
     }
 
-    /// One zone (DigitalOcean: domain).
+    /// A zone by name (DigitalOcean: domain).
     #[must_use]
     pub fn zone(&self, name: &str) -> Option<&Zone> {
         self.zones.get(name)
@@ -161,7 +162,8 @@ impl State {
         self.machines.get_mut(&id)
     }
 
-    /// Destroys a machine: what it held becomes free, what was on the way to it will fail when due.
+    /// Destroys a machine: its addresses become free, and open assigns to the machine fail when
+    /// due.
     pub(crate) fn remove_machine(&mut self, id: MachineId) -> Option<Machine> {
         let held: Vec<IpAddr> = self.held_by(id).map(|a| a.ip).collect();
         for ip in held {
@@ -170,7 +172,7 @@ impl State {
         self.machines.remove(&id)
     }
 
-    /// Adds an address, or replaces it.
+    /// Adds or replaces an address.
     pub(crate) fn put_address(&mut self, address: Address) {
         self.remove_address(address.ip);
         if let Some(machine) = address.holder {
@@ -184,7 +186,7 @@ impl State {
         self.addresses.remove(&ip)
     }
 
-    /// Puts an address on a machine, or frees it.
+    /// Assigns an address to a machine, or frees it.
     pub(crate) fn set_holder(&mut self, ip: IpAddr, holder: Option<MachineId>) {
         let Some(address) = self.addresses.get_mut(&ip) else {
             return;
@@ -198,7 +200,7 @@ impl State {
         address.holder = holder;
     }
 
-    /// The next address the vendor hands out: never one that is reserved now.
+    /// The next new address: never a reserved address.
     pub(crate) fn take_fresh(&mut self, v6: bool) -> IpAddr {
         loop {
             let ip = self.handout.next(v6);
@@ -208,7 +210,7 @@ impl State {
         }
     }
 
-    /// Registers an operation that finishes `takes` from `started` on, and returns its id.
+    /// Registers an operation that ends `takes` after `started`; returns its id.
     pub(crate) fn start(
         &mut self,
         kind: OperationKind,
@@ -238,7 +240,7 @@ impl State {
         id
     }
 
-    /// Lets reads answer that the operation does not exist until then.
+    /// Hides the operation from reads until the given time.
     pub(crate) fn hide_operation(&mut self, id: u64, until: Instant) {
         if let Some(operation) = self.operations.get_mut(&id) {
             operation.hidden_until = until;
@@ -298,7 +300,7 @@ impl State {
         self.zones.remove(name)
     }
 
-    /// The id that the next record will get.
+    /// The id of the next record.
     pub(crate) fn upcoming_record_id(&self) -> u64 {
         BEFORE_FIRST_RECORD + self.records_made + 1
     }
@@ -309,11 +311,11 @@ impl State {
     }
 }
 
-/// The state now and, while a read lag is set, the states it replaced.
+/// The current state and, while a read lag is set, past states.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     present: Arc<State>,
-    /// Each with the moment it was replaced, oldest first.
+    /// Past states with the time of their replacement, oldest first.
     past: VecDeque<(Instant, Arc<State>)>,
     lag: Duration,
     revision: u64,
@@ -324,13 +326,13 @@ impl Store {
         &self.present
     }
 
-    /// Grows with every change; equal revisions mean equal states.
+    /// Increases with every change; equal revisions mean equal states.
     pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// From now on reads show the state of that long ago; the past before this call is not known and reads as it was
-    /// at this call.
+    /// Makes reads show the state of `lag` ago. States before this call are not known: reads then
+    /// show the state at this call.
     pub(crate) fn set_lag(&mut self, lag: Duration) {
         self.lag = lag;
         if lag.is_zero() {
@@ -338,7 +340,7 @@ impl Store {
         }
     }
 
-    /// What a read is shown.
+    /// The state that reads show.
     pub(crate) fn seen(&self, now: Instant) -> &State {
         let Some(then) = now.checked_sub(self.lag) else {
             return &self.present;
@@ -349,7 +351,7 @@ impl Store {
             .map_or(&self.present, |(_, state)| state)
     }
 
-    /// The state to change; what it was stays visible to lagging reads.
+    /// The state for changes. Lagging reads still see the previous state.
     pub(crate) fn change(&mut self, now: Instant) -> &mut State {
         self.revision += 1;
         if !self.lag.is_zero() {
@@ -362,7 +364,7 @@ impl Store {
         Arc::make_mut(&mut self.present)
     }
 
-    /// Lets everything that is due take effect, as of the moment it was due.
+    /// Lets all due operations take effect, each at its due time.
     pub(crate) fn settle(&mut self, now: Instant) {
         while let Some(&(due, id)) = self.present.open.first() {
             if due > now {
@@ -372,7 +374,7 @@ impl Store {
         }
     }
 
-    /// When the next operation is due.
+    /// The due time of the next operation.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         self.present.open.first().map(|(due, _)| *due)
     }

@@ -1,4 +1,4 @@
-//! One request's turn at the store: everything a vendor module needs to answer it, with nobody else in between.
+//! The context of a request: all data for a vendor module, with exclusive access to the store.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::operation::{Fate, OperationKind};
 use crate::rules::Weather;
 use crate::store::{State, Store};
 
-/// A request's turn.
+/// The context of a request.
 pub(crate) struct Turn<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) knobs: &'a Knobs,
@@ -21,22 +21,22 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// What a read is shown, which a read lag makes old.
+    /// The state that reads show, delayed by the read lag.
     pub(crate) fn seen(&self) -> &State {
         self.store.seen(self.now)
     }
 
-    /// What is true; changes are judged by it.
+    /// The actual state, by which changes are validated.
     pub(crate) fn truth(&self) -> &State {
         self.store.present()
     }
 
-    /// What is true, to change it.
+    /// The actual state, for changes.
     pub(crate) fn change(&mut self) -> &mut State {
         self.store.change(self.now)
     }
 
-    /// Starts an operation that takes as long and ends as the knobs and rules say.
+    /// Starts an operation with the duration and end of the knobs and rules.
     pub(crate) fn start(&mut self, kind: OperationKind, region: &str) -> u64 {
         let takes = self.weather.action_time.unwrap_or(self.knobs.action_time);
         let hidden = self.weather.action_hidden.unwrap_or(self.knobs.action_hidden);
@@ -44,7 +44,7 @@ impl Turn<'_> {
         self.start_with(kind, region, takes, fate, hidden)
     }
 
-    /// Registers an operation that is over as soon as it is known.
+    /// Registers an operation that is already over.
     pub(crate) fn note(&mut self, kind: OperationKind, region: &str) -> u64 {
         self.start_with(kind, region, Duration::ZERO, Fate::Succeeds, Duration::ZERO)
     }

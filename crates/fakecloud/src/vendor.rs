@@ -1,7 +1,7 @@
-//! Which vendor a path belongs to, and what each vendor module must be able to do.
+//! Dispatch to vendors, and the functions of each vendor module.
 //!
-//! All vendors live in one router: their paths begin differently. A new vendor is a folder, a variant, and the arms
-//! that the compiler then asks for.
+//! All vendors share a router, because their paths begin differently. A new vendor is a folder, a
+//! variant, and the match arms that the compiler then asks for.
 
 use http::StatusCode;
 
@@ -12,7 +12,7 @@ use crate::limit::{RateLimit, Usage};
 use crate::turn::Turn;
 use crate::{cloudflare, digitalocean};
 
-/// A vendor that is emulated.
+/// An emulated vendor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Vendor {
     /// `/client/v4/...`
@@ -22,7 +22,7 @@ pub(crate) enum Vendor {
 }
 
 impl Vendor {
-    /// Whose path it is.
+    /// The vendor of a path.
     pub(crate) fn of(call: &Call) -> Option<Self> {
         let mut segments = call.segments.iter().map(String::as_str);
         match (segments.next(), segments.next()) {
@@ -32,14 +32,14 @@ impl Vendor {
         }
     }
 
-    /// Whether the call means to change something.
+    /// Whether the call may change the state.
     pub(crate) fn mutates(self, call: &Call) -> bool {
         match self {
             Self::Cloudflare | Self::DigitalOcean => !call.method.is_safe(),
         }
     }
 
-    /// The credential of the call if it is good; budgets are kept per credential.
+    /// The credential of the call, if valid. Budgets are kept per credential.
     pub(crate) fn credential<'a>(self, call: &'a Call, knobs: &Knobs) -> Option<&'a str> {
         match self {
             Self::Cloudflare | Self::DigitalOcean => call.bearer().filter(|token| {
@@ -48,7 +48,7 @@ impl Vendor {
         }
     }
 
-    /// The answer to a call whose credential is missing or not good.
+    /// The answer to a call with a missing or invalid credential.
     pub(crate) fn unknown_credential(self, call: &Call, request_id: &str) -> Reply {
         match self {
             Self::Cloudflare => cloudflare::unknown_credential(call),
@@ -56,7 +56,7 @@ impl Vendor {
         }
     }
 
-    /// Carries out the call.
+    /// Executes the call.
     pub(crate) fn answer(self, turn: &mut Turn<'_>, call: &Call) -> Reply {
         match self {
             Self::Cloudflare => cloudflare::answer(turn, call),
@@ -64,7 +64,7 @@ impl Vendor {
         }
     }
 
-    /// An error as this vendor words it.
+    /// An error in the vendor's format.
     pub(crate) fn error(
         self,
         status: StatusCode,
@@ -77,7 +77,7 @@ impl Vendor {
         }
     }
 
-    /// The budget that a token has unless a knob says otherwise.
+    /// The default budget of a token.
     pub(crate) fn usual_rate(self) -> RateLimit {
         match self {
             Self::Cloudflare => RateLimit::cloudflare(),
@@ -85,7 +85,7 @@ impl Vendor {
         }
     }
 
-    /// The budget as this vendor shows it in headers.
+    /// Adds the vendor's budget headers.
     pub(crate) fn show_budget(self, usage: &Usage, clock: &Clock, reply: &mut Reply) {
         match self {
             Self::Cloudflare => cloudflare::show_budget(usage, clock, reply),

@@ -1,15 +1,15 @@
-//! DNS zones and their records, one record per value.
+//! DNS zones and their records, with a record for each value.
 
 use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
-/// A zone.
+/// A DNS zone (DigitalOcean: domain).
 #[derive(Clone, Debug)]
 pub struct Zone {
-    /// Without a dot at the end.
+    /// Name without a final dot.
     pub name: String,
-    /// The default time to live.
+    /// The default TTL.
     pub ttl: u32,
     /// By record id.
     pub records: BTreeMap<u64, Record>,
@@ -29,7 +29,7 @@ impl Zone {
         values
     }
 
-    /// The relative name (`@` for the apex) of one that is full, relative already, or has a dot at the end.
+    /// The relative name (`@` for the apex) of a name that is full, relative, or ends with a dot.
     #[must_use]
     pub fn relative_name(&self, name: &str) -> String {
         let name = name.trim_end_matches('.').to_ascii_lowercase();
@@ -40,14 +40,14 @@ impl Zone {
         inside.map_or(name.clone(), str::to_owned)
     }
 
-    /// The full name of a relative one.
+    /// The full name of a relative name.
     #[must_use]
     pub fn full_name(&self, relative: &str) -> String {
         if relative == "@" { self.name.clone() } else { format!("{relative}.{}", self.name) }
     }
 }
 
-/// One record.
+/// A value of a name and type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// Unique within a cloud.
@@ -56,28 +56,28 @@ pub struct Record {
     pub kind: String,
     /// Relative to the zone, `@` for the apex.
     pub name: String,
-    /// The value.
+    /// The value, such as an address.
     pub data: String,
     /// In seconds.
     pub ttl: u32,
-    /// MX and SRV.
+    /// For MX and SRV.
     pub priority: Option<u32>,
-    /// SRV.
+    /// For SRV.
     pub port: Option<u32>,
-    /// SRV.
+    /// For SRV.
     pub weight: Option<u32>,
-    /// CAA.
+    /// For CAA.
     pub flags: Option<u32>,
-    /// CAA.
+    /// For CAA.
     pub tag: Option<String>,
-    /// Cloudflare: answered with the vendor's own addresses.
+    /// Cloudflare: queries get the vendor's own addresses.
     pub proxied: bool,
-    /// Cloudflare: a note for people and for owners' marks.
+    /// Cloudflare: a note for people, also used for ownership marks.
     pub comment: Option<String>,
-    /// Cloudflare: `name:value`.
+    /// Cloudflare: tags in the form `name:value`.
     pub tags: Vec<String>,
-    /// When it was made.
+    /// Time of creation.
     pub created: Option<Instant>,
-    /// When it was last changed.
+    /// Time of the last change.
     pub modified: Option<Instant>,
 }

@@ -1,4 +1,4 @@
-//! Cloudflare's API as the emulator speaks it, over the in-process service.
+//! Cloudflare's emulated API, over the in-process service.
 #![allow(clippy::unwrap_used, reason = "a test, helpers included")]
 
 mod client;
@@ -25,7 +25,7 @@ fn a(name: &str, content: &str) -> Value {
     json!({"type": "A", "name": name, "content": content, "ttl": 60, "proxied": false})
 }
 
-/// The code of the only error, and the one behind it.
+/// Status, code of the only error, and code of the underlying error.
 fn code(answer: &Answer) -> (u16, u64, Option<u64>) {
     assert_eq!(answer.body["success"], false, "{:?}", answer.body);
     let error = &answer.body["errors"][0];
@@ -210,7 +210,7 @@ async fn a_batch_runs_deletes_then_patches_then_puts_then_posts() {
         let record = made(&cloud, a("www", &format!("192.0.2.{n}"))).await;
         ids.push(record["id"].clone());
     }
-    // Each step needs what the one before it did.
+    // Each step depends on the step before.
     let mut put = a("www", "192.0.2.2");
     put["id"] = ids[2].clone();
     let body = json!({

@@ -1,4 +1,4 @@
-//! What DigitalOcean's API does, over the in-process service.
+//! DigitalOcean's emulated API, over the in-process service.
 
 mod client;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const A: &str = "198.51.100.101";
 const B: &str = "198.51.100.102";
 
-/// Droplets 1 and 2 in nyc3, 3 in fra1; A on 1, B free.
+/// Droplets 1 and 2 in nyc3, 3 in fra1; address A on droplet 1, B free.
 fn cloud() -> FakeCloud {
     let cloud = client::fresh();
     cloud
@@ -244,7 +244,7 @@ async fn ipv6_addresses_have_their_own_words_and_no_actions_below_them() {
         json!({"ip": "2001:db8::1", "region_slug": "nyc3", "reserved_at": "2026-09-21T14:13:20Z"})
     );
     let path = "/v2/reserved_ipv6/2001%3Adb8%3A%3A1";
-    // The droplet holds a v4 address: that is another family.
+    // The droplet holds an IPv4 address, which is another family.
     let begun = post(&cloud, &format!("{path}/actions"), assign(1)).await;
     assert_eq!(begun.status, 201);
     assert_eq!(begun.body["action"]["resource_type"], "reserved_ipv6");

@@ -165,7 +165,7 @@ async fn reads_can_lag_behind_while_changes_are_judged_by_the_truth() {
     let shown = |body: Value| body["reserved_ip"]["droplet"]["id"].clone();
     assert_eq!(cloud.holder(ip(A)), Some(2));
     assert_eq!(shown(get(&cloud, ONE_IP).await.body), 1);
-    // The truth: it is on 2 already.
+    // The address is actually on machine 2 already.
     assert_eq!(post(&cloud, ACTIONS, to_two()).await.status, 422);
     tokio::time::advance(ms(999)).await;
     assert_eq!(shown(get(&cloud, ONE_IP).await.body), 1);

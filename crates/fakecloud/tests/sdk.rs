@@ -1,4 +1,5 @@
-//! The vendors' own clients as judges: the scripts in `tests/sdk` drive the emulators over loopback.
+//! The vendors' own clients as judges: the scripts in `tests/sdk` drive the emulators over
+//! loopback.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test, helpers included")]
 
 mod client;
@@ -32,9 +33,9 @@ async fn cloudflare_s_own_client_finds_nothing_odd() {
     drives(cloud, "drive_cloudflare.py", "Cloudflare/Python 5.9").await;
 }
 
-/// Runs a script against a cloud, and looks who it was that called.
+/// Runs a script against a cloud, and checks the caller's `User-Agent`.
 async fn drives(cloud: FakeCloud, script: &str, agent: &str) {
-    // Made by whoever is first; the others wait for it.
+    // Made by the first test; the other tests wait.
     static MADE: LazyLock<Result<PathBuf, String>> = LazyLock::new(environment);
     let python = match tokio::task::spawn_blocking(|| MADE.clone()).await.unwrap() {
         Ok(python) => python,
@@ -44,7 +45,7 @@ async fn drives(cloud: FakeCloud, script: &str, agent: &str) {
     let server = cloud.serve(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
     let mut command = Command::new(python);
     command.arg(format!("{SCRIPTS}/{script}")).arg(server.url());
-    // A proxy in the environment has no business between two ends of a loopback.
+    // A proxy in the environment must not intercept loopback.
     command.env("NO_PROXY", "*");
     let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
     assert!(output.status.success(), "{}", said(&output));
@@ -53,7 +54,8 @@ async fn drives(cloud: FakeCloud, script: &str, agent: &str) {
     assert!(agents.into_iter().all(|given| given.contains(agent)), "not all calls are {agent}'s");
 }
 
-/// Past the test harness, which keeps what passing tests print; on CI a skip is a failure.
+/// Writes past the test harness, which hides the output of passing tests; with `CI=true` a skip
+/// fails.
 fn skip(missing: &str) {
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
     let line = format!("SKIPPED: {missing}: the vendor's own client was NOT tried");
@@ -65,7 +67,7 @@ fn said(output: &Output) -> String {
     format!("{}{}", text(&output.stdout), text(&output.stderr))
 }
 
-/// The Python of an environment with what the scripts need: made once, kept outside the clone.
+/// The Python of an environment with the scripts' requirements: made once, kept outside the clone.
 fn environment() -> Result<PathBuf, String> {
     let requirements = format!("{SCRIPTS}/requirements.txt");
     let wanted = std::fs::read_to_string(&requirements).unwrap();
@@ -75,14 +77,15 @@ fn environment() -> Result<PathBuf, String> {
     let ready = folder.join(&name);
     let python = |environment: &Path| environment.join("bin/python");
     if !python(&ready).exists() {
-        // Made aside and renamed when whole: others see all of it or nothing.
+        // Made in a temporary folder and renamed when complete, so that other processes never see a
+        // partial environment.
         let aside = folder.join(format!("{name}.{}", std::process::id()));
         let made = make(&aside, &requirements);
         if made.is_ok() && std::fs::rename(&aside, &ready).is_ok() {
             return Ok(python(&ready));
         }
         let _ = std::fs::remove_dir_all(&aside);
-        // Somebody else may have been quicker.
+        // Another process may have been quicker.
         if !python(&ready).exists() {
             return Err(made.err().unwrap_or_else(|| format!("cannot make {}", ready.display())));
         }
@@ -115,7 +118,7 @@ fn run(command: &mut Command) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// FNV-1a: the same everywhere and always.
+/// FNV-1a, stable across runs and platforms.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! The way in over TCP, with real sockets on loopback and the real clock.
+//! Serving over TCP, with real sockets on loopback and the real clock.
 
 #![allow(clippy::unwrap_used, reason = "a test, helpers included")]
 
@@ -27,7 +27,7 @@ async fn serving() -> (FakeCloud, Server) {
     (cloud, server)
 }
 
-/// Sends one request on a connection of its own and returns everything that came back.
+/// Sends a request on a new connection and returns everything received.
 async fn raw(server: &Server, method: &str, path: &str, body: &str) -> std::io::Result<String> {
     raw_to(server.addr(), method, path, body).await
 }
@@ -67,7 +67,7 @@ async fn a_lost_answer_closes_the_connection_without_a_byte() {
     cloud.inject(Rule::new(On::mutations(), Fault::LostAfter).once());
     let body = r#"{"type":"assign","droplet_id":1}"#;
     let answer = raw(&server, "POST", "/v2/reserved_ips/198.51.100.101/actions", body).await;
-    // Closed, or reset: either way nothing was said.
+    // Closed or reset: no answer either way.
     assert_eq!(answer.unwrap_or_default(), "");
     assert_eq!(cloud.holder(ip("198.51.100.101")), Some(1));
     assert_eq!(cloud.log()[0].lost, Some(Loss::AfterEffect));
@@ -76,7 +76,7 @@ async fn a_lost_answer_closes_the_connection_without_a_byte() {
 #[tokio::test]
 async fn a_hundred_connections_at_once_wait_together_and_not_in_line() {
     let (cloud, server) = serving().await;
-    // No answer comes in this test's time: all must be inside without one.
+    // Answers take longer than this test, so all requests must be in progress at once.
     cloud.set(|k| k.latency_before = Duration::from_secs(3_600));
     let server = Arc::new(server);
     let mut calls = JoinSet::new();

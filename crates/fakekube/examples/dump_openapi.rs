@@ -1,13 +1,13 @@
-//! Writes `src/openapi/data/openapi.json.gz`: what the real API server says about its kinds.
+//! Writes `src/openapi/data/openapi.json.gz`, the real API server's description of its kinds.
 //!
 //! ```text
 //! cargo run -p fakekube --example dump_openapi
 //! ```
 //!
-//! It starts the control plane's API server (Go or `KUBEBUILDER_ASSETS` needed), reads the
-//! documents of the groups that fakekube serves, keeps of them the paths of the served kinds and
-//! the schemas that these reach, and adds the documents of two custom kinds as templates. Run it
-//! again when the control plane's Kubernetes version changes or a built-in kind is added.
+//! Starts the control plane's API server (needs Go or `KUBEBUILDER_ASSETS`) and reads the documents
+//! of the groups that fakekube serves. Keeps the paths of the served kinds with the schemas in use,
+//! and adds the documents of two custom kinds as templates. Repeat when the control plane's
+//! Kubernetes version changes or a built-in kind is added.
 
 use std::error::Error;
 use std::fs::File;
@@ -55,7 +55,7 @@ async fn get(client: &Client, path: &str) -> Result<Value, Box<dyn Error>> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// The document of a custom kind of that scope, under names that are easy to find.
+/// The document of a custom kind with the given scope, with names that are easy to replace.
 async fn template(client: &Client, scope: &str) -> Result<Value, Box<dyn Error>> {
     let group = format!("{}.templategroup", scope.to_lowercase());
     let definition = json!({
@@ -86,7 +86,7 @@ async fn template(client: &Client, scope: &str) -> Result<Value, Box<dyn Error>>
     Err(format!("no {path}").into())
 }
 
-/// The document with the paths of some resources, and the schemas that they reach.
+/// The document reduced to the paths of some resources and the schemas in use.
 fn reduced(mut document: Value, plurals: &[&str]) -> Value {
     if let Some(paths) = document["paths"].as_object_mut() {
         paths.retain(|path, _| served(path, plurals));
@@ -104,7 +104,7 @@ fn reduced(mut document: Value, plurals: &[&str]) -> Value {
     document
 }
 
-/// Whether a path is that of a resource, one object, or its status.
+/// Whether a path is that of a collection, an object or a status.
 fn served(path: &str, plurals: &[&str]) -> bool {
     let rest = path.split("/v1/").nth(1).unwrap_or_default();
     let rest = match rest.strip_prefix("namespaces/{namespace}/") {

@@ -2,7 +2,7 @@
 
 use crate::refusal::Refusal;
 
-/// How an answer is to look.
+/// Representation of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The object or list itself.
@@ -17,7 +17,7 @@ pub(crate) enum Form {
     Discovery,
 }
 
-/// The first form of an `Accept` header that can be given; everything where there is no header.
+/// The best supported form in an `Accept` header; `Object` without a header.
 pub(crate) fn form(accept: Option<&str>) -> Result<Form, Refusal> {
     let Some(accept) = accept.filter(|text| !text.trim().is_empty()) else {
         return Ok(Form::Object);
@@ -56,13 +56,14 @@ fn of_clause(clause: &str) -> Option<Form> {
     }
 }
 
-/// Whether a body of this content type can be read.
+/// Refuses content types other than JSON.
 pub(crate) fn readable(content_type: Option<&str>) -> Result<(), Refusal> {
     let kind = content_type.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
     if matches!(kind, "" | "application/json") {
         return Ok(());
     }
-    // The real server's message, although YAML and protobuf are not read here: clients fall back on JSON.
+    // The real server's message, although fakekube reads neither YAML nor protobuf here: clients
+    // fall back on JSON.
     Err(Refusal::unsupported_media(
         "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
     ))

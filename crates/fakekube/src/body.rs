@@ -1,4 +1,4 @@
-//! The body of an answer: one piece, or the events of a watch as they come.
+//! The body of an answer: a single piece, or a stream of watch events.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -19,7 +19,7 @@ impl std::fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// The body of an answer. Dropping it ends the watch behind it.
+/// The body of an answer. Dropping the body of a watch ends the watch.
 #[derive(Debug)]
 pub struct Body(Inner);
 

@@ -17,7 +17,7 @@ struct Entry {
 const ALL_VERBS: [&str; 8] =
     ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
-/// One per kind: discovery's data.
+/// Discovery data of each kind.
 const ENTRIES: &[Entry] = &[
     entry("", "v1", "ConfigMap", "configmaps", "configmap", &["cm"], true, false),
     entry("", "v1", "Event", "events", "event", &["ev"], true, false),
@@ -57,7 +57,6 @@ const fn entry(
     Entry { group, version, kind, plural, singular, short, categories: &[], namespaced, status }
 }
 
-/// The built-in kinds.
 pub(crate) fn kinds() -> impl Iterator<Item = Kind> {
     ENTRIES.iter().map(Entry::kind)
 }
@@ -65,7 +64,7 @@ pub(crate) fn kinds() -> impl Iterator<Item = Kind> {
 impl Entry {
     fn kind(&self) -> Kind {
         let storage_group = if self.group == "events.k8s.io" { "" } else { self.group };
-        // The server deletes namespaces one at a time only.
+        // Namespaces have no `deletecollection`.
         let verbs = ALL_VERBS
             .iter()
             .filter(|verb| self.plural != "namespaces" || **verb != "deletecollection");

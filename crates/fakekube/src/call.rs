@@ -1,18 +1,17 @@
-//! One request, read.
+//! A parsed request.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Uri, header};
 
 use crate::faults::Fault;
 
-/// A request as the rest of the crate sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// What befalls it, beyond the rules.
+    /// Faults that the request carries itself, beside the rules.
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -46,12 +45,12 @@ impl Call {
         self.header(header::USER_AGENT).unwrap_or_default()
     }
 
-    /// Whether it means to change something.
+    /// Whether the request may change objects.
     pub(crate) fn mutates(&self) -> bool {
         !matches!(self.method, Method::GET | Method::HEAD | Method::OPTIONS)
     }
 
-    /// Whether it is a watch.
+    /// Whether the request is a watch.
     pub(crate) fn watches(&self) -> bool {
         let yes = |(key, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
             key == "watch" && value != "0" && !value.eq_ignore_ascii_case("false")

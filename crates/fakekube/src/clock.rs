@@ -1,13 +1,15 @@
-//! The server's clock: tokio's, so that a paused runtime pauses the server too, and a wall time derived from it.
+//! The server's clock: tokio's, so that a paused runtime pauses the server too, and a wall time
+//! derived from tokio's clock.
 
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-/// Where the wall clock of a server starts unless [`crate::FakeKube::starting_at`] says otherwise: a fixed moment,
-/// so that two runs of one seed show the same times.
+/// Start of a server's wall clock unless [`crate::FakeKube::starting_at`] sets another: a fixed
+/// moment, so that two runs with the same seed show the same times.
 pub const DEFAULT_BASE: Timestamp = Timestamp::constant(1_790_000_000, 0);
 
-/// Turns tokio instants into wall times. Starts at its first use, so that it can be made outside a runtime.
+/// Turns tokio instants into wall times. Starts at its first use, so that a clock can be made
+/// outside a runtime.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     started: Option<Instant>,
@@ -19,7 +21,7 @@ impl Clock {
         Self { started: None, base }
     }
 
-    /// The wall time now: the base plus what tokio says has passed since the first use.
+    /// The current wall time: the base plus tokio's time since the first use.
     pub(crate) fn now(&mut self) -> Timestamp {
         let now = Instant::now();
         let passed = now.saturating_duration_since(*self.started.get_or_insert(now));
@@ -27,7 +29,7 @@ impl Clock {
     }
 }
 
-/// `2026-09-21T14:13:20Z`, whole seconds, as metadata shows times.
+/// `2026-09-21T14:13:20Z`, in whole seconds, the form of times in metadata.
 pub(crate) fn seconds(at: Timestamp) -> String {
     Timestamp::from_second(at.as_second()).unwrap_or(Timestamp::MIN).to_string()
 }

@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: which kinds one serves, and what the server adds to them.
+//! CustomResourceDefinitions: their kinds, and the fields that the server adds to them.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::registry::{Column, Kind};
 use crate::schema::Structural;
 
-/// Group and plural of the kind that a definition is about.
+/// Group and plural of the defined kind.
 pub(crate) fn storage(definition: &Value) -> (String, String) {
     let spec = &definition["spec"];
     (text(&spec["group"]), text(&spec["names"]["plural"]))
@@ -66,7 +66,8 @@ fn columns(columns: &Value) -> Vec<Column> {
     given.collect()
 }
 
-/// The preferred version first: stable, beta, alpha, greater numbers, then other names by the alphabet.
+/// Order of preference: stable, beta, alpha, each with greater numbers first, then other names
+/// alphabetically.
 pub(crate) fn version_order(a: &str, b: &str) -> Ordering {
     match (parts(a), parts(b)) {
         (Some(a), Some(b)) => b.cmp(&a),
@@ -99,7 +100,7 @@ fn texts(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().map(text).collect()
 }
 
-/// Whether objects would have to be converted by a webhook.
+/// Whether objects may need a conversion webhook: strategy `Webhook` and several served versions.
 pub(crate) fn needs_webhook(definition: &Value) -> bool {
     let versions = definition["spec"]["versions"].as_array().into_iter().flatten();
     let served = versions.filter(|version| version["served"] == json!(true)).count();
@@ -131,13 +132,13 @@ pub(crate) fn default(definition: &mut Value) {
     }
 }
 
-/// The version that is stored.
+/// Name of the storage version.
 fn stored_version(definition: &Value) -> Option<&Value> {
     let mut versions = definition["spec"]["versions"].as_array()?.iter();
     Some(&versions.find(|version| version["storage"] == json!(true))?["name"])
 }
 
-/// The status of a new definition.
+/// Sets the status of a new definition.
 pub(crate) fn reset_status(definition: &mut Value) {
     let stored: Vec<Value> = stored_version(definition).cloned().into_iter().collect();
     definition["status"] = json!({
@@ -147,7 +148,7 @@ pub(crate) fn reset_status(definition: &mut Value) {
     });
 }
 
-/// The status once the names are accepted, with the version that is stored added to those that were.
+/// Sets the status of an accepted definition, and adds the storage version to `storedVersions`.
 pub(crate) fn establish(definition: &mut Value, at: &str) {
     let names = definition["spec"]["names"].clone();
     let version = stored_version(definition).cloned();
@@ -171,7 +172,7 @@ pub(crate) fn establish(definition: &mut Value, at: &str) {
     }
 }
 
-/// Adds the condition of a definition that is going.
+/// Adds the condition `Terminating`.
 pub(crate) fn terminate(definition: &mut Value, at: &str) {
     let message =
         "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";

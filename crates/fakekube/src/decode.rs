@@ -1,4 +1,4 @@
-//! Bodies: from bytes to an object of the kind that a path is about.
+//! Decodes bodies into objects of the path's kind.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use crate::openapi::types;
 use crate::refusal::Refusal;
 use crate::registry::Kind;
 
-/// How many bytes of a body messages show.
+/// Length of a body's excerpt in messages, in bytes.
 const SHOWN: usize = 30;
 
-/// Reads a body as an object of a kind and checks that it says to be one.
+/// Decodes a body and checks that its `apiVersion` and `kind` are those of `kind`.
 pub(crate) fn object(kind: &Kind, body: &[u8]) -> Result<Value, Refusal> {
     let object = json(kind, body)?;
     check_kind(kind, &object, body)?;
@@ -29,7 +29,7 @@ pub(crate) fn object(kind: &Kind, body: &[u8]) -> Result<Value, Refusal> {
     }
 }
 
-/// What Go's decoder would say about a value of the wrong type.
+/// The message of Go's decoder for a value of the wrong type.
 pub(crate) fn mismatch(kind: &Kind, object: &Value) -> Option<String> {
     if kind.built_in() {
         types::mismatch(kind, object)
@@ -38,7 +38,7 @@ pub(crate) fn mismatch(kind: &Kind, object: &Value) -> Option<String> {
     }
 }
 
-/// The object with a `metadata` that is an object.
+/// Replaces a missing or null `metadata` by an empty object.
 fn with_metadata(mut object: Value) -> Value {
     if !object["metadata"].is_object() {
         object["metadata"] = Value::Object(serde_json::Map::new());
@@ -69,7 +69,7 @@ fn json(kind: &Kind, body: &[u8]) -> Result<Value, Refusal> {
     }
 }
 
-/// The beginning of a body as messages show it: hexadecimal digits if it does not begin as an object does.
+/// The beginning of a body for messages: text if the body begins with `{`, else hexadecimal digits.
 fn shown(body: &[u8]) -> String {
     let beginning = &body[..body.len().min(SHOWN)];
     let text: String = match beginning.first() {
@@ -101,7 +101,7 @@ pub(crate) fn go_error(error: &serde_json::Error, body: &[u8]) -> String {
     format!("invalid character '{letter}' {place}")
 }
 
-/// A value's type as Go's JSON errors name it.
+/// Name of a value's type in Go's JSON errors.
 pub(crate) fn type_of(value: Option<&Value>) -> &'static str {
     match value {
         None | Some(Value::Null) => "null",
@@ -150,7 +150,7 @@ fn check_kind(kind: &Kind, object: &Value, body: &[u8]) -> Result<(), Refusal> {
     Err(cannot_be_handled(given, version, kind, &why))
 }
 
-/// Core kinds that the server can read, but not take for one another.
+/// Core kinds that the server decodes, but refuses at the path of another kind.
 const KNOWN_CORE: &[&str] =
     &["ConfigMap", "Event", "Namespace", "Node", "Pod", "Secret", "Service", "ServiceAccount"];
 

@@ -1,13 +1,12 @@
-//! Which kinds there are: the answers at `/api`, `/apis` and below.
+//! Discovery: the answers at `/api`, `/apis` and below.
 //!
-//! In: the registry. Out: JSON, as the real server answers, except that hashes of storage versions
-//! are left out.
+//! In: the registry. Out: JSON as from the real server, but without hashes of storage versions.
 
 use serde_json::{Value, json};
 
 use crate::registry::{Kind, Registry};
 
-/// The order in which the real server lists its own groups; all others follow by name.
+/// The real server's order of its own groups; all other groups follow by name.
 const OWN_GROUPS: [&str; 3] = ["events.k8s.io", "apiextensions.k8s.io", "coordination.k8s.io"];
 
 /// The answer at `/api`.
@@ -28,7 +27,7 @@ pub fn api_group_list(registry: &Registry) -> Value {
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// The answer at `/apis/{group}`; none for a group that is not served.
+/// The answer at `/apis/{group}`; `None` if the group is not served.
 #[must_use]
 pub fn api_group(registry: &Registry, name: &str) -> Option<Value> {
     if name.is_empty() || !registry.groups().contains(&name) {
@@ -40,8 +39,8 @@ pub fn api_group(registry: &Registry, name: &str) -> Option<Value> {
     Some(group)
 }
 
-/// The answer at `/apis/{group}/{version}`, or `/api/v1` for the core group; none for a version
-/// that is not served.
+/// The answer at `/apis/{group}/{version}`, or `/api/v1` for the core group; `None` if the version
+/// is not served.
 #[must_use]
 pub fn resource_list(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let resources: Vec<_> = registry.of(group, version).flat_map(|kind| resources(kind)).collect();
@@ -56,14 +55,14 @@ pub fn resource_list(registry: &Registry, group: &str, version: &str) -> Option<
         "kind": "APIResourceList", "groupVersion": group_version, "resources": resources,
     });
     if !group.is_empty() {
-        // The oldest of these answers has no version of its own.
+        // The answer of the core group has no `apiVersion`.
         list["apiVersion"] = json!("v1");
     }
     Some(list)
 }
 
-/// The answer at `/api` (`core`) or `/apis` for a client that asks for everything at once with
-/// `as=APIGroupDiscoveryList`.
+/// The answer at `/api` (`core`) or `/apis` for a client that asks with `as=APIGroupDiscoveryList`:
+/// all groups and resources at once.
 #[must_use]
 pub fn aggregated(registry: &Registry, core: bool) -> Value {
     let names = if core { vec![""] } else { groups(registry) };
@@ -83,7 +82,7 @@ pub fn aggregated(registry: &Registry, core: bool) -> Value {
     })
 }
 
-/// The named groups in the server's order.
+/// The groups other than the core group, in the server's order.
 fn groups(registry: &Registry) -> Vec<&str> {
     let mut groups = registry.groups();
     groups.retain(|group| !group.is_empty());
@@ -124,7 +123,7 @@ fn resources(kind: &Kind) -> Vec<Value> {
 
 fn discovered(registry: &Registry, group: &str, version: &str) -> Value {
     let resource = |kind: &Kind| {
-        // The server's own kinds leave out what the place in the answer says.
+        // Built-in kinds omit group and version here.
         let (group, version) =
             if kind.built_in() { ("", "") } else { (kind.group.as_str(), kind.version.as_str()) };
         let response = json!({"group": group, "version": version, "kind": kind.kind});

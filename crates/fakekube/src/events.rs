@@ -1,10 +1,10 @@
-//! Events are one kind with two faces: the core group's and that of `events.k8s.io`.
+//! Events have two forms: the core group's, which is stored, and the form of `events.k8s.io`.
 
 use serde_json::{Map, Value, json};
 
 use crate::schema::Cause;
 
-/// Core name, `events.k8s.io` name.
+/// Names of a field: in the core group, in `events.k8s.io`.
 const NAMES: [(&str, &str); 13] = [
     ("metadata", "metadata"),
     ("involvedObject", "regarding"),
@@ -24,12 +24,12 @@ const NAMES: [(&str, &str); 13] = [
 const REPORTER: [(&str, &str); 2] =
     [("reportingComponent", "reportingController"), ("reportingInstance", "reportingInstance")];
 
-/// The face of `events.k8s.io` of a stored event.
+/// Converts a stored event to the form of `events.k8s.io`.
 pub(crate) fn from_core(core: &Value) -> Value {
     let mut event = Map::new();
     for (old, new) in NAMES.into_iter().chain(REPORTER) {
         match core.get(old) {
-            // The core form always has these.
+            // The core form always has the reporter's fields, empty or not.
             Some(Value::String(text)) if text.is_empty() && old.starts_with("reporting") => {}
             Some(value) => {
                 event.insert(new.to_owned(), value.clone());
@@ -40,7 +40,7 @@ pub(crate) fn from_core(core: &Value) -> Value {
     Value::Object(event)
 }
 
-/// What is stored of an event of `events.k8s.io`.
+/// Converts an event of `events.k8s.io` to the stored form.
 pub(crate) fn to_core(event: &Value) -> Value {
     let mut core = Map::new();
     for (old, new) in NAMES.into_iter().chain(REPORTER) {
@@ -53,7 +53,7 @@ pub(crate) fn to_core(event: &Value) -> Value {
     core
 }
 
-/// Adds what the core form shows even when it is empty.
+/// Adds the fields that the core form shows even when empty.
 pub(crate) fn complete_core(core: &mut Value) {
     let always = [
         ("eventTime", Value::Null),
@@ -71,7 +71,7 @@ pub(crate) fn complete_core(core: &mut Value) {
     }
 }
 
-/// Adds what the face of `events.k8s.io` shows even when it is empty.
+/// Adds the fields that the form of `events.k8s.io` shows even when empty.
 pub(crate) fn complete_new(event: &mut Value) {
     let always = [
         ("eventTime", Value::Null),
@@ -87,12 +87,12 @@ pub(crate) fn complete_new(event: &mut Value) {
     }
 }
 
-/// What is wrong with an event in the core form, by the rules of both its ages: those with an `eventTime` are new.
+/// Violations of an event in the core form. Events with an `eventTime` follow the newer rules.
 pub(crate) fn causes(event: &Value) -> Vec<Cause> {
     check(event, "involvedObject", "reportingComponent", "message")
 }
 
-/// What is wrong with an event of `events.k8s.io`. Updates are checked less.
+/// Violations of an event of `events.k8s.io`. Updates have fewer checks.
 pub(crate) fn new_causes(event: &Value, update: bool) -> Vec<Cause> {
     let mut causes = check(event, "regarding", "reportingController", "note");
     if update {

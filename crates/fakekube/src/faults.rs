@@ -1,28 +1,28 @@
-//! Faults: what happens to some requests only, or to the next few.
+//! Faults of selected requests.
 //!
-//! A [`Rule`] says which requests ([`On`]), what ([`Fault`]) and how often. Rules are looked at in the order in which
-//! they were made when a request arrives; all that fit and are not used up apply together (delays add up, of two
-//! answers the first wins).
+//! A [`Rule`] holds a filter of requests ([`On`]), a [`Fault`] and a count. Rules are checked in
+//! the order of their creation when a request arrives. All rules that match and are not used up
+//! apply together: delays add up, and the first of two answers wins.
 
 use std::time::Duration;
 
 use crate::call::Call;
 
-/// Which requests a rule is about. Everything that is set must fit.
+/// Filter of requests. All set conditions must hold.
 #[derive(Clone, Debug, Default)]
 pub struct On {
     /// `GET`, `POST`, ...
     pub method: Option<String>,
-    /// A path without query, `*` for any one segment, `**` at the end for the rest:
+    /// A path without query. `*` stands for a single segment, a final `**` for the rest:
     /// `/api/v1/nodes/*/status`.
     pub path: Option<String>,
-    /// Only requests that mean to change something, or only those that do not.
+    /// Only requests that may change objects, or only reads.
     pub mutating: Option<bool>,
     /// Only watches, or only other requests.
     pub watch: Option<bool>,
     /// Text that the body contains.
     pub body: Option<String>,
-    /// Text that the `User-Agent` contains: one client of several.
+    /// Text that the `User-Agent` contains, to select a single client.
     pub user_agent: Option<String>,
 }
 
@@ -33,13 +33,13 @@ impl On {
         Self::default()
     }
 
-    /// Every request that means to change something.
+    /// Every request that may change objects.
     #[must_use]
     pub fn mutations() -> Self {
         Self { mutating: Some(true), ..Self::default() }
     }
 
-    /// Every request that only reads, watches among them.
+    /// Every read, including watches.
     #[must_use]
     pub fn reads() -> Self {
         Self { mutating: Some(false), ..Self::default() }
@@ -63,21 +63,21 @@ impl On {
         Self { method: Some(method.to_owned()), ..Self::path(path) }
     }
 
-    /// Further narrowed to bodies that contain this text.
+    /// Narrows the filter to bodies that contain `text`.
     #[must_use]
     pub fn with_body(mut self, text: &str) -> Self {
         self.body = Some(text.to_owned());
         self
     }
 
-    /// Further narrowed to clients whose `User-Agent` contains this text.
+    /// Narrows the filter to clients with `text` in their `User-Agent`.
     #[must_use]
     pub fn from_agent(mut self, text: &str) -> Self {
         self.user_agent = Some(text.to_owned());
         self
     }
 
-    /// Further narrowed to a path pattern.
+    /// Narrows the filter to a path pattern.
     #[must_use]
     pub fn at(mut self, path: &str) -> Self {
         self.path = Some(path.to_owned());
@@ -109,32 +109,32 @@ fn path_fits(pattern: &str, path: &str) -> bool {
     given.next().is_none()
 }
 
-/// A failure that is answered in place of the server's own answer, as a Status.
+/// A failure that replaces the server's answer, as a Status.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The status code: 409, 429, 500, 503, ...
     pub status: u16,
-    /// The Status' message; a usual one for the code where none is given.
+    /// Message of the Status; by default the usual message for the code.
     pub message: Option<String>,
-    /// Seconds for `Retry-After`, as 429 and 503 have it.
+    /// Seconds in `Retry-After`, as with 429 and 503.
     pub retry_after: Option<u64>,
 }
 
 impl Answer {
-    /// A code with its usual message.
+    /// A status code with its usual message.
     #[must_use]
     pub fn status(status: u16) -> Self {
         Self { status, message: None, retry_after: None }
     }
 
-    /// With this message.
+    /// Replaces the usual message.
     #[must_use]
     pub fn message(mut self, message: &str) -> Self {
         self.message = Some(message.to_owned());
         self
     }
 
-    /// With `Retry-After`.
+    /// Adds `Retry-After`.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
@@ -142,83 +142,84 @@ impl Answer {
     }
 }
 
-/// What goes wrong.
+/// The failure that a rule causes.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// The request is answered like this and has no effect.
+    /// Answers with a failure; the request has no effect.
     Answer(Answer),
-    /// The request has its effect, but is answered like this.
+    /// Answers with a failure, although the request has its effect.
     AnswerAfterEffect(Answer),
     /// The connection breaks before the effect: no answer, no effect.
     LostBefore,
     /// The connection breaks after the effect: no answer.
     LostAfter,
-    /// This much later before the effect.
+    /// Delays the request before its effect.
     DelayBefore(Duration),
-    /// This much later after the effect: the answer is late.
+    /// Delays the answer after the effect.
     DelayAfter(Duration),
-    /// A replica whose watch cache does not get on: watches, and reads with `resourceVersion` set, see nothing after
-    /// this resource version as long as the rule holds. Other reads are consistent, as on a real server. See
-    /// [`crate::FakeKube::freeze`].
+    /// Simulates a replica with a stuck watch cache: watches, and reads with `resourceVersion` set,
+    /// see no writes after the given resource version while the rule holds. Other reads are
+    /// consistent, as on a real server. See [`crate::FakeKube::freeze`].
     StaleCache(u64),
-    /// As [`Fault::StaleCache`], but all reads, which no healthy server does.
+    /// As [`Fault::StaleCache`], but for all reads. No healthy server behaves so.
     StaleReads(u64),
-    /// A watch breaks this long after it began.
+    /// Breaks a watch after the given time.
     WatchBreaks(Duration),
 }
 
-/// Faults that one request brings along, as an extension of it; they apply after those of the rules. For callers in the
-/// same process that decide for each request what befalls it. Staleness outlasts a request and needs a rule.
+/// Faults that a request carries as an extension, for callers in the same process that choose
+/// faults per request. Applied after the faults of the rules. Staleness outlasts a request, so the
+/// `Stale*` faults need a rule and are ignored here.
 #[derive(Clone, Debug, Default)]
 pub struct Carried(pub Vec<Fault>);
 
-/// Names a rule that was made.
+/// Handle of an injected rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(pub(crate) u64);
 
-/// Which requests, what, how often.
+/// A fault with its filter and its limits.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// Which requests.
+    /// The requests to which the rule applies.
     pub on: On,
-    /// What goes wrong.
+    /// The failure of these requests.
     pub fault: Fault,
-    /// How many requests; none: until cleared.
+    /// Number of requests to which the rule applies; `None`: until cleared.
     pub times: Option<u64>,
-    /// How many fitting requests are let through first.
+    /// Number of matching requests that pass unharmed first.
     pub skip: u64,
-    /// In how many of a hundred fitting requests, drawn from the seeded source; none: in all.
+    /// Share of the matching requests in percent, drawn from the seeded source; `None`: all.
     pub percent: Option<u8>,
 }
 
 impl Rule {
-    /// Until cleared, every fitting request.
+    /// Applies the fault to every matching request until cleared.
     #[must_use]
     pub fn new(on: On, fault: Fault) -> Self {
         Self { on, fault, times: None, skip: 0, percent: None }
     }
 
-    /// Only for this many requests.
+    /// Limits the rule to a number of requests.
     #[must_use]
     pub fn times(mut self, times: u64) -> Self {
         self.times = Some(times);
         self
     }
 
-    /// Only once.
+    /// Limits the rule to a single request.
     #[must_use]
     pub fn once(self) -> Self {
         self.times(1)
     }
 
-    /// Only after this many fitting requests.
+    /// Lets a number of matching requests pass first.
     #[must_use]
     pub fn skip(mut self, skip: u64) -> Self {
         self.skip = skip;
         self
     }
 
-    /// Only for some of a hundred fitting requests.
+    /// Limits the rule to a share of the matching requests.
     #[must_use]
     pub fn percent(mut self, percent: u8) -> Self {
         self.percent = Some(percent);

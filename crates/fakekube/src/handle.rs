@@ -1,4 +1,4 @@
-//! A server as a test or a sandbox holds it.
+//! The public handle of a server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,8 +18,9 @@ use crate::state::{Shared, State};
 
 /// An in-memory Kubernetes API server.
 ///
-/// It begins with the namespaces `default`, `kube-system`, `kube-public` and `kube-node-lease` and nothing else.
-/// Clones are handles of the same server. One seed and one sequence of requests give the same answers, byte for byte.
+/// A new server holds only the namespaces `default`, `kube-system`, `kube-public` and
+/// `kube-node-lease`. Clones are handles of the same server. The same seed and sequence of requests
+/// give the same answers, byte for byte.
 #[derive(Clone, Debug)]
 pub struct FakeKube {
     shared: Arc<Shared>,
@@ -32,14 +33,14 @@ impl Default for FakeKube {
 }
 
 impl FakeKube {
-    /// A server whose UIDs and generated names come from a seed, and whose wall clock starts at [`DEFAULT_BASE`] with
-    /// the first request.
+    /// A server whose UIDs and generated names come from a seed. Its wall clock starts at
+    /// [`DEFAULT_BASE`] with the first request.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self::starting_at(seed, DEFAULT_BASE)
     }
 
-    /// The same with another wall time to start at.
+    /// As [`FakeKube::new`], with another start of the wall clock.
     #[must_use]
     pub fn starting_at(seed: u64, base: Timestamp) -> Self {
         let mut state = State::new(seed, base);
@@ -47,8 +48,8 @@ impl FakeKube {
         Self { shared: Shared::new(state) }
     }
 
-    /// Keeps the managers of fields from the creation of each object on, as a real server does. Without this they are
-    /// kept from the first server-side apply on, which costs nothing where nobody applies.
+    /// Tracks field managers from the creation of each object on, as a real server does. By default
+    /// tracking begins with the first server-side apply, which saves time in tests without apply.
     pub fn track_managers(&self) -> &Self {
         self.shared.lock().tracks = true;
         self
@@ -60,11 +61,11 @@ impl FakeKube {
         KubeService::new(Arc::clone(&self.shared))
     }
 
-    /// Serves on a loopback address over HTTP/1.1; port 0 picks a free one.
+    /// Serves HTTP/1.1 on a loopback address; port 0 picks a free port.
     ///
     /// # Errors
     ///
-    /// When the address is not a loopback one, or cannot be bound.
+    /// If the address is not a loopback address, or cannot be bound.
     pub async fn serve(&self, addr: SocketAddr) -> io::Result<Server> {
         Server::start(self.service(), addr).await
     }
@@ -75,32 +76,34 @@ impl FakeKube {
         self.shared.lock().store.revision()
     }
 
-    /// All objects of a resource as they are stored now, without `apiVersion` and `kind`, in the order of namespace
-    /// and name. Events are in the core form.
+    /// All stored objects of a resource, without `apiVersion` and `kind`, sorted by namespace and
+    /// name. Events are in the core form.
     #[must_use]
     pub fn objects(&self, group: &str, plural: &str) -> Vec<Arc<Value>> {
         let place = (group.to_owned(), plural.to_owned());
         self.shared.lock().store.objects(&place).values().cloned().collect()
     }
 
-    /// Forgets the history, as etcd's compaction does: watches and lists from before now are answered with 410.
+    /// Discards the history, as etcd's compaction does: watches and lists at earlier revisions get
+    /// 410.
     pub fn compact(&self) {
         self.shared.lock().store.compact();
     }
 
-    /// How many changes of each kind are remembered for watches that start in the past; 10,000 at first.
+    /// Sets the length of each kind's history, for watches that start in the past; 10,000 by
+    /// default.
     pub fn keep_history(&self, changes: usize) {
         self.shared.lock().store.keep(changes);
     }
 
-    /// Makes a fault rule.
+    /// Adds a fault rule.
     #[must_use = "the rule holds until it is cleared by this"]
     pub fn inject(&self, rule: Rule) -> RuleId {
         self.shared.lock().rules.add(rule)
     }
 
-    /// Makes the fitting requests see the present state until the rule is cleared, as a replica whose watch cache
-    /// does not get on: [`Fault::StaleCache`].
+    /// Freezes the watch cache of matching requests at the current state until the rule is cleared,
+    /// as [`Fault::StaleCache`].
     #[must_use = "the rule holds until it is cleared by this"]
     pub fn freeze(&self, on: On) -> RuleId {
         let mut state = self.shared.lock();
@@ -108,7 +111,7 @@ impl FakeKube {
         state.rules.add(Rule::new(on, Fault::StaleCache(at)))
     }
 
-    /// Ends a rule; how often it hit stays readable. What a freeze held back is then seen.
+    /// Ends a rule. Its hits stay readable, and watches receive the writes that a freeze held back.
     pub fn clear(&self, id: RuleId) {
         let mut state = self.shared.lock();
         state.rules.clear(id);
@@ -122,13 +125,13 @@ impl FakeKube {
         state.store.stir();
     }
 
-    /// How many requests a rule applied to.
+    /// Number of requests to which a rule applied.
     #[must_use]
     pub fn hits(&self, id: RuleId) -> u64 {
         self.shared.lock().rules.hits(id)
     }
 
-    /// Breaks the connections of all open watches that fit, now; answers how many.
+    /// Breaks the connections of all open watches that match; returns their number.
     #[expect(clippy::must_use_candidate, reason = "the effect is the point")]
     pub fn drop_watches(&self, on: &On) -> usize {
         let state = self.shared.lock();
@@ -136,14 +139,14 @@ impl FakeKube {
         fitting.map(|watch| watch.cut.notify_one()).count()
     }
 
-    /// How many watches are open.
+    /// Number of open watches.
     #[must_use]
     pub fn open_watches(&self) -> usize {
         self.shared.lock().watches.len()
     }
 
-    /// Tells somebody of every write from now on, in order and as it happens. Told under the server's lock: the
-    /// observer must not use the server.
+    /// Calls `told` for every write from now on, in order. The callback runs under the server's
+    /// lock and must not use the server.
     pub fn observe(&self, told: impl FnMut(Write<'_>) + Send + 'static) {
         self.shared.lock().store.observe(Observer::new(told));
     }
@@ -153,7 +156,7 @@ impl FakeKube {
         self.shared.lock().record.switch(on);
     }
 
-    /// What was asked and answered since recording began, in the order of arrival.
+    /// The recorded exchanges, in the order of arrival.
     #[must_use]
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.shared.lock().record.exchanges().to_vec()
@@ -164,8 +167,8 @@ impl FakeKube {
         self.shared.lock().record.clear();
     }
 
-    /// The requests that were answered with 501 because fakekube does not know what they want, as `METHOD path: what`.
-    /// Always recorded.
+    /// Requests that got 501 because fakekube does not support them, as `METHOD path: what`. Always
+    /// recorded.
     #[must_use]
     pub fn unknown_requests(&self) -> Vec<String> {
         self.shared.lock().record.unknown().to_vec()

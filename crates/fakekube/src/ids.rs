@@ -1,6 +1,6 @@
-//! UIDs and generated names, from one seeded source.
+//! UIDs and generated names, from a seeded source.
 
-/// What the server's generated names end in: no vowels, nothing that looks like another.
+/// Alphabet of the server's generated names: no vowels, no characters that look alike.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// A seeded source.
@@ -22,7 +22,7 @@ impl Ids {
         format!("{a}-{b}-{c}-{d}-{e}")
     }
 
-    /// The name for a `generateName`: the base, cut so that the whole has at most 63 characters, and 5 random ones.
+    /// Name for a `generateName`: the base, cut to 58 characters, and 5 random characters.
     pub(crate) fn name(&mut self, base: &str) -> String {
         let base: String = base.chars().take(58).collect();
         let suffix = (0..5).map(|_| char::from(LETTERS[self.0.usize(..LETTERS.len())]));

@@ -1,25 +1,30 @@
 //! In-memory Kubernetes API as a tower service, in process or over TCP.
 //!
-//! [`FakeKube`] is a server. [`FakeKube::service`] goes into `kube::Client::new`; [`FakeKube::serve`] puts it behind a
-//! loopback port for stock `kubectl`. Tests inject [`Rule`]s and read the record of [`Exchange`]s. Time is tokio's
-//! throughout: under a paused clock the server is paused too, and everything it does is repeatable from its seed.
+//! [`FakeKube`] is a server. [`FakeKube::service`] fits `kube::Client::new`; [`FakeKube::serve`]
+//! listens on a loopback port for stock `kubectl`. Tests inject [`Rule`]s and read the record of
+//! [`Exchange`]s. Time is tokio's throughout: a paused clock pauses the server, and a seed makes
+//! runs repeatable.
 //!
-//! Served are Node, Pod, Namespace, Event (both groups, one store), ConfigMap, Secret, ServiceAccount, Lease,
-//! CustomResourceDefinition, and the kinds of all CustomResourceDefinitions; all verbs; JSON, merge and strategic merge
-//! patches; server-side apply; Tables and metadata-only answers; discovery and OpenAPI v3. `tests/api` runs the same requests here and
-//! on a real kube-apiserver and compares the answers.
+//! Served are Node, Pod, Namespace, Event (both groups, a single store), ConfigMap, Secret,
+//! ServiceAccount, Lease, CustomResourceDefinition, and the kinds of all CustomResourceDefinitions;
+//! all verbs; JSON, merge and strategic merge patches; server-side apply; Tables and metadata-only
+//! answers; discovery and OpenAPI v3. `tests/api` sends the same requests to fakekube and to a real
+//! kube-apiserver and compares the answers.
 //!
-//! What a real API server has and this one has not is answered with 501 and noted
-//! ([`FakeKube::unknown_requests`]), never guessed: all other built-in groups and kinds, the subresources of pods other
-//! than `status` and `eviction` (binding, log, exec, ...), `nodes/proxy`, `serviceaccounts/token`,
-//! `/api/v1/watch/...`, OpenAPI v2, and protobuf bodies other than those that kubectl sends. YAML bodies get 415.
+//! Unsupported features get 501 and are recorded ([`FakeKube::unknown_requests`]), never guessed:
+//! all other built-in groups and kinds, the subresources of pods other than `status` and `eviction`
+//! (binding, log, exec, ...), `nodes/proxy`, `serviceaccounts/token`, `/api/v1/watch/...`, OpenAPI
+//! v2, and protobuf bodies of kinds that kubectl does not send. YAML bodies get 415.
 //!
-//! Known differences: `managedFields` are kept from an object's first server-side apply on, or from its creation
-//! ([`FakeKube::track_managers`], as a real server does), but never of Leases and events, nor of what the server itself
-//! writes; there is no authorization and no admission but that of
-//! namespaces; controllers are not there, except that a definition's kinds are served at once and the contents of a
-//! deleted namespace or definition go at once; dependents are not garbage-collected, so every propagation policy acts
-//! like `Background`; conversion webhooks are not called.
+//! Known differences from a real server:
+//! * `managedFields` begin with an object's first server-side apply, or with its creation
+//!   ([`FakeKube::track_managers`], as on a real server). Leases, events and writes of the server
+//!   itself have no `managedFields`.
+//! * No authorization, and no admission except for namespaces.
+//! * No controllers, except that a definition's kinds are served at once, and that the contents of
+//!   a deleted namespace or definition are deleted at once.
+//! * No garbage collection of dependents: every propagation policy acts like `Background`.
+//! * Conversion webhooks are not called.
 
 mod accept;
 mod body;

@@ -1,6 +1,7 @@
-//! What follows from writes: kinds that come and go with their definitions, objects that go with their namespaces.
+//! Consequences of writes: definitions add and remove kinds, and namespaces take their objects
+//! along.
 //!
-//! A real cluster has controllers for this, which work a little later; here it is done before the answer.
+//! In a real cluster controllers do this work a little later; fakekube does it before the answer.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ fn definitions() -> Place {
     ("apiextensions.k8s.io".to_owned(), "customresourcedefinitions".to_owned())
 }
 
-/// Creates what every cluster has.
+/// Creates the initial namespaces.
 pub(crate) fn begin(state: &mut State, now: Timestamp) {
     let Some(kind) = state.registry.get("", "v1", "namespaces").cloned() else {
         return;
@@ -41,12 +42,12 @@ pub(crate) fn begin(state: &mut State, now: Timestamp) {
     }
 }
 
-/// Serves the kinds of a definition that was written.
+/// Serves the kinds of a newly written definition.
 pub(crate) fn after_write(state: &mut State, kind: &Kind, stored: &Arc<Value>, now: Timestamp) {
     if Special::of(kind) != Special::Definition || deleting(stored) {
         return;
     }
-    // It was checked before it was stored.
+    // The definition was validated before it was stored.
     if state.registry.install(stored).is_err() {
         return;
     }
@@ -58,7 +59,7 @@ pub(crate) fn after_write(state: &mut State, kind: &Kind, stored: &Arc<Value>, n
     }
 }
 
-/// A namespace or a definition whose deletion begins.
+/// Marks a namespace or a definition as being deleted.
 pub(crate) fn marked(kind: &Kind, found: &Value, at: &str) -> Value {
     let mut object = found.clone();
     object["metadata"]["deletionTimestamp"] = json!(at);
@@ -74,7 +75,8 @@ pub(crate) fn marked(kind: &Kind, found: &Value, at: &str) -> Value {
     object
 }
 
-/// Deletes what belongs to a namespace or a definition; what finalizers hold stays, marked.
+/// Deletes the objects of a namespace or a definition. Objects with finalizers stay, marked as
+/// being deleted.
 pub(crate) fn empty(state: &mut State, kind: &Kind, key: &str, now: Timestamp) {
     if Special::of(kind) == Special::Namespace {
         let prefix = format!("{key}/");
@@ -109,7 +111,7 @@ fn clear(state: &mut State, place: &Place, prefix: &str, now: Timestamp) {
     }
 }
 
-/// Removes the namespaces and definitions that are going and empty.
+/// Removes the namespaces and definitions that are being deleted and empty.
 pub(crate) fn settle(state: &mut State) {
     for (name, object) in state.store.objects(&definitions()).into_owned() {
         let (going, place) = (deleting(&object), crd::storage(&object));

@@ -1,6 +1,6 @@
-//! That something is new, told to whoever waits, in the order in which they began to wait.
+//! Wakes waiting tasks in the order in which they began to wait.
 //!
-//! tokio's own `watch` wakes those who wait in a random order: a run would not be repeatable.
+//! tokio's `watch` wakes waiting tasks in random order, so a run would not be repeatable.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,24 +13,24 @@ struct Shared {
     notify: Notify,
 }
 
-/// Tells that something is new.
+/// The sending half: wakes all listeners.
 #[derive(Debug, Default)]
 pub(crate) struct Teller(Arc<Shared>);
 
 impl Teller {
-    /// Something is new.
+    /// Wakes all listeners.
     pub(crate) fn tell(&self) {
         self.0.count.fetch_add(1, Ordering::SeqCst);
         self.0.notify.notify_waiters();
     }
 
-    /// One who has heard everything so far.
+    /// A listener that waits for the next call of `tell`.
     pub(crate) fn listener(&self) -> Listener {
         Listener { seen: self.0.count.load(Ordering::SeqCst), shared: Arc::clone(&self.0) }
     }
 }
 
-/// Waits for what is new.
+/// The receiving half.
 #[derive(Debug)]
 pub(crate) struct Listener {
     shared: Arc<Shared>,
@@ -38,12 +38,12 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Everything so far has been heard.
+    /// Marks all calls of `tell` so far as heard.
     pub(crate) fn mark_heard(&mut self) {
         self.seen = self.shared.count.load(Ordering::SeqCst);
     }
 
-    /// Waits until something is new. May be dropped and called again without missing any.
+    /// Waits until `tell` is called. Cancel-safe: a dropped call misses no wake-up.
     pub(crate) async fn heard(&mut self) {
         let shared = Arc::clone(&self.shared);
         loop {

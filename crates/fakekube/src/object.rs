@@ -1,4 +1,4 @@
-//! Objects between their stored and their served form.
+//! Conversion between stored and served objects.
 //!
 //! Stored objects have neither `apiVersion` nor `kind`, and events are stored in the core form.
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::events;
 use crate::registry::Kind;
 
-/// A stored object as a kind's version shows it.
+/// Converts a stored object to the form of a kind's version.
 pub(crate) fn load(kind: &Kind, stored: &Value) -> Value {
     let mut object = unstamped(kind, stored);
     object["apiVersion"] = json!(kind.api_version());
@@ -19,12 +19,13 @@ fn unstamped(kind: &Kind, stored: &Value) -> Value {
     if kind.group == "events.k8s.io" { events::from_core(stored) } else { stored.clone() }
 }
 
-/// A stored object as an item of a list: those of built-in kinds are not stamped.
+/// Converts a stored object to an item of a list. Items of built-in kinds have no `apiVersion` and
+/// `kind`.
 pub(crate) fn load_item(kind: &Kind, stored: &Value) -> Value {
     if kind.built_in() { unstamped(kind, stored) } else { load(kind, stored) }
 }
 
-/// What is stored of an object.
+/// Converts an object to its stored form.
 pub(crate) fn save(kind: &Kind, object: Value) -> Value {
     let mut object = if kind.group == "events.k8s.io" { events::to_core(&object) } else { object };
     if let Some(fields) = object.as_object_mut() {
@@ -43,12 +44,12 @@ pub(crate) fn partial(object: &Value) -> Value {
     })
 }
 
-/// The metadata of a Table of one object.
+/// The metadata of a Table with a single object.
 pub(crate) fn table_meta(stored: &Value) -> Value {
     json!({"resourceVersion": stored["metadata"]["resourceVersion"]})
 }
 
-/// A text in an object's metadata; empty where it is missing.
+/// A text in an object's metadata; empty if missing.
 pub(crate) fn meta<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
 }
@@ -58,7 +59,7 @@ pub(crate) fn deleting(object: &Value) -> bool {
     !meta(object, "deletionTimestamp").is_empty()
 }
 
-/// Whether finalizers hold it.
+/// Whether finalizers delay the object's deletion.
 pub(crate) fn held(object: &Value) -> bool {
     object["metadata"]["finalizers"].as_array().is_some_and(|names| !names.is_empty())
 }
@@ -70,7 +71,7 @@ pub(crate) fn forget(object: &mut Value, field: &str) {
     }
 }
 
-/// Sets a field to what another object has there, also if that is nothing.
+/// Copies a field from another object; removes the field if it is missing there.
 pub(crate) fn copy(to: &mut Value, from: &Value, field: &str) {
     let Some(fields) = to.as_object_mut() else {
         return;

@@ -1,27 +1,27 @@
-//! Somebody who is told of every write, in order, as it happens.
+//! A callback for every write, in order.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// One write, whoever made it.
+/// A write, by a client or by the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
     /// The API group of the object; empty for the core group.
     pub group: &'a str,
-    /// The plural of its kind, in lower case.
+    /// The plural of the object's kind, in lower case.
     pub plural: &'a str,
-    /// `namespace/name`, or `name` where there are no namespaces.
+    /// `namespace/name`, or `name` for cluster-scoped kinds.
     pub key: &'a str,
-    /// The object before it; none if it was made.
+    /// The object before the write; `None` for a creation.
     pub before: Option<&'a Value>,
-    /// The object after it; none if it is gone.
+    /// The object after the write; `None` for a deletion.
     pub after: Option<&'a Value>,
 }
 
 type Told = Box<dyn FnMut(Write<'_>) + Send>;
 
-/// Who is told.
+/// The callback, if set.
 #[derive(Default)]
 pub(crate) struct Observer(Option<Told>);
 

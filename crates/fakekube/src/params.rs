@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::refusal::Refusal;
 use crate::schema::Cause;
 
-/// Everything a request's query may say.
+/// All supported query parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Params {
     pub(crate) watch: bool,
@@ -55,18 +55,19 @@ impl Params {
             "gracePeriodSeconds" => self.grace = Some(number(&value)?),
             "propagationPolicy" => self.propagation = Some(value),
             "includeObject" => self.include_object = value,
-            // The server ignores what it does not know.
+            // The server ignores unknown parameters.
             _ => {}
         }
         Ok(())
     }
 
-    /// Whether nothing is to be stored.
+    /// Whether the request is a dry run.
     pub(crate) fn dry(&self) -> bool {
         !self.dry_run.is_empty()
     }
 
-    /// Checks the options of a write, which messages call `CreateOptions`, `UpdateOptions` or `PatchOptions`.
+    /// Checks the options of a write. Messages call them `CreateOptions`, `UpdateOptions` or
+    /// `PatchOptions`.
     pub(crate) fn check_write(&self, options: &str) -> Result<(), Refusal> {
         let mut causes = dry_run(&self.dry_run);
         let known = ["", "Ignore", "Strict", "Warn"];
@@ -90,7 +91,8 @@ impl Params {
         self.check_write("ApplyOptions")
     }
 
-    /// Checks the options of a list or watch, and sets what the server sets for a watch from the present state.
+    /// Checks the options of a list or watch, and applies the server's defaults for a watch without
+    /// a resource version.
     pub(crate) fn check_list(&mut self) -> Result<(), Refusal> {
         let versioned = !matches!(self.resource_version.as_str(), "" | "0");
         let unasked = self.initial_events.is_none() && self.version_match.is_empty();
@@ -143,7 +145,7 @@ impl Params {
     }
 }
 
-/// What is wrong with a list of dry run directives.
+/// Violations in a list of dry run directives.
 pub(crate) fn dry_run(directives: &[String]) -> Vec<Cause> {
     if directives.iter().all(|directive| directive == "All") {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What the server adds to pods.
+//! Defaults and computed fields of pods.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ pub(crate) fn default(pod: &mut Value) {
     set(spec, "securityContext", json!({}));
     set(spec, "schedulerName", json!("default-scheduler"));
     set(spec, "enableServiceLinks", json!(true));
-    // Of admission.
+    // The following values come from admission.
     set(spec, "priority", json!(0));
     set(spec, "preemptionPolicy", json!("PreemptLowerPriority"));
     tolerate(spec);
@@ -74,7 +74,7 @@ fn default_probe(probe: &mut Map<String, Value>) {
     }
 }
 
-/// Every pod outlives its node's trouble for five minutes, unless it says otherwise.
+/// Adds the default tolerations: five minutes on a node that is not ready or unreachable.
 fn tolerate(spec: &mut Map<String, Value>) {
     let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
     let Some(tolerations) = tolerations.as_array_mut() else {
@@ -94,7 +94,7 @@ fn tolerate(spec: &mut Map<String, Value>) {
     }
 }
 
-/// Takes out what admission has put into a pod.
+/// Removes the fields that admission added to a pod.
 pub(crate) fn without_admission(pod: &mut Value) {
     let Some(spec) = pod["spec"].as_object_mut() else {
         return;
@@ -108,7 +108,7 @@ pub(crate) fn without_admission(pod: &mut Value) {
     }
 }
 
-/// The quality of service, by what the containers ask for.
+/// The quality of service class, from the containers' requests and limits.
 pub(crate) fn class(pod: &Value) -> &'static str {
     let containers = pod["spec"]["containers"].as_array().map(Vec::as_slice).unwrap_or_default();
     let of = |container: &Value, what: &str, resource: &str| {
@@ -147,7 +147,7 @@ pub(crate) fn unscheduled(pod: &Value, now: Timestamp) -> Option<Value> {
     }]))
 }
 
-/// What a pod's status shows even when it is empty.
+/// Adds the fields that a pod's status shows even when empty.
 pub(crate) fn complete_status(pod: &mut Value) {
     if let Some(status) = pod.get_mut("status") {
         times(status, &["lastProbeTime", "lastTransitionTime"]);

@@ -1,7 +1,8 @@
-//! Bodies in protobuf, of the kinds that stock kubectl makes by itself (`create`, `drain`), read into JSON.
+//! Converts protobuf bodies to JSON, for the kinds that stock kubectl sends in protobuf (`create`,
+//! `drain`).
 //!
-//! Field numbers are those of Kubernetes' `generated.proto`. A field that is not in these tables is not known here: the
-//! whole body is then answered with 501 rather than read in part.
+//! Field numbers are those of Kubernetes' `generated.proto`. A body with a field outside these
+//! tables gets 501 rather than a partial decode.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,17 +14,17 @@ use crate::refusal::Refusal;
 
 const CONTENT_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
-/// What every body begins with.
+/// Prefix of every body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// What a field holds. Go leaves empty values out of JSON unless they are behind a pointer.
+/// Type of a field. Go omits empty values from JSON unless they are behind a pointer.
 #[derive(Clone, Copy)]
 enum Type {
     Text,
     Bytes,
-    /// Left out where it is 0.
+    /// Omitted if 0.
     Number,
-    /// Shown also where it is 0.
+    /// Shown even if 0.
     Count,
     Flag,
     Time,
@@ -34,7 +35,7 @@ enum Type {
 enum Shape {
     One,
     Many,
-    /// From texts.
+    /// Keys are texts.
     Map,
 }
 
@@ -87,7 +88,7 @@ const DELETE_OPTIONS: &[Field] = &[
 const PRECONDITIONS: &[Field] =
     &[(1, "uid", Shape::One, Type::Text), (2, "resourceVersion", Shape::One, Type::Text)];
 
-/// The kinds that can be read.
+/// The supported kinds.
 const KINDS: &[(&str, &[Field])] = &[
     (
         "ConfigMap",
@@ -145,7 +146,7 @@ const UNKNOWN: &[Field] = &[
 const TYPE_META: &[Field] =
     &[(1, "apiVersion", Shape::One, Type::Text), (2, "kind", Shape::One, Type::Text)];
 
-/// The same call with its body in JSON; none where the body is not in protobuf.
+/// The same call with its body in JSON; `None` if the body is not protobuf.
 pub(crate) fn as_json(call: &Call) -> Result<Option<Call>, Refusal> {
     let given = call.content_type().and_then(|text| text.split(';').next());
     if given.map(str::trim) != Some(CONTENT_TYPE) || call.body.is_empty() {
@@ -158,7 +159,7 @@ pub(crate) fn as_json(call: &Call) -> Result<Option<Call>, Refusal> {
     Ok(Some(call))
 }
 
-/// An object in its envelope; none where anything about it is not known.
+/// Decodes an object in its envelope; `None` if any part is unknown.
 fn read(body: &[u8]) -> Option<Value> {
     let envelope = message(body.strip_prefix(MAGIC)?, UNKNOWN)?;
     let kind = envelope["typeMeta"]["kind"].as_str()?;
@@ -201,7 +202,7 @@ fn message(mut bytes: &[u8], fields: &[Field]) -> Option<Value> {
     Some(Value::Object(object))
 }
 
-/// One value on the wire.
+/// A value on the wire.
 enum Part<'a> {
     Number(u64),
     Bytes(&'a [u8]),
@@ -260,7 +261,7 @@ fn value(part: &Part<'_>, kind: Type) -> Option<Value> {
     })
 }
 
-/// A time of whole seconds; null where there is none.
+/// A time in whole seconds; null if empty.
 fn time(bytes: &[u8]) -> Option<Value> {
     let parts = message(
         bytes,

@@ -1,49 +1,49 @@
-//! The record of what was asked and answered, for tests.
+//! The record of requests and answers, for tests.
 
 use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::call::Call;
 
-/// When the connection of a request breaks.
+/// The moment at which the connection of a request breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// The request had no effect.
     BeforeEffect,
     /// The request had its effect.
     AfterEffect,
-    /// The request had its effect and was answered, but the caller had gone by then.
+    /// The request had its effect and an answer, but the caller was gone.
     CallerGone,
 }
 
-/// One request and its answer.
+/// A request and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// In the order of arrival, from 0.
+    /// Number of the request in the order of arrival, from 0.
     pub sequence: u64,
-    /// When it arrived.
+    /// Wall time of the arrival.
     pub at: Timestamp,
     /// `GET`, ...
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// Empty where there is none.
+    /// The request's `User-Agent`; empty if absent.
     pub user_agent: String,
-    /// The request's `Content-Type`; empty where there is none.
+    /// The request's `Content-Type`; empty if absent.
     pub content_type: String,
-    /// The request's `Accept`; empty where there is none.
+    /// The request's `Accept`; empty if absent.
     pub accept: String,
-    /// What was sent.
+    /// Body of the request.
     pub body: Bytes,
-    /// The answer's code; none while there is no answer.
+    /// Status code of the answer; `None` while the request is unanswered.
     pub status: Option<u16>,
-    /// What was answered; of a watch the events so far, one on each line.
+    /// Body of the answer; for a watch the events so far, each on its own line.
     pub response: Vec<u8>,
-    /// Why the caller did not see the answer, if so.
+    /// Set if the caller did not receive the answer.
     pub lost: Option<Loss>,
 }
 
-/// All exchanges, if they are recorded.
+/// The recorded exchanges, and all unsupported requests.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     on: bool,
@@ -73,7 +73,7 @@ impl Record {
         self.unknown.push(line);
     }
 
-    /// Notes a request; answers its number.
+    /// Records a request; returns its number.
     pub(crate) fn arrive(&mut self, call: &Call, at: Timestamp) -> u64 {
         let sequence = self.arrived;
         self.arrived += 1;

@@ -1,11 +1,11 @@
-//! Refusals: what goes wrong with a request, as the API server's Status objects say it.
+//! Refusals: failed requests as the API server's Status objects.
 
 use serde_json::{Value, json};
 
 use crate::registry::Kind;
 use crate::schema::{Cause, invalid_message};
 
-/// An answer that is not the one that was asked for.
+/// A failure answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) code: u16,
@@ -13,11 +13,11 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
     pub(crate) details: Option<Value>,
     pub(crate) retry_after: Option<u64>,
-    /// A continue token to go on with, for an expired list.
+    /// Token to continue an expired list.
     pub(crate) go_on: Option<String>,
-    /// Not a Status but this plain text, as the server's router answers.
+    /// Answered as plain text, as by the server's router, rather than as a Status.
     pub(crate) plain: bool,
-    /// Whether this is about something that fakekube does not do, rather than the API server.
+    /// Whether fakekube lacks the feature, rather than the API server.
     pub(crate) unsupported: bool,
 }
 
@@ -44,17 +44,17 @@ impl Refusal {
         Self::new(400, "BadRequest", message)
     }
 
-    /// An error without a reason, which the server answers with where it did not expect one.
+    /// An error without a reason, the server's answer to unexpected failures.
     pub(crate) fn unexpected(message: impl Into<String>) -> Self {
         Self::new(500, "", message)
     }
 
-    /// A path that nothing is behind.
+    /// An unknown path.
     pub(crate) fn page_not_found() -> Self {
         Self { plain: true, ..Self::new(404, "NotFound", "404 page not found\n") }
     }
 
-    /// A path in a built-in group that nothing is behind.
+    /// An unknown path in a built-in group.
     pub(crate) fn no_such_resource() -> Self {
         Self::new(404, "NotFound", "the server could not find the requested resource")
             .with(json!({}))
@@ -65,7 +65,7 @@ impl Refusal {
         Self::new(405, "MethodNotAllowed", message).with(json!({}))
     }
 
-    /// A verb that custom objects do not have.
+    /// An unsupported verb on custom objects.
     pub(crate) fn not_supported_on(kind: &Kind, verb: &str) -> Self {
         let what = kind.qualified();
         let message = format!("{verb} is not supported on resources of kind {what:?}");
@@ -99,7 +99,7 @@ impl Refusal {
         Self::new(409, "Conflict", message).with(about(&kind.group, &kind.plural, name))
     }
 
-    /// Others own what somebody wants to apply: pairs of manager and path.
+    /// Conflicts of a server-side apply, as pairs of manager and path.
     pub(crate) fn apply_conflicts(conflicts: &[(String, String)]) -> Self {
         let message = match conflicts {
             [(manager, path)] => {
@@ -124,14 +124,14 @@ impl Refusal {
         Self::new(409, "Conflict", message).with(json!({"causes": causes}))
     }
 
-    /// The conflict of a delete's precondition, which names the kind instead of the resource.
+    /// A failed precondition of a delete. The message names the kind instead of the resource.
     pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Self {
         let what = kind.qualified_kind();
         let message = format!("Operation cannot be fulfilled on {what} {name:?}: {why}");
         Self::new(409, "Conflict", message).with(about(&kind.group, &kind.kind, name))
     }
 
-    /// An object, or options of a request, that breaks rules.
+    /// An object, or options of a request, with violations.
     pub(crate) fn invalid_as(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
         let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
         let message = invalid_message(&qualified, name, causes);
@@ -154,7 +154,7 @@ impl Refusal {
         Self::new(403, "Forbidden", message).with(about(&kind.group, &kind.plural, name))
     }
 
-    /// Nothing new may come into a namespace that goes.
+    /// A create in a namespace that is being deleted.
     pub(crate) fn terminating(kind: &Kind, name: &str, namespace: &str) -> Self {
         let why = format!(
             "unable to create new content in namespace {namespace} because it is being terminated"
@@ -170,18 +170,18 @@ impl Refusal {
         refusal
     }
 
-    /// A resource version that is no longer in the history.
+    /// A resource version before the start of the history.
     pub(crate) fn too_old(asked: u64, oldest: u64) -> Self {
         Self::new(410, "Expired", format!("too old resource version: {asked} ({oldest})"))
     }
 
-    /// A continue token that is no longer in the history.
+    /// A continue token before the start of the history.
     pub(crate) fn list_expired(go_on: String) -> Self {
         let message = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
         Self { go_on: Some(go_on), ..Self::new(410, "Expired", message) }
     }
 
-    /// A resource version that did not come about in time.
+    /// A resource version in the future that did not appear in time.
     pub(crate) fn too_large(asked: u64, current: u64) -> Self {
         let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
         let cause =
@@ -198,13 +198,13 @@ impl Refusal {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// What a real API server does and fakekube does not.
+    /// A feature of a real API server that fakekube lacks.
     pub(crate) fn unsupported(what: &str) -> Self {
         let message = format!("fakekube does not support {what}");
         Self { unsupported: true, ..Self::new(501, "NotImplemented", message) }
     }
 
-    /// An answer that a fault rule forces.
+    /// The answer of a fault rule.
     pub(crate) fn forced(code: u16, message: Option<&str>, retry_after: Option<u64>) -> Self {
         let (reason, usual) = match code {
             409 => (
@@ -252,7 +252,7 @@ impl Refusal {
     }
 }
 
-/// `details` of a Status: parts that are empty are left out.
+/// `details` of a Status, without empty parts.
 fn about(group: &str, kind: &str, name: &str) -> Value {
     let mut details = serde_json::Map::new();
     for (key, text) in [("name", name), ("group", group), ("kind", kind)] {

@@ -1,4 +1,4 @@
-//! Which kinds the server serves: the built-in ones and those of the installed CustomResourceDefinitions.
+//! The served kinds: built-in kinds and those of the installed CustomResourceDefinitions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,64 +9,66 @@ use crate::builtin;
 use crate::crd;
 use crate::schema::Structural;
 
-/// A column of a kind's Table, as `additionalPrinterColumns` describes it.
+/// A column of a kind's Table, as in `additionalPrinterColumns`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The heading.
     pub name: String,
     /// `string`, `integer`, `date`, ...
     pub r#type: String,
-    /// As in OpenAPI; may be empty.
+    /// Format as in OpenAPI; may be empty.
     pub format: String,
-    /// May be empty.
+    /// Description of the column; may be empty.
     pub description: String,
-    /// 0 is always shown, greater ones only with `-o wide`.
+    /// Columns with priority 0 are always shown, others only with `-o wide`.
     pub priority: i64,
-    /// Where the value is, in an object of a custom kind.
+    /// JSON path of the value in an object of a custom kind.
     pub json_path: String,
 }
 
-/// One kind in one version, as it is served.
+/// A kind in a served version.
 #[derive(Clone, Debug)]
 pub struct Kind {
-    /// Empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
     /// `v1`, `v1alpha1`, ...
     pub version: String,
-    /// `Node`.
+    /// `Node`, the `kind` field of objects.
     pub kind: String,
-    /// `NodeList`.
+    /// `NodeList`, the `kind` field of lists.
     pub list_kind: String,
     /// `nodes`: the path segment.
     pub plural: String,
-    /// `node`.
+    /// `node`, for kubectl.
     pub singular: String,
-    /// `no`.
+    /// `no`, for kubectl.
     pub short_names: Vec<String>,
-    /// `all`.
+    /// `all`, for kubectl.
     pub categories: Vec<String>,
-    /// Whether its objects live in namespaces.
+    /// Whether objects live in namespaces.
     pub namespaced: bool,
-    /// Whether `/status` is served and the main resource leaves `status` alone.
+    /// Whether `/status` is served and the main resource ignores `status`.
     pub status_subresource: bool,
-    /// The printer columns of a custom kind; empty for a built-in one, whose columns `table` knows.
+    /// The printer columns of a custom kind. Empty for a built-in kind, whose columns are in
+    /// `table`.
     pub columns: Vec<Column>,
-    /// The schema of a custom kind; none for a built-in one.
+    /// The schema of a custom kind; `None` for a built-in kind.
     pub structural: Option<Arc<Structural>>,
-    /// `spec.versions[i].schema.openAPIV3Schema` of a custom kind as it was written, for OpenAPI documents.
+    /// `spec.versions[i].schema.openAPIV3Schema` of a custom kind verbatim, for OpenAPI documents.
     pub schema: Option<Arc<Value>>,
-    /// What the main resource allows, sorted: `create`, `delete`, `deletecollection`, `get`, ...
+    /// The verbs of the main resource, sorted: `create`, `delete`, `deletecollection`, `get`, ...
     pub verbs: Vec<String>,
     /// `spec.versions[i].selectableFields[].jsonPath` without the leading dot.
     pub selectable: Vec<String>,
     /// Whether the definition of a custom kind declares `/scale`, which is not served.
     pub scale: bool,
-    /// Where its objects are kept: group and plural. Versions of one kind, and the two Event kinds, share one place.
+    /// Group and plural under which objects are stored. The versions of a kind share a place, and
+    /// so do the two Event kinds.
     pub storage: (String, String),
 }
 
 impl Kind {
-    /// `v1` or `apps/v1`: what `apiVersion` says.
+    /// `v1` or `apps/v1`, the `apiVersion` field of objects.
     #[must_use]
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
@@ -76,7 +78,7 @@ impl Kind {
         }
     }
 
-    /// `nodes` or `floatingippools.flipop.digitalocean.com`: how messages name the resource.
+    /// `nodes` or `floatingippools.flipop.digitalocean.com`, the resource's name in messages.
     #[must_use]
     pub fn qualified(&self) -> String {
         if self.group.is_empty() {
@@ -86,7 +88,7 @@ impl Kind {
         }
     }
 
-    /// `Node` or `FloatingIPPool.flipop.digitalocean.com`: how messages name the kind.
+    /// `Node` or `FloatingIPPool.flipop.digitalocean.com`, the kind's name in messages.
     #[must_use]
     pub fn qualified_kind(&self) -> String {
         if self.group.is_empty() {
@@ -96,7 +98,7 @@ impl Kind {
         }
     }
 
-    /// Whether it comes with the server rather than from a CustomResourceDefinition.
+    /// Whether the kind is built in rather than from a CustomResourceDefinition.
     #[must_use]
     pub fn built_in(&self) -> bool {
         self.schema.is_none()
@@ -106,7 +108,7 @@ impl Kind {
 /// Group, version, plural.
 type Place = (String, String, String);
 
-/// Everything that is served. Iteration is in the order of group, version and plural.
+/// All served kinds, in the order of group, version and plural.
 #[derive(Clone, Debug)]
 pub struct Registry {
     kinds: BTreeMap<Place, Arc<Kind>>,
@@ -119,7 +121,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// The built-in kinds only.
+    /// A registry of the built-in kinds only.
     #[must_use]
     pub fn new() -> Self {
         let mut registry = Self { kinds: BTreeMap::new() };
@@ -134,12 +136,12 @@ impl Registry {
         self.kinds.insert(place, Arc::new(kind));
     }
 
-    /// Serves the kinds of a CustomResourceDefinition object (one for each served version), in place of what was
-    /// served for it before.
+    /// Serves the kinds of a CustomResourceDefinition object (one for each served version), and
+    /// replaces earlier kinds of the same definition.
     ///
     /// # Errors
     ///
-    /// When a schema is not structural; the message says why, and nothing is changed.
+    /// If a schema is not structural. The message says why, and the registry is unchanged.
     pub fn install(&mut self, definition: &Value) -> Result<(), String> {
         let kinds = crd::kinds(definition)?;
         self.remove(definition);
@@ -167,7 +169,7 @@ impl Registry {
         self.kinds.values()
     }
 
-    /// The kinds of one group and version, sorted by plural.
+    /// The kinds of a group and version, sorted by plural.
     pub fn of(&self, group: &str, version: &str) -> impl Iterator<Item = &Arc<Kind>> {
         self.kinds.values().filter(move |kind| kind.group == group && kind.version == version)
     }
@@ -180,7 +182,8 @@ impl Registry {
         groups
     }
 
-    /// The versions of a group, the preferred one first: stable before beta before alpha, then the greater number.
+    /// The versions of a group in the order of preference: stable, beta, alpha, each with the
+    /// greater number first.
     #[must_use]
     pub fn versions(&self, group: &str) -> Vec<&str> {
         let of_group = self.kinds.values().filter(|kind| kind.group == group);

@@ -1,4 +1,4 @@
-//! Answers, before they are bytes.
+//! Answers before serialization.
 
 use bytes::Bytes;
 use http::{Response, header};
@@ -11,7 +11,7 @@ use crate::verbs::watch::Watching;
 /// The content type of almost all answers.
 const JSON: &str = "application/json";
 
-/// What is answered.
+/// The content of an answer.
 #[derive(Debug)]
 pub(crate) enum Content {
     Json(Value),
@@ -19,13 +19,13 @@ pub(crate) enum Content {
     Watch(Box<Watching>),
 }
 
-/// An answer.
+/// An answer of the server.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) content: Content,
     content_type: &'static str,
-    /// Each becomes a `Warning` header.
+    /// `Warning` headers, each with a single text.
     pub(crate) warnings: Vec<String>,
     retry_after: Option<u64>,
 }
@@ -67,7 +67,7 @@ impl Reply {
         self
     }
 
-    /// The content of an answer in one piece.
+    /// The serialized content; empty for a watch.
     pub(crate) fn bytes(&self) -> Bytes {
         match &self.content {
             Content::Json(value) => Bytes::from(value.to_string() + "\n"),
@@ -76,7 +76,7 @@ impl Reply {
         }
     }
 
-    /// The answer with a body.
+    /// The response with the given body.
     pub(crate) fn into_response(self, body: Body) -> Response<Body> {
         let mut response = Response::new(body);
         *response.status_mut() = http::StatusCode::from_u16(self.status).unwrap_or_default();

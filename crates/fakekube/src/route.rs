@@ -1,4 +1,4 @@
-//! Which resource a path means.
+//! Maps paths to resources.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct Target {
     pub(crate) sub: Option<String>,
 }
 
-/// What kube-apiserver serves in the core group and fakekube does not.
+/// Resources of the core group that kube-apiserver serves and fakekube lacks.
 const OTHER_CORE: &[&str] = &[
     "bindings",
     "componentstatuses",
@@ -31,7 +31,7 @@ const OTHER_CORE: &[&str] = &[
     "watch",
 ];
 
-/// The groups that kube-apiserver serves and fakekube does not.
+/// Groups that kube-apiserver serves and fakekube lacks.
 const OTHER_GROUPS: &[&str] = &[
     "admissionregistration.k8s.io",
     "apiregistration.k8s.io",
@@ -52,7 +52,7 @@ const OTHER_GROUPS: &[&str] = &[
     "storage.k8s.io",
 ];
 
-/// Subresources that kube-apiserver serves and fakekube does not.
+/// Subresources that kube-apiserver serves and fakekube lacks.
 const OTHER_SUBRESOURCES: &[(&str, &[&str])] = &[
     (
         "pods",
@@ -71,7 +71,7 @@ const OTHER_SUBRESOURCES: &[(&str, &[&str])] = &[
     ("serviceaccounts", &["token"]),
 ];
 
-/// Finds the resource of a path. Paths of no resource (`/version`, discovery) must have been taken out before.
+/// Finds the resource of a path. Callers handle other paths (`/version`, discovery) before.
 pub(crate) fn find(registry: &Registry, path: &str) -> Result<Target, Refusal> {
     let decoded: Vec<String> = path
         .trim_matches('/')
@@ -134,7 +134,8 @@ fn resource(
     })
 }
 
-/// Whether what follows `namespaces/x` is a resource in it, rather than a subresource of the namespace itself.
+/// Whether the path after `namespaces/x` names a resource in the namespace, rather than a
+/// subresource of the namespace itself.
 fn names_resource(group: &str, rest: &[&str]) -> bool {
     match rest {
         [] => false,
@@ -143,7 +144,7 @@ fn names_resource(group: &str, rest: &[&str]) -> bool {
     }
 }
 
-/// The server's two ways of not knowing a path.
+/// The server's answer to an unknown path: plain text, or a Status for built-in groups.
 fn unknown(registry: &Registry, group: &str) -> Refusal {
     match registry.kinds().find(|kind| kind.group == group) {
         Some(kind) if kind.built_in() => Refusal::no_such_resource(),
@@ -175,12 +176,12 @@ fn check_sub(kind: &Kind, name: Option<&str>, sub: Option<&str>) -> Result<(), R
 }
 
 impl Target {
-    /// The store's key of the object.
+    /// Key of the object in the store.
     pub(crate) fn key(&self) -> String {
         key(self.namespace.as_deref(), self.name.as_deref().unwrap_or_default())
     }
 
-    /// What the keys of the collection begin with.
+    /// Common prefix of the collection's keys.
     pub(crate) fn prefix(&self) -> String {
         key(self.namespace.as_deref(), "")
     }

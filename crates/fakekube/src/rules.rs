@@ -1,4 +1,4 @@
-//! The rules of a server at work: what they do to each request that arrives.
+//! The active rules of a server, applied to each arriving request.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::faults::{Answer, Fault, Rule, RuleId};
 use crate::ids::Ids;
 use crate::record::Loss;
 
-/// Everything that the rules do to one request.
+/// The combined faults of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weather {
     pub(crate) answer: Option<Answer>,
@@ -20,10 +20,10 @@ pub(crate) struct Weather {
 }
 
 impl Weather {
-    /// Adds a fault that a request brought along.
+    /// Adds a fault that the request carries itself.
     pub(crate) fn carry(&mut self, fault: &Fault) {
         if !matches!(fault, Fault::StaleCache(_) | Fault::StaleReads(_)) {
-            // The name of a rule only matters for staleness.
+            // Rule ids only matter for staleness.
             self.add(RuleId(0), fault);
         }
     }
@@ -74,7 +74,7 @@ impl Rules {
         id
     }
 
-    /// Ends a rule; its hits stay readable until all are cleared.
+    /// Ends a rule; its hits stay readable until `clear_all`.
     pub(crate) fn clear(&mut self, id: RuleId) {
         if let Some(active) = self.active.iter_mut().find(|a| a.id == id) {
             active.cleared = true;
@@ -89,7 +89,7 @@ impl Rules {
         self.active.iter().find(|a| a.id == id).map_or(0, |a| a.hits)
     }
 
-    /// The last resource version that a request under a staleness rule sees, while the rule holds.
+    /// The last visible resource version under a staleness rule, while the rule holds.
     pub(crate) fn sees(&self, id: RuleId, consistent: bool) -> Option<u64> {
         let active = self.active.iter().find(|a| a.id == id && !a.cleared)?;
         match active.rule.fault {
@@ -99,7 +99,7 @@ impl Rules {
         }
     }
 
-    /// What the rules do to this request; counts it against them.
+    /// The combined faults of a request. Counts the request against each matching rule.
     pub(crate) fn weather(&mut self, call: &Call, dice: &mut Ids) -> Weather {
         let mut weather = Weather::default();
         for active in self.active.iter_mut().filter(|active| !active.cleared) {

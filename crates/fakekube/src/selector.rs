@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::refusal::Refusal;
 use crate::registry::Kind;
 
-/// One condition on one label.
+/// A condition on a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Label {
     In(String, Vec<String>),
@@ -16,7 +16,7 @@ enum Label {
     Below(String, i64),
 }
 
-/// One condition on one field.
+/// A condition on a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Field {
     path: String,
@@ -24,7 +24,7 @@ struct Field {
     equal: bool,
 }
 
-/// What objects must fit. All conditions must hold.
+/// A conjunction of label and field conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selector {
     labels: Vec<Label>,
@@ -41,7 +41,7 @@ impl Selector {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Whether a stored object fits.
+    /// Whether a stored object satisfies all conditions.
     pub(crate) fn fits(&self, object: &Value) -> bool {
         self.labels.iter().all(|label| label.fits(&object["metadata"]["labels"]))
             && self.fields.iter().all(|field| field.fits(object))
@@ -79,7 +79,7 @@ fn text_at(object: &Value, path: &str) -> String {
     }
 }
 
-/// `a=b,c!=d`, of the fields that the kind has.
+/// Parses `a=b,c!=d`. Only selectable fields of the kind are allowed.
 fn parse_fields(kind: &Kind, text: &str) -> Result<Vec<Field>, Refusal> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     parts.map(|part| parse_field(kind, part, text)).collect()
@@ -96,7 +96,7 @@ fn parse_field(kind: &Kind, part: &str, whole: &str) -> Result<Field, Refusal> {
     Ok(Field { path, value: value.to_owned(), equal })
 }
 
-/// Where a selectable field of a kind is in the stored object.
+/// Path of a selectable field in the stored object.
 fn stored_path(kind: &Kind, path: &str) -> Result<String, Refusal> {
     let always = ["metadata.name", "metadata.namespace"];
     let mine: &[(&str, &str)] = match (kind.group.as_str(), kind.plural.as_str()) {
@@ -162,7 +162,7 @@ const NEW_EVENT_FIELDS: &[(&str, &str)] = &[
     ("type", "type"),
 ];
 
-/// A label selector in pieces: words and the signs between them.
+/// Tokens of a label selector: words and operators.
 struct Tokens {
     tokens: Vec<String>,
     next: usize,
@@ -265,7 +265,7 @@ impl Tokens {
         }
     }
 
-    /// The value after a sign; nothing means the empty value.
+    /// The value after an operator; may be empty.
     fn value(&mut self) -> String {
         if matches!(self.peek(), "" | ",") { String::new() } else { self.take() }
     }
@@ -300,12 +300,12 @@ impl Tokens {
     }
 }
 
-/// Whether a piece is a word and no sign.
+/// Whether a token is a word.
 fn begins_key(token: &str) -> bool {
     !matches!(token, "" | "," | "(" | ")" | "=" | "==" | "!" | "!=" | "<" | ">")
 }
 
-/// The server's rule for label keys, which the operators of a selector need too.
+/// Checks a label key.
 fn check_key(key: &str) -> Result<(), String> {
     let name = key.rsplit('/').next().unwrap_or_default();
     let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());

@@ -1,4 +1,4 @@
-//! The way in over TCP: HTTP/1.1 on loopback.
+//! TCP entry point: HTTP/1.1 on loopback.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,8 +14,8 @@ use tower::Service;
 
 use crate::service::KubeService;
 
-/// A server that listens. Dropping it closes the listener and all connections; requests that had begun still have
-/// their effect.
+/// A listening server. Dropping it closes the listener and all connections; requests in progress
+/// still have their effect.
 #[derive(Debug)]
 pub struct Server {
     addr: SocketAddr,
@@ -23,7 +23,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Where it listens.
+    /// The listening address.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
@@ -35,7 +35,8 @@ impl Server {
         format!("http://{}", self.addr)
     }
 
-    /// A kubeconfig for this server, with a context `fakekube` and the namespace `default`; JSON, which is YAML.
+    /// A kubeconfig for this server, with a context `fakekube` and the namespace `default`, as JSON
+    /// (a subset of YAML).
     #[must_use]
     pub fn kubeconfig(&self) -> String {
         let name = "fakekube";
@@ -54,12 +55,12 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write_kubeconfig(&self, path: impl AsRef<Path>) -> io::Result<()> {
         std::fs::write(path, self.kubeconfig())
     }
 
-    /// Serves on an address; port 0 picks a free one.
+    /// Listens on an address; port 0 picks a free port.
     pub(crate) async fn start(service: KubeService, addr: SocketAddr) -> io::Result<Self> {
         if !addr.ip().is_loopback() {
             let what = format!("{addr} is not a loopback address");
@@ -78,7 +79,7 @@ impl Drop for Server {
     }
 }
 
-/// Accepts until aborted; the connections end with it.
+/// Accepts connections until aborted. Connections end with the task.
 async fn accept(listener: TcpListener, service: KubeService) {
     let mut connections = JoinSet::new();
     loop {
@@ -92,7 +93,8 @@ async fn accept(listener: TcpListener, service: KubeService) {
     }
 }
 
-/// One connection. A lost answer is an error of the service, on which hyper closes it without an answer.
+/// Serves a connection. The service reports a lost answer as an error, and hyper then closes the
+/// connection without an answer.
 async fn connection(stream: TcpStream, service: KubeService) {
     let _ = stream.set_nodelay(true);
     let answer = service_fn(move |request| service.clone().call(request));

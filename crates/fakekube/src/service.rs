@@ -1,4 +1,4 @@
-//! The way in without sockets: a tower service.
+//! In-process entry point: a tower service.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,8 +22,8 @@ use crate::rules::Weather;
 use crate::state::Shared;
 use crate::{stream, verbs};
 
-/// There is no answer: the connection broke, before or after the request had its effect. As on a real connection the
-/// caller cannot tell which; the record can.
+/// The connection broke without an answer, before or after the request's effect. As on a real
+/// connection the caller cannot tell which; the record can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost;
 
@@ -37,8 +37,8 @@ impl std::error::Error for Lost {}
 
 /// A server as a tower service, for `kube::Client::new(service, "default")`.
 ///
-/// Each request runs on a task of its own, from the moment its future is first polled: a caller that goes away does
-/// not undo it. Always ready; needs a tokio runtime.
+/// Each request runs on its own task from the first poll of its future, so a caller that goes away
+/// does not cancel the request. Always ready; needs a tokio runtime.
 #[derive(Clone, Debug)]
 pub struct KubeService {
     shared: Arc<Shared>,
@@ -119,7 +119,7 @@ fn forced(answer: &Answer) -> Reply {
     Reply::refused(&Refusal::forced(*status, message.as_deref(), *retry_after))
 }
 
-/// Turns a reply into bytes, or for a watch into a task that sends them.
+/// Turns a reply into a response, and starts the sending task of a watch.
 fn respond(
     shared: &Arc<Shared>,
     sequence: u64,

@@ -1,4 +1,4 @@
-//! Everything a server holds, behind one lock.
+//! The state of a server, behind a single lock.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,14 @@ use crate::registry::Registry;
 use crate::rules::{Rules, Weather};
 use crate::store::Store;
 
-/// A watch that is being served.
+/// A watch in progress.
 #[derive(Debug)]
 pub(crate) struct OpenWatch {
     pub(crate) call: Call,
     pub(crate) cut: Arc<Notify>,
 }
 
-/// What a server holds.
+/// The state of a server.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) store: Store,
@@ -33,9 +33,9 @@ pub(crate) struct State {
     pub(crate) record: Record,
     pub(crate) clock: Clock,
     pub(crate) watches: BTreeMap<u64, OpenWatch>,
-    /// Whether the managers of an object's fields are kept from its creation on.
+    /// Whether field managers are tracked from an object's creation on.
     pub(crate) tracks: bool,
-    /// What the request that is being served is warned of.
+    /// Warnings for the current request.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl State {
             store,
             registry,
             ids: Ids::seeded(seed),
-            // Of its own, so that faults do not change the names of objects.
+            // A separate source, so that faults do not change the names of objects.
             dice: Ids::seeded(seed ^ 0x6661_756c_7473),
             rules: Rules::default(),
             record: Record::default(),
@@ -62,7 +62,7 @@ impl State {
         }
     }
 
-    /// The last revision that a request sees.
+    /// The last revision that a request can see.
     pub(crate) fn visible(&self, stale: Option<RuleId>, consistent: bool) -> u64 {
         let now = self.store.revision();
         stale.and_then(|id| self.rules.sees(id, consistent)).map_or(now, |at| at.min(now))
@@ -79,11 +79,11 @@ impl Shared {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change of the state is one call that ends or panics before it begins to change.
+        // Poisoning is harmless: a panic can only come before the first change of the state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a request and says what the rules do to it.
+    /// Records a request and returns its number and its faults.
     pub(crate) fn arrive(&self, call: &Call) -> (u64, Weather) {
         let mut state = self.lock();
         let State { clock, record, rules, dice, .. } = &mut *state;

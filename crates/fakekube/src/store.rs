@@ -1,4 +1,4 @@
-//! The objects and their history. One revision counts all writes, as etcd does.
+//! The objects and their history. A single revision counts all writes, as in etcd.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,13 +8,13 @@ use crate::news::{Listener, Teller};
 use crate::observer::{Observer, Write};
 use serde_json::{Value, json};
 
-/// Where a kind's objects are: group and plural.
+/// Storage place of a kind's objects: group and plural.
 pub(crate) type Place = (String, String);
 
-/// The objects of one place by `namespace/name`, or `name` where there are no namespaces: etcd's order.
+/// The objects of a place by `namespace/name`, or `name` for cluster-scoped kinds, in etcd's order.
 pub(crate) type Objects = BTreeMap<String, Arc<Value>>;
 
-/// What happened to an object.
+/// Type of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Added,
@@ -22,19 +22,19 @@ pub(crate) enum What {
     Deleted,
 }
 
-/// One write.
+/// A write to an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) revision: u64,
     pub(crate) what: What,
     pub(crate) key: String,
-    /// The object after it; for a deletion the last one, with the deletion's revision.
+    /// The object after the write. For a deletion, the last state with the deletion's revision.
     pub(crate) object: Arc<Value>,
-    /// The object before it.
+    /// The object before the write.
     pub(crate) before: Option<Arc<Value>>,
 }
 
-/// The history before this revision is gone.
+/// Error: the history before this revision is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Compacted(pub(crate) u64);
 
@@ -62,9 +62,9 @@ impl Shelf {
 pub(crate) struct Store {
     revision: u64,
     shelves: BTreeMap<Place, Shelf>,
-    /// How many changes are remembered for each kind.
+    /// Length of each kind's history.
     keep: usize,
-    /// For those who wait for the next revision; told also when they should look again.
+    /// Wakes watches after a write, and when the visible state changes for other reasons.
     news: Teller,
     observer: Observer,
 }
@@ -89,22 +89,22 @@ impl Store {
         self.news.listener()
     }
 
-    /// Tells this one of every write from now on.
+    /// Installs the callback for all later writes.
     pub(crate) fn observe(&mut self, observer: Observer) {
         self.observer = observer;
     }
 
-    /// Makes all who wait look again.
+    /// Wakes all watches.
     pub(crate) fn stir(&self) {
         self.news.tell();
     }
 
-    /// Remembers this many changes of each kind from now on.
+    /// Sets the length of each kind's history.
     pub(crate) fn keep(&mut self, changes: usize) {
         self.keep = changes;
     }
 
-    /// Forgets the history, as compaction does: whoever asks for what was before gets 410.
+    /// Discards the history, as compaction does: requests at earlier revisions get 410.
     pub(crate) fn compact(&mut self) {
         for shelf in self.shelves.values_mut() {
             shelf.log.clear();
@@ -113,13 +113,13 @@ impl Store {
         self.stir();
     }
 
-    /// Makes a place, whose history begins now.
+    /// Creates a place. Its history begins at the current revision.
     pub(crate) fn open(&mut self, place: &Place) {
         let oldest = self.revision;
         self.shelves.entry(place.clone()).or_insert_with(|| Shelf { oldest, ..Shelf::default() });
     }
 
-    /// Forgets a place.
+    /// Removes a place with its objects and history.
     pub(crate) fn close(&mut self, place: &Place) {
         self.shelves.remove(place);
         self.stir();
@@ -129,7 +129,7 @@ impl Store {
         self.shelves.get(place)?.objects.get(key)
     }
 
-    /// The objects as they are now.
+    /// The current objects of a place.
     pub(crate) fn objects(&self, place: &Place) -> Cow<'_, Objects> {
         match self.shelves.get(place) {
             Some(shelf) => Cow::Borrowed(&shelf.objects),
@@ -137,7 +137,7 @@ impl Store {
         }
     }
 
-    /// The objects as they were at a revision.
+    /// The objects of a place at a revision.
     pub(crate) fn objects_at(&self, place: &Place, at: u64) -> Result<Cow<'_, Objects>, Compacted> {
         let Some(shelf) = self.shelves.get(place) else {
             return Ok(Cow::Owned(Objects::new()));
@@ -158,7 +158,7 @@ impl Store {
         Ok(Cow::Owned(objects))
     }
 
-    /// What happened after one revision, up to and including another; none when the place is gone.
+    /// Changes in the revisions `after < revision <= up_to`; `None` if the place is gone.
     pub(crate) fn changes(
         &self,
         place: &Place,
@@ -174,7 +174,7 @@ impl Store {
         Some(Ok(wanted.cloned().collect()))
     }
 
-    /// Writes an object and gives it the new revision.
+    /// Writes an object with the next revision.
     pub(crate) fn put(&mut self, place: &Place, key: &str, mut object: Value) -> Arc<Value> {
         self.revision += 1;
         object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
@@ -196,7 +196,7 @@ impl Store {
         object
     }
 
-    /// Removes an object; answers its last state with the deletion's revision.
+    /// Deletes an object; returns its last state with the deletion's revision.
     pub(crate) fn delete(&mut self, place: &Place, key: &str) -> Option<Arc<Value>> {
         let shelf = self.shelves.get_mut(place)?;
         let before = shelf.objects.remove(key)?;
@@ -218,7 +218,7 @@ impl Store {
     }
 }
 
-/// The same object with another revision.
+/// A copy of the object with another revision.
 pub(crate) fn with_revision(object: &Value, revision: u64) -> Arc<Value> {
     let mut object = object.clone();
     object["metadata"]["resourceVersion"] = json!(revision.to_string());

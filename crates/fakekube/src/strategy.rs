@@ -1,4 +1,4 @@
-//! What differs between kinds when they are written.
+//! Differences between kinds in writes.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::object::copy;
 use crate::registry::Kind;
 use crate::{crd, events, pods};
 
-/// Kinds with rules of their own.
+/// Kinds with special rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Special {
     Pod,
@@ -19,7 +19,7 @@ pub(crate) enum Special {
     Event,
     NewEvent,
     Definition,
-    /// Built-in, without any.
+    /// A built-in kind without special rules.
     Plain,
     Custom,
 }
@@ -43,12 +43,12 @@ impl Special {
         }
     }
 
-    /// Whether PUT may leave the resource version out.
+    /// Whether PUT may omit the resource version.
     pub(crate) fn unconditional(self) -> bool {
         !matches!(self, Self::Lease | Self::Definition | Self::Custom)
     }
 
-    /// Whether PUT creates what is not there.
+    /// Whether PUT creates a missing object.
     pub(crate) fn creates_on_update(self) -> bool {
         matches!(self, Self::Lease | Self::Event | Self::NewEvent)
     }
@@ -63,7 +63,7 @@ impl Special {
         matches!(self, Self::Pod | Self::Definition | Self::Custom)
     }
 
-    /// Whether a status update takes over the labels and other metadata too.
+    /// Whether a status update also changes labels and other metadata.
     pub(crate) fn status_takes_metadata(self) -> bool {
         !matches!(self, Self::Custom | Self::Definition)
     }
@@ -98,7 +98,7 @@ pub(crate) fn on_create(kind: &Kind, object: &mut Value, now: Timestamp) {
     complete(kind, object);
 }
 
-/// What the server adds to any object that it reads.
+/// Adds the fields that the server adds on every decode.
 pub(crate) fn complete(kind: &Kind, object: &mut Value) {
     match Special::of(kind) {
         Special::Node => complete_node(object),
@@ -111,7 +111,7 @@ pub(crate) fn complete(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// Carries over what an update may not change.
+/// Restores the fields that an update must not change.
 pub(crate) fn on_update(kind: &Kind, object: &mut Value, old: &Value, status_only: bool) {
     if status_only {
         if let Special::Custom = Special::of(kind) {
@@ -151,7 +151,7 @@ fn label_namespace(object: &mut Value) {
     }
 }
 
-/// A node shows all of its fixed parts.
+/// Adds the fields that a node always shows.
 fn complete_node(node: &mut Value) {
     if let Some(cidr) = node["spec"]["podCIDR"].as_str().map(str::to_owned)
         && node["spec"]["podCIDRs"][0] != json!(cidr)
@@ -183,7 +183,7 @@ fn complete_node(node: &mut Value) {
     times(status, &["lastHeartbeatTime", "lastTransitionTime"]);
 }
 
-/// A status' conditions show these times even when there are none; no conditions are not shown.
+/// Adds the given times, as null, to conditions without them. Removes an empty list of conditions.
 pub(crate) fn times(status: &mut Value, names: &[&str]) {
     let Some(fields) = status.as_object_mut() else {
         return;
@@ -199,7 +199,7 @@ pub(crate) fn times(status: &mut Value, names: &[&str]) {
     }
 }
 
-/// `stringData` goes into `data`, and the type has a default.
+/// Moves `stringData` into `data`, and defaults the type.
 fn complete_secret(secret: &mut Value) {
     use base64::Engine;
     let Some(fields) = secret.as_object_mut() else {

@@ -1,4 +1,4 @@
-//! The task that serves one watch.
+//! The task that serves a watch.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,16 +17,16 @@ use crate::state::{OpenWatch, Shared};
 use crate::store::Compacted;
 use crate::verbs::watch::{Watching, line};
 
-/// How often a watch that wants bookmarks gets one.
+/// Interval of bookmarks for a watch with bookmarks.
 const BOOKMARKS: Duration = Duration::from_secs(60);
 
-/// How long before its end a watch gets a last one.
+/// Time between the last bookmark and the end of a watch.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 type Events = mpsc::Sender<Result<Bytes, Broken>>;
 
-/// A watch at work. Ends when its time is over, its caller has gone, its connection is cut, its history is gone, or
-/// its kind is no longer served.
+/// A watch in progress. Ends on timeout, when the caller goes away, when the connection is cut,
+/// when its history is compacted, or when its kind is no longer served.
 pub(crate) struct Task {
     shared: Arc<Shared>,
     sequence: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Task {
     bookmark: Instant,
 }
 
-/// What a watch waits for.
+/// The next event of a watch's loop.
 enum Next {
     News,
     Bookmark,
@@ -86,7 +86,7 @@ impl Task {
         self.shared.lock().watches.remove(&self.sequence);
     }
 
-    /// Tells of the objects to begin with.
+    /// Sends the initial objects.
     async fn begin(&mut self) -> Option<()> {
         if let Some(refusal) = self.watching.refusal.take() {
             return self.fail(&refusal).await;
@@ -103,7 +103,7 @@ impl Task {
         Some(())
     }
 
-    /// Tells what is new, then waits. None at the end.
+    /// Sends all new changes, then waits. `None` at the end.
     async fn step(&mut self) -> Option<()> {
         self.catch_up().await?;
         match self.wait().await? {
@@ -146,7 +146,7 @@ impl Task {
         Some(())
     }
 
-    /// Waits for the next thing to do; none when the caller has gone.
+    /// Waits for the next event; `None` when the caller is gone.
     async fn wait(&mut self) -> Option<Next> {
         let breaks = self.breaks;
         let broken = async move {
@@ -185,7 +185,8 @@ impl Task {
     }
 }
 
-/// After a minute, or shortly before the end, whichever comes first and is still to come.
+/// Time of the next bookmark: a minute from now, or [`FAREWELL`] before the end if earlier. After
+/// the last bookmark: not before the end.
 fn next_bookmark(now: Instant, end: Instant) -> Instant {
     let usual = now + BOOKMARKS;
     match end.checked_sub(FAREWELL) {

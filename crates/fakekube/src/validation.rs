@@ -1,4 +1,4 @@
-//! From what was sent to what may be stored: unknown fields, empty fields, defaults, rules.
+//! From the sent object to a storable one: unknown fields, empty fields, defaults, validation.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::strategy::Special;
 use crate::verbs::Turn;
 use crate::{crd, decode, events};
 
-/// Takes out what the kind does not know, and says so as the request wants it.
+/// Removes unknown fields, and refuses, warns or ignores according to `fieldValidation`.
 pub(crate) fn unknown_fields(turn: &mut Turn<'_>, object: &mut Value) -> Result<(), Refusal> {
     let kind = turn.kind();
     let unknown = prune(&turn.state.registry, &kind, object);
@@ -31,7 +31,7 @@ pub(crate) fn strict_error(unknown: &[String]) -> String {
     format!("strict decoding error: {}", each.join(", "))
 }
 
-/// Takes out what the kind does not know and what is empty; answers the paths of the former.
+/// Removes unknown and empty fields; returns the paths of the unknown fields.
 pub(crate) fn prune(registry: &Registry, kind: &Kind, object: &mut Value) -> Vec<String> {
     let mut unknown = Vec::new();
     if let Some(structural) = &kind.structural {
@@ -54,7 +54,7 @@ pub(crate) fn prune(registry: &Registry, kind: &Kind, object: &mut Value) -> Vec
     unknown
 }
 
-/// Leaves out of the metadata what the server leaves out.
+/// Removes empty metadata fields, as the server does.
 fn tidy_metadata(metadata: &mut Map<String, Value>) {
     metadata.retain(|_, value| match value {
         Value::Null => false,
@@ -65,7 +65,7 @@ fn tidy_metadata(metadata: &mut Map<String, Value>) {
     });
 }
 
-/// Maps, which unlike structures the server leaves out when they are empty.
+/// Maps, which the server omits when empty, unlike structs.
 const MAPS: &[&str] = &[
     "allocatable",
     "annotations",
@@ -79,7 +79,7 @@ const MAPS: &[&str] = &[
     "requests",
 ];
 
-/// Texts and flags that the server leaves out when they are empty or false.
+/// Texts and flags that the server omits when empty or false.
 const PLAIN: &[&str] = &[
     "hostIPC",
     "hostNetwork",
@@ -95,8 +95,8 @@ const PLAIN: &[&str] = &[
     "value",
 ];
 
-/// Leaves out what the server's own types leave out when it is empty. Pointers keep their zeros: a Lease has nothing
-/// else.
+/// Removes fields that the server's Go types omit when empty. With `pointers`, zeros stay: all
+/// fields of a Lease are pointers.
 fn tidy(value: &mut Value, pointers: bool) {
     match value {
         Value::Object(fields) => {
@@ -126,7 +126,7 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// Refuses an object that breaks the kind's rules; with an old object, as an update of it.
+/// Refuses an object that breaks the kind's rules. With an old object, checks an update.
 pub(crate) fn check(turn: &Turn<'_>, object: &Value, old: Option<&Value>) -> Result<(), Refusal> {
     let kind = turn.kind();
     if Special::of(&kind) == Special::Definition && crd::needs_webhook(object) {
@@ -146,12 +146,12 @@ pub(crate) fn check(turn: &Turn<'_>, object: &Value, old: Option<&Value>) -> Res
     if causes.is_empty() {
         return Ok(());
     }
-    // The server has one kind of Event only.
+    // Both Event kinds share a type in the server, without a group.
     let group = if Special::of(&kind) == Special::NewEvent { "" } else { &kind.group };
     Err(Refusal::invalid_as(group, &kind.kind, meta(object, "name"), &causes))
 }
 
-/// What needs more than the object's schema.
+/// Violations of a built-in kind beyond [`builtin_validate`].
 fn own_causes(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut causes = unqualified_finalizers(object);
     match Special::of(kind) {
@@ -191,7 +191,7 @@ fn own_causes(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     causes
 }
 
-/// The finalizers of built-in kinds are the server's own, or have a domain.
+/// Finalizers of built-in kinds must be the server's own, or have a domain.
 fn unqualified_finalizers(object: &Value) -> Vec<Cause> {
     let known = ["kubernetes", "orphan", "foregroundDeletion"];
     let names = object["metadata"]["finalizers"].as_array().into_iter().flatten().enumerate();

@@ -1,4 +1,4 @@
-//! How an account is reached: what the settings of every vendor have in common.
+//! Endpoint, token and user agent of an account: the settings common to all providers.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use crate::vendor::{ConfigError, Settings};
 
 const DEFAULT_USER_AGENT: &str = concat!("pontoon/", env!("CARGO_PKG_VERSION"));
 
-/// The names of a vendor's variables, and what holds where one is not set.
+/// The names of a provider's variables, and the default endpoint.
 pub(crate) struct Variables {
     pub token: &'static str,
     pub api_url: &'static str,
@@ -18,10 +18,10 @@ pub(crate) struct Variables {
     pub default_api_url: &'static str,
 }
 
-/// One account and how to reach it.
+/// The credential and endpoint of one account.
 #[derive(Debug)]
 pub(crate) struct Access {
-    /// Scheme, host and perhaps a path, without a slash at the end.
+    /// Scheme, host and optional path, without a trailing slash.
     pub endpoint: String,
     pub token: Token,
     pub user_agent: HeaderValue,
@@ -42,7 +42,7 @@ impl Access {
     }
 }
 
-/// A variable without the space around it; an empty one counts as unset.
+/// A variable's trimmed value. An empty variable counts as unset.
 pub(crate) fn value(settings: &Settings<'_>, name: &str) -> Option<String> {
     let value = (settings.variable)(name)?.trim().to_owned();
     (!value.is_empty()).then_some(value)
@@ -52,7 +52,7 @@ pub(crate) fn unusable(variable: &'static str, problem: &str) -> ConfigError {
     ConfigError::Unusable { variable, problem: problem.into() }
 }
 
-/// An access token, which no formatting shows.
+/// An access token. `Debug` output hides the value.
 #[derive(Clone)]
 pub(crate) struct Token(String);
 
@@ -65,14 +65,14 @@ impl Token {
         }
     }
 
-    /// The `Authorization` header; it too hides its value when it is formatted.
+    /// The `Authorization` header, marked sensitive so that `Debug` output hides the token.
     pub fn bearer(&self) -> Result<HeaderValue, http::header::InvalidHeaderValue> {
         let mut header = HeaderValue::from_str(&format!("Bearer {}", self.0))?;
         header.set_sensitive(true);
         Ok(header)
     }
 
-    /// `text` without the token, should a server have echoed it.
+    /// `text` with every copy of the token replaced, in case a server echoed the token.
     pub fn strike_from(&self, text: &str) -> String {
         text.replace(&self.0, "[token]")
     }
@@ -98,7 +98,7 @@ fn endpoint(variable: &'static str, text: &str) -> Result<String, ConfigError> {
     Ok(format!("{scheme}://{authority}{}", uri.path().trim_end_matches('/')))
 }
 
-/// Whether what is sent there can be read on its way: plain HTTP to another machine.
+/// Whether requests to `url` can be read on the network: plain HTTP to another machine.
 pub(crate) fn is_exposed(url: &str) -> bool {
     let Ok(uri) = url.parse::<Uri>() else { return false };
     uri.scheme() == Some(&Scheme::HTTP) && !uri.host().is_some_and(is_this_machine)

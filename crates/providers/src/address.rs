@@ -1,4 +1,4 @@
-//! What every cloud can do with an address, in words that no vendor owns.
+//! The address operations that every provider offers, without provider-specific terms.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,61 +9,60 @@ use async_trait::async_trait;
 use crate::error::Result;
 use crate::record::RecordProvider;
 
-/// One cloud account's addresses.
+/// The addresses of an account.
 ///
-/// Each mutating method sends exactly one mutating request (vendors that need more say so
-/// in [`Capabilities`]), and each is safe to call again: "already so" is success. An error's
-/// [`kind`](crate::ErrorKind) tells whether the request can have had an effect. The deadline
-/// of a call holds for each request; a refused change may be followed by reads of the
-/// address, so that the method as a whole can take longer.
+/// Each mutating method sends exactly one mutating request (exceptions are named in
+/// [`Capabilities`]). All methods are safe to repeat: a change already in effect is success. The
+/// [`kind`](crate::ErrorKind) of an error tells whether the request can have had an effect. The
+/// deadline applies to each request; a refused change may be followed by a read of the address, so
+/// a method can take longer than one deadline.
 #[async_trait]
 pub trait AddressProvider: Send + Sync + fmt::Debug {
-    /// What this cloud can and cannot do.
+    /// Static properties of this provider, read by the planner.
     fn capabilities(&self) -> Capabilities;
 
-    /// The project that new addresses are reserved in, if one was set aside for them:
-    /// whatever appears there is ours.
+    /// The project for newly reserved addresses, if configured. A new address in the project is
+    /// taken for the result of a reservation of ours.
     fn dedicated_project(&self) -> Option<&str> {
         None
     }
 
-    /// The DNS of the same account, where the vendor has that too
-    /// ([`Vendor::dns`](crate::Vendor)): one credential, and one budget for all its calls.
+    /// The DNS records of the same account, if the provider hosts DNS
+    /// ([`Vendor::dns`](crate::Vendor)). Addresses and records share one credential and one rate
+    /// budget.
     fn records(&self) -> Option<Arc<dyn RecordProvider>> {
         None
     }
 
-    /// Every address of the account in `families`, all pages. An address that is missing
-    /// here may still exist (pages shift while they are read): only [`read`](Self::read)
-    /// proves that one is gone.
+    /// Every address of the account in `families`, all pages. Pages shift while they are read, so
+    /// an address missing here may still exist: only [`read`](Self::read) proves absence.
     async fn list(&self, families: Families) -> Result<Vec<Address>>;
 
-    /// The same listing where a move waits to be confirmed by it: more urgent than one that
-    /// is made in its turn.
+    /// The same listing at a higher priority, for a move waiting to be confirmed.
     async fn confirm(&self, families: Families) -> Result<Vec<Address>> {
         self.list(families).await
     }
 
-    /// One address, or `None` if the cloud says that the account has no such address.
+    /// Reads a single address. `None` if the provider says the account does not have the address.
     async fn read(&self, ip: IpAddr) -> Result<Option<Address>>;
 
-    /// Puts `ip` on `machine`, from wherever it is now.
+    /// Assigns `ip` to `machine`, moving the address if another machine holds it.
     async fn assign(&self, ip: IpAddr, machine: &MachineId) -> Result<Accepted>;
 
-    /// Takes `ip` off its machine and keeps it in the account.
+    /// Unassigns `ip` from its machine. The account keeps the address.
     async fn unassign(&self, ip: IpAddr) -> Result<Accepted>;
 
     /// Reserves a new address.
     async fn create(&self, request: &CreateRequest) -> Result<Created>;
 
-    /// Gives `ip` back to the cloud. Gone already is success.
+    /// Releases `ip` for good. An address already gone is success.
     async fn release(&self, ip: IpAddr) -> Result<()>;
 
-    /// How an accepted operation on `ip` is getting on.
+    /// The state of an accepted operation on `ip`.
     async fn operation(&self, ip: IpAddr, operation: &OperationId) -> Result<OperationState>;
 }
 
-/// A machine as the vendor names it, normalised so that equal machines are equal text
+/// The provider's name for a machine, normalised so that equal machines compare equal
 /// (DigitalOcean: the droplet's number).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MachineId(pub String);
@@ -74,7 +73,7 @@ impl fmt::Display for MachineId {
     }
 }
 
-/// An operation that the cloud works on after it answered.
+/// An operation carried out by the provider after its answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OperationId(pub String);
 
@@ -87,8 +86,8 @@ pub enum Family {
     V6,
 }
 
-/// Which families a listing should cover; vendors keep them in separate collections, so
-/// that asking for less costs fewer calls.
+/// The families to list. Providers keep each family in a separate collection, so asking for fewer
+/// families costs fewer calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Families {
     /// List IPv4 addresses.
@@ -97,37 +96,36 @@ pub struct Families {
     pub v6: bool,
 }
 
-/// One address as the cloud shows it.
+/// An address as the provider shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// The address itself.
+    /// The IP address.
     pub ip: IpAddr,
-    /// The machine that it is on.
+    /// The machine holding the address, if any.
     pub holder: Option<MachineId>,
-    /// The vendor's region, if it has one.
+    /// The provider's region, if known.
     pub region: Option<String>,
-    /// The vendor's project or group, if it has one.
+    /// The provider's project or group, if known.
     pub project: Option<String>,
-    /// The cloud is working on it: a new operation would be refused.
+    /// An operation is under way, and the provider would refuse another one.
     pub busy: bool,
 }
 
-/// What a cloud can do; the planner reads this, so that nothing is "not implemented" at
-/// run time.
+/// The abilities of a provider. The planner reads them and never plans an unsupported call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// A held address is moved by one call.
+    /// A single call moves an address from one machine to another.
     pub atomic_move: bool,
-    /// A machine carries at most this many addresses of one family.
+    /// The most addresses of one family on one machine.
     pub addresses_per_machine: usize,
     /// IPv6 addresses can be assigned.
     pub ipv6: bool,
-    /// New addresses carry a mark by which they are found again after a crash; without it
-    /// the target machine is the mark.
+    /// New addresses carry a mark for finding them after a crash. Without marks, the target machine
+    /// identifies a new address.
     pub marks_created: bool,
-    /// The families whose new addresses can be put on a machine by the creating call. Where
-    /// this and [`marks_created`](Self::marks_created) are false, a lost answer to a
-    /// creation leaves an address that nothing but its age tells apart.
+    /// The families whose new addresses can be assigned by the creating call. If neither this nor
+    /// [`marks_created`](Self::marks_created) holds, only its age identifies the address left by a
+    /// creation with a lost answer.
     pub places_created: Families,
 }
 
@@ -138,41 +136,41 @@ pub struct CreateRequest {
     pub family: Family,
     /// Region to reserve in.
     pub region: String,
-    /// Put it on this machine in the same call, where [`Capabilities::places_created`]
-    /// allows it; elsewhere it is left free. Where [`Capabilities::marks_created`] is false
-    /// this is how the address is recognised after a lost answer.
+    /// The machine to assign in the same call, where [`Capabilities::places_created`] allows;
+    /// elsewhere the new address stays free. Without [`Capabilities::marks_created`], the machine
+    /// identifies the address after a lost answer.
     pub machine: Option<MachineId>,
 }
 
-/// The cloud took the call.
+/// The provider accepted the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accepted {
-    /// It is done, and a read would show it.
+    /// Completed: a read shows the effect.
     Done,
-    /// The cloud works on it; poll with [`AddressProvider::operation`], or list.
+    /// Still running: poll [`AddressProvider::operation`], or list.
     Pending(OperationId),
 }
 
-/// A reserved address.
+/// A newly reserved address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Created {
     /// The new address.
     pub ip: IpAddr,
-    /// How far its placement on the requested machine is; `None` if it is on no machine and
-    /// will not get there by itself: none was asked for, or the vendor places by a call of
-    /// its own ([`AddressProvider::assign`]).
+    /// The progress of the assignment to the requested machine. `None` if the address stays free:
+    /// no machine was requested, or this provider assigns with a separate call
+    /// ([`AddressProvider::assign`]).
     pub placement: Option<Accepted>,
 }
 
 /// State of an accepted operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperationState {
-    /// The cloud still works on it.
+    /// The operation is still running.
     Running,
-    /// Finished; the effect is there.
+    /// Finished: the effect is visible.
     Done,
-    /// The cloud gave up; the address is where it was.
+    /// Given up by the provider: the address is unchanged.
     Failed,
-    /// The cloud does not know this operation (yet): read the address instead.
+    /// Not known to the provider, or not yet: read the address instead.
     Unheard,
 }

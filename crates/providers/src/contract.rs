@@ -1,8 +1,7 @@
-//! What every vendor promises, as one suite over the emulated cloud.
+//! The contract of every provider of addresses, as one suite over the emulated cloud.
 //!
-//! A vendor's tests say `contract::suite!(Fixture { ... })`; each clause below then runs as a
-//! test of its own, under a paused clock. A clause speaks of behaviour alone: which URLs and
-//! bodies it takes is the vendor's own business.
+//! A provider's tests say `contract::suite!(Fixture { ... })`. Each clause below then runs as a
+//! separate test under a paused clock. Clauses check behaviour only, never URLs or bodies.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -21,16 +20,16 @@ use crate::layers::{Gate, Hold};
 use crate::transport::{Transport, TransportError};
 use crate::vendor::{Settings, Vendor};
 
-/// What the suite must know of a vendor.
+/// The provider under test and its settings.
 pub(crate) struct Fixture {
     pub vendor: &'static Vendor,
     pub variables: &'static [(&'static str, &'static str)],
-    /// The part of the variables that must never be shown.
+    /// The secret among the variables. No output may contain the secret.
     pub secret: &'static str,
     pub region: &'static str,
 }
 
-/// Runs every clause for one vendor.
+/// Runs every clause for one provider.
 macro_rules! suite {
     ($fixture:expr) => {
         $crate::contract::suite! { @clauses $fixture =>
@@ -83,7 +82,7 @@ macro_rules! suite {
 }
 pub(crate) use suite;
 
-/// One account at an emulated cloud with two machines, [`A`] and [`B`].
+/// An account at an emulated cloud with two machines, [`A`] and [`B`].
 pub(crate) struct Rig {
     fixture: Fixture,
     cloud: FakeCloud,
@@ -131,7 +130,7 @@ impl Rig {
         self.provider.create(&request).await
     }
 
-    /// The operation that was begun, once it is not running any more.
+    /// Polls until the operation is no longer running, and returns its final state.
     async fn outcome(&self, ip: IpAddr, accepted: Accepted) -> OperationState {
         let Accepted::Pending(id) = accepted else { return OperationState::Done };
         for _ in 0..60 {
@@ -151,7 +150,7 @@ impl Rig {
         self.cloud.mutations().len()
     }
 
-    /// The suite's cloud does its work at once unless this is said.
+    /// Delays operations. By default the emulator completes them at once.
     fn operations_take(&self, seconds: u64) {
         self.cloud.set(|knobs| knobs.action_time = Duration::from_secs(seconds));
     }
@@ -165,7 +164,7 @@ fn open(fixture: &Fixture, transport: Transport) -> Arc<dyn AddressProvider> {
     (fixture.vendor.open)(&Settings { variable: &variable, timeout: TIMEOUT }, transport).unwrap()
 }
 
-/// The emulator as a transport: what it loses has no answer.
+/// The emulator as a transport. A lost request or answer becomes `NoAnswer`.
 pub(crate) fn transport(cloud: &FakeCloud) -> Transport {
     let service = cloud.service();
     Transport::new(service.map_err(|lost| TransportError::NoAnswer(lost.to_string())))

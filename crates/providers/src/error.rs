@@ -1,4 +1,4 @@
-//! One error for all vendors: a kind to decide by, and the vendor's words to show.
+//! One error type for all providers: a kind for decisions, and the provider's message for display.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use crate::transport::TransportError;
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A call that did not do what was asked.
+/// A failed call.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    /// What to decide by.
+    /// The kind, on which callers decide.
     pub kind: ErrorKind,
-    /// What to show: the vendor's own words, shortened, never a secret.
+    /// The message for display: the provider's own text, shortened, without secrets.
     pub message: String,
-    /// The address as it was read back after the refusal, when the vendor was asked again.
+    /// The address as read back after the refusal, if a read followed.
     pub seen: Option<Box<Address>>,
 }
 
@@ -27,8 +27,8 @@ impl Error {
         Self { kind, message: message.into(), seen: None }
     }
 
-    /// The error of a call that takes several requests, of which others had gone before this
-    /// one was held back: the vendor did see something of it.
+    /// The error of a call with several requests, when earlier requests had already been sent
+    /// before our budget held this one back. `HeldBack` would wrongly say the provider saw nothing.
     pub(crate) fn after_others(mut self) -> Self {
         if let ErrorKind::HeldBack(Hold { retry_after, .. }) = self.kind {
             self.kind = ErrorKind::RateLimited { retry_after };
@@ -48,35 +48,35 @@ impl From<TransportError> for Error {
     }
 }
 
-/// What an error means for the one who decides.
+/// The consequence of an error for the caller's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The request never left: no connection, or the gate was shut. It has no effect.
+    /// The request was not sent: no connection, or the gate was shut. No effect.
     NotSent,
-    /// Our own rate budget says: not before this much time has passed. The request never left.
+    /// Our own rate budget held the request back. Not sent, no effect.
     HeldBack(Hold),
-    /// The vendor says so (429). No effect of this request.
+    /// Refused by the provider's rate limit (429). No effect.
     RateLimited {
-        /// How long to wait.
+        /// The time to wait.
         retry_after: Duration,
     },
-    /// No answer came (timeout, reset, 502, 504), or one that cannot be read: the effect
-    /// may be there, may come, or may not.
+    /// No answer (timeout, reset, 502, 504), or an unreadable one. The effect may have happened,
+    /// may still happen, or may never happen.
     NoAnswer,
-    /// The vendor answered that it cannot now (500, 503). Over, without effect.
+    /// Temporarily refused (500, 503). Finished, without effect.
     Unavailable,
-    /// The credentials are refused (401).
+    /// The credential is refused (401).
     Unauthorized,
-    /// The credentials are good but may not do this (403).
+    /// The credential is valid and lacks a permission (403).
     Forbidden,
-    /// The address, the machine or the zone does not exist (404). With [`Error::seen`], the
-    /// address does and the machine does not.
+    /// The address, machine or zone does not exist (404). With [`Error::seen`], the address exists
+    /// and the machine does not.
     NotFound,
-    /// Another operation is under way on the address or the machine, or somebody else changed
-    /// the records meanwhile. Over, without effect.
+    /// Another operation is running on the address or machine, or somebody else changed the records
+    /// meanwhile. Finished, without effect.
     Busy,
-    /// The account has no room for another address, or the zone for another record.
+    /// The account is at its limit of addresses, or the zone at its limit of records.
     QuotaExceeded,
-    /// The vendor refuses this request and would refuse it again.
+    /// Refused, and a repetition would be refused too.
     Rejected,
 }

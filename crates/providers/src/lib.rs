@@ -1,13 +1,13 @@
-//! The clouds.
+//! The providers: clients for the APIs of vendors.
 //!
-//! Two small traits ([`AddressProvider`], [`RecordProvider`]), one folder per vendor, one
-//! HTTP seam ([`Transport`]) that all of them share, and layers that wrap that seam: the rate
-//! budget of a credential, the hard deadline of a call, the gate that keeps a replica which
-//! does not lead from changing anything.
+//! Two small traits ([`AddressProvider`], [`RecordProvider`]), one folder per provider, one shared
+//! HTTP interface ([`Transport`]), and layers around the transport: the rate budget of a
+//! credential, the deadline of a request, and the gate against changes by a replica without
+//! leadership.
 //!
-//! This crate knows nothing of Kubernetes and of no other crate of ours. It reports what a
-//! vendor said; what follows from it is the planner's business. Nothing in here repeats a
-//! call by itself: a retry is a decision, and decisions are made on a fresh world.
+//! This crate depends neither on Kubernetes nor on any other crate of ours. Calls report the
+//! provider's answer; the planner draws the conclusions. No call is retried here: a retry is a
+//! decision, and decisions need fresh observations.
 
 pub mod cloudflare;
 pub mod digitalocean;

@@ -1,7 +1,7 @@
-//! The names of zones and records: what a user wrote, in the one form that all vendors share.
+//! Names of zones and records, normalised to one form for all providers.
 //!
-//! Everything that passes here consists of letters, digits, `-`, `_`, `.` and a leading `*`,
-//! so that it can stand in a URL as it is.
+//! A normalised name consists of letters, digits, `-`, `_`, `.` and a leading `*`, and needs no
+//! escaping in a URL.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RecordName;
@@ -9,7 +9,7 @@ use crate::record::RecordName;
 const LONGEST_NAME: usize = 253;
 const LONGEST_LABEL: usize = 63;
 
-/// A zone's name as it is compared and sent: lower case, no dot at the end.
+/// A zone's normalised name: lower case, without a trailing dot.
 pub(crate) fn zone_name(zone: &str) -> Result<String> {
     let plain = plain(zone);
     if plain.is_empty() || plain.contains('*') || !is_name(&plain) {
@@ -18,14 +18,14 @@ pub(crate) fn zone_name(zone: &str) -> Result<String> {
     Ok(plain)
 }
 
-/// The full name of what a user calls `name` in a zone of that name ([`zone_name`]).
+/// The full name for the user's `name` in the zone with the normalised name `zone` ([`zone_name`]).
 ///
 /// | name | in the zone `example.com` |
 /// |---|---|
 /// | ``, `@`, `example.com` | `example.com` |
 /// | `www`, `www.example.com`, `WWW.Example.com.` | `www.example.com` |
 /// | `www.example.org` | `www.example.org.example.com` |
-/// | `www.example.org.` | refused: it is elsewhere |
+/// | `www.example.org.` | refused: outside the zone |
 pub(crate) fn full_name(zone: &str, name: &str) -> Result<String> {
     let (plain, absolute) = (plain(name), name.trim().ends_with('.'));
     let inside = |full: &str| {
@@ -42,7 +42,7 @@ pub(crate) fn full_name(zone: &str, name: &str) -> Result<String> {
     checked(full)
 }
 
-/// A full name in a zone whose own name is not known: one label cannot be one.
+/// The full name in a zone without a known name. A single label cannot be a full name.
 pub(crate) fn full_name_somewhere(name: &str) -> Result<String> {
     let plain = plain(name);
     if plain.contains('.') {
@@ -53,7 +53,7 @@ pub(crate) fn full_name_somewhere(name: &str) -> Result<String> {
     Err(rejected(words.into()))
 }
 
-/// Refuses a name that no `locate` can have made: it could lead a request astray.
+/// Rejects names not produced by `locate`, which could change the path of a request.
 pub(crate) fn located(name: &RecordName) -> Result<&RecordName> {
     if is_name(&name.name) && is_name(&name.zone) {
         return Ok(name);
@@ -77,7 +77,7 @@ fn plain(text: &str) -> String {
     text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase()
 }
 
-/// Whether this can be a full name, in the form in which it is compared and sent.
+/// Whether `text` is a normalised full name.
 pub(crate) fn is_name(text: &str) -> bool {
     let labels = text.strip_prefix("*.").unwrap_or(text);
     text.len() <= LONGEST_NAME && labels.split('.').all(is_label)
@@ -91,7 +91,7 @@ fn is_label(label: &str) -> bool {
     (1..=LONGEST_LABEL).contains(&label.len()) && !hyphens && label.bytes().all(letter)
 }
 
-/// The user's own words, not endless, on one line.
+/// The user's text on one line, shortened.
 fn excerpt(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(80).collect()
 }

@@ -1,9 +1,8 @@
-//! The way to a server: straight, or through the proxy that the environment names.
+//! Connections to a provider, direct or through a proxy from the environment.
 //!
-//! As curl and Go have it: `HTTPS_PROXY` (or `ALL_PROXY`) is the proxy for `https` URLs, less
-//! what `NO_PROXY` lists. It is asked to `CONNECT`, so that TLS reaches from us to the vendor
-//! and the proxy sees no token. Plain `http` goes straight: who names such an endpoint means
-//! one beside us.
+//! As in curl and Go, `HTTPS_PROXY` (or `ALL_PROXY`) names the proxy for `https` URLs, except hosts
+//! in `NO_PROXY`. The proxy gets a `CONNECT`, so TLS ends at the provider and the proxy sees no
+//! token. Plain `http` is always direct, because such an endpoint is expected to be local.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower::{BoxError, Service};
 
-/// Makes connections.
+/// Connects to a host, directly or through the proxy.
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
     tcp: HttpConnector,
@@ -30,7 +29,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// A proxy that has not let us through after `limit` is given up.
+    /// `limit` is the longest wait for a proxy's tunnel.
     pub fn new(tcp: HttpConnector, proxies: Matcher, limit: Duration) -> Self {
         Self { tcp, proxies: Arc::new(proxies), limit }
     }
@@ -84,7 +83,8 @@ mod tests {
         Way::new(tcp, Matcher::builder().https(proxy).no("127.0.0.1").build(), LIMIT)
     }
 
-    /// Lets one caller through, to itself: gives back what the caller asked for, and then sent.
+    /// A proxy serving one connection. Returns the caller's `CONNECT` and the bytes sent
+    /// afterwards.
     async fn proxy(answer: &'static str) -> (String, tokio::task::JoinHandle<(String, String)>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://me:secret@{}", listener.local_addr().unwrap());
@@ -130,7 +130,7 @@ mod tests {
     async fn plain_http_and_what_no_proxy_lists_go_straight() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let here = listener.local_addr().unwrap();
-        // Nobody listens there: whatever asked the proxy would fail.
+        // No proxy listens here, so a connection through the proxy would fail.
         let way = way("http://127.0.0.1:1");
         for url in [format!("http://{here}"), format!("https://{here}")] {
             way.clone().call(url.parse().unwrap()).await.unwrap();

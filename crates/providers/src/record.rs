@@ -1,4 +1,4 @@
-//! What every DNS host can do with address records, in words that no vendor owns.
+//! The operations on address records that every DNS host offers, without provider-specific terms.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,49 +9,48 @@ use async_trait::async_trait;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::Hold;
 
-/// One account's DNS records.
+/// The DNS records of an account.
 ///
-/// The unit that is owned and changed is a *set*: all records of one kind at one name. No
-/// method looks at or touches anything else in the zone. A change is made from a listing:
+/// Ownership and changes apply to a *set*: all records of one kind at one name. No method reads or
+/// changes anything else in the zone. A change is planned from a listing:
 ///
-/// | | means |
+/// | result | meaning |
 /// |---|---|
-/// | `list` is `Ok`, also empty | the set is exactly this |
-/// | `list` is an error | nothing is known of the set |
-/// | `change` is `Ok` | the set is what it was, less what was deleted, with what was written |
-/// | `change` is `Ok` with a [`rest`](Changed::rest) | the same, and a part of it was not made |
-/// | `change` is an error | nothing is known of the set: list it before the next change |
+/// | `list` is `Ok`, also empty | exactly the records of the set |
+/// | `list` is an error | the set is unknown |
+/// | `change` is `Ok` | the set as before, without the deleted and with the written records |
+/// | `change` is `Ok` with a [`rest`](Changed::rest) | the same, with a part not made |
+/// | `change` is an error | the set is unknown: list before the next change |
 ///
-/// Where a change takes several calls ([`RecordCapabilities::changes_per_call`]), an error
-/// speaks of the call that failed: those before it have had their effect, those after it
-/// were not made. Where it is our own rate budget that holds a call back, what was made and
-/// what was not is known for certain: that is no error. Records are updated first and deleted last, so that a change that stops
-/// half-way never leaves fewer good records than there were.
+/// A change may take several calls ([`RecordCapabilities::changes_per_call`]). An error then is
+/// about the failed call: earlier calls took effect, and later calls were not made. A call held
+/// back by our own rate budget is not an error, because the completed part is certain. Records are
+/// updated first and deleted last, so an interrupted change never leaves fewer good records than
+/// before.
 #[async_trait]
 pub trait RecordProvider: Send + Sync + fmt::Debug {
-    /// What this host can and cannot do.
+    /// Static properties of this host, read by the planner.
     fn capabilities(&self) -> RecordCapabilities;
 
-    /// The one true name of what a user calls `name` in `zone`: two ways to write one name
-    /// give equal results. `zone` is a name, or where [`RecordCapabilities::zones_by_id`] an
-    /// identifier; `name` is relative to the zone or full, with or without a dot at its end,
-    /// and empty or `@` for the zone itself.
+    /// The normalised name for the user's `name` in `zone`: different spellings of one name give
+    /// equal results. `zone` is a name, or an identifier if [`RecordCapabilities::zones_by_id`] is
+    /// set. `name` is relative to the zone or full, with or without a trailing dot; empty or `@` is
+    /// the zone itself.
     ///
-    /// Costs one request for each zone, which is kept until the host does not know the zone
-    /// any more, and none where zones have no identifiers. A zone that the account does not
-    /// have is an error of the kind [`NotFound`](ErrorKind::NotFound), here or in
-    /// [`list`](Self::list); what cannot be a name is [`Rejected`](ErrorKind::Rejected).
+    /// Hosts with zone identifiers take one request per zone, cached until the host no longer knows
+    /// the zone; other hosts take no request. A zone missing in the account is
+    /// [`NotFound`](ErrorKind::NotFound), here or in [`list`](Self::list). An invalid name is
+    /// [`Rejected`](ErrorKind::Rejected).
     async fn locate(&self, zone: &str, name: &str) -> Result<RecordName>;
 
     /// The whole set, all pages, ordered by value.
     async fn list(&self, name: &RecordName, kind: RecordKind) -> Result<Vec<Record>>;
 
-    /// Changes the set. What is deleted already counts as deleted.
+    /// Changes the set. Deleting a missing record is success.
     ///
-    /// An error of the kind [`Busy`](ErrorKind::Busy) says that the set is not what the
-    /// change supposed: somebody else changes it too. Sending one change twice is not safe
-    /// everywhere (hosts that allow equal records make a second one): after a lost answer,
-    /// list.
+    /// [`Busy`](ErrorKind::Busy) means the set differs from the change's assumption: somebody else
+    /// changes the set too. Repeating a change is not safe everywhere, because hosts that allow
+    /// equal records create a second one: after a lost answer, list.
     async fn change(
         &self,
         name: &RecordName,
@@ -60,20 +59,20 @@ pub trait RecordProvider: Send + Sync + fmt::Debug {
     ) -> Result<Changed>;
 }
 
-/// What a change did.
+/// The effect of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changed {
-    /// The records that were created and updated, as they are now.
+    /// The created and updated records in their new state.
     pub written: Vec<Record>,
-    /// The records that are gone.
+    /// The records now gone.
     pub deleted: Vec<RecordId>,
-    /// The rest was held back, and can be made without looking again.
+    /// Set if our budget held the rest back. The rest can be sent later without a new listing.
     pub rest: Option<Hold>,
 }
 
 impl Changed {
-    /// What there is to say when the next call failed: a change that was held back after it
-    /// had begun has come so far.
+    /// The result when the next call failed with `error`. A change held back after its first call
+    /// is a partial success.
     pub(crate) fn stopped_by(self, error: Error) -> Result<Self> {
         let begun = !self.written.is_empty() || !self.deleted.is_empty();
         match error.kind {
@@ -83,12 +82,12 @@ impl Changed {
     }
 }
 
-/// Where records are, as the host itself names it; made by [`RecordProvider::locate`].
+/// The place of records in the host's own terms, made by [`RecordProvider::locate`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordName {
-    /// The zone: its identifier where the host has such, else its name.
+    /// The zone's identifier if the host has identifiers, else the zone's name.
     pub zone: String,
-    /// The full name, in lower case, without a dot at the end.
+    /// The full name, in lower case, without a trailing dot.
     pub name: String,
 }
 
@@ -98,7 +97,7 @@ impl fmt::Display for RecordName {
     }
 }
 
-/// Which kind of address record.
+/// The type of an address record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecordKind {
     /// IPv4 addresses.
@@ -108,7 +107,7 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
-    /// The kind of record that holds `ip`.
+    /// The kind of record for `ip`.
     pub fn of(ip: IpAddr) -> Self {
         if ip.is_ipv4() { Self::A } else { Self::Aaaa }
     }
@@ -123,66 +122,65 @@ impl fmt::Display for RecordKind {
     }
 }
 
-/// A record as the host names it.
+/// The host's identifier of a record.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId(pub String);
 
-/// One record of a set, as the host shows it.
+/// A record of a set, as the host shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The host's own identifier.
+    /// The host's identifier.
     pub id: RecordId,
-    /// The address that it points at. Two records of a set may have the same.
+    /// The address in the record. Several records of a set may have equal values.
     pub value: IpAddr,
     /// Time to live in seconds, or [`RecordCapabilities::automatic_ttl`].
     pub ttl: u32,
-    /// The note on it, ours or not.
+    /// The comment on the record, ours or foreign.
     pub mark: Option<String>,
-    /// The host answers with addresses of its own instead of the value.
+    /// The host answers queries with its own addresses instead of the value.
     pub proxied: bool,
 }
 
-/// What a record should be. A proxy before it is always turned off.
+/// The wanted state of a record. Writing always turns off proxying.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedRecord {
-    /// The address to point at.
+    /// The address in the record.
     pub value: IpAddr,
     /// Time to live in seconds.
     pub ttl: u32,
-    /// The note to put on it; hosts that have no notes leave it out. `None` leaves the one
-    /// that is there.
+    /// The comment to write, ignored by hosts without comments. `None` keeps the present comment.
     pub mark: Option<String>,
 }
 
-/// How a set differs from what it should be.
+/// The difference between a set and its wanted state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordChange {
     /// Records to add.
     pub create: Vec<WantedRecord>,
-    /// Records that stay, with another value or time to live.
+    /// Records to keep with another value or time to live.
     pub update: Vec<(RecordId, WantedRecord)>,
     /// Records to remove.
     pub delete: Vec<RecordId>,
 }
 
 impl RecordChange {
-    /// How many records it touches.
+    /// The number of records touched.
     pub fn len(&self) -> usize {
         let Self { create, update, delete } = self;
         create.len() + update.len() + delete.len()
     }
 
-    /// It touches none.
+    /// Whether the change touches no record.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Every record that will be in the set because of it.
+    /// Every record written by the change.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = &WantedRecord> {
         self.update.iter().map(|(_, wanted)| wanted).chain(&self.create)
     }
 
-    /// Refuses what no record of the kind at this host can be.
+    /// Rejects records that are invalid for `kind` or for this host.
     pub(crate) fn check(&self, kind: RecordKind, host: &RecordCapabilities) -> Result<()> {
         for WantedRecord { value, ttl, mark } in self.wanted() {
             let words = if RecordKind::of(*value) != kind {
@@ -201,20 +199,19 @@ impl RecordChange {
     }
 }
 
-/// What a DNS host can do; the planner reads this, so that nothing is "not implemented" at
-/// run time.
+/// The abilities of a DNS host. The planner reads them and never plans an unsupported call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordCapabilities {
-    /// One call changes up to so many records, all of them or none.
+    /// The most records in one atomic call.
     pub changes_per_call: usize,
-    /// The longest note that a record can carry, in characters; `None` where it can carry
-    /// none, and ownership cannot be read from the host.
+    /// The longest comment of a record, in characters. `None` if records carry no comments, so
+    /// ownership cannot be read from the host.
     pub longest_mark: Option<usize>,
-    /// A zone can be named by its identifier too.
+    /// Zones can also be named by identifier.
     pub zones_by_id: bool,
-    /// The times to live that the host takes, in seconds. The plan of a zone may allow less.
+    /// The times to live accepted by the host, in seconds. The plan of a zone may allow fewer.
     pub ttls: RangeInclusive<u32>,
-    /// The time to live that says: as the host likes.
+    /// The time to live that leaves the choice to the host.
     pub automatic_ttl: Option<u32>,
 }
 

@@ -1,8 +1,7 @@
-//! What every DNS host promises, as one suite over the emulated cloud.
+//! The contract of every DNS host, as one suite over the emulated cloud.
 //!
-//! A vendor's tests say `record_contract::suite!(Fixture { ... })`; each clause below then
-//! runs as a test of its own, under a paused clock. A clause speaks of behaviour alone: which
-//! URLs and bodies it takes is the vendor's own business.
+//! A provider's tests say `record_contract::suite!(Fixture { ... })`. Each clause below then runs
+//! as a separate test under a paused clock. Clauses check behaviour only, never URLs or bodies.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -21,19 +20,19 @@ use crate::script::with_variables;
 use crate::transport::Transport;
 use crate::vendor::Settings;
 
-/// What the suite must know of a vendor.
+/// The provider under test and its settings.
 pub(crate) struct Fixture {
     pub open: fn(&Settings<'_>, Transport) -> Arc<dyn RecordProvider>,
     pub variables: &'static [(&'static str, &'static str)],
-    /// The part of the variables that must never be shown.
+    /// The secret among the variables. No output may contain the secret.
     pub secret: &'static str,
-    /// What a user writes for the zone [`ZONE`].
+    /// The user's way to write the zone [`ZONE`].
     pub zone: fn(&FakeCloud) -> String,
-    /// What a user writes for a zone that is not there.
+    /// The user's way to write a missing zone.
     pub no_zone: &'static str,
 }
 
-/// Runs every clause for one vendor.
+/// Runs every clause for one provider.
 macro_rules! suite {
     ($name:ident, $fixture:expr) => {
         $crate::record_contract::suite! { @clauses $name, $fixture =>
@@ -92,8 +91,8 @@ const NAME: &str = "hello";
 const TTL: u32 = 60;
 const A: RecordKind = RecordKind::A;
 
-/// One account at an emulated cloud with a zone in which others have records, and the place
-/// of a set that is empty.
+/// An account at an emulated cloud, with foreign records in the zone, and the place of an empty
+/// set.
 pub(crate) struct Rig {
     fixture: Fixture,
     cloud: FakeCloud,
@@ -144,7 +143,7 @@ impl Rig {
         Self { fixture, cloud, provider, place }
     }
 
-    /// Records that are there before anybody of ours comes, and their listing.
+    /// Adds records behind the provider's back, and returns the listing.
     async fn seeded(&self, last: impl IntoIterator<Item = u8>) -> Vec<Record> {
         for last in last {
             self.cloud.record(ZONE, "A", NAME, &ip(last).to_string(), TTL);
@@ -160,7 +159,7 @@ impl Rig {
         self.provider.change(&self.place, A, change).await.map(|changed| changed.written)
     }
 
-    /// What is truly there.
+    /// The values held by the emulator.
     fn truth(&self) -> Vec<IpAddr> {
         let mut values: Vec<IpAddr> =
             self.cloud.values(ZONE, NAME, "A").iter().map(|value| value.parse().unwrap()).collect();
@@ -168,7 +167,7 @@ impl Rig {
         values
     }
 
-    /// Everything in the zone that is not in the set.
+    /// All records of the zone outside the set.
     fn bystanders(&self) -> Vec<fakecloud::Record> {
         let mut records = self.cloud.records(ZONE);
         records.retain(|record| (record.name.as_str(), record.kind.as_str()) != (NAME, "A"));
@@ -229,7 +228,7 @@ pub(crate) async fn a_failed_listing_is_never_an_empty_one(rig: Rig) {
     let odd = [html, listless, null, empty, proxy(204), proxy(301)];
     let statuses = [400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504, 521];
     for answer in statuses.map(Answer::status).into_iter().chain(odd) {
-        // A provider of its own, which no 429 has stopped.
+        // A separate provider, not stopped by an earlier 429.
         let provider = open(&rig.fixture, transport(&rig.cloud));
         rig.cloud.inject(Rule::new(On::reads(), Fault::Answer(answer.clone())).once());
         assert!(provider.list(&rig.place, A).await.is_err(), "{answer:?}");
@@ -383,7 +382,7 @@ pub(crate) async fn a_value_of_the_other_family_is_rejected_without_a_request(ri
     assert_eq!((kind(result), rig.calls_since(mark)), (ErrorKind::Rejected, 0));
 }
 
-/// Another time to live, a proxy, a note of its own: shown, and left alone.
+/// Foreign TTLs and comments are shown and left unchanged.
 pub(crate) async fn what_another_controller_wrote_is_shown_as_it_is(rig: Rig) {
     let id = rig.cloud.record(ZONE, "A", NAME, "192.0.2.1", 45);
     rig.cloud.record(ZONE, "A", NAME, "192.0.2.1", 30);

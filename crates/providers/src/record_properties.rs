@@ -1,5 +1,5 @@
-//! Properties of every DNS client: whatever the vendor answers, nothing panics, and no set is
-//! said to be empty, or changed, that the answer does not show to be.
+//! Properties of every DNS client. No answer causes a panic, and a set is reported as empty or
+//! changed only if the answer shows as much.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const ID: &str = "023e105f4ecef8ad9ca31a8372d0c353";
 const NAME: &str = "hello.example.com";
 const VALUE: &str = "192.0.2.1";
 
-/// A vendor, as the properties see it.
+/// A DNS host under test.
 #[derive(Clone, Copy, Debug)]
 enum Host {
     Cloudflare,
@@ -37,7 +37,7 @@ impl Host {
         RecordName { zone: zone.into(), name: NAME.into() }
     }
 
-    /// An account at which every request has the same answer.
+    /// An account with the same answer to every request.
     fn answering(self, status: u16, body: Vec<u8>) -> Arc<dyn RecordProvider> {
         let transport = Transport::new(service_fn(move |_: Request<Bytes>| {
             let answer = Response::builder().status(status).body(Bytes::from(body.clone()));
@@ -88,7 +88,7 @@ impl Host {
         }
     }
 
-    /// The answer is a whole listing in which nothing belongs to the set.
+    /// Whether the answer is a complete listing without a record of the set.
     fn shows_nothing(self, status: u16, body: &[u8]) -> bool {
         let Ok(body) = serde_json::from_slice::<Value>(body) else { return false };
         let list = match self {
@@ -123,7 +123,7 @@ fn status() -> impl Strategy<Value = u16> {
     prop_oneof![4 => Just(200_u16), 1 => select(vec![201, 204, 302, 400, 403, 404, 429, 500, 502])]
 }
 
-/// Any JSON, made of words that the vendors use.
+/// Any JSON, made of words used by the providers.
 fn odd() -> impl Strategy<Value = Value> {
     let words = ["A", "AAAA", "hello", NAME, VALUE, "2001:db8::1", "", "@", ID, "7", "é\u{0}"];
     let leaf = prop_oneof![
@@ -170,7 +170,7 @@ fn odd() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What happens to an answer on its way.
+/// Damage to an answer in transit.
 #[derive(Clone, Debug)]
 enum Damage {
     Removed(Index),
@@ -187,7 +187,7 @@ fn damage() -> impl Strategy<Value = Vec<Damage>> {
     vec(one, 1..4)
 }
 
-/// The JSON pointers of everything in a value, itself last.
+/// The JSON pointers of everything in a value, the value itself last.
 fn places(value: &Value, at: &str, into: &mut Vec<String>) {
     match value {
         Value::Object(map) => {

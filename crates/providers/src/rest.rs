@@ -1,5 +1,4 @@
-//! JSON over the transport under one credential: what the clients of all vendors have in
-//! common.
+//! JSON over the transport under one credential, shared by all provider clients.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
@@ -13,10 +12,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layers::Priority;
 use crate::transport::Transport;
 
-/// The longest text of a vendor's that we show, in characters.
+/// The longest displayed provider message, in characters.
 const LONGEST_MESSAGE: usize = 200;
 
-/// Requests to one account. Formatting it shows no secret.
+/// Requests to one account. `Debug` output shows no secret.
 #[derive(Debug)]
 pub(crate) struct Rest {
     transport: Transport,
@@ -32,7 +31,7 @@ impl Rest {
         &self.access.token
     }
 
-    /// Sends one request. Whatever the vendor answers is an answer.
+    /// Sends one request. Answers with an error status are `Ok` here.
     pub async fn send(
         &self,
         method: Method,
@@ -68,28 +67,29 @@ impl Rest {
     }
 }
 
-/// The body of an answer: a JSON object, as every vendor's is. A list would be read too, as
-/// the fields of one in their order, and `[[]]` is not a listing of nothing.
+/// Parses an answer's body, a JSON object at every provider. Anything else is refused, because
+/// serde would read a list as a struct's fields in order, and `[[]]` would become an empty listing.
 pub(crate) fn parse<T: DeserializeOwned>(vendor: &str, answer: &Response<Bytes>) -> Result<T> {
     if !answer.body().trim_ascii_start().starts_with(b"{") {
         return Err(unreadable(vendor, "not an object"));
     }
-    // serde_json's own words quote the answer, whatever it holds: only the place is told.
+    // serde_json's message quotes the answer, so only the position is reported.
     serde_json::from_slice(answer.body()).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         unreadable(vendor, &format!("not what was expected at line {line}, column {column}"))
     })
 }
 
-/// The error of an answer that says success in a body that cannot be understood.
+/// The error for a successful answer with an unreadable body.
 pub(crate) fn unreadable(vendor: &str, what: &str) -> Error {
     Error::new(ErrorKind::NoAnswer, format!("{vendor}'s answer cannot be read: {what}"))
 }
 
-/// A vendor's words, fit for a status line: one line, not endless, without the token.
+/// A provider's message fit for a status line: one line, shortened, without the token.
 pub(crate) fn shown(text: &str, token: &Token) -> String {
     let plain: String = text.chars().filter(|c| !c.is_control()).collect();
-    // Neither before control characters may have hidden it, nor when half of it is cut off.
+    // The token is removed after control characters, which could hide it, and before the cut, which
+    // could leave half of it.
     let plain = token.strike_from(&plain);
     let plain = plain.trim();
     if plain.chars().count() <= LONGEST_MESSAGE {

@@ -1,4 +1,4 @@
-//! A vendor of which each answer is written down beforehand.
+//! A provider with prepared answers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

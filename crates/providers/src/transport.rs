@@ -1,8 +1,7 @@
-//! The HTTP seam: whole requests in, whole answers out.
+//! The HTTP interface: whole requests in, whole answers out.
 //!
-//! A [`Transport`] is a tower service, so that the same vendor client runs over TCP with
-//! TLS, over an emulator in process, and under a paused clock, and so that deadline, gate
-//! and budget are layers around it.
+//! A [`Transport`] is a tower service. The same provider client therefore runs over TCP with TLS,
+//! over an in-process emulator, and under a paused clock; deadline, gate and budget are layers.
 
 use std::error::Error as StdError;
 use std::sync::Arc;
@@ -28,16 +27,16 @@ use crate::proxy::Way;
 /// Sends one request and returns its whole answer.
 pub type Transport = BoxCloneSyncService<Request<Bytes>, Response<Bytes>, TransportError>;
 
-/// Why there is no answer.
+/// The reason for a missing answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportError {
-    /// The request was never sent: it has no effect.
+    /// The request was not sent. No effect.
     #[error("not sent: {0}")]
     NotSent(String),
-    /// The rate budget held it back: it was never sent and has no effect.
+    /// The rate budget held the request back. Not sent, no effect.
     #[error("{}", held_back(.0))]
     RateLimited(Hold),
-    /// It may have been sent: the effect is unknown.
+    /// The request may have been sent. The effect is unknown.
     #[error("no answer: {0}")]
     NoAnswer(String),
 }
@@ -49,40 +48,38 @@ fn held_back(hold: &Hold) -> &'static str {
     }
 }
 
-/// An answer longer than this is not read: no vendor's page is near it.
+/// The longest accepted answer, far above any provider's page.
 const LONGEST_ANSWER: usize = 8 * 1024 * 1024;
 
-/// A connection that cannot be made is given up before the deadline of the call, so that
-/// the call is known not to have been sent.
+/// Connecting fails before the deadline of the call, so the call is known not to have been sent.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// Longer than the interval between two listings, so that a failover finds a warm
-/// connection.
+/// Longer than the interval between two listings, so a failover finds an open connection.
 const IDLE: Duration = Duration::from_secs(90);
 
-/// How often an HTTP/2 connection is asked whether it still lives. All requests share it, and
-/// one that died silently would swallow them until this finds out.
+/// The interval of HTTP/2 pings. All requests share the connection, and a silently dead connection
+/// would swallow them until a ping fails.
 const PING: Duration = Duration::from_secs(10);
 
-/// How long it has to say so.
+/// The time limit for the answer to a ping.
 const PONG: Duration = Duration::from_secs(5);
 
-/// How often the kernel asks the same of an idle connection.
+/// The interval of TCP keep-alive probes on an idle connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 
-/// The transport to the real world: HTTP/1 or HTTP/2 as the server likes, TLS with the
-/// machine's own certificate authorities, plain HTTP where the URL says so, through a proxy
-/// where the environment says so (see `proxy.rs`).
+/// The transport to real providers: HTTP/1 or HTTP/2 as negotiated, TLS with the machine's
+/// certificate authorities, plain HTTP for `http` URLs, and a proxy if the environment names one
+/// (see `proxy.rs`).
 ///
-/// - Requests do not queue for each other: with no free connection a new one is opened.
-/// - Redirects are not followed, so that a credential never travels to another host.
-/// - [`NotSent`](TransportError::NotSent) is only said of a request of which no server can
-///   have a whole copy; all other failures are [`NoAnswer`](TransportError::NoAnswer).
-/// - A mutating request goes out only while `gate` says so, see [`Gate`].
-/// - A request for which a pooled connection turns out to be closed, before any of it was
-///   written, takes another connection. That is its first sending, not a second one.
+/// - Requests do not queue behind each other: without a free connection, a new one is opened.
+/// - Redirects are not followed, so a credential never reaches another host.
+/// - [`NotSent`](TransportError::NotSent) means no server can have a whole copy of the request. All
+///   other failures are [`NoAnswer`](TransportError::NoAnswer).
+/// - A mutating request is sent only while `gate` allows, see [`Gate`].
+/// - A request takes another connection if its pooled connection turns out to be closed before any
+///   byte was written. The request is still sent only once.
 ///
-/// Without certificate authorities on the machine, `https` URLs answer `NotSent` and say so.
+/// Without certificate authorities on the machine, `https` URLs fail with `NotSent` and the reason.
 pub fn https(gate: &Gate) -> Transport {
     let provider = ring::default_provider();
     match HttpsConnectorBuilder::new().with_provider_and_native_roots(provider) {
@@ -158,7 +155,7 @@ where
 }
 
 fn unanswered(error: &ClientError) -> TransportError {
-    // hyper cancels only what it has not begun to write.
+    // hyper cancels only requests not yet begun to be written.
     let unbegun = causes(error)
         .filter_map(|cause| cause.downcast_ref::<hyper::Error>())
         .any(hyper::Error::is_canceled);
@@ -175,7 +172,8 @@ fn causes<'a>(
     std::iter::successors(Some(error), |error| (*error).source())
 }
 
-/// hyper's own words end where its cause begins ("client error (Connect)").
+/// The error with all its causes. hyper's own message leaves out the cause ("client error
+/// (Connect)").
 fn whole_story(error: &(dyn StdError + 'static)) -> String {
     let mut words: Vec<String> = causes(error).map(ToString::to_string).collect();
     words.dedup();
@@ -205,7 +203,7 @@ mod tests {
         (listener, url)
     }
 
-    /// A server that reads each request (head and body in one piece) and answers this.
+    /// A server giving `answer` to each request (head and body arrive in one piece).
     async fn answering(answer: impl Into<Bytes>) -> String {
         let (listener, url) = listen().await;
         let answer = answer.into();
@@ -356,7 +354,7 @@ mod tests {
         assert_eq!(server.await.unwrap(), "");
     }
 
-    /// What an HTTP/2 server got of a request's body.
+    /// Sends a request over HTTP/2, and tells whether the server got the whole body.
     async fn body_over_http2(gate: Gate) -> (Result<Response<Bytes>, TransportError>, bool) {
         let (listener, url) = listen().await;
         let (tell, mut told) = tokio::sync::mpsc::channel(1);

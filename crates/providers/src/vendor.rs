@@ -1,4 +1,4 @@
-//! The registry: which vendors exist, how their settings are read, which machine a node is.
+//! The registry of providers: their names, their settings, and the mapping of nodes to machines.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,93 +8,93 @@ use crate::address::{AddressProvider, MachineId};
 use crate::record::RecordProvider;
 use crate::transport::Transport;
 
-/// One vendor of addresses, and perhaps of DNS: plain data, so that adding one is a folder
-/// and a line in [`VENDORS`].
+/// A provider of addresses, and optionally of DNS. Plain data: adding a provider takes a folder and
+/// a line in [`VENDORS`].
 #[derive(Debug)]
 pub struct Vendor {
     /// The name in `spec.provider`.
     pub name: &'static str,
-    /// The machine that a node's `spec.providerID` names, if it is one of this vendor's.
+    /// The machine named by a node's `spec.providerID`, or `None` for another provider's machine.
     pub machine: fn(provider_id: &str) -> Option<MachineId>,
     /// The `spec.providerID` of a machine: the inverse of `machine`.
     pub provider_id: fn(&MachineId) -> String,
-    /// Opens the account that the settings name.
+    /// Opens the account given by the settings.
     pub open: fn(&Settings<'_>, Transport) -> Opened,
-    /// The variable that holds the token.
+    /// The variable with the token.
     pub token: &'static str,
-    /// The variable that names another endpoint.
+    /// The variable with an alternative endpoint.
     pub api_url: &'static str,
     /// New addresses need `spec.region`.
     pub region_required: bool,
-    /// It hosts DNS too: an opened account has
+    /// The provider also hosts DNS: an opened account has
     /// [`records`](crate::AddressProvider::records).
     pub dns: bool,
 }
 
-/// One vendor of DNS alone.
+/// A provider of DNS alone.
 #[derive(Debug)]
 pub struct DnsVendor {
     /// The name in `spec.dnsRecordSet.provider`.
     pub name: &'static str,
-    /// Opens the account that the settings name.
+    /// Opens the account given by the settings.
     pub open: fn(&Settings<'_>, Transport) -> OpenedDns,
-    /// The variable that holds the token.
+    /// The variable with the token.
     pub token: &'static str,
-    /// The variable that names another endpoint.
+    /// The variable with an alternative endpoint.
     pub api_url: &'static str,
 }
 
-/// An account, ready to be asked.
+/// An opened account, or the reason for failure.
 pub type Opened = Result<Arc<dyn AddressProvider>, ConfigError>;
 
-/// A DNS account, ready to be asked.
+/// An opened DNS account, or the reason for failure.
 pub type OpenedDns = Result<Arc<dyn RecordProvider>, ConfigError>;
 
-/// Every vendor of addresses, in the order in which they are shown.
+/// All providers of addresses, in display order.
 pub static VENDORS: &[&Vendor] = &[&crate::digitalocean::VENDOR];
 
-/// Every vendor of DNS alone, in the order in which they are shown.
+/// All providers of DNS alone, in display order.
 pub static DNS_VENDORS: &[&DnsVendor] = &[&crate::cloudflare::VENDOR];
 
-/// The names of all vendors that host DNS.
+/// The names of all DNS hosts.
 pub fn dns_names() -> impl Iterator<Item = &'static str> {
     let beside = VENDORS.iter().filter(|vendor| vendor.dns).map(|vendor| vendor.name);
     beside.chain(DNS_VENDORS.iter().map(|vendor| vendor.name))
 }
 
-/// The variables whose endpoints get their token over plain HTTP from another machine. An
-/// administrator may want that (an emulator, a proxy beside us), and should know.
+/// The variables with endpoints that receive a token over plain HTTP on another machine. Legitimate
+/// for an emulator or a local proxy, and worth a warning to the administrator.
 pub fn unencrypted(settings: &Settings<'_>) -> Vec<&'static str> {
     let of_addresses = VENDORS.iter().map(|vendor| vendor.api_url);
     let all = of_addresses.chain(DNS_VENDORS.iter().map(|vendor| vendor.api_url));
     all.filter(|name| value(settings, name).is_some_and(|url| is_exposed(&url))).collect()
 }
 
-/// The vendor and machine that a node's `spec.providerID` names.
+/// The provider and machine named by a node's `spec.providerID`.
 pub fn machine_of(provider_id: &str) -> Option<(&'static Vendor, MachineId)> {
     VENDORS.iter().find_map(|vendor| Some((*vendor, (vendor.machine)(provider_id)?)))
 }
 
-/// Where a vendor's settings come from: the process's environment, or a test's map.
+/// The source of a provider's settings: the process environment, or a test's map.
 pub struct Settings<'a> {
-    /// Reads one variable; an empty one counts as unset.
+    /// Reads a variable. An empty value counts as unset.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// Hard deadline of each call.
+    /// The deadline of each request.
     pub timeout: Duration,
 }
 
-/// Why an account cannot be opened.
+/// The reason for failing to open an account.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// A required variable is not set.
     #[error("{0} is not set")]
     Missing(&'static str),
-    /// A variable cannot be used as it is.
+    /// A variable has an unusable value.
     #[error("{variable} {problem}")]
     Unusable {
-        /// Its name (never its value).
+        /// The variable's name, never its value.
         variable: &'static str,
-        /// What is wrong with it.
+        /// The problem with the value.
         problem: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Whatever happens to a test, nothing of its plane remains.
+//! Planes leave no process and no file behind, however their test ends.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ async fn dropping_a_plane_on_a_current_thread_runtime_leaves_nothing_behind() {
 
     drop(plane);
 
-    // At once: the drop itself waits.
+    // No waiting here, because the drop itself waits.
     assert_eq!(processes_of(&folder), Vec::<String>::new());
     assert!(!folder.exists());
 }
@@ -64,7 +64,7 @@ async fn a_panicking_test_leaves_nothing_behind() {
 
 #[test]
 fn a_start_that_is_given_up_leaves_nothing_behind() {
-    // In a process and a temporary folder of its own, where each file is the plane's.
+    // A separate process and temporary folder, where each file is the plane's.
     let folder = tempfile::tempdir().unwrap();
     let mut test = victim::command("victim::gives_up_a_start");
 
@@ -81,7 +81,7 @@ fn a_test_process_killed_with_sigkill_leaves_nothing_behind() {
 
 #[test]
 fn a_test_process_told_to_end_leaves_nothing_behind() {
-    // Not SIGINT: whatever a shell starts in the background ignores that one.
+    // Not SIGINT: background processes of a shell ignore SIGINT.
     signalled_process_leaves_nothing_behind(Signal::TERM);
 }
 

@@ -1,5 +1,5 @@
-//! A plane that one test after the other uses. One test, because the list of such planes is the
-//! process's.
+//! Planes that several tests use in turn. A single test, because the list of returned planes is
+//! global to the process.
 
 use control_plane::{ControlPlane, Loan};
 use k8s_openapi::api::core::v1::{Namespace, Node};
@@ -23,7 +23,7 @@ where
     Api::<K>::all(client.clone()).create(&PostParams::default(), &object).await.unwrap();
 }
 
-/// A node, a namespace, and a definition with an object of it.
+/// Creates a node, a namespace, a definition and an object of the definition.
 async fn use_it(plane: &ControlPlane, version: &str) {
     let client = plane.client().unwrap();
     create::<Node>(&client, json!({"metadata": {"name": "a"}})).await;

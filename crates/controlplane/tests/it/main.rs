@@ -1,6 +1,6 @@
-//! One binary for all tests of this crate that need a plane, so that they can share one.
+//! A single binary for all tests of this crate that need a plane, so that tests can share planes.
 //!
-//! Clippy lets test functions unwrap, but not the functions that they share.
+//! Clippy lets test functions unwrap, but not helper functions.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod cleanup;
@@ -12,7 +12,7 @@ mod victim;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Looks at a condition until it holds.
+/// Polls a condition until it holds; panics after 30 seconds.
 fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
@@ -21,8 +21,8 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The command lines of all processes that name `folder`. A zombie has none: it is gone and
-/// only waits to be counted by its parent.
+/// The command lines of all processes that name `folder`. Zombies have an empty command line, so
+/// ended processes do not count.
 fn processes_of(folder: &Path) -> Vec<String> {
     let folder = folder.to_str().expect("a folder with a plain name");
     let entries = std::fs::read_dir("/proc").expect("/proc");

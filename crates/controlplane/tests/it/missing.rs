@@ -1,4 +1,4 @@
-//! Without binaries a test is skipped loudly, and on CI it fails.
+//! Tests without binaries are skipped with a message; on CI they fail.
 
 use std::process::Output;
 

@@ -1,4 +1,4 @@
-//! What a plane offers to a test.
+//! Features of a plane: clients, kubeconfigs, kubectl, audit log, controllers.
 
 use std::path::Path;
 use std::process::Output;

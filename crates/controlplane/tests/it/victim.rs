@@ -1,5 +1,5 @@
-//! A second process of this test binary that holds a plane, for tests of what happens to the
-//! plane when its process goes.
+//! A second process of this test binary with its own plane, for tests of the plane's cleanup when
+//! its process ends.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -11,16 +11,16 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::processes_of;
 
-/// Set for the second process only, lest `--ignored` runs its part as a test; says how it
-/// ends.
+/// Set for the second process only, so that `--ignored` does not run its part as a test. The value
+/// is the role.
 const ROLE: &str = "CONTROL_PLANE_TEST_VICTIM";
 
-/// How the second process behaves once its plane serves.
+/// Behaviour of the second process once its plane serves.
 #[derive(Clone, Copy)]
 pub enum Role {
     /// Waits for a signal.
     Waits,
-    /// Ends as every test binary does, with a shared plane still up.
+    /// Ends as every test binary does, with a shared plane still running.
     Exits,
 }
 
@@ -28,7 +28,7 @@ pub enum Role {
 pub struct Victim {
     child: Child,
     folder: PathBuf,
-    // Held open: a test binary that cannot print fails.
+    // Kept open, because a test binary that cannot print fails.
     _output: BufReader<ChildStdout>,
 }
 
@@ -52,12 +52,12 @@ impl Victim {
         Some(Self { child, folder, _output: output })
     }
 
-    /// Its plane's folder.
+    /// Folder of the second process's plane.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Signals its whole process group, as a terminal does on Ctrl-C.
+    /// Signals the whole process group, as a terminal does on Ctrl-C.
     pub fn signal(&self, signal: Signal) {
         kill_process_group(Pid::from_child(&self.child), signal).expect("it runs");
     }
@@ -67,7 +67,7 @@ impl Victim {
     }
 }
 
-/// This test binary, to run just the named test.
+/// Command that runs only the named test of this test binary.
 pub fn command(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this binary"));
     command.args(["--exact", test, "--ignored", "--nocapture"]).env(ROLE, "").process_group(0);

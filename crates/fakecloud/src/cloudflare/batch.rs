@@ -1,4 +1,4 @@
-//! `POST .../dns_records/batch`: many changes, all or none, in the order deletes, patches, puts, posts.
+//! `POST .../dns_records/batch`: all changes or none, in the order deletes, patches, puts, posts.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::turn::Turn;
 
 const STEPS: [&str; 4] = ["deletes", "patches", "puts", "posts"];
 
-/// Carries out a batch. Lists that were not asked for are answered as empty (not verified).
+/// Executes a batch. Lists that are absent in the request are answered as empty (not verified).
 pub(super) fn run(turn: &mut Turn<'_>, zone: &str, body: &Map<String, Value>) -> Answer {
     let mut asked = Vec::new();
     for step in STEPS {

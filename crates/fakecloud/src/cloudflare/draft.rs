@@ -1,4 +1,4 @@
-//! A zone as it would be: changes are made to a copy, which replaces the zone when all of them went well.
+//! A copy of a zone for changes, which replaces the zone when all changes succeed.
 
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -8,7 +8,7 @@ use super::{ZonePlan, ids, wish};
 use crate::turn::Turn;
 use crate::zone::{Record, Zone};
 
-/// A zone under change.
+/// A copy of a zone with pending changes.
 pub(super) struct Draft {
     pub(super) zone: Zone,
     plan: ZonePlan,
@@ -20,7 +20,7 @@ pub(super) struct Draft {
 type Body = Map<String, Value>;
 
 impl Draft {
-    /// A copy of a zone as it truly is.
+    /// A copy of the zone's actual state, without read lag.
     pub(super) fn of(turn: &Turn<'_>, zone: &str) -> Result<Self, Refusal> {
         let zone = turn.truth().zone(zone).cloned().ok_or_else(Refusal::no_record)?;
         Ok(Self {
@@ -46,14 +46,14 @@ impl Draft {
         Ok(record)
     }
 
-    /// What the body names is changed, the rest stays.
+    /// Changes the fields in the body; other fields stay.
     pub(super) fn edit(&mut self, id: &str, body: &Body) -> Result<Record, Refusal> {
         let mut record = self.existing(id)?;
         wish::lay_over(&self.zone, &mut record, body)?;
         self.put(record)
     }
 
-    /// The body replaces the record, which keeps its identifier.
+    /// Replaces the record by the body. The identifier stays.
     pub(super) fn overwrite(&mut self, id: &str, body: &Body) -> Result<Record, Refusal> {
         let Record { id, created, .. } = self.existing(id)?;
         let mut record = Record { id, ttl: wish::AUTOMATIC, created, ..Record::default() };
@@ -67,7 +67,7 @@ impl Draft {
         Ok(record)
     }
 
-    /// Makes the copy the truth.
+    /// Replaces the zone by the copy.
     pub(super) fn commit(self, turn: &mut Turn<'_>) {
         let state = turn.change();
         for _ in 0..self.made {

@@ -1,4 +1,5 @@
-//! The envelope of every answer: `{success, errors, messages, result}`, and `result_info` with listings.
+//! The envelope of every answer: `{success, errors, messages, result}`, and `result_info` for
+//! listings.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 use crate::call::{Call, Reply};
 use crate::turn::Turn;
 
-/// A refusal.
+/// An error answer with its code, message and cause.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
@@ -20,7 +21,7 @@ impl Refusal {
         Self { status, code, message: message.to_owned(), cause: None }
     }
 
-    /// What the vendor says with a status when there is nothing special to say (the codes of 5xx are not verified).
+    /// The vendor's default error for a status (the codes of 5xx are not verified).
     pub(super) fn usual(status: StatusCode, message: Option<&str>) -> Self {
         let (code, words) = match status.as_u16() {
             401 => (10_000, "Authentication error"),
@@ -35,28 +36,28 @@ impl Refusal {
         Self::new(status, code, message.unwrap_or(words))
     }
 
-    /// With the error behind the error.
+    /// Adds the underlying error.
     pub(super) fn because(mut self, code: u32, message: &str) -> Self {
         self.cause = Some((code, message.to_owned()));
         self
     }
 
-    /// 400, for a record that cannot be.
+    /// 400, for an invalid record.
     pub(super) fn bad(code: u32, message: &str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// 400, for a record that cannot be, in the form that hides the reason in the chain.
+    /// 400, for an invalid record, with the reason in the error chain.
     pub(super) fn invalid(code: u32, message: &str) -> Self {
         Self::bad(1004, "DNS Validation Error").because(code, message)
     }
 
-    /// 404, for a record that is not there.
+    /// 404, for a missing record.
     pub(super) fn no_record() -> Self {
         Self::new(StatusCode::NOT_FOUND, 81_044, "Record does not exist.")
     }
 
-    /// 501, for what this emulator does not know.
+    /// 501, for an unknown request.
     pub(super) fn not_emulated(call: &Call) -> Self {
         let words = format!("fakecloud does not emulate {} {}", call.method, call.target);
         Self::new(StatusCode::NOT_IMPLEMENTED, 7000, &words)
@@ -72,20 +73,20 @@ impl Refusal {
     }
 }
 
-/// One thing.
+/// An answer with a single result.
 pub(super) fn single(result: &Value) -> Reply {
     let body = json!({"success": true, "errors": [], "messages": [], "result": result});
     Reply::json(StatusCode::OK, &body)
 }
 
-/// How large a page is.
+/// Limits of the page size.
 pub(super) struct Sizes {
     pub(super) smallest: usize,
     pub(super) usual: usize,
     pub(super) largest: usize,
 }
 
-/// One page of a listing. Numbers out of range are clamped (not verified).
+/// A page of a listing. Numbers out of range are clamped (not verified).
 pub(super) fn page<T>(
     turn: &Turn<'_>,
     call: &Call,
@@ -96,7 +97,7 @@ pub(super) fn page<T>(
     let number = |name| call.parameter(name)?.parse::<usize>().ok();
     let page = number("page").unwrap_or(1).max(1);
     let size = number("per_page").unwrap_or(sizes.usual).clamp(sizes.smallest, sizes.largest);
-    // A gap: as if an item of an earlier page had been deleted meanwhile, so that the rest moved up by one.
+    // A gap: the rest moves up as if an item of an earlier page had been deleted meanwhile.
     let moved = usize::from(turn.weather.page_gap && page > 1);
     let total = items.len().saturating_sub(moved);
     let shown: Vec<Value> =

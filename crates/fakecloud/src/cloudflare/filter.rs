@@ -1,4 +1,4 @@
-//! The filters and the order of a listing of records. A filter that is not emulated is refused, not ignored.
+//! Filters and order of a listing of records. Unknown filters are refused, not ignored.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use super::envelope::Refusal;
 use crate::call::Call;
 use crate::zone::{Record, Zone};
 
-/// The records that the query asks for, in the order that it asks for.
+/// The records that match the query, in the requested order.
 pub(super) fn chosen<'a>(zone: &'a Zone, call: &Call) -> Result<Vec<&'a Record>, Refusal> {
     let mut filters = Vec::new();
     for (name, value) in &call.query {
@@ -42,14 +42,14 @@ fn by(order: &str, a: &Record, b: &Record) -> Ordering {
     }
 }
 
-/// What a text is compared with.
+/// The compared field.
 enum Text {
     Name,
     Content,
     Comment,
 }
 
-/// How a text is compared, without regard to case.
+/// The comparison, ignoring case.
 enum How {
     Exact,
     Contains,
@@ -57,7 +57,7 @@ enum How {
     EndsWith,
 }
 
-/// One filter.
+/// A condition on a record.
 enum Filter {
     Text(Text, How, String),
     Kind(String),

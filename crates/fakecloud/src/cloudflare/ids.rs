@@ -1,6 +1,6 @@
-//! Cloudflare's identifiers: 32 hexadecimal digits that say nothing.
+//! Cloudflare's identifiers: 32 opaque hexadecimal digits.
 
-/// The identifier of a zone, made from its name: the same in every run.
+/// The identifier of a zone, derived from its name: the same in every run.
 pub(crate) fn zone_id(name: &str) -> String {
     // FNV-1a, 128 bits wide.
     let hash = name.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
@@ -14,7 +14,7 @@ pub(super) fn record_id(number: u64) -> String {
     format!("{:016x}{number:016x}", scrambled(number))
 }
 
-/// The record that an identifier names, if it can be one.
+/// The number of the record with an identifier; `None` if the identifier is invalid.
 pub(super) fn record_number(id: &str) -> Option<u64> {
     let number = u64::from_str_radix(id.get(16..)?, 16).ok()?;
     (record_id(number) == id).then_some(number)

@@ -1,7 +1,7 @@
-//! Cloudflare's API v4: zones and their DNS records, one by one and in batches.
+//! Cloudflare's API v4: zones and their DNS records, single and in batches.
 //!
-//! What is not emulated is answered with 501, never with a guess. Where the vendor's behaviour is not known for sure
-//! the code says "not verified".
+//! Unknown requests get 501, never a guess. "Not verified" in a comment marks behaviour that has
+//! not been checked against the vendor.
 
 mod batch;
 mod draft;
@@ -24,10 +24,10 @@ use envelope::Refusal;
 pub(crate) use ids::zone_id;
 pub use plan::ZonePlan;
 
-/// What an endpoint gives: an answer, or a reason why not.
+/// The reply of an endpoint, or its refusal.
 type Answer = Result<Reply, Refusal>;
 
-/// Carries out a call.
+/// Executes a call.
 pub(crate) fn answer(turn: &mut Turn<'_>, call: &Call) -> Reply {
     let path: Vec<&str> = call.segments.iter().skip(2).map(String::as_str).collect();
     let mut reply = route(turn, call, &path).unwrap_or_else(|refusal| refusal.reply());
@@ -47,12 +47,12 @@ fn route(turn: &mut Turn<'_>, call: &Call, path: &[&str]) -> Answer {
     }
 }
 
-/// An error as Cloudflare words it.
+/// An error in Cloudflare's format.
 pub(crate) fn error(status: StatusCode, message: Option<&str>) -> Reply {
     Refusal::usual(status, message).reply()
 }
 
-/// No token, something that is no token, or one that is not good.
+/// The error for a missing, malformed or wrong token.
 pub(crate) fn unknown_credential(call: &Call) -> Reply {
     let bad_request = StatusCode::BAD_REQUEST;
     let refusal = match call.header(header::AUTHORIZATION).map(str::trim) {
@@ -69,7 +69,7 @@ pub(crate) fn unknown_credential(call: &Call) -> Reply {
     refusal.reply()
 }
 
-/// The two budget headers, and how long to wait where there is nothing left.
+/// Adds the two budget headers, and `retry-after` to a 429.
 pub(crate) fn show_budget(usage: &Usage, clock: &Clock, reply: &mut Reply) {
     let Usage { limit, remaining, window, reset, .. } = usage;
     let left = clock::whole_seconds(reset.saturating_duration_since(clock.now()));

@@ -1,15 +1,15 @@
-//! What the plan of a zone allows.
+//! Limits of a zone's plan.
 
 use serde::{Deserialize, Serialize};
 
-/// The plan of every zone of a cloud, as far as records are concerned.
+/// The plan of all zones of a cloud, as far as records are concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ZonePlan {
-    /// 200 records, no tags, comments of 100 characters, a minute as the shortest time to live.
+    /// 200 records, no tags, comments of 100 characters, TTL of at least a minute.
     #[default]
     Free,
-    /// More of everything, and half a minute.
+    /// Higher limits, and a TTL of at least half a minute.
     Enterprise,
 }
 
@@ -49,7 +49,7 @@ impl ZonePlan {
         }
     }
 
-    /// As a zone shows it.
+    /// The plan's name in a zone.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Free => "Free Website",

@@ -63,7 +63,7 @@ fn change(
     Ok(single(&shown))
 }
 
-/// The body as a JSON object (the code for one that is none is not verified).
+/// The body as a JSON object (the code for other bodies is not verified).
 fn object(call: &Call) -> Result<Map<String, Value>, Refusal> {
     match serde_json::from_slice(&call.body) {
         Ok(Value::Object(object)) => Ok(object),
@@ -71,7 +71,7 @@ fn object(call: &Call) -> Result<Map<String, Value>, Refusal> {
     }
 }
 
-/// A record as the vendor shows it.
+/// A record in the vendor's format.
 pub(super) fn show(turn: &Turn<'_>, zone: &Zone, record: &Record) -> Value {
     let at = |instant: Option<_>| {
         instant.map_or(turn.clock.base(), |instant| turn.clock.wall(instant)).to_string()

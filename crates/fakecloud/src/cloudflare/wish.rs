@@ -1,4 +1,4 @@
-//! What a body asks of a record, and whether such a record can be.
+//! Merges a request body into a record, and validates the record.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -10,11 +10,11 @@ use crate::zone::{Record, Zone};
 
 const KINDS: [&str; 4] = ["A", "AAAA", "CNAME", "TXT"];
 const LONGEST_TTL: u32 = 86_400;
-/// The vendor chooses.
+/// TTL 1: chosen by the vendor.
 pub(super) const AUTOMATIC: u32 = 1;
 
-/// Lays over `record` what the body names; a proxied record has no time to live of its own. The codes for values of
-/// a wrong type are not verified.
+/// Merges the fields of the body into `record`. A proxied record always has the automatic TTL. The
+/// codes for values of a wrong type are not verified.
 pub(super) fn lay_over(
     zone: &Zone,
     record: &mut Record,
@@ -49,7 +49,7 @@ pub(super) fn lay_over(
     };
     record.ttl = match body.get("ttl") {
         None | Some(Value::Null) => record.ttl,
-        // A number of any form, as the document has it.
+        // Any form of number, as in the vendor's document.
         Some(ttl) => whole(ttl).ok_or_else(|| Refusal::invalid(9021, "Invalid TTL."))?,
     };
     if record.proxied {
@@ -67,7 +67,7 @@ fn whole(value: &Value) -> Option<u32> {
     u32::try_from(number).ok()
 }
 
-/// Says what is wrong with a record as it would be kept, whatever else is in its zone.
+/// Validates a record on its own, without the rest of its zone.
 pub(super) fn check(plan: ZonePlan, record: &Record) -> Result<(), Refusal> {
     if !KINDS.contains(&record.kind.as_str()) {
         return Err(Refusal::invalid(9004, "DNS record type is invalid."));
@@ -100,7 +100,7 @@ pub(super) fn check(plan: ZonePlan, record: &Record) -> Result<(), Refusal> {
     check_notes(plan, record)
 }
 
-/// The code for a long comment is not verified.
+/// Validates tags and comment. The code for a long comment is not verified.
 fn check_notes(plan: ZonePlan, record: &Record) -> Result<(), Refusal> {
     let (tags, quota) = (record.tags.len(), plan.tags());
     if tags > quota {
@@ -123,7 +123,7 @@ fn bad_ttl(plan: ZonePlan) -> Refusal {
     Refusal::invalid(9021, &words)
 }
 
-/// Says what in the zone a record clashes with.
+/// Refuses a record that conflicts with another record of the zone.
 pub(super) fn clash(zone: &Zone, record: &Record) -> Result<(), Refusal> {
     let beside = || zone.records.values().filter(|r| r.id != record.id && r.name == record.name);
     let same_value = |other: &Record| match record.kind.as_str() {

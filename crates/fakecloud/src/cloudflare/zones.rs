@@ -14,7 +14,7 @@ use crate::zone::Zone;
 const SIZES: Sizes = Sizes { smallest: 5, usual: 20, largest: 50 };
 const ACCOUNT: &str = "00000000000000000000000000acc001";
 
-/// The zone with that identifier.
+/// The zone with the given identifier.
 pub(super) fn known<'a>(state: &'a State, call: &Call, id: &str) -> Result<&'a Zone, Refusal> {
     state.zones().find(|zone| zone_id(&zone.name) == id).ok_or_else(|| {
         let words =
@@ -23,7 +23,8 @@ pub(super) fn known<'a>(state: &'a State, call: &Call, id: &str) -> Result<&'a Z
     })
 }
 
-/// The filter `name` takes the whole name; the vendor's operators (`contains:`) are not emulated.
+/// Lists zones. The filter `name` takes the whole name; the vendor's operators (`contains:`) are
+/// not emulated.
 pub(super) fn list(turn: &Turn<'_>, call: &Call) -> Answer {
     for (name, value) in &call.query {
         let known = matches!(name.as_str(), "name" | "status" | "account.id" | "page" | "per_page");

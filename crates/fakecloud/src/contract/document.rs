@@ -1,4 +1,4 @@
-//! An OpenAPI 3 document, read into operations.
+//! Parses an OpenAPI 3 document into operations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::schema::{Compiler, Schema};
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "patch", "head", "options"];
 const NOTHING: &Value = &Value::Null;
 
-/// One operation.
+/// A method and path of the document, with its rules.
 #[derive(Debug)]
 pub(super) struct Operation {
     pub(super) id: String,
@@ -28,7 +28,7 @@ impl Operation {
         self.parameters.iter().find(|p| p.place == place && p.name == name)
     }
 
-    /// The rule for a status.
+    /// The rule for a status: exact, by class, or the default.
     pub(super) fn response(&self, status: u16) -> Option<&ResponseRule> {
         self.responses
             .get(&status.to_string())
@@ -58,7 +58,7 @@ impl Template {
         Self(segments.collect())
     }
 
-    /// The values of the parameters if a path fits.
+    /// The values of the path parameters, if the path matches.
     pub(super) fn values(&self, path: &[String]) -> Option<Vec<String>> {
         if path.len() != self.0.len() {
             return None;
@@ -83,7 +83,7 @@ impl Template {
     }
 }
 
-/// Where a parameter stands.
+/// Location of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Path,
@@ -91,7 +91,7 @@ pub(super) enum Place {
     Header,
 }
 
-/// A parameter or a response header: text that must read as a value of a schema.
+/// A parameter or a response header: text that must parse as a value of a schema.
 #[derive(Debug)]
 pub(super) struct Parameter {
     pub(super) name: String,
@@ -102,7 +102,7 @@ pub(super) struct Parameter {
 }
 
 impl Parameter {
-    /// Says what is wrong with the text of a value.
+    /// Checks the text of a value; the error says why.
     pub(super) fn check(&self, text: &str) -> Result<(), String> {
         let value = match self.kind.as_str() {
             "integer" | "number" | "boolean" => serde_json::from_str(text).unwrap_or(json!(text)),
@@ -113,19 +113,20 @@ impl Parameter {
     }
 }
 
-/// A request body.
+/// Rules for a request body.
 #[derive(Debug)]
 pub(super) struct BodyRule {
     pub(super) required: bool,
     pub(super) schema: Arc<Schema>,
 }
 
-/// A response.
+/// Rules for a response.
 #[derive(Debug)]
 pub(super) struct ResponseRule {
     pub(super) headers: Vec<Parameter>,
     pub(super) body: Option<Arc<Schema>>,
-    /// The properties at the top of the body: documents seldom say that they are required, but they are.
+    /// The top-level properties of the body. All are treated as required, although documents seldom
+    /// say so.
     pub(super) envelope: Vec<String>,
     pub(super) own: Own,
 }
@@ -135,7 +136,7 @@ struct Reader<'a> {
     compiler: Compiler,
 }
 
-/// Reads all operations of a document.
+/// Parses all operations of a document.
 pub(super) fn operations(document: &Value) -> Result<Vec<Operation>, String> {
     let version = document["openapi"].as_str().unwrap_or_default();
     if !version.starts_with("3.") {
@@ -166,7 +167,7 @@ fn base_path(url: &str) -> &str {
 }
 
 impl<'a> Reader<'a> {
-    /// What a value refers to, or the value itself.
+    /// Follows references; returns other values unchanged.
     fn resolve(&self, value: &'a Value) -> Result<&'a Value, String> {
         let mut value = value;
         while let Some(reference) = value.get("$ref").and_then(Value::as_str) {
@@ -258,7 +259,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The names of the properties that an object of a schema has, through references and `allOf`.
+    /// The property names of a schema, through references and `allOf`.
     fn properties(&self, schema: &'a Value, into: &mut Vec<String>) -> Result<(), String> {
         let schema = self.resolve(schema)?;
         for part in schema["allOf"].as_array().into_iter().flatten() {

@@ -1,5 +1,5 @@
-//! Checks recorded exchanges against a vendor's own OpenAPI 3 document: a judge of the emulator, and of the clients
-//! that were recorded talking to it.
+//! Checks recorded exchanges against a vendor's OpenAPI 3 document: validates the emulator, and the
+//! recorded clients.
 
 mod document;
 mod own;
@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::record::{Answered, Exchange};
 use document::{Operation, Place, ResponseRule};
 
-/// The `operationId` of the document.
+/// An `operationId` of the document.
 pub type OperationId = String;
 
-/// Why a document cannot be used.
+/// The reason why a document cannot be used.
 #[derive(Debug)]
 pub struct Unusable(String);
 
@@ -29,10 +29,10 @@ impl std::fmt::Display for Unusable {
 
 impl std::error::Error for Unusable {}
 
-/// Which part of an exchange is against the document.
+/// The part of an exchange with the violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// No operation has this method and path, or a path parameter is wrong.
+    /// No operation has the method and path, or a path parameter is wrong.
     Path,
     /// A query parameter is unknown, missing or wrong.
     Query,
@@ -46,16 +46,16 @@ pub enum Part {
     ResponseBody,
 }
 
-/// What is against the document.
+/// A violation of the document.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// The exchange, in words.
+    /// Short description of the exchange.
     pub exchange: String,
-    /// The operation, where one was found.
+    /// The operation, if found.
     pub operation: Option<OperationId>,
-    /// The part.
+    /// Place of the violation in the exchange.
     pub part: Part,
-    /// The reason.
+    /// Explanation for people.
     pub why: String,
 }
 
@@ -69,7 +69,7 @@ impl std::fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// A vendor's document, ready to check exchanges.
+/// A vendor's document, compiled for checks.
 #[derive(Debug)]
 pub struct Contract {
     operations: Vec<Operation>,
@@ -78,10 +78,10 @@ pub struct Contract {
 type Verdict = Result<(), (Part, String)>;
 
 impl Contract {
-    /// Reads a document and compiles everything in it.
+    /// Loads and compiles a document.
     ///
     /// # Errors
-    /// Where the file cannot be read, is not OpenAPI 3 in JSON, or has a reference or schema that does not work.
+    /// If the file cannot be read, is not OpenAPI 3 in JSON, or has a broken reference or schema.
     pub fn load(path: &Path) -> Result<Self, Unusable> {
         let unusable =
             |error: &dyn std::fmt::Display| Unusable(format!("{}: {error}", path.display()));
@@ -93,25 +93,25 @@ impl Contract {
     /// Compiles a document.
     ///
     /// # Errors
-    /// Where it is not OpenAPI 3, or has a reference or schema that does not work.
+    /// If the value is not OpenAPI 3, or has a broken reference or schema.
     pub fn new(document: &Value) -> Result<Self, Unusable> {
         let operations = document::operations(document).map_err(Unusable)?;
         Ok(Self { operations })
     }
 
-    /// Checks a whole exchange: the request, and the answer where there is one.
+    /// Checks a whole exchange: the request, and the answer if there is any.
     ///
     /// # Errors
-    /// The first thing that is against the document.
+    /// The first violation.
     pub fn check(&self, exchange: &Exchange) -> Result<OperationId, Violation> {
         self.check_request(exchange)?;
         self.check_response(exchange)
     }
 
-    /// Checks what was asked.
+    /// Checks the request of an exchange.
     ///
     /// # Errors
-    /// The first thing that is against the document.
+    /// The first violation.
     pub fn check_request(&self, exchange: &Exchange) -> Result<OperationId, Violation> {
         let (operation, values) = self.find(exchange)?;
         path_parameters(operation, &values)
@@ -121,10 +121,10 @@ impl Contract {
         Ok(operation.id.clone())
     }
 
-    /// Checks what was answered. Passes where there is no answer, or one that a rule wrote in another form.
+    /// Checks the answer of an exchange. Passes without an answer, and for raw answers of a rule.
     ///
     /// # Errors
-    /// The first thing that is against the document.
+    /// The first violation.
     pub fn check_response(&self, exchange: &Exchange) -> Result<OperationId, Violation> {
         let (operation, _) = self.find(exchange)?;
         if let Some(answer) = exchange.answer.as_ref().filter(|_| !exchange.raw) {
@@ -134,7 +134,7 @@ impl Contract {
         Ok(operation.id.clone())
     }
 
-    /// The operations of the document that are not among these, in the document's order.
+    /// The operations of the document that are missing in `exercised`, in the document's order.
     #[must_use]
     pub fn never_exercised(&self, exercised: &[OperationId]) -> Vec<String> {
         let exercised: BTreeSet<&str> = exercised.iter().map(String::as_str).collect();
@@ -142,7 +142,8 @@ impl Contract {
         ids.filter(|id| !exercised.contains(id.as_str())).cloned().collect()
     }
 
-    /// The operation of a call, and the values of its path parameters. A path without parameters wins over one with.
+    /// The operation of a call, and the values of its path parameters. Paths without parameters
+    /// take precedence.
     fn find(&self, exchange: &Exchange) -> Result<(&Operation, Vec<String>), Violation> {
         let segments: Vec<String> = exchange
             .path()

@@ -1,5 +1,5 @@
-//! What a document fails to say. DigitalOcean's marks few fields as required, lets an action body be anything that
-//! has a type, and lets the droplet of an address be any object.
+//! Checks beyond the document. DigitalOcean's document marks few fields as required, accepts any
+//! action body with a type, and any object as the droplet of an address.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::schema::{Compiler, Schema};
 
-/// What an object under a key has, whatever the document says.
+/// Required fields of the objects under a key, regardless of the document.
 const FIELDS: [(&str, &[&str]); 10] = [
     ("reserved_ip", &["ip", "region", "locked", "project_id"]),
     ("reserved_ips", &["ip", "region", "locked", "project_id"]),
@@ -38,7 +38,7 @@ const RECORD: &[&str] =
 const ACTIONS: [&str; 3] =
     ["reservedIPsActions_post", "floatingIPsAction_post", "reservedIPv6Actions_post"];
 
-/// Says what is wrong with a request body.
+/// Checks a request body; the error says why.
 pub(super) fn request(operation: &str, body: &Value) -> Result<(), String> {
     if ACTIONS.contains(&operation) && body["type"] == "assign" && !body["droplet_id"].is_u64() {
         return Err("an assign needs a droplet_id".to_owned());
@@ -46,17 +46,17 @@ pub(super) fn request(operation: &str, body: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The checks for one response.
+/// The checks for a response.
 #[derive(Debug)]
 pub(super) struct Own {
-    /// The key in the body, and what its object or objects have.
+    /// The key in the body, and the required fields of its object or objects.
     fields: Vec<(String, &'static [&'static str])>,
-    /// A droplet as the document describes it, where the response shows addresses.
+    /// The document's schema of a droplet, if the response shows addresses.
     droplet: Option<Arc<Schema>>,
 }
 
 impl Own {
-    /// The checks for a response with these properties at the top.
+    /// The checks for a response with the given top-level properties.
     pub(super) fn new(envelope: &[String], compiler: &Compiler) -> Result<Self, String> {
         let fields: Vec<_> = FIELDS
             .iter()
@@ -70,7 +70,7 @@ impl Own {
     }
 }
 
-/// Says what is wrong with a response body.
+/// Checks a response body; the error says why.
 pub(super) fn response(own: &Own, body: &Value) -> Result<(), String> {
     for (key, fields) in &own.fields {
         let objects = match &body[key] {

@@ -1,4 +1,5 @@
-//! OpenAPI 3.0 schemas as JSON Schema: `nullable` is translated, references are kept and resolved in the document.
+//! Translates OpenAPI 3.0 schemas to JSON Schema: `nullable` is translated, references are kept and
+//! resolved in the document.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,14 +14,14 @@ pub(super) struct Schema {
     validator: Validator,
 }
 
-/// Compiles schemas whose references point into one set of components, each once.
+/// Compiles schemas with references into a set of components, each schema once.
 pub(super) struct Compiler {
     components: Value,
     compiled: RefCell<BTreeMap<String, Arc<Schema>>>,
 }
 
 impl Compiler {
-    /// For the components of a document.
+    /// A compiler for the components of a document.
     pub(super) fn new(components: &Value) -> Self {
         Self {
             components: json!({"schemas": translate(&components["schemas"])}),
@@ -28,12 +29,12 @@ impl Compiler {
         }
     }
 
-    /// Whether the components have a schema of that name.
+    /// Whether the components have a schema with the given name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.components["schemas"].get(name).is_some()
     }
 
-    /// Compiles a schema.
+    /// Compiles a schema, or returns it from the cache.
     pub(super) fn compile(&self, schema: &Value) -> Result<Arc<Schema>, String> {
         let key = schema.to_string();
         if let Some(known) = self.compiled.borrow().get(&key) {
@@ -53,7 +54,7 @@ impl Compiler {
 }
 
 impl Schema {
-    /// Says what is wrong with a value.
+    /// Checks a value; the error says why.
     pub(super) fn check(&self, value: &Value) -> Result<(), String> {
         self.validator.validate(value).map_err(|error| {
             let at = error.instance_path().to_string();
@@ -79,7 +80,7 @@ fn translate(value: &Value) -> Value {
 
 fn translate_object(object: &Map<String, Value>) -> Value {
     if let Some(reference @ Value::String(_)) = object.get("$ref") {
-        // In OpenAPI 3.0 what stands beside a reference does not count.
+        // OpenAPI 3.0 ignores the siblings of a reference.
         return json!({"$ref": reference});
     }
     let mut out: Map<String, Value> = object

@@ -1,5 +1,5 @@
-//! Actions: what became of assigning and unassigning. `GET /v2/actions`, `GET /v2/actions/{id}`, and how they look
-//! under other paths.
+//! Actions: the progress of assigning and unassigning. `GET /v2/actions`, `GET /v2/actions/{id}`,
+//! and the same below other paths.
 
 use std::net::IpAddr;
 
@@ -18,12 +18,12 @@ pub(super) fn list(turn: &Turn<'_>, call: &Call) -> Reply {
     list_some(turn, call, "reserved_ip", |_| true)
 }
 
-/// One action.
+/// An action by id.
 pub(super) fn get(turn: &Turn<'_>, id: &str) -> Answer {
     get_one(turn, id, "reserved_ip", |_| true)
 }
 
-/// The actions that fit, newest first; hidden ones are left out.
+/// The matching actions, newest first, without hidden actions.
 pub(super) fn list_some(
     turn: &Turn<'_>,
     call: &Call,
@@ -35,7 +35,7 @@ pub(super) fn list_some(
     page::answer(turn, call, "actions", &shown, |o| show(turn, o, v4_noun))
 }
 
-/// One action, if it fits and is not hidden.
+/// An action by id, if it matches and is not hidden.
 pub(super) fn get_one(
     turn: &Turn<'_>,
     id: &str,
@@ -49,13 +49,14 @@ pub(super) fn get_one(
     }
 }
 
-/// The object as it is now. `v4_noun` is what the path calls a reserved IP.
+/// The current state of an action. `v4_noun` is the path's word for a reserved IP.
 fn show(turn: &Turn<'_>, o: &Operation, v4_noun: &str) -> Value {
     let project = o.kind.ip().and_then(|ip| turn.seen().address(ip)?.project.as_deref());
     object(turn.clock, o, v4_noun, project.unwrap_or(DEFAULT_PROJECT), o.status)
 }
 
-/// The object as it is answered to the request that began it: always in progress, however soon it ends.
+/// The answer to the request that started an action: always in progress, however soon the action
+/// ends.
 pub(super) fn begun(turn: &Turn<'_>, id: u64, v4_noun: &str) -> Reply {
     let action = turn.truth().operation(id).map(|o| {
         let project = o.kind.ip().and_then(|ip| turn.truth().address(ip)?.project.as_deref());
@@ -105,7 +106,8 @@ fn kind(kind: &OperationKind) -> &str {
     }
 }
 
-/// The id of an IPv4 address is its number; that of an IPv6 address is its lower half (not verified).
+/// Type and id of an action's resource. The id of an IPv4 address is its number, and the id of an
+/// IPv6 address its lowest 31 bits (not verified).
 fn resource<'a>(kind: &OperationKind, v4_noun: &'a str) -> (&'a str, u64) {
     match (kind.ip(), kind.machine()) {
         (Some(IpAddr::V4(ip)), _) => (v4_noun, u64::from(u32::from(ip))),

@@ -1,14 +1,14 @@
-//! Assigning and unassigning, the same for both address families: what is refused, and what is begun.
+//! Assigning and unassigning, for both address families:
 //!
 //! | asked | state | answer |
 //! |---|---|---|
 //! | any | the address has an open action | 422 pending event |
 //! | assign | the droplet does not exist | 422 (not verified) |
 //! | assign | the droplet has an open event | 422 pending event |
-//! | assign | the droplet holds an address of this family, be it this one | 422 |
+//! | assign | the droplet holds any address of the family | 422 |
 //! | assign | the droplet is in another region | 422 |
-//! | assign | held by another droplet | begun: a move |
-//! | unassign | nobody holds it | 422 |
+//! | assign | held by another droplet | an action, which moves the address |
+//! | unassign | the address is free | 422 |
 //! | unassign | the holder has an open event | 422 pending event |
 
 use std::net::IpAddr;
@@ -20,7 +20,8 @@ use crate::operation::OperationKind;
 use crate::store::{MachineId, State};
 use crate::turn::Turn;
 
-/// Begins what the body asks for and returns the id of the action. The address must exist.
+/// Starts the operation that the body asks for; returns the id of the action. The address must
+/// exist.
 pub(super) fn begin(
     turn: &mut Turn<'_>,
     ip: IpAddr,
@@ -45,7 +46,7 @@ pub(super) fn begin(
     Ok(turn.start(kind, &region))
 }
 
-/// The `droplet_id` of a body, if there is one.
+/// The `droplet_id` of a body, if present.
 pub(super) fn droplet_id(body: &Map<String, Value>) -> Result<Option<MachineId>, Refusal> {
     match body.get("droplet_id") {
         None | Some(Value::Null) => Ok(None),
@@ -67,7 +68,7 @@ fn may_assign(state: &State, ip: IpAddr, machine: MachineId) -> Result<(), Refus
     Ok(())
 }
 
-/// Refuses a droplet that cannot take an address of this family; returns its region.
+/// Refuses a droplet that cannot take an address of the family; returns its region.
 pub(super) fn droplet_ready(state: &State, machine: MachineId, v6: bool) -> Result<&str, Refusal> {
     let Some(found) = state.machine(machine) else {
         return Err(Refusal::unprocessable("Droplet does not exist."));

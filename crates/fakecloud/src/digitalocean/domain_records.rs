@@ -12,7 +12,8 @@ use crate::turn::Turn;
 use crate::zone::Record;
 
 const KINDS: [&str; 9] = ["A", "AAAA", "CAA", "CNAME", "MX", "NS", "SOA", "SRV", "TXT"];
-/// Types whose value is a host name, written with a dot at the end and shown without (not verified for the apex `@`).
+/// Types with a host name as value: written with a final dot and shown without (not verified for
+/// the apex `@`).
 const HOSTS: [&str; 4] = ["CNAME", "MX", "NS", "SRV"];
 const SHORTEST_TTL: u32 = 30;
 
@@ -39,7 +40,7 @@ pub(super) fn route(turn: &mut Turn<'_>, call: &Call, domain: &str, rest: &[&str
     }
 }
 
-/// The filter `name` takes the full name; a relative one finds nothing.
+/// Lists records. The filter `name` takes the full name; a relative name matches nothing.
 fn list(turn: &Turn<'_>, call: &Call, domain: &str) -> Answer {
     let zone = domains::known(turn.seen(), domain)?;
     let (name, kind) = (call.parameter("name"), call.parameter("type"));
@@ -61,12 +62,13 @@ fn create(turn: &mut Turn<'_>, call: &Call, domain: &str) -> Answer {
     store(turn, domain, record, StatusCode::CREATED)
 }
 
-/// Both methods change what the body names and leave the rest; the vendor documents no difference.
+/// PUT and PATCH change the fields in the body and leave the rest; the vendor documents no
+/// difference.
 fn update(turn: &mut Turn<'_>, call: &Call, domain: &str, id: &str) -> Answer {
     let mut record = existing(turn, domain, id)?;
     if HOSTS.contains(&record.kind.as_str()) {
-        // The vendor shows host names without the dot and still checks for it: a body without `data` is refused only
-        // by accident of that, which is not emulated.
+        // The vendor shows host names without the dot but requires the dot on input, so a real
+        // update without `data` fails. That accident is not emulated.
         record.data.push('.');
     }
     edit(&mut record, &object(call)?)?;
@@ -122,7 +124,7 @@ fn number(body: &Map<String, Value>, key: &str) -> Result<Option<u32>, Refusal> 
     }
 }
 
-/// The record as it is kept, or what is wrong with it. Several equal records are allowed (not verified).
+/// Validates a record and converts it to the stored form. Equal records are allowed (not verified).
 fn valid(mut record: Record) -> Result<Record, Refusal> {
     let refuse = |message: &str| Err(Refusal::unprocessable(message));
     if !KINDS.contains(&record.kind.as_str()) {
@@ -153,7 +155,8 @@ fn valid(mut record: Record) -> Result<Record, Refusal> {
     Ok(record)
 }
 
-/// A CNAME stands alone at its name (the same words either way round are not verified).
+/// Refuses a CNAME beside other records of its name, and other records beside a CNAME (the equal
+/// message for both is not verified).
 fn alone(turn: &Turn<'_>, domain: &str, record: &Record) -> Result<(), Refusal> {
     let zone = domains::known(turn.truth(), domain)?;
     let mut beside = zone.records.values().filter(|r| r.id != record.id && r.name == record.name);

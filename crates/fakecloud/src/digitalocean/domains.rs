@@ -34,7 +34,7 @@ pub(super) fn route(turn: &mut Turn<'_>, call: &Call, rest: &[&str]) -> Answer {
     }
 }
 
-/// The zone of that name.
+/// The zone with the given name.
 pub(super) fn known<'a>(state: &'a State, name: &str) -> Result<&'a Zone, Refusal> {
     state.zone(name).ok_or_else(Refusal::not_found)
 }
@@ -44,7 +44,7 @@ fn list(turn: &Turn<'_>, call: &Call) -> Reply {
     page::answer(turn, call, "domains", &shown, |zone| show(zone))
 }
 
-/// A new domain has the vendor's name servers, and an address record if asked for.
+/// Creates a domain with the vendor's name servers, and with an address record if requested.
 fn create(turn: &mut Turn<'_>, call: &Call) -> Answer {
     let body = object(call)?;
     let name = body.get("name").and_then(Value::as_str).unwrap_or_default();

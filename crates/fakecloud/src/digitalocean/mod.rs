@@ -1,7 +1,8 @@
-//! DigitalOcean's API v2: reserved (floating) IPs, their actions, droplets, domains and the account.
+//! DigitalOcean's API v2: reserved (floating) IPs, their actions, droplets, domains and the
+//! account.
 //!
-//! What is not emulated is answered with 501, never with a guess. Where the vendor's behaviour is not known for sure
-//! the code says "not verified".
+//! Unknown requests get 501, never a guess. "Not verified" in a comment marks behaviour that has
+//! not been checked against the vendor.
 
 mod account;
 mod actions;
@@ -24,13 +25,13 @@ use crate::limit::Usage;
 use crate::turn::Turn;
 use refusal::Refusal;
 
-/// What an endpoint gives: an answer, or a reason why not.
+/// The reply of an endpoint, or its refusal.
 type Answer = Result<Reply, Refusal>;
 
-/// The project that addresses belong to unless one is named.
+/// The default project of addresses.
 const DEFAULT_PROJECT: &str = "00000000-0000-4000-8000-00000000d0d0";
 
-/// Carries out a call.
+/// Executes a call.
 pub(crate) fn answer(turn: &mut Turn<'_>, call: &Call) -> Reply {
     let path: Vec<&str> = call.segments.iter().skip(1).map(String::as_str).collect();
     let mut reply =
@@ -57,7 +58,7 @@ fn route(turn: &mut Turn<'_>, call: &Call, path: &[&str]) -> Answer {
     }
 }
 
-/// An error as DigitalOcean words it.
+/// An error in DigitalOcean's format.
 pub(crate) fn error(status: StatusCode, message: Option<&str>, request_id: &str) -> Reply {
     Refusal::new(status, message.unwrap_or(refusal::usual_message(status))).reply(request_id)
 }

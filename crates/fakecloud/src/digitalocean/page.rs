@@ -9,7 +9,8 @@ use crate::turn::Turn;
 const DEFAULT_SIZE: usize = 20;
 const LARGEST_SIZE: usize = 200;
 
-/// Answers a listing: `{<key>: [...], links, meta}`. Numbers out of range are clamped (not verified).
+/// Answers a listing: `{<key>: [...], links, meta}`. Numbers out of range are clamped (not
+/// verified).
 pub(super) fn answer<T>(
     turn: &Turn<'_>,
     call: &Call,
@@ -19,7 +20,7 @@ pub(super) fn answer<T>(
 ) -> Reply {
     let page = number(call, "page").unwrap_or(1).max(1);
     let size = number(call, "per_page").unwrap_or(DEFAULT_SIZE).clamp(1, LARGEST_SIZE);
-    // A gap: as if an item of an earlier page had been deleted meanwhile, so that the rest moved up by one.
+    // A gap: the rest moves up as if an item of an earlier page had been deleted meanwhile.
     let moved = usize::from(turn.weather.page_gap && page > 1);
     let total = items.len().saturating_sub(moved);
     let shown: Vec<Value> =

@@ -1,11 +1,11 @@
-//! Why a call is refused, and the vendor's body for it.
+//! Refusals in the vendor's format.
 
 use http::StatusCode;
 use serde_json::json;
 
 use crate::call::{Call, Reply};
 
-/// A refusal.
+/// An error answer with its status and message.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
@@ -17,18 +17,18 @@ impl Refusal {
         Self { status, message: message.to_owned() }
     }
 
-    /// 404, for what does not exist or is not shown.
+    /// 404, for missing or hidden resources.
     pub(super) fn not_found() -> Self {
         let status = StatusCode::NOT_FOUND;
         Self::new(status, usual_message(status))
     }
 
-    /// 422, which covers most of what can be wrong.
+    /// 422, the vendor's status for most errors.
     pub(super) fn unprocessable(message: &str) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, message)
     }
 
-    /// 501, for what this emulator does not know.
+    /// 501, for an unknown request.
     pub(super) fn not_emulated(call: &Call) -> Self {
         Self::new(
             StatusCode::NOT_IMPLEMENTED,
@@ -67,7 +67,7 @@ fn id(status: StatusCode) -> &'static str {
     }
 }
 
-/// What the vendor says with a status when there is nothing special to say.
+/// The vendor's default message for a status.
 pub(super) fn usual_message(status: StatusCode) -> &'static str {
     match status.as_u16() {
         401 => "Unable to authenticate you.",

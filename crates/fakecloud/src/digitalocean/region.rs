@@ -1,4 +1,4 @@
-//! Regions, as they appear inside other objects.
+//! Regions inside other objects.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ const CITIES: [(&str, &str); 11] = [
 
 pub(super) const SIZE: &str = "s-1vcpu-1gb";
 
-/// `nyc3` reads "New York 3"; a slug the vendor does not have reads as itself.
+/// `nyc3` becomes "New York 3"; an unknown slug stays.
 fn name(slug: &str) -> String {
     let known = CITIES.iter().find_map(|(code, city)| {
         let number = slug.strip_prefix(code)?;
@@ -30,14 +30,15 @@ fn name(slug: &str) -> String {
     known.unwrap_or_else(|| slug.to_owned())
 }
 
-/// Whether addresses can be reserved there: the vendor's own regions, and those that a test seeded something in.
+/// Whether addresses can be reserved in the region: the vendor's regions, and regions with a seeded
+/// machine or address.
 pub(super) fn exists(state: &State, slug: &str) -> bool {
     name(slug) != slug
         || state.machines().any(|m| m.region == slug)
         || state.addresses().any(|a| a.region == slug)
 }
 
-/// The object.
+/// The region as a JSON object.
 pub(super) fn show(slug: &str) -> Value {
     json!({
         "name": name(slug),

@@ -1,4 +1,4 @@
-//! `/v2/reserved_ips` and, over the same addresses with other words, `/v2/floating_ips`.
+//! `/v2/reserved_ips`, and `/v2/floating_ips` for the same addresses with other key names.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use crate::operation::{Operation, OperationKind};
 use crate::store::{Address, MachineId, State};
 use crate::turn::Turn;
 
-/// What a family of paths calls an address.
+/// Names of an address below a path.
 pub(super) struct Words {
     one: &'static str,
     many: &'static str,
@@ -67,7 +67,8 @@ fn get(turn: &Turn<'_>, words: &Words, ip: &str) -> Answer {
     Ok(Reply::json(StatusCode::OK, &json!({words.one: shown})))
 }
 
-/// Also takes an address that a droplet holds (not verified); one with an open action stays.
+/// Deletes an address, even if assigned to a droplet (not verified). An address with an open action
+/// is refused.
 fn delete(turn: &mut Turn<'_>, ip: &str) -> Answer {
     let ip = known(turn.truth(), ip)?;
     assign::address_idle(turn.truth(), ip)?;
@@ -131,7 +132,7 @@ fn create_on(turn: &mut Turn<'_>, call: &Call, words: &Words, droplet: MachineId
     Ok(Reply::json(StatusCode::ACCEPTED, &body))
 }
 
-/// The body of this refusal is not verified.
+/// Refuses a reservation above the quota. The body of the refusal is not verified.
 fn within_quota(turn: &Turn<'_>) -> Result<(), Refusal> {
     let used = turn.truth().addresses().filter(|a| a.ip.is_ipv4()).count();
     if used as u64 >= turn.knobs.address_limit {

@@ -46,7 +46,7 @@ fn get(turn: &Turn<'_>, ip: &str) -> Answer {
     Ok(Reply::json(StatusCode::OK, &json!({"reserved_ipv6": shown})))
 }
 
-/// No quota is known for these (not verified).
+/// Reserves an IPv6 address. No quota is known (not verified).
 fn create(turn: &mut Turn<'_>, call: &Call) -> Answer {
     let body = object(call)?;
     let region = body.get("region_slug").and_then(Value::as_str).unwrap_or_default();
@@ -68,7 +68,8 @@ fn create(turn: &mut Turn<'_>, call: &Call) -> Answer {
     Ok(Reply::json(StatusCode::CREATED, &json!({"reserved_ipv6": shown})))
 }
 
-/// An assigned one stays: the specification says 422; the vendor was once seen to answer 400 with this message.
+/// Refuses an assigned address with 422, as specified. The vendor was once seen to answer 400 with
+/// the same message.
 fn delete(turn: &mut Turn<'_>, ip: &str) -> Answer {
     let ip = known(turn.truth(), ip)?;
     assign::address_idle(turn.truth(), ip)?;

@@ -1,4 +1,4 @@
-//! A plain client over the in-process service, for tests.
+//! A plain test client of the in-process service.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "test support")]
 
@@ -10,14 +10,14 @@ use http::{HeaderMap, Request};
 use serde_json::Value;
 use tower::ServiceExt;
 
-/// A cloud that writes no record when `PONTOON_EXCHANGES` is set: these tests send what no client should.
+/// A cloud without a dump for `PONTOON_EXCHANGES`: the requests of these tests are partly invalid.
 pub fn fresh() -> FakeCloud {
     let cloud = FakeCloud::new();
     cloud.dump_on_drop(None);
     cloud
 }
 
-/// What came back.
+/// An answer of the service.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
@@ -35,7 +35,7 @@ impl Answer {
     }
 }
 
-/// Sends a request with a good token.
+/// Sends a request with a valid token.
 pub async fn send(
     cloud: &FakeCloud,
     method: &str,
@@ -45,7 +45,7 @@ pub async fn send(
     send_as(cloud, method, path, body, Some("Bearer secret")).await
 }
 
-/// Sends a request with this `Authorization`.
+/// Sends a request with the given `Authorization` header.
 pub async fn send_as(
     cloud: &FakeCloud,
     method: &str,

@@ -1,4 +1,4 @@
-//! Every endpoint of Cloudflare's, through success and every error.
+//! All endpoints of Cloudflare, through success and every error.
 
 use std::time::Duration;
 

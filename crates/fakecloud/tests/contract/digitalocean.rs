@@ -1,4 +1,4 @@
-//! Every endpoint of DigitalOcean's, through success and every error.
+//! All endpoints of DigitalOcean, through success and every error.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ async fn drive_account(cloud: &FakeCloud) {
     }
 }
 
-/// One whole life of two addresses under either name.
+/// The whole life of two addresses, below either path.
 async fn drive_v4(cloud: &FakeCloud, words: &str) {
     let all = format!("/v2/{words}");
     let one = words.strip_suffix('s').unwrap();

@@ -1,4 +1,4 @@
-//! The emulators, and the clients recorded talking to them, against the vendors' own OpenAPI documents.
+//! Checks the emulators, and their recorded clients, against the vendors' OpenAPI documents.
 
 #![allow(clippy::unwrap_used, reason = "a test, helpers included")]
 
@@ -15,15 +15,15 @@ use std::sync::LazyLock;
 use fakecloud::contract::{Contract, OperationId, Violation};
 use fakecloud::{Exchange, FakeCloud, read_dump};
 
-/// A vendor, and what judges its emulator.
+/// A vendor with its document.
 struct Vendor {
     name: &'static str,
-    /// What its paths begin with.
+    /// Prefix of the vendor's paths.
     prefix: &'static str,
     document: LazyLock<Option<Contract>>,
-    /// Operations of the document that the emulator cannot be driven through. Growing this list is a decision.
+    /// Operations of the document that the emulator lacks. Additions to the list are deliberate.
     not_emulated: &'static [&'static str],
-    /// The document speaks of failures of the server.
+    /// Whether the document describes 5xx answers.
     documents_5xx: bool,
 }
 
@@ -49,7 +49,7 @@ impl Vendor {
         VENDORS.iter().find(|vendor| exchange.target.starts_with(vendor.prefix))
     }
 
-    /// What is against the document in an answer.
+    /// Checks an answer; `None` if the document does not cover it.
     fn answer(
         &self,
         contract: &Contract,
@@ -69,7 +69,7 @@ impl Vendor {
     }
 }
 
-/// A document, or `None` with a loud line where it is absent; on CI that is a failure.
+/// A document, or `None` after a message if the file is absent; with `CI=true` a failure.
 fn document(name: &str) -> Option<Contract> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let path = root.join(format!("shared/specs/{name}.json"));
@@ -82,12 +82,13 @@ fn document(name: &str) -> Option<Contract> {
     None
 }
 
-/// Past the test harness, which keeps what passing tests print.
+/// Writes past the test harness, which hides the output of passing tests.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// A refused request may be one that the document forbids: that is what it was refused for.
+/// Whether a request was refused. A refused request may violate the document: violations are a
+/// reason to refuse.
 fn refused(exchange: &Exchange) -> bool {
     matches!(exchange.status(), Some(400 | 404 | 422 | 501))
 }
@@ -174,8 +175,8 @@ fn every_recorded_exchange_of_our_clients_is_as_documented() {
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
-/// The vendor's genuine document of 2024 knows no batch, takes failures for successes, and has no record without a
-/// comment: what it can judge is the rest.
+/// The vendor's genuine document of 2024 has no batch, describes failures as successes, and
+/// requires a comment in records. Only the rest is checked.
 #[tokio::test(start_paused = true)]
 async fn cloudflare_s_older_document_agrees_where_it_can_judge() {
     let Some(contract) = document("cloudflare-2024-08") else { return };

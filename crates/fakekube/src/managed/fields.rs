@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// A set of paths that begin at one place: whether the place itself is in it, and what is below. Steps are written as
-/// `f:name`, `k:{"key":"value"}` or `v:"value"`.
+/// A set of paths from a common start. `here` says whether the set contains the start itself,
+/// `below` holds the longer paths by their first step. Steps are written as `f:name`,
+/// `k:{"key":"value"}` or `v:"value"`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(super) here: bool,
@@ -13,7 +14,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// The place itself.
+    /// The set of the start alone.
     pub(super) fn leaf() -> Self {
         Self { here: true, below: BTreeMap::new() }
     }
@@ -33,7 +34,7 @@ impl Fields {
         !self.here && self.below.is_empty()
     }
 
-    /// Puts a set below a step, unless it is empty.
+    /// Adds a non-empty set below a step.
     pub(super) fn put(&mut self, step: String, fields: Self) {
         if !fields.is_empty() {
             self.below.insert(step, fields);
@@ -74,7 +75,7 @@ impl Fields {
         both
     }
 
-    /// Without these paths and everything below them.
+    /// The set without the paths of `other` and everything below them.
     pub(super) fn without(&self, other: &Self) -> Self {
         if other.here {
             return Self::default();
@@ -89,7 +90,7 @@ impl Fields {
         left
     }
 
-    /// All paths in the words of messages, those of a place before those below it.
+    /// All paths as messages show them, parents before children.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         self.add_paths("", &mut paths);
@@ -105,12 +106,12 @@ impl Fields {
         }
     }
 
-    /// A path with one more step.
+    /// A path with an additional step, as messages show it.
     pub(super) fn step_in_words(path: &str, step: &str) -> String {
         format!("{path}{}", in_words(step))
     }
 
-    /// As `fieldsV1` has it.
+    /// The set in the format of `fieldsV1`.
     pub(super) fn encode(&self) -> Value {
         let mut object = Map::new();
         if self.here && !self.below.is_empty() {

@@ -1,4 +1,4 @@
-//! Who owns which fields: `metadata.managedFields`, decoded.
+//! Owners of fields: `metadata.managedFields`, decoded.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use serde_json::{Value, json};
 
 use super::fields::Fields;
 
-/// How many managers of updates are told apart.
+/// Highest number of separate update managers; older managers are merged.
 const MOST_UPDATERS: usize = 10;
 
-/// One manager. Ordered as messages order them.
+/// A field manager. The order is the order in messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Manager {
     pub(super) name: String,
     pub(super) applies: bool,
-    /// Of updates only: who applies is the same in every version.
+    /// Set for updates only: an applying manager is the same in every version.
     pub(super) version: String,
     pub(super) subresource: String,
 }
 
 impl Manager {
-    /// As messages show it.
+    /// The manager as messages show it.
     pub(super) fn in_words(&self) -> String {
         let mut words = format!("{:?}", self.name);
         if !self.subresource.is_empty() {
@@ -30,7 +30,7 @@ impl Manager {
     }
 }
 
-/// What a manager owns.
+/// The fields of a manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Share {
     pub(super) version: String,
@@ -43,7 +43,7 @@ pub(super) struct Share {
 pub(crate) struct Managers(pub(super) BTreeMap<Manager, Share>);
 
 impl Managers {
-    /// What an object's metadata says; nobody where it cannot be read.
+    /// Decodes `managedFields`; empty if any entry is malformed.
     pub(crate) fn decode(entries: &Value) -> Self {
         let mut managers = Self::default();
         for entry in entries.as_array().into_iter().flatten() {
@@ -66,7 +66,7 @@ impl Managers {
         managers
     }
 
-    /// As an object's metadata says it: who applies first, then by age and name.
+    /// Encodes `managedFields`: appliers first, then by time and name.
     pub(crate) fn encode(&self) -> Value {
         let mut all: Vec<_> = self.0.iter().collect();
         all.sort_by_key(|(manager, share)| {
@@ -93,7 +93,7 @@ impl Managers {
         all.into_iter().map(entry).collect()
     }
 
-    /// Whether two differ in more than times.
+    /// Whether the managers differ in more than times.
     pub(crate) fn differs(&self, other: &Self) -> bool {
         let timeless = |managers: &Self| {
             let mut managers = managers.clone();
@@ -103,12 +103,12 @@ impl Managers {
         timeless(self) != timeless(other)
     }
 
-    /// Drops who owns nothing.
+    /// Drops managers without fields.
     pub(super) fn tidy(&mut self) {
         self.0.retain(|_, share| !share.fields.is_empty());
     }
 
-    /// Puts the oldest managers of updates together, so that there are not too many.
+    /// Merges the oldest update managers until at most [`MOST_UPDATERS`] are left.
     pub(super) fn cap(&mut self) {
         let mut updaters: Vec<_> = self.0.iter().filter(|(manager, _)| !manager.applies).collect();
         updaters.sort_by_key(|(manager, share)| {

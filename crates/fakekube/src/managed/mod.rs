@@ -1,6 +1,6 @@
-//! Server-side apply: who owns which fields of an object, and what becomes of it when somebody applies.
+//! Server-side apply: ownership of fields, and merging of applied configurations.
 //!
-//! After Kubernetes' field manager. All versions of a kind are taken to have the same fields.
+//! Follows Kubernetes' field manager. All versions of a kind are assumed to have the same fields.
 
 mod fields;
 mod managers;
@@ -18,37 +18,38 @@ use types::Type;
 
 pub(crate) use managers::Managers;
 
-/// What kubectl's own, older way of applying keeps in an object.
+/// The annotation in which kubectl's client-side apply keeps its last configuration.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// One write, as far as ownership goes.
+/// The parts of a write that matter for ownership.
 pub(crate) struct Writing<'a> {
     pub(crate) kind: &'a Kind,
-    /// Who writes.
+    /// Name of the field manager.
     pub(crate) manager: &'a str,
-    /// `status`, or nothing.
+    /// `status`, or empty.
     pub(crate) subresource: &'a str,
-    /// When, as metadata says it.
+    /// Time of the write, in the format of metadata.
     pub(crate) time: &'a str,
 }
 
-/// Why somebody cannot apply.
+/// The reason why an apply failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unapplied {
-    /// Others own these fields: manager and path, in words.
+    /// Other managers own the fields: manager and path, as messages show them.
     Conflicts(Vec<(String, String)>),
-    /// The object has fields that its type does not know: why, in words.
+    /// The configuration has fields that are not in the schema. Holds the message.
     Undeclared(String),
-    /// The kind's fields are not known here.
+    /// No schema of the kind is available.
     Untyped,
 }
 
-/// Whether the managers of a kind's objects are kept. Leases and events are written most and applied by nobody.
+/// Whether field managers of a kind are tracked. Leases and events are not tracked: they are
+/// written most often and never applied.
 pub(crate) fn is_managed(kind: &Kind) -> bool {
     !matches!(Special::of(kind), Special::Lease | Special::Event | Special::NewEvent)
 }
 
-/// An object of a kind with nothing in it, as the server makes it before it reads one: parts of it are never missing.
+/// The zero value of a kind in Go, which has some parts even when empty.
 pub(crate) fn zero(kind: &Kind) -> Value {
     let mut zero = match Special::of(kind) {
         Special::Pod => json!({"spec": {"containers": null}, "status": {}}),
@@ -67,7 +68,7 @@ pub(crate) fn zero(kind: &Kind) -> Value {
     zero
 }
 
-/// What nobody owns.
+/// Fields without an owner.
 fn unowned() -> Fields {
     let metadata = [
         "name",
@@ -86,7 +87,8 @@ fn unowned() -> Fields {
 }
 
 impl Writing<'_> {
-    /// What a request through this way leaves alone, whatever it says.
+    /// Fields that a request to this subresource cannot change. Their values in the request are
+    /// ignored.
     fn reset(&self) -> Fields {
         let special = Special::of(self.kind);
         let paths: &[&[&str]] = match (self.subresource, special) {
@@ -146,7 +148,7 @@ impl Writing<'_> {
         managers
     }
 
-    /// The object and its managers after somebody has applied `config` to `live`.
+    /// The object and its managers after an apply of `config` to `live`.
     pub(crate) fn applied(
         &self,
         live: &Value,
@@ -249,7 +251,7 @@ impl Writing<'_> {
         )))
     }
 
-    /// What kubectl has applied in its older way and nobody has changed since: kubectl may take it over.
+    /// Paths from kubectl's client-side apply that are unchanged since. kubectl may take them over.
     fn last_applied(&self, of: Type<'_>, live: &Value) -> Option<Vec<String>> {
         let text = live["metadata"]["annotations"][LAST_APPLIED].as_str()?;
         let last: Value = serde_json::from_str(text).ok()?;
@@ -262,13 +264,13 @@ impl Writing<'_> {
     }
 }
 
-/// What a manager still owns after a change by somebody else.
+/// The fields that a manager keeps after a change by another manager.
 fn after(fields: &Fields, change: &Comparison) -> Fields {
     let taken = change.modified.union(&change.added).union(&change.removed);
     fields.difference(&taken)
 }
 
-/// Takes out what the manager applied the last time, not now, and nobody else owns.
+/// Removes fields that the manager applied last time but not now, unless another manager owns them.
 fn prune(merged: Value, managers: &Managers, last: Option<Fields>, of: Type<'_>) -> Value {
     let Some(last) = last.filter(|last| !last.is_empty()) else { return merged };
     let named = |fields: &Fields| typed::with_named(fields, of);
@@ -280,7 +282,7 @@ fn prune(merged: Value, managers: &Managers, last: Option<Fields>, of: Type<'_>)
     let kept = fields_of(&pruned).union(&named(&owned));
     let all = fields_of(&merged);
     let pruned = typed::remove(&merged, &all.difference(&kept), of).unwrap_or_else(|| json!({}));
-    // What the manager did not own before stays.
+    // Fields that the manager did not own before stay.
     let dangling = all.difference(&fields_of(&pruned)).intersection(&last);
     typed::remove(&merged, &dangling, of).unwrap_or_else(|| json!({}))
 }

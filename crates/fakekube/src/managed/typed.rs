@@ -1,4 +1,4 @@
-//! What is done with values of a type: naming their fields, comparing, merging and taking out. After Kubernetes'
+//! Operations on typed values: listing fields, comparing, merging and removing. Follows Kubernetes'
 //! structured-merge-diff.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::fields::Fields;
 use super::types::{Atom, Type};
 
-/// The fields that a value has.
+/// The fields of a value.
 pub(super) fn fields(value: &Value, of: Type<'_>) -> Fields {
     let atom = of.atom(value);
     let mut all = Fields::default();
@@ -39,7 +39,7 @@ fn is_nothing(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(Map::is_empty)
 }
 
-/// The fields of a value, and besides them every field that its type names on the way to them.
+/// The fields, plus every parent field that the type declares by name.
 pub(super) fn with_named(fields: &Fields, of: Type<'_>) -> Fields {
     let mut all = Fields { here: fields.here, below: BTreeMap::new() };
     for (step, below) in &fields.below {
@@ -54,7 +54,7 @@ pub(super) fn with_named(fields: &Fields, of: Type<'_>) -> Fields {
     all
 }
 
-/// What differs between two values.
+/// Differences between two values.
 #[derive(Default)]
 pub(super) struct Comparison {
     pub(super) added: Fields,
@@ -69,7 +69,7 @@ impl Comparison {
         self.removed.put(step.to_owned(), below.removed);
     }
 
-    /// Without these paths and everything below them.
+    /// The comparison without the given paths and everything below them.
     pub(super) fn without(&self, fields: &Fields) -> Self {
         Self {
             added: self.added.without(fields),
@@ -79,7 +79,7 @@ impl Comparison {
     }
 }
 
-/// Compares a value with what comes in its place.
+/// Compares a value with its replacement.
 pub(super) fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Comparison {
     let mut all = Comparison::default();
     let Some(sample) = new.or(old) else { return all };
@@ -133,7 +133,7 @@ fn items(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The items of a list by the steps to them.
+/// The items of a list by their steps.
 fn index<'a>(
     list: Option<&'a Value>,
     of: Type<'_>,
@@ -142,7 +142,7 @@ fn index<'a>(
     items(list).iter().filter_map(|item| Some((of.step(atom, item)?, item))).collect()
 }
 
-/// One value with another merged into it, which wins; none where nothing is left.
+/// Merges `new` into `old`; `new` wins. `None` if nothing is left.
 pub(super) fn merge(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Option<Value> {
     let sample = new.or(old)?;
     let atom = of.atom(sample);
@@ -164,7 +164,7 @@ pub(super) fn merge(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> O
     (!merged.is_empty()).then_some(Value::Array(merged))
 }
 
-/// The items of both lists, each once: those that both have in the order of the new one.
+/// The items of both lists without duplicates. Items in both lists have the order of the new list.
 fn merge_items(old: &[Value], new: &[Value], of: Type<'_>, atom: &Atom<'_>) -> Vec<Value> {
     let steps = |list: &[Value]| -> Vec<String> {
         list.iter().map(|item| of.step(atom, item).unwrap_or_default()).collect()
@@ -214,7 +214,7 @@ fn merge_items(old: &[Value], new: &[Value], of: Type<'_>, atom: &Atom<'_>) -> V
     out
 }
 
-/// A value without these fields; none where nothing is left.
+/// A value without the given fields; `None` if nothing is left.
 pub(super) fn remove(value: &Value, fields: &Fields, of: Type<'_>) -> Option<Value> {
     let atom = of.atom(value);
     match (&atom, value) {
@@ -248,10 +248,10 @@ fn take_out(value: &Value, fields: Option<&Fields>, of: Type<'_>) -> Option<Valu
     }
 }
 
-/// The paths of fields that a type does not know.
+/// Adds the paths of fields outside the type to `found`.
 pub(super) fn undeclared(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
     match (of.atom(value), value) {
-        // What is merged as a whole is still of its type.
+        // The fields of an atomic map are checked too.
         (_, Value::Object(map)) => {
             for (name, value) in map {
                 let path = format!("{path}.{name}");

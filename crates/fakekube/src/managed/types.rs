@@ -1,4 +1,4 @@
-//! The types of an object's parts, as far as merging and owning depend on them.
+//! Types of an object's parts, as far as merging and ownership depend on them.
 
 use serde_json::{Map, Value};
 
@@ -8,30 +8,30 @@ use crate::registry::Kind;
 /// The type of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Type<'a> {
-    /// By a schema, with the schemas that it refers to.
+    /// Declared by a schema. `all` holds the schemas for references.
     Known {
         node: &'a Value,
         all: &'a Value,
-        /// A map that the place where it is used makes atomic.
+        /// The reference to a map's schema makes the map atomic.
         atomic: bool,
-        /// Fields that the schema does not name are kept.
+        /// Undeclared fields are allowed.
         open: bool,
-        /// The schema of a whole custom object, which does not name what all objects have.
+        /// The schema of a whole custom object, without `apiVersion`, `kind` and `metadata`.
         custom: bool,
     },
-    /// By the value.
+    /// Deduced from the value.
     Deduced,
 }
 
-/// How a value is merged.
+/// Merge behaviour of a value.
 pub(super) enum Atom<'a> {
-    /// As a whole.
+    /// Merged as a whole.
     Leaf,
-    /// Field by field.
+    /// Merged field by field.
     Map,
-    /// Item by item, each being its own key.
+    /// Merged item by item; each item is its own key.
     Set,
-    /// Item by item, by these keys.
+    /// Merged item by item; the named fields are the key.
     Keyed(&'a [Value]),
 }
 
@@ -56,7 +56,7 @@ impl<'a> Type<'a> {
         Self::Known { node, all, atomic, open, custom: false }
     }
 
-    /// How a value of this type is merged.
+    /// The merge behaviour of a value of this type.
     pub(super) fn atom(self, value: &Value) -> Atom<'a> {
         let Self::Known { node, atomic, .. } = self else {
             return if value.is_object() { Atom::Map } else { Atom::Leaf };
@@ -71,8 +71,8 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The type of a field or of a map's value, and whether it is a field that the type names; none where there may be
-    /// no such field.
+    /// The type of a field or of a map's value, and whether the type declares the field by name.
+    /// `None` if the field is not allowed.
     pub(super) fn child(self, name: &str) -> Option<(Self, bool)> {
         let Self::Known { node, all, open, custom, .. } = self else {
             return Some((Self::Deduced, false));
@@ -108,7 +108,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The step to an item of a list that is merged item by item; none where it has no key.
+    /// The step to an item of a set or keyed list; `None` for an item without a key.
     pub(super) fn step(self, atom: &Atom<'_>, item: &Value) -> Option<String> {
         match atom {
             Atom::Set if !item.is_object() && !item.is_array() && !item.is_null() => {

@@ -1,5 +1,5 @@
-//! The document of a group of custom kinds: what the real server said about a kind of the same
-//! scope, with other names, and the kind's own schema.
+//! OpenAPI documents of custom kinds: the real server's document of a kind with the same scope,
+//! with names and schema replaced.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::registry::Kind;
 const OBJECT_META: &str = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const META_TEXT: &str = "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
-/// The document of kinds of one group and version.
+/// The document of all kinds of a group and version.
 pub(super) fn document<'a>(kinds: impl Iterator<Item = &'a Kind>) -> Option<Value> {
     let mut whole: Option<Value> = None;
     for kind in kinds {
@@ -47,7 +47,7 @@ fn of_kind(kind: &Kind) -> Option<Value> {
     Some(document)
 }
 
-/// The template under the names of a kind.
+/// The template with the names of a kind.
 fn renamed(template: String, kind: &Kind, scope: &str) -> String {
     let lower = scope.to_lowercase();
     let reversed: Vec<_> = kind.group.rsplit('.').collect();
@@ -117,7 +117,7 @@ fn insert_meta(properties: &mut Map<String, Value>, version: &str, kind: &str) {
     }
 }
 
-/// What the server adds to a schema where extensions stand for more.
+/// Adds the constraints that the server publishes for some extensions.
 fn published(schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else { return };
     if fields.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {

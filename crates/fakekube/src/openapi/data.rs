@@ -1,4 +1,4 @@
-//! What the real server said, as `examples/dump_openapi.rs` wrote it down.
+//! The real server's OpenAPI data, dumped by `examples/dump_openapi.rs`.
 
 use std::io::Read as _;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ const COMPRESSED: &[u8] = include_bytes!("data/openapi.json.gz");
 
 static DOCUMENTS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut text = String::new();
-    // The file comes with the program, and a test reads it: it is neither cut nor malformed.
+    // Errors cannot happen: the file is part of the binary, and a test reads it.
     let _ = GzDecoder::new(COMPRESSED).read_to_string(&mut text);
     serde_json::from_str(&text).unwrap_or_default()
 });
@@ -22,12 +22,12 @@ pub(super) fn document(name: &str) -> Option<&'static Value> {
     DOCUMENTS.get(name)
 }
 
-/// Changes whenever the data does.
+/// The compressed data, as an input of hashes.
 pub(super) fn bytes() -> &'static [u8] {
     COMPRESSED
 }
 
-/// How the server names the document of a group and version.
+/// The server's name of the document of a group and version.
 pub(super) fn name(group: &str, version: &str) -> String {
     match group {
         "" => format!("api/{version}"),
@@ -63,13 +63,13 @@ fn find(group: &str, version: &str, kind: &str) -> Option<Schema> {
 /// A schema of a built-in kind, or a part of one.
 #[derive(Clone, Copy)]
 pub(super) struct Schema {
-    /// As written; may be a reference.
+    /// The schema as written; may be a reference.
     pub(super) node: &'static Value,
     pub(super) all: &'static Value,
 }
 
 impl Schema {
-    /// What a reference refers to; itself otherwise.
+    /// Follows a reference; returns other schemas unchanged.
     pub(super) fn resolved(self) -> Self {
         let own = &self.node["$ref"];
         let reference = if own.is_string() { own } else { &self.node["allOf"][0]["$ref"] };

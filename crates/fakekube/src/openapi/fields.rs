@@ -1,13 +1,13 @@
-//! Which fields the objects of a built-in kind have.
+//! The fields of built-in kinds.
 
 use serde_json::Value;
 
 use super::data::{self, Schema};
 use crate::registry::Kind;
 
-/// Removes what a built-in kind does not know from an object, as decoding into the server's own
-/// types does, and returns the paths of that, sorted, such as `spec.containers[0].x`. An object of
-/// a kind without data is left alone.
+/// Removes unknown fields from an object of a built-in kind, as decoding into Go types does.
+/// Returns the sorted paths of the removed fields, such as `spec.containers[0].x`. An object of a
+/// kind without data is unchanged.
 pub fn prune(kind: &Kind, object: &mut Value) -> Vec<String> {
     let mut unknown = Vec::new();
     if let Some(schema) = data::schema(kind) {

@@ -1,8 +1,8 @@
 //! OpenAPI v3: the documents that kubectl reads for `explain`, `apply`, `diff` and validation, and
-//! what the server itself reads in them.
+//! the schemas that the server itself uses.
 //!
-//! In: the registry. Out: JSON. The built-in kinds' data was dumped from the real server by
-//! `examples/dump_openapi.rs`, which says how to do it again.
+//! In: the registry. Out: JSON. The data of the built-in kinds was dumped from the real server with
+//! `examples/dump_openapi.rs`, which explains how to repeat the dump.
 
 mod custom;
 mod data;
@@ -17,32 +17,31 @@ pub use fields::prune;
 
 use crate::registry::{Kind, Registry};
 
-/// How a strategic merge patch treats a list or map.
+/// Treatment of a list or map in a strategic merge patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeStrategy {
-    /// `merge`, `replace`, `retainKeys`, or two of them with a comma between.
+    /// `merge`, `replace`, `retainKeys`, or two of them separated by a comma.
     pub patch_strategy: String,
-    /// The field that tells the items of a list apart; none for a list of plain values, and for a
-    /// map.
+    /// The key field of a list's items. `None` for maps and lists of plain values.
     pub merge_key: Option<String>,
 }
 
 impl MergeStrategy {
-    /// Whether it is, or contains, `merge`.
+    /// Whether the strategy is or contains `merge`.
     #[must_use]
     pub fn merges(&self) -> bool {
         self.patch_strategy.split(',').any(|strategy| strategy == "merge")
     }
 
-    /// Whether it is, or contains, `retainKeys`.
+    /// Whether the strategy is or contains `retainKeys`.
     #[must_use]
     pub fn retains_keys(&self) -> bool {
         self.patch_strategy.split(',').any(|strategy| strategy == "retainKeys")
     }
 }
 
-/// The index at `/openapi/v3`: for each group and version the address of its document. An address
-/// holds a hash that changes whenever the document does, as clients keep documents by address.
+/// The index at `/openapi/v3`: for each group and version the address of its document. Clients
+/// cache documents by address, so each address holds a hash of the document's content.
 #[must_use]
 pub fn paths(registry: &Registry) -> Value {
     let mut paths = Map::new();
@@ -57,7 +56,7 @@ pub fn paths(registry: &Registry) -> Value {
 }
 
 /// The document at `/openapi/v3/apis/{group}/{version}`, or `/openapi/v3/api/v1` for the core
-/// group; none for what is not served.
+/// group; `None` if the version is not served.
 #[must_use]
 pub fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let built_in = registry.of(group, version).any(|kind| kind.built_in());
@@ -67,9 +66,9 @@ pub fn document(registry: &Registry, group: &str, version: &str) -> Option<Value
     custom::document(registry.of(group, version).map(|kind| &**kind))
 }
 
-/// How a strategic merge patch treats the field of a built-in kind at a path, such as `["spec",
-/// "taints"]`; items of lists are passed over, so `["spec", "containers", "ports"]` are the ports
-/// of any container. None where the field is replaced, and for custom kinds.
+/// The strategy for a field of a built-in kind at a path, such as `["spec", "taints"]`. The path
+/// skips list items: `["spec", "containers", "ports"]` is the ports of any container. `None` for
+/// fields that are replaced, and for custom kinds.
 #[must_use]
 pub fn merge_strategy(kind: &Kind, path: &[&str]) -> Option<MergeStrategy> {
     if !kind.built_in() {
@@ -87,19 +86,19 @@ pub fn merge_strategy(kind: &Kind, path: &[&str]) -> Option<MergeStrategy> {
     Some(MergeStrategy { patch_strategy, merge_key: text("x-kubernetes-patch-merge-key") })
 }
 
-/// The schema of a built-in kind, and the schemas that it refers to.
+/// The schema of a built-in kind, and the schemas for its references.
 pub(crate) fn schemas(kind: &Kind) -> Option<(&'static Value, &'static Value)> {
     let schema = data::schema(kind)?;
     Some((schema.node, schema.all))
 }
 
-/// The schemas of the core group, among them those that all objects share.
+/// The schemas of the core group, including the common metadata types.
 pub(crate) fn core_schemas() -> Option<&'static Value> {
     Some(data::core_schema("Node")?.all)
 }
 
-/// What the server says about a field of a built-in kind; of a custom one, what it says about the
-/// `metadata` that all kinds share.
+/// The server's description of a field of a built-in kind. For a custom kind, the description of a
+/// field of the common `metadata`.
 pub(crate) fn description(kind: &Kind, path: &[&str]) -> Option<String> {
     if !kind.built_in() {
         return core_description("Node", path);
@@ -107,7 +106,7 @@ pub(crate) fn description(kind: &Kind, path: &[&str]) -> Option<String> {
     described(data::schema(kind)?, path)
 }
 
-/// What the server says about a field of a kind of the core group.
+/// The server's description of a field of a kind in the core group.
 pub(crate) fn core_description(kind: &str, path: &[&str]) -> Option<String> {
     described(data::core_schema(kind)?, path)
 }
@@ -119,7 +118,7 @@ fn described(mut schema: data::Schema, path: &[&str]) -> Option<String> {
     schema.node["description"].as_str().map(str::to_owned)
 }
 
-/// 512 bits in upper-case hexadecimal, as the server's are.
+/// 512 bits in upper-case hexadecimal, the format of the server's hashes.
 fn hash(registry: &Registry, group: &str, version: &str) -> String {
     let mut text = data::bytes().len().to_string();
     for kind in registry.of(group, version) {
@@ -132,7 +131,7 @@ fn hash(registry: &Registry, group: &str, version: &str) -> String {
     (0..8_u64).map(|lane| format!("{:016X}", fnv(lane, text.as_bytes()))).collect()
 }
 
-/// FNV-1a, from a start of its own for each lane.
+/// FNV-1a, with a different start for each lane.
 fn fnv(lane: u64, bytes: &[u8]) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ lane.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))

@@ -1,4 +1,4 @@
-//! Whether the values of an object have the types of its kind, in the words of Go's JSON decoder.
+//! Type checks of objects, with the messages of Go's JSON decoder.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -6,19 +6,20 @@ use serde_json::Value;
 use super::data::{self, Schema};
 use crate::registry::Kind;
 
-/// What Go's decoder would say about the first value of a built-in kind's object that is of another type.
+/// The message of Go's decoder for the first value of the wrong type in an object of a built-in
+/// kind.
 pub(crate) fn mismatch(kind: &Kind, object: &Value) -> Option<String> {
     let schema = data::schema(kind)?;
     check(object, schema, &Place { owner: &kind.kind, path: "" }).err()
 }
 
-/// The same for the metadata of a custom kind's object, which is decoded alone.
+/// As [`mismatch`], for the metadata of a custom object, which the server decodes separately.
 pub(crate) fn metadata_mismatch(metadata: &Value) -> Option<String> {
     let schema = data::core_schema("ConfigMap")?.field("metadata")?;
     check(metadata, schema, &Place { owner: "ObjectMeta", path: "" }).err()
 }
 
-/// Where a value is: the structure that has the field, and the names of the fields so far.
+/// Place of a value: the struct with the field, and the field names from the root.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     owner: &'a str,
@@ -36,7 +37,7 @@ fn check(value: &Value, schema: Schema, at: &Place<'_>) -> Result<(), String> {
             let (inner, own) = (name(schema), at.path);
             for (field, value) in fields {
                 let Some(schema) = schema.field(field) else { continue };
-                // The entries of a map have no place of their own.
+                // Messages do not name the entries of a map.
                 if named {
                     let path =
                         if own.is_empty() { field.clone() } else { format!("{own}.{field}") };
@@ -59,7 +60,7 @@ fn check(value: &Value, schema: Schema, at: &Place<'_>) -> Result<(), String> {
     }
 }
 
-/// Kinds of values that have no one type.
+/// Types with several JSON representations, which are not checked.
 fn opaque(node: &Value, name: &str) -> bool {
     matches!(name, "Quantity" | "IntOrString" | "JSON" | "FieldsV1" | "RawExtension")
         || node["x-kubernetes-int-or-string"] == true
@@ -97,7 +98,7 @@ fn go_type(schema: Schema) -> String {
     }
 }
 
-/// The name of the type that a schema refers to; empty if it does not.
+/// The name of the type that a schema refers to; empty without a reference.
 fn name(schema: Schema) -> String {
     let own = &schema.node["$ref"];
     let reference = if own.is_string() { own } else { &schema.node["allOf"][0]["$ref"] };
@@ -134,7 +135,7 @@ fn time(text: &str, layout: &str) -> Result<(), String> {
     Err(format!("parsing time {text:?} as {layout:?}: cannot parse {text:?} as \"2006\""))
 }
 
-/// Where Go's decoder finds that a text is not base64.
+/// The offset at which Go's decoder rejects a text as base64.
 fn bad_base64(text: &str) -> Option<usize> {
     let body = text.trim_end_matches('=');
     let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');

@@ -1,8 +1,8 @@
-//! JSON patch, RFC 6902, with the habits of the library that the server uses: `replace` also adds a missing field.
+//! JSON patch, RFC 6902. As in the server's library, `replace` also adds a missing field.
 
 use serde_json::Value;
 
-/// It cannot be applied: a `test` failed, or a path leads nowhere.
+/// The patch cannot be applied: a `test` failed, or a path does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inapplicable;
 
@@ -36,14 +36,14 @@ fn one(target: &mut Value, operation: &Value) -> Result<(), Inapplicable> {
     }
 }
 
-/// The container of what a path names, and its last part.
+/// The container of a path's target, and the last part of the path.
 fn parent<'a>(target: &'a mut Value, path: &str) -> Result<(&'a mut Value, String), Inapplicable> {
     let (above, last) = path.rsplit_once('/').ok_or(Inapplicable)?;
     let container = target.pointer_mut(above).ok_or(Inapplicable)?;
     Ok((container, last.replace("~1", "/").replace("~0", "~")))
 }
 
-/// A place in a list; negative ones count from its end.
+/// An index into a list; negative indices count from the end.
 fn place(text: &str, length: usize) -> Result<usize, Inapplicable> {
     let number: i64 = text.parse().map_err(|_| Inapplicable)?;
     let length = i64::try_from(length).map_err(|_| Inapplicable)?;

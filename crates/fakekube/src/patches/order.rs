@@ -1,8 +1,9 @@
-//! The order of a list after a strategic merge: what the patch names is in the patch's order, the rest in the old one.
+//! The order of a list after a strategic merge: items of the patch in the patch's order, the rest
+//! in the old order.
 
 use serde_json::Value;
 
-/// Whether two items are the same one: equal values, or equal in the merge key.
+/// Whether two items match: by the merge key, or by value without a key.
 pub(super) fn same(a: &Value, b: &Value, key: Option<&str>) -> bool {
     match key {
         Some(key) => a[key] == b[key],
@@ -14,7 +15,8 @@ fn index(list: &[Value], item: &Value, key: Option<&str>) -> Option<usize> {
     list.iter().position(|other| same(other, item, key))
 }
 
-/// Orders merged items. `named` is the patch's list, or its `$setElementOrder`; `before` the list as it was.
+/// Orders merged items. `named` is the patch's list, or its `$setElementOrder`; `before` is the old
+/// list.
 pub(super) fn arrange(
     merged: Vec<Value>,
     named: &[Value],

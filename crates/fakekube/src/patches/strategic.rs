@@ -1,7 +1,7 @@
-//! Strategic merge patch: a merge patch that knows which lists are sets of named items.
+//! Strategic merge patch: a merge patch that merges some lists item by item.
 //!
-//! Which lists those are says the kind's OpenAPI data. Directives: `$patch: replace|delete|merge`, `$retainKeys`,
-//! `$setElementOrder/x`, `$deleteFromPrimitiveList/x`.
+//! The kind's OpenAPI data says how each list is merged. Directives: `$patch:
+//! replace|delete|merge`, `$retainKeys`, `$setElementOrder/x`, `$deleteFromPrimitiveList/x`.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ const RETAIN: &str = "$retainKeys";
 const ORDER: &str = "$setElementOrder/";
 const DROP: &str = "$deleteFromPrimitiveList/";
 
-/// A directive that makes no sense; the server's words.
+/// An invalid directive, with the server's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unusable(pub(crate) String);
 
@@ -91,7 +91,7 @@ impl Merge<'_> {
         done
     }
 
-    /// A list whose order the patch gives, with or without changes.
+    /// Merges a list for which the patch gives an order, with or without changes.
     fn ordered(
         &mut self,
         target: &mut Value,
@@ -118,7 +118,7 @@ impl Merge<'_> {
         done
     }
 
-    /// Merges into a list, or replaces it, as the kind wants it.
+    /// Merges or replaces a list, according to the kind's strategy.
     fn list(
         &mut self,
         target: &mut Value,
@@ -176,7 +176,7 @@ impl Merge<'_> {
     }
 }
 
-/// Takes the directives of one sort out of a patch; the names of their fields remain.
+/// Removes the directives with a prefix from a patch; returns their field names and values.
 fn take_prefixed(changes: &mut Map<String, Value>, prefix: &str) -> Vec<(String, Value)> {
     let names: Vec<String> =
         changes.keys().filter(|name| name.starts_with(prefix)).cloned().collect();

@@ -1,4 +1,5 @@
-//! The built-in kinds: the checks of the real server that clients and tests meet.
+//! Validation of built-in kinds: the subset of the real server's checks that clients and tests
+//! meet.
 
 use serde_json::Value;
 
@@ -7,12 +8,12 @@ use super::metadata::{self, Naming};
 use super::names;
 use crate::registry::Kind;
 
-/// What is wrong with an object of a built-in kind; with an old object, as an update of it.
+/// Violations of an object of a built-in kind. With an old object, checks an update.
 ///
-/// Checked are: name, labels, annotations, owners and finalizers of every kind; the containers of
-/// a Pod and what of it may change; the taints of a Node; the keys of a ConfigMap and a Secret;
-/// what names an Event; the times of a Lease; names, scope and versions of a
-/// CustomResourceDefinition. Everything else of a built-in kind is accepted as it is.
+/// Checked are: name, labels, annotations, owners and finalizers of every kind; the containers of a
+/// Pod and changes of its spec; the taints of a Node; the keys of a ConfigMap and a Secret, and the
+/// type of a Secret; the times of a Lease; names, scope and versions of a CustomResourceDefinition.
+/// All other fields are accepted unchecked.
 #[must_use]
 pub fn builtin_validate(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<Cause> {
     let naming = if kind.kind == "Namespace" { Naming::Label } else { Naming::Subdomain };

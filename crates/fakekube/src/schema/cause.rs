@@ -1,51 +1,51 @@
-//! What is wrong with one field, in the words of the API server.
+//! Violations of a single field, with the API server's messages.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// The field of a finding that has no field of its own, as the API server prints it.
+/// The field of a violation without a field, as the API server prints it.
 pub(super) const NO_FIELD: &str = "<nil>";
 
-/// One finding about one field: an entry of a Status' `details.causes`.
+/// A violation of a field: an entry of a Status' `details.causes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// Where, such as `spec.ips[0]`; `<nil>` when it is about the whole object.
+    /// Path of the field, such as `spec.ips[0]`; `<nil>` for the whole object.
     pub field: String,
-    /// What kind of finding, as Kubernetes names it: `FieldValueInvalid`, `FieldValueRequired`, ...
+    /// Kubernetes' type of the violation: `FieldValueInvalid`, `FieldValueRequired`, ...
     pub reason: &'static str,
-    /// The whole text without the field: `Invalid value: "x": is not an address`.
+    /// The whole message without the field: `Invalid value: "x": is not an address`.
     pub message: String,
-    /// The last part of the text: `is not an address`. May be empty.
+    /// The last part of the message: `is not an address`. May be empty.
     pub detail: String,
 }
 
 impl Cause {
-    /// A malformed value, which the text quotes.
+    /// A malformed value, quoted in the message.
     #[must_use]
     pub fn invalid(field: impl Into<String>, value: &Value, detail: impl Into<String>) -> Self {
         Self::with_value(field, "FieldValueInvalid", "Invalid value", Some(value), detail)
     }
 
-    /// A value that is missing.
+    /// A missing value.
     #[must_use]
     pub fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::with_value(field, "FieldValueRequired", "Required value", None, detail)
     }
 
-    /// A value that may not be there.
+    /// A value in a field that must be empty.
     #[must_use]
     pub fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::with_value(field, "FieldValueForbidden", "Forbidden", None, detail)
     }
 
-    /// A value that occurs twice.
+    /// A duplicate value.
     #[must_use]
     pub fn duplicate(field: impl Into<String>, value: &Value) -> Self {
         Self::with_value(field, "FieldValueDuplicate", "Duplicate value", Some(value), "")
     }
 
-    /// A value that is none of those that are allowed.
+    /// A value outside the allowed set.
     #[must_use]
     pub fn not_supported(field: impl Into<String>, value: &Value, supported: &[String]) -> Self {
         let quoted: Vec<_> = supported.iter().map(|word| quote(word)).collect();
@@ -57,12 +57,12 @@ impl Cause {
         Self::with_value(field, reason, "Unsupported value", Some(value), detail)
     }
 
-    /// A value of another type than the schema's.
+    /// A value whose type differs from the schema.
     pub(super) fn type_invalid(field: String, value: &Value, detail: String) -> Self {
         Self::with_value(field, "FieldValueTypeInvalid", "Invalid value", Some(value), detail)
     }
 
-    /// A text that is too long; its length is counted in what the server calls bytes.
+    /// A text that is too long. The message calls the unit bytes, as the server does.
     #[must_use]
     pub fn too_long(field: impl Into<String>, max: u64) -> Self {
         let unit = if max == 1 { "byte" } else { "bytes" };
@@ -78,12 +78,12 @@ impl Cause {
         Self::with_value(field, "FieldValueTooMany", "Too many", Some(&actual), detail)
     }
 
-    /// An `Invalid value` that does not quote the value: it is an object or a list.
+    /// An `Invalid value` without the value, for objects and lists.
     pub(super) fn invalid_omitted(field: String, detail: String) -> Self {
         Self::with_value(field, "FieldValueInvalid", "Invalid value", None, detail)
     }
 
-    /// A `Duplicate value` that does not quote the value.
+    /// A `Duplicate value` without the value.
     pub(super) fn duplicate_omitted(field: String) -> Self {
         Self::with_value(field, "FieldValueDuplicate", "Duplicate value", None, "")
     }
@@ -109,9 +109,9 @@ impl Cause {
     }
 }
 
-/// The message of a Status with the reason `Invalid`: `Node "x" is invalid: ...`, each finding
-/// once, in brackets if there are several. The kind is qualified by its group where it has one:
-/// `FloatingIPPool.flipop.digitalocean.com`.
+/// The message of a Status with the reason `Invalid`: `Node "x" is invalid: ...`. Repeated
+/// violations appear only once, and several are in brackets. `kind` is qualified by its group if
+/// there is any: `FloatingIPPool.flipop.digitalocean.com`.
 #[must_use]
 pub fn invalid_message(kind: &str, name: &str, causes: &[Cause]) -> String {
     let mut texts: Vec<String> = Vec::new();
@@ -129,7 +129,7 @@ pub fn invalid_message(kind: &str, name: &str, causes: &[Cause]) -> String {
     }
 }
 
-/// A value as a finding quotes it.
+/// A value as messages quote it.
 fn rendered(value: &Value) -> String {
     match value {
         Value::String(text) => quote(text),
@@ -142,7 +142,7 @@ fn rendered(value: &Value) -> String {
     }
 }
 
-/// Compact JSON as Go writes it: with `<`, `>` and `&` escaped.
+/// Compact JSON as Go writes it, with `<`, `>` and `&` escaped.
 fn go_json(value: &Value) -> String {
     let json = value.to_string();
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")

@@ -1,10 +1,10 @@
-//! Which part of the old object a part of the new one was before: what ratcheting goes by.
+//! Correlates parts of the new object with parts of the old object, for ratcheting.
 
 use serde_json::Value;
 
 use super::node::{ListType, Node};
 
-/// A part of the new object, the part of the old one that it corresponds to, and their schema.
+/// A part of the new object, its counterpart in the old object, and their schema.
 #[derive(Clone, Copy)]
 pub(super) struct Correlation<'a> {
     pub(super) new: &'a Value,
@@ -17,22 +17,22 @@ impl<'a> Correlation<'a> {
         Self { new, old, schema }
     }
 
-    /// A field that both objects have and the schema knows.
+    /// A field of both objects that the schema declares.
     pub(super) fn key(&self, name: &str) -> Option<Self> {
         let new = self.new.as_object()?.get(name)?;
         let old = self.old.as_object()?.get(name)?;
         Some(Self { new, old, schema: self.schema.field(name)? })
     }
 
-    /// An item, if the schema says how to tell items apart and the old list had it.
+    /// An item of a keyed list with a counterpart in the old list.
     pub(super) fn index(&self, index: usize) -> Option<Self> {
         let new = self.new.as_array()?.get(index)?;
         let old = same_item(self.schema, self.old.as_array()?, new)?;
         Some(Self { new, old, schema: self.schema.items.as_deref()? })
     }
 
-    /// Whether nothing changed, in the server's sense: fields that the schema does not know count
-    /// as changed, and the order of a list of type map does not matter.
+    /// Whether nothing changed, in the server's sense: undeclared fields count as changed, and the
+    /// order of a list of type map does not matter.
     pub(super) fn unchanged(&self) -> bool {
         match (self.new, self.old) {
             (Value::Array(new), Value::Array(old)) => {
@@ -50,7 +50,7 @@ impl<'a> Correlation<'a> {
     }
 }
 
-/// The item of an old list of type map that has the keys of a new one.
+/// The item of the old list with the same keys as `new`, for lists of type map.
 pub(super) fn same_item<'a>(schema: &Node, old: &'a [Value], new: &Value) -> Option<&'a Value> {
     if schema.list_type != ListType::Map || schema.list_keys.is_empty() {
         return None;
@@ -59,7 +59,7 @@ pub(super) fn same_item<'a>(schema: &Node, old: &'a [Value], new: &Value) -> Opt
     old.iter().find(|item| keys_of(schema, item).as_ref() == Some(&wanted))
 }
 
-/// The keys of an item, if it has them all and they are neither objects nor lists.
+/// The keys of an item; `None` if any is missing, an object or a list.
 fn keys_of<'a>(schema: &Node, item: &'a Value) -> Option<Vec<&'a Value>> {
     let scalar = |value: &&Value| value.is_string() || value.is_number() || value.is_boolean();
     schema.list_keys.iter().map(|key| item.get(key).filter(scalar)).collect()

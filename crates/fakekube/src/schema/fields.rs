@@ -1,5 +1,4 @@
-//! Which fields an object may have: pruning, and the list of what would be pruned; and the
-//! fields that it gets: defaults.
+//! Pruning of unknown fields, and defaults.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +6,7 @@ use super::node::{Additional, Node};
 
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Removes what the schema does not know from a whole object, and reports what that was, sorted.
+/// Removes undeclared fields from a whole object; returns their sorted paths.
 pub(super) fn prune(object: &mut Value, schema: &Node) -> Vec<String> {
     let mut unknown = Vec::new();
     let mut pruning = Pruning { path: String::new(), unknown: &mut unknown };
@@ -18,7 +17,7 @@ pub(super) fn prune(object: &mut Value, schema: &Node) -> Vec<String> {
     unknown
 }
 
-/// A walk over an object that collects the paths of what it removes.
+/// A walk over an object that removes undeclared fields and collects their paths.
 struct Pruning<'a> {
     path: String,
     unknown: &'a mut Vec<String>,
@@ -94,7 +93,7 @@ impl Pruning<'_> {
     }
 }
 
-/// Removes nulls where the schema neither allows null nor has a default to put there.
+/// Removes nulls where the schema neither allows null nor has a default.
 pub(super) fn drop_nulls(value: &mut Value, schema: Option<&Node>) {
     match value {
         Value::Object(fields) => {
@@ -117,7 +116,7 @@ pub(super) fn drop_nulls(value: &mut Value, schema: Option<&Node>) {
     }
 }
 
-/// Puts the schema's defaults where a value is missing, or null and may not be.
+/// Fills in the schema's defaults for missing values and forbidden nulls.
 pub(super) fn default(value: &mut Value, schema: &Node) {
     match value {
         Value::Object(fields) => {
@@ -148,7 +147,7 @@ pub(super) fn default(value: &mut Value, schema: &Node) {
     }
 }
 
-/// Replaces a null that may not be by the default.
+/// Replaces a forbidden null by the default.
 fn fill(slot: &mut Value, node: &Node) {
     if slot.is_null()
         && !node.nullable

@@ -1,4 +1,4 @@
-//! The functions that rules may call: those of the CEL crates, and some of ours in their place.
+//! The functions of rules: those of the CEL crates, some replaced by our own.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ thread_local! {
         context.register_all();
         context.add_function("matches", matches);
         context.add_function("size", size);
-        // Types are texts here: rules only compare them.
+        // Types are texts here, because rules only compare them.
         context.add_function("type", type_of);
         for name in TYPES {
             context.add_variable_from_value(name, Cel::from(name));
@@ -25,11 +25,11 @@ thread_local! {
         context
     };
 
-    /// Patterns that rules matched before: a list is matched against one pattern item by item.
+    /// Compiled patterns. A rule matches the items of a list against the same pattern.
     static PATTERNS: RefCell<HashMap<String, Option<Regex>>> = RefCell::default();
 }
 
-/// Calls with a scope that knows all functions.
+/// Calls `call` with a scope of all functions.
 pub(super) fn with_functions<R>(call: impl FnOnce(&Context<'static>) -> R) -> R {
     BASE.with(call)
 }
@@ -53,7 +53,7 @@ fn type_of(value: Cel) -> Result<Cel, ExecutionError> {
     }))
 }
 
-/// Counts characters, where the crate's own counts bytes, and says which key is missing.
+/// Counts characters, unlike the crate's function, which counts bytes, and names a missing key.
 fn size(call: &FunctionContext<'_, '_>) -> Result<Cel, ExecutionError> {
     let value = match (&call.this, call.args) {
         (Some(this), _) => this.clone(),
@@ -70,10 +70,10 @@ fn size(call: &FunctionContext<'_, '_>) -> Result<Cel, ExecutionError> {
     Ok(Cel::Int(i64::try_from(size).unwrap_or(i64::MAX)))
 }
 
-/// As many patterns are remembered.
+/// Highest number of cached patterns.
 const PATTERNS_KEPT: usize = 256;
 
-/// Reads patterns as Go does, and compiles each once.
+/// Matches with Go's regular expressions, and compiles each pattern once.
 fn matches(This(this): This<Arc<String>>, pattern: Arc<String>) -> Result<bool, ExecutionError> {
     PATTERNS.with_borrow_mut(|patterns| {
         if patterns.len() >= PATTERNS_KEPT {

@@ -1,11 +1,11 @@
-//! Lists of type set and map: no item twice.
+//! Lists of type set and map: duplicate items.
 
 use serde_json::{Map, Value};
 
 use super::cause::Cause;
 use super::node::{ListType, Node};
 
-/// All lists of a value, at a path.
+/// Checks all lists in a value for duplicates.
 pub(super) fn check(schema: &Node, value: &Value, path: &str, causes: &mut Vec<Cause>) {
     match value {
         Value::Object(fields) => {
@@ -52,7 +52,7 @@ fn keys(schema: &Node, items: &[Value], path: &str, causes: &mut Vec<Cause>) {
     report(items.iter().map(of).collect(), path, causes);
 }
 
-/// The second occurrence of each value.
+/// Reports the second occurrence of each value.
 fn report(values: Vec<Value>, path: &str, causes: &mut Vec<Cause>) {
     for (index, value) in values.iter().enumerate() {
         let before = values[..index].iter().filter(|earlier| *earlier == value).count();

@@ -1,4 +1,4 @@
-//! The `metadata` of an object, of its own or of one that it embeds.
+//! Validation of `metadata`, of the object itself and of embedded objects.
 
 use serde_json::{Map, Value};
 
@@ -7,14 +7,14 @@ use super::lists::child;
 use super::names;
 use super::node::Node;
 
-/// How a kind's objects may be named.
+/// Naming rules of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Naming {
-    /// Almost all kinds.
+    /// The rule of almost all kinds.
     Subdomain,
-    /// Namespaces.
+    /// The rule of namespaces.
     Label,
-    /// Any segment of a path.
+    /// Any valid segment of a path.
     Segment,
 }
 
@@ -28,10 +28,10 @@ impl Naming {
     }
 }
 
-/// The total length of an object's annotations.
+/// Highest total length of an object's annotations, in bytes.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
-/// Checks an object's own metadata; with an old object, as an update of it.
+/// Checks the metadata of an object. With an old object, checks an update.
 pub(super) fn check(new: &Value, old: Option<&Value>, naming: Naming) -> Vec<Cause> {
     let meta = &new["metadata"];
     let mut causes = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn check(new: &Value, old: Option<&Value>, naming: Naming) -> Vec<Cau
 
 fn names_of(meta: &Value, naming: Naming, path: &str, causes: &mut Vec<Cause>) {
     if let Some(prefix) = meta["generateName"].as_str().filter(|prefix| !prefix.is_empty()) {
-        // As if a suffix followed: a dash at the end is fine.
+        // Checked with a letter in place of a final dash, because a suffix follows.
         let checked = prefix.strip_suffix('-').map_or(prefix.to_owned(), |head| format!("{head}a"));
         for wrong in naming.wrong(&checked) {
             let value = &meta["generateName"];
@@ -167,7 +167,7 @@ fn texts(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Objects within an object: each has a kind and a valid metadata.
+/// Checks embedded objects: each needs a kind and valid metadata.
 pub(super) fn check_embedded(schema: &Node, value: &Value, path: &str, causes: &mut Vec<Cause>) {
     match value {
         Value::Object(fields) => {

@@ -1,13 +1,12 @@
-//! The schema of a custom kind: which fields its objects have, what they may hold, and what the
-//! API server says about those that are wrong.
+//! Schemas of custom kinds: pruning, defaults and validation of their objects.
 //!
 //! In: `openAPIV3Schema` of a CustomResourceDefinition, and objects as JSON. Out: pruned and
-//! defaulted objects, and [`Cause`]s in the server's words. All functions are pure.
+//! defaulted objects, and [`Cause`]s with the server's messages. All functions are pure.
 //!
-//! The server's steps for a create are, in this order: [`Structural::unknown_fields`] where the
-//! client asks for strict or warning field validation, [`Structural::prune`],
-//! [`Structural::default`], [`Structural::validate`]. What an update leaves unchanged is not
-//! validated again (ratcheting), except by rules that compare with the old object.
+//! The server's steps for a create are, in order: [`Structural::unknown_fields`] if the client asks
+//! for strict or warning field validation, [`Structural::prune`], [`Structural::default`],
+//! [`Structural::validate`]. Unchanged parts of an update are not validated again (ratcheting),
+//! except by rules that compare with the old object.
 
 mod builtin;
 mod cause;
@@ -37,19 +36,19 @@ use node::Node;
 use outcome::Outcome;
 use value::Check;
 
-/// The schema of one version of a custom kind, compiled.
+/// The compiled schema of a custom kind's version.
 #[derive(Debug)]
 pub struct Structural {
     root: Node,
 }
 
 impl Structural {
-    /// Reads `spec.versions[i].schema.openAPIV3Schema`. A missing schema (null) knows no field.
+    /// Parses `spec.versions[i].schema.openAPIV3Schema`. A missing schema (null) declares no field.
     ///
     /// # Errors
     ///
-    /// When it is not a schema, or a rule is not CEL; the text says which. Whether the schema is
-    /// structural, and what its rules could cost, only the real server checks.
+    /// If the value is not a schema, or a rule is not CEL; the text says which. Only the real
+    /// server checks that the schema is structural, and the cost of its rules.
     pub fn from_crd_version(schema: &Value) -> Result<Self, String> {
         let root = match schema {
             Value::Null => Node::default(),
@@ -58,29 +57,29 @@ impl Structural {
         Ok(Self { root })
     }
 
-    /// Removes the fields that the schema does not know, and nulls where it allows none and has
-    /// no default. `apiVersion`, `kind` and `metadata` stay as they are.
+    /// Removes undeclared fields, and nulls that are neither allowed nor have a default.
+    /// `apiVersion`, `kind` and `metadata` are unchanged.
     pub fn prune(&self, object: &mut Value) {
         fields::prune(object, &self.root);
         fields::drop_nulls(object, Some(&self.root));
     }
 
-    /// The paths of the fields that [`prune`](Self::prune) removes, sorted, such as
-    /// `spec.ips[0].x`; those of `metadata` are not among them.
+    /// The sorted paths of the fields that [`prune`](Self::prune) removes, such as `spec.ips[0].x`.
+    /// Fields of `metadata` are not included.
     #[must_use]
     pub fn unknown_fields(&self, object: &Value) -> Vec<String> {
         fields::prune(&mut object.clone(), &self.root)
     }
 
-    /// Puts the schema's defaults where a value is missing.
+    /// Fills in the schema's defaults for missing values.
     pub fn default(&self, object: &mut Value) {
         fields::default(object, &self.root);
     }
 
-    /// Everything that is wrong with an object: its metadata, then its values, then its lists,
-    /// then, if those allow it, what its rules say. With an old object, as an update of it.
+    /// All violations of an object: of its metadata, its values, its lists, and then of its rules,
+    /// unless the earlier violations prevent rules. With an old object, checks an update.
     ///
-    /// Both are expected to be pruned and defaulted. `resourceVersion` is not looked at.
+    /// Both objects must be pruned and defaulted. `resourceVersion` is not checked.
     #[must_use]
     pub fn validate(&self, new: &Value, old: Option<&Value>) -> Vec<Cause> {
         let mut causes = metadata::check(new, old, Naming::Subdomain);
@@ -95,7 +94,7 @@ impl Structural {
     }
 
     /// As [`validate`](Self::validate) for an update of the status subresource: `new` is the old
-    /// object with another status. Of the values, only those of the status are checked.
+    /// object with another status. Only the values of the status are checked.
     #[must_use]
     pub fn validate_status(&self, new: &Value, old: &Value) -> Vec<Cause> {
         let mut causes = metadata::check(new, Some(old), Naming::Subdomain);
@@ -111,7 +110,7 @@ impl Structural {
         self.finish(new, Some(old), causes)
     }
 
-    /// The checks that come after those of the values.
+    /// The checks after those of the values: lists and rules.
     fn finish(&self, new: &Value, old: Option<&Value>, mut causes: Vec<Cause>) -> Vec<Cause> {
         let repeated = |object: &Value| {
             let mut causes = Vec::new();
@@ -133,7 +132,7 @@ impl Structural {
     }
 }
 
-/// Findings after which the server does not run rules.
+/// Violations after which the server does not run rules.
 fn blocks_rules(cause: &Cause) -> bool {
     matches!(
         cause.reason,

@@ -1,4 +1,4 @@
-//! The syntax of names, labels and annotations, in the words of the API server.
+//! The syntax of names, labels and annotations, with the API server's messages.
 
 const LABEL_FORMAT: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN_FORMAT: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
@@ -6,7 +6,7 @@ const KEY_FORMAT: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const KEY_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 const KEY_EXAMPLES: [&str; 3] = ["MyName", "my.name", "123-abc"];
 
-/// A DNS label: what is wrong with it, if anything.
+/// Violations of the syntax of a DNS label.
 pub(super) fn dns1123_label(text: &str) -> Vec<String> {
     let mut wrong = too_long(text, 63, "characters");
     if !is_label(text) {
@@ -20,7 +20,7 @@ pub(super) fn dns1123_label(text: &str) -> Vec<String> {
     wrong
 }
 
-/// A DNS subdomain: what is wrong with it, if anything.
+/// Violations of the syntax of a DNS subdomain.
 pub(super) fn dns1123_subdomain(text: &str) -> Vec<String> {
     let mut wrong = too_long(text, 253, "characters");
     if !is_subdomain(text) {
@@ -30,7 +30,7 @@ pub(super) fn dns1123_subdomain(text: &str) -> Vec<String> {
     wrong
 }
 
-/// A DNS label that begins with a letter: what is wrong with it, if anything.
+/// Violations of the syntax of a DNS label that begins with a letter.
 pub(super) fn dns1035_label(text: &str) -> Vec<String> {
     let mut wrong = too_long(text, 63, "characters");
     if !is_label(text) || !text.starts_with(|c: char| c.is_ascii_lowercase()) {
@@ -40,7 +40,7 @@ pub(super) fn dns1035_label(text: &str) -> Vec<String> {
     wrong
 }
 
-/// A name that is a segment of a path: what is wrong with it, if anything.
+/// Violations of the syntax of a path segment.
 pub(super) fn path_segment(text: &str) -> Vec<String> {
     if matches!(text, "." | "..") {
         return vec![format!("may not be '{text}'")];
@@ -49,8 +49,7 @@ pub(super) fn path_segment(text: &str) -> Vec<String> {
     forbidden.map(|part| format!("may not contain '{part}'")).collect()
 }
 
-/// The key of a label, and after lowering it of an annotation: what is wrong with it, if
-/// anything.
+/// Violations of the syntax of a label key. Also for annotation keys, after lowering.
 pub(super) fn label_key(text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let parts: Vec<_> = text.split('/').collect();
@@ -84,7 +83,7 @@ pub(super) fn label_key(text: &str) -> Vec<String> {
     wrong
 }
 
-/// The value of a label: what is wrong with it, if anything.
+/// Violations of the syntax of a label value.
 pub(super) fn label_value(text: &str) -> Vec<String> {
     let mut wrong = too_long(text, 63, "bytes");
     if !text.is_empty() && !is_key_name(text) {
@@ -95,7 +94,7 @@ pub(super) fn label_value(text: &str) -> Vec<String> {
     wrong
 }
 
-/// The key of an entry of a ConfigMap or Secret: what is wrong with it, if anything.
+/// Violations of the syntax of a key in a ConfigMap or Secret.
 pub(super) fn data_key(text: &str) -> Vec<String> {
     let mut wrong = too_long(text, 253, "characters");
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
@@ -112,7 +111,7 @@ pub(super) fn data_key(text: &str) -> Vec<String> {
     wrong
 }
 
-/// The server counts the same, but names it in two ways.
+/// Checks a length in bytes. `unit` is the server's word for it, `bytes` or `characters`.
 fn too_long(text: &str, max: usize, unit: &str) -> Vec<String> {
     let wrong = text.len() > max;
     wrong.then(|| format!("must be no more than {max} {unit}")).into_iter().collect()

@@ -1,4 +1,4 @@
-//! A CRD's schema, read once.
+//! The compiled form of a CRD's schema.
 
 use std::collections::BTreeMap;
 
@@ -8,38 +8,38 @@ use serde_json::Value;
 use super::rules::Rule;
 use super::text::go_regex;
 
-/// What a node says about fields that it does not list.
+/// Treatment of undeclared fields.
 #[derive(Debug, Default)]
 pub(super) enum Additional {
-    /// Nothing: they are pruned, unless the node preserves unknown fields.
+    /// Undeclared fields are pruned, unless the node preserves unknown fields.
     #[default]
     Unsaid,
     /// `additionalProperties: true`.
     Any,
     /// `additionalProperties: false`; only within `not` and the like.
     None,
-    /// The schema of their values.
+    /// The schema of the undeclared fields' values.
     Schema(Box<Node>),
 }
 
 /// `x-kubernetes-list-type`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ListType {
-    /// One value, changed as a whole.
+    /// A single value, changed as a whole.
     #[default]
     Atomic,
-    /// Each item once.
+    /// A list without duplicates.
     Set,
-    /// Items told apart by some of their fields.
+    /// Items with key fields.
     Map,
 }
 
-/// A pattern, compiled as far as it can be.
+/// A pattern, and its regular expression if valid.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    /// As written.
+    /// The pattern as written.
     pub(super) text: String,
-    /// None if it is not a regular expression.
+    /// `None` if the pattern is not a valid regular expression.
     pub(super) regex: Option<Regex>,
 }
 
@@ -50,14 +50,14 @@ pub(super) struct Bound {
     pub(super) exclusive: bool,
 }
 
-/// A node of a schema, with what the API server reads of it.
+/// A node of a schema, with all parts that the API server uses.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// `object`, `array`, ...; empty where the schema is silent or takes an integer or a text.
+    /// `object`, `array`, ...; empty for any type and for int-or-string.
     pub(super) kind: String,
     /// `x-kubernetes-int-or-string`.
     pub(super) int_or_string: bool,
-    /// Of those that the server knows for the type; empty otherwise.
+    /// A format that the server knows for the type, else empty.
     pub(super) format: String,
     pub(super) nullable: bool,
     pub(super) default: Option<Value>,
@@ -86,12 +86,12 @@ pub(super) struct Node {
     pub(super) one_of: Vec<Node>,
     pub(super) not: Option<Box<Node>>,
     pub(super) rules: Vec<Rule>,
-    /// Whether it or anything below it has rules.
+    /// Whether this node or a descendant has rules.
     pub(super) ruled: bool,
 }
 
 impl Node {
-    /// Reads a node and all below it.
+    /// Parses a node and its descendants.
     pub(super) fn parse(schema: &Value) -> Result<Self, String> {
         if !schema.is_object() {
             return Err("a schema must be an object".to_owned());
@@ -144,12 +144,12 @@ impl Node {
             || self.all_of.iter().any(|node| node.ruled)
     }
 
-    /// The schema of a field's value, if the node says anything about it.
+    /// The schema of a field's value, if any.
     pub(super) fn field(&self, name: &str) -> Option<&Self> {
         self.properties.get(name).or_else(|| self.additional_schema())
     }
 
-    /// The schema of the values of unlisted fields.
+    /// The schema of the values of undeclared fields.
     pub(super) fn additional_schema(&self) -> Option<&Self> {
         match &self.additional {
             Additional::Schema(node) => Some(node),
@@ -157,12 +157,12 @@ impl Node {
         }
     }
 
-    /// The type names as the server joins them.
+    /// The type names in the server's messages.
     pub(super) fn type_names(&self) -> &str {
         if self.int_or_string { "integer,string" } else { &self.kind }
     }
 
-    /// Whether a value of this JSON type is what the schema asks for, numbers aside.
+    /// Whether the schema accepts values of a JSON type. Numbers are checked separately.
     pub(super) fn accepts_type(&self, name: &str) -> bool {
         match self.int_or_string {
             true => matches!(name, "integer" | "string"),
@@ -170,7 +170,7 @@ impl Node {
         }
     }
 
-    /// Whether the schema asks for a type at all.
+    /// Whether the schema declares a type.
     pub(super) fn is_typed(&self) -> bool {
         self.int_or_string || !self.kind.is_empty()
     }
@@ -242,7 +242,7 @@ fn rules(schema: &Value) -> Result<Vec<Rule>, String> {
     written.map(Rule::compile).collect()
 }
 
-/// The formats of texts that the server checks; it ignores others.
+/// The text formats that the server checks; other formats are ignored.
 const FORMATS: &[&str] = &[
     "bsonobjectid",
     "uri",

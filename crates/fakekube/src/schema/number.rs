@@ -49,14 +49,14 @@ fn in_range(schema: &Node, number: &Number) -> bool {
     }
 }
 
-/// A whole number, however it is written.
+/// The value as an integer if it is whole, written as an integer or as a float.
 fn whole(number: &Number) -> Option<i64> {
     let float = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9.2e18);
     #[expect(clippy::cast_possible_truncation, reason = "checked")]
     number.as_i64().or_else(|| float().map(|float| float as i64))
 }
 
-/// A bound as the server prints it: whole for a whole number.
+/// A bound as the server prints it: truncated if the number is an integer.
 fn shown(number: &Number, bound: Bound) -> String {
     if number.is_f64() { go_float(bound.value) } else { go_float(bound.value.trunc()) }
 }

@@ -1,23 +1,23 @@
-//! What a check of a value against a schema found, and how it becomes a [`Cause`].
+//! Results of checking a value against a schema, and their conversion to [`Cause`]s.
 
 use serde_json::Value;
 
 use super::cause::{Cause, NO_FIELD};
 
-/// One thing that is wrong, before it is put into the words of a [`Cause`].
+/// A violation before its conversion to a [`Cause`].
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
-    /// Where; begins with a dot when it is about a field of the root that is missing.
+    /// Path of the value; begins with a dot for a missing field of the root.
     pub(super) path: String,
-    /// In the words of the schema's validator, which tell two failures apart.
+    /// The message of the schema's validator. Failures with equal messages are duplicates.
     pub(super) message: String,
     pub(super) what: What,
 }
 
-/// Kinds of failures, with what their texts need.
+/// Type of a failure, with the data for its message.
 #[derive(Clone, Debug)]
 pub(super) enum What {
-    /// Another type than asked for; the value is the type's name or the text.
+    /// Wrong type; holds the name of the given type, or the text.
     Type(String),
     Required,
     Choice {
@@ -29,14 +29,14 @@ pub(super) enum What {
         actual: usize,
         max: u64,
     },
-    /// Anything else about a value.
+    /// Any other violation of a value.
     Value(Value),
-    /// About alternatives as a whole; the server does not say where.
+    /// A violation of alternatives as a whole; the server gives no field.
     Nowhere,
 }
 
 impl Failure {
-    /// The finding, below a field (empty for the whole object).
+    /// The failure as a cause, with its path below a field (empty for the whole object).
     pub(super) fn cause(self, below: &str) -> Cause {
         let field = field(below, &self.path);
         match self.what {
@@ -73,8 +73,8 @@ fn field(below: &str, path: &str) -> String {
     }
 }
 
-/// What the checks of one value found. The count of those that were made tells which of several
-/// alternatives a value was meant for.
+/// The failures of a value. The number of passed checks tells which of several alternatives the
+/// value was meant for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     pub(super) failures: Vec<Failure>,
@@ -90,7 +90,7 @@ impl Outcome {
         self.failures.is_empty()
     }
 
-    /// Adds a failure, unless the same was said before.
+    /// Adds a failure, unless an equal message is present.
     pub(super) fn add(&mut self, failure: Failure) {
         if !self.failures.iter().any(|known| known.message == failure.message) {
             self.failures.push(failure);

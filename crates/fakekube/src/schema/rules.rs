@@ -1,4 +1,4 @@
-//! Rules in CEL: reading one from a schema, and running those of a schema over an object.
+//! CEL rules: compilation, and evaluation of a schema's rules over an object.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,12 +15,12 @@ use super::lists::child;
 use super::node::Node;
 use super::variables::to_cel;
 
-/// The longest message that a rule may compute, in bytes.
+/// Longest computed message of a rule, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
 
 thread_local! {
-    /// Parsing a rule takes about as long as serving fifty requests, and every server of a
-    /// simulation has the same rules.
+    /// Cache of compiled rules. Parsing a rule takes about as long as serving fifty requests, and
+    /// all servers of a simulation have the same rules.
     static PROGRAMS: RefCell<HashMap<String, Arc<Program>>> = RefCell::default();
 }
 
@@ -48,8 +48,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Reads and compiles a rule. Whether it fits the schema's types, and what it costs, is not
-    /// checked.
+    /// Compiles a rule. Neither the types of the schema nor the cost of the rule are checked.
     pub(super) fn compile(written: &Value) -> Result<Self, String> {
         let of = |key: &str| written[key].as_str().unwrap_or_default().trim().to_owned();
         let text = of("rule");
@@ -72,12 +71,12 @@ impl Rule {
         })
     }
 
-    /// How messages about the rule itself name it.
+    /// The name of the rule in messages about the rule itself.
     fn name(&self) -> &str {
         if self.message.is_empty() { &self.text } else { &self.message }
     }
 
-    /// What is wrong with a value that breaks the rule.
+    /// The message for a value that breaks the rule.
     fn detail(&self, scope: &Context<'_>) -> String {
         let computed = self.message_program.as_ref().and_then(|program| {
             let Ok(Cel::String(text)) = program.execute(scope) else { return None };
@@ -92,11 +91,11 @@ impl Rule {
     }
 }
 
-/// What a part of the object was before, as far as rules that break on unchanged parts care.
+/// The former state of a part of the object, for ratcheting.
 #[derive(Clone, Copy)]
 struct Before<'a> {
     current: Option<Correlation<'a>>,
-    /// The nearest part around it that has a counterpart.
+    /// The nearest enclosing part with a counterpart.
     around: Option<Correlation<'a>>,
 }
 
@@ -124,7 +123,7 @@ impl<'a> Before<'a> {
     }
 }
 
-/// Runs all rules of a schema over an object.
+/// Evaluates all rules of a schema over an object.
 pub(super) fn check(schema: &Node, new: &Value, old: Option<&Value>) -> Vec<Cause> {
     if !schema.ruled {
         return Vec::new();
@@ -136,13 +135,13 @@ pub(super) fn check(schema: &Node, new: &Value, old: Option<&Value>) -> Vec<Caus
     walk.causes
 }
 
-/// A part of the object, with the schema whose rules run and the one that knows the types.
+/// A part of the object. The rules come from `rules`, the types from `types`.
 struct Part<'a> {
     rules: &'a Node,
     types: &'a Node,
     new: &'a Value,
     old: Option<&'a Value>,
-    /// Whether it is an object with `metadata` of its own.
+    /// Whether the part is an object with its own `metadata`.
     root: bool,
 }
 
@@ -229,8 +228,7 @@ impl Walk {
     }
 }
 
-/// What a rule has to say against a value, and whether it is about the rule rather than the
-/// value.
+/// The violation of a rule, and whether the rule itself failed rather than the value.
 fn verdict(rule: &Rule, part: &Part<'_>, path: &str, scope: &Context<'_>) -> Option<(Cause, bool)> {
     let whole = if path.is_empty() { NO_FIELD } else { path };
     let failed = |detail: String| {
@@ -268,7 +266,7 @@ fn broken(rule: &Rule, part: &Part<'_>, field: String, detail: String) -> Cause 
     }
 }
 
-/// An error of a running rule in the words of cel-go.
+/// The message of cel-go for a runtime error of a rule.
 fn explained(error: &ExecutionError) -> String {
     match error {
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),

@@ -1,4 +1,4 @@
-//! The steps together, as the server takes them.
+//! All steps of a create or update, in the server's order.
 use serde_json::{Value, json};
 
 use super::*;

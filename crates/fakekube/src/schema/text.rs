@@ -1,4 +1,4 @@
-//! Regular expressions as Go reads them, and the formats of texts that a schema may ask for.
+//! Go's regular expressions, and the text formats of schemas.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::names;
 
-/// A pattern for Rust that matches what Go's would: its classes are ASCII only.
+/// Translates a Go pattern to Rust: Go's classes are ASCII only.
 pub(super) fn go_regex(pattern: &str) -> String {
     let mut translated = String::with_capacity(pattern.len());
     let mut characters = pattern.chars();
@@ -30,8 +30,7 @@ pub(super) fn go_regex(pattern: &str) -> String {
     translated
 }
 
-/// Whether a text has a format of JSON schema. Formats that are not checked here are accepted,
-/// and so is a format that the server does not know.
+/// Whether a text has a JSON schema format. Unchecked and unknown formats accept any text.
 pub(super) fn has_format(format: &str, text: &str) -> bool {
     match format.replace('-', "").as_str() {
         "uri" => is_request_uri(text),
@@ -57,7 +56,7 @@ pub(super) fn has_format(format: &str, text: &str) -> bool {
     }
 }
 
-/// None if one of the patterns of this file is wrong, which the tests would show.
+/// `None` if a pattern of this file is invalid; the tests would notice.
 type Compiled = LazyLock<Option<Regex>>;
 
 static UUID: Compiled = LazyLock::new(|| {
@@ -98,7 +97,7 @@ fn matches(pattern: &Compiled, text: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
 
-/// As Go reads an address: leading zeros are decimal.
+/// Whether Go parses the text as an IP address. Leading zeros are decimal.
 fn is_ip(text: &str) -> bool {
     let parsed = text.parse::<Ipv4Addr>().is_ok() || text.parse::<Ipv6Addr>().is_ok();
     parsed || without_leading_zeros(text).is_some_and(|text| text.parse::<Ipv4Addr>().is_ok())
@@ -125,7 +124,7 @@ fn is_mac(text: &str) -> bool {
     matches!(parts.len(), 6 | 8 | 20) && parts.iter().all(hex)
 }
 
-/// A scheme and something behind it, or an absolute path.
+/// Accepts a scheme with an absolute path behind it, or an absolute path.
 fn is_request_uri(text: &str) -> bool {
     let plain = !text.chars().any(|character| character.is_ascii_control() || character == ' ');
     let scheme = text.split_once(':').is_some_and(|(scheme, rest)| {

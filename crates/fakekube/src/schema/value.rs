@@ -1,5 +1,5 @@
-//! Values against a schema: types, bounds, required fields, alternatives. The order of the
-//! checks and their texts are those of kube-openapi, which the API server uses.
+//! Checks of values against a schema: types, bounds, required fields, alternatives. The order of
+//! the checks and the messages are those of kube-openapi, which the API server uses.
 
 use serde_json::{Map, Value};
 
@@ -9,18 +9,18 @@ use super::number;
 use super::outcome::{Failure, Outcome, What};
 use super::text::has_format;
 
-/// A value at a path, what it was before, and the checks of it.
+/// Context for the checks of a value.
 #[derive(Clone, Copy)]
 pub(super) struct Check<'a> {
-    /// What the parts of the value are compared with: an unchanged part passes whatever is wrong
-    /// with it. None when there is nothing to compare with.
+    /// The old state of the value: an unchanged part passes even if invalid. `None` without an old
+    /// object.
     pub(super) before: Option<Correlation<'a>>,
-    /// Whether this is the object itself, whose `apiVersion` and `kind` are always checked.
+    /// Whether the value is the object itself, with `apiVersion` and `kind` to check.
     pub(super) root: bool,
 }
 
 impl<'a> Check<'a> {
-    /// All checks of a value.
+    /// Runs all checks of a value.
     pub(super) fn run(self, schema: &Node, value: &Value, path: &str) -> Outcome {
         let mut outcome = Outcome::default();
         if value.is_null() {
@@ -63,7 +63,7 @@ impl<'a> Check<'a> {
         outcome
     }
 
-    /// A part of the value, which passes if it is the same as before.
+    /// Checks a part of the value. An unchanged part passes.
     fn part(
         self,
         schema: &Node,
@@ -220,7 +220,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// The alternative that more of the checks say the value was meant for; the first of equals.
+/// The alternative with more passed checks; the first of equals.
 fn better(best: Option<Outcome>, next: Outcome) -> Outcome {
     match best {
         Some(best) if best.matches >= next.matches => best,
@@ -311,8 +311,8 @@ fn choices(schema: &Node, value: &Value, path: &str) -> Outcome {
     Outcome::failed(failure(path, message, what))
 }
 
-/// Whether a value is a choice. The server converts a number to the choice's type first, and so
-/// cuts off its fraction.
+/// Whether a value equals an allowed choice. The server converts a number to the choice's type
+/// first, and so truncates fractions.
 fn is_choice(value: &Value, choice: &Value) -> bool {
     match (value.as_f64(), choice.as_i64()) {
         (Some(number), Some(_)) if value.is_f64() => choice.as_f64() == Some(number.trunc()),

@@ -1,4 +1,4 @@
-//! Values as rules see them: typed by the schema, with fields under the names that CEL allows.
+//! Converts values for rules: typed by the schema, with field names escaped for CEL.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::{Number, Value};
 
 use super::node::{Additional, Node};
 
-/// A value of a schema. With `root`, it is an object with `apiVersion`, `kind` and `metadata`.
+/// Converts a value of a schema. A `root` is an object with `apiVersion`, `kind` and `metadata`.
 pub(super) fn to_cel(value: &Value, schema: &Node, root: bool) -> Cel {
     match value {
         Value::String(string) => text(string, &schema.format),
@@ -43,7 +43,7 @@ pub(super) fn to_cel(value: &Value, schema: &Node, root: bool) -> Cel {
     }
 }
 
-/// A value that no schema says anything about.
+/// Converts a value without a schema.
 fn untyped(value: &Value) -> Cel {
     match value {
         Value::Null => Cel::Null,
@@ -71,8 +71,7 @@ fn map(fields: HashMap<Key, Cel>) -> Cel {
     Cel::Map(Map { map: Arc::new(fields) })
 }
 
-/// A text of a format that CEL has a type for becomes that type; one that is not what its
-/// format says stays a text.
+/// Converts a text to the CEL type of its format. A text that does not fit its format stays a text.
 fn text(text: &str, format: &str) -> Cel {
     let converted = match format {
         "date-time" | "datetime" => converted(text, "timestamp(text)"),
@@ -84,7 +83,7 @@ fn text(text: &str, format: &str) -> Cel {
     converted.unwrap_or_else(|| Cel::from(text))
 }
 
-/// CEL's own conversion.
+/// Converts with CEL's own functions.
 fn converted(text: &str, conversion: &str) -> Option<Cel> {
     let program = Program::compile(conversion).ok()?;
     let mut scope = Context::default();
@@ -116,7 +115,7 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
-/// The name of a field as an identifier of CEL.
+/// Escapes the name of a field as a CEL identifier.
 fn escaped(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");

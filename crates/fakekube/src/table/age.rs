@@ -1,4 +1,4 @@
-//! How long ago something was, as kubectl shows it.
+//! Ages as kubectl shows them.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub(super) fn age_of(object: &Value, now: Timestamp) -> Value {
     Value::from(since_or_unknown(&object["metadata"]["creationTimestamp"], now))
 }
 
-/// The time since a time that may be missing.
+/// The time since a time; `<unknown>` if missing.
 pub(super) fn since_or_unknown(time: &Value, now: Timestamp) -> String {
     match time.as_str() {
         None | Some("") => "<unknown>".to_owned(),
@@ -24,13 +24,13 @@ pub(super) fn since_or_unknown(time: &Value, now: Timestamp) -> String {
 /// The time since a time: `5m`.
 pub(super) fn since(text: &str, now: Timestamp) -> String {
     match text.parse::<Timestamp>() {
-        // Rounded to the past, as the server rounds.
+        // Rounded down, as in the server.
         Ok(then) => human(now.duration_since(then).as_secs()),
         Err(_) => "<invalid>".to_owned(),
     }
 }
 
-/// A number of seconds in two or three figures.
+/// Formats seconds with two or three digits.
 fn human(seconds: i64) -> String {
     let two = |whole: i64, unit: char, rest: i64, small: char| match rest {
         0 => format!("{whole}{unit}"),

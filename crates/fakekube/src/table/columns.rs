@@ -8,7 +8,7 @@ use super::{Row, event, node, pod};
 use crate::openapi;
 use crate::registry::Kind;
 
-/// How a built-in kind is printed.
+/// Columns and row function of a built-in kind.
 pub(super) struct BuiltIn {
     group: &'static str,
     kind: &'static str,
@@ -27,16 +27,16 @@ pub(super) struct BuiltInColumn {
 
 enum Description {
     Text(&'static str),
-    /// That of a field of the kind.
+    /// The description of a field of the kind.
     Field(&'static [&'static str]),
-    /// That of a field of another built-in kind: the core Event, which all events are printed as.
+    /// The description of a field of the core Event. All events are printed like the core Event.
     EventField(&'static [&'static str]),
 }
 
 use Description::{EventField, Field, Text};
 
 impl BuiltInColumn {
-    /// As the Table holds it.
+    /// The column as an entry of a Table.
     pub(super) fn definition(&self, kind: &Kind) -> Value {
         let description = match &self.description {
             Text(text) => (*text).to_owned(),
@@ -73,7 +73,7 @@ const AGE: BuiltInColumn = BuiltInColumn {
     description: Field(&["metadata", "creationTimestamp"]),
 };
 
-/// The printer of a kind; none for a custom one.
+/// The printer of a built-in kind; `None` for a custom kind.
 pub(super) fn of(kind: &Kind) -> Option<&'static BuiltIn> {
     let built_in = kind.built_in().then_some(PRINTERS)?;
     built_in.iter().find(|printer| printer.group == kind.group && printer.kind == kind.kind)
@@ -182,12 +182,12 @@ fn row(object: &Value, cells: Vec<Value>, now: Timestamp) -> Row {
     all.into()
 }
 
-/// A text, empty where it is missing.
+/// A text; empty if missing.
 fn text(value: &Value) -> Value {
     Value::from(value.as_str().unwrap_or_default())
 }
 
-/// How many entries some maps have together.
+/// Total number of entries in some maps.
 fn count(object: &Value, fields: &[&str]) -> Value {
     let entries = fields.iter().filter_map(|field| object[field].as_object());
     Value::from(entries.map(serde_json::Map::len).sum::<usize>())

@@ -1,4 +1,4 @@
-//! An Event's line. Both APIs' events print the same; each names its fields in its own way.
+//! The row of an Event. Both APIs print the same row from differently named fields.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The part of kubectl's JSONPath that printer columns and field selectors use.
+//! The subset of kubectl's JSONPath for printer columns and field selectors.
 
 use serde_json::Value;
 
@@ -23,12 +23,12 @@ enum Test {
     Compare { operator: &'static str, right: Value },
 }
 
-/// Longer ones first, so that `<=` is not read as `<`.
+/// Longer operators first, so that `<=` is not parsed as `<`.
 const OPERATORS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 
 impl JsonPath {
-    /// Reads a path such as `.status.conditions[?(@.type=="Ready")].status`. None for what is not
-    /// one, or uses another part of JSONPath.
+    /// Parses a path such as `.status.conditions[?(@.type=="Ready")].status`. `None` for invalid
+    /// paths and unsupported parts of JSONPath.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut steps = Vec::new();
@@ -41,7 +41,7 @@ impl JsonPath {
         Some(Self { steps })
     }
 
-    /// The values at the path, in order; missing ones are left out.
+    /// The values at the path, in order, without missing values.
     #[must_use]
     pub fn find<'a>(&self, object: &'a Value) -> Vec<&'a Value> {
         self.steps.iter().fold(vec![object], |found, step| {
@@ -102,7 +102,7 @@ impl Test {
     }
 }
 
-/// The first step of a text (none for a lone dot) and what follows it.
+/// The first step of a text (`None` for a lone dot), and the rest.
 fn step(text: &str) -> Option<(Option<Step>, &str)> {
     if let Some(inner) = text.strip_prefix('[') {
         let end = closing(inner)?;
@@ -130,7 +130,7 @@ fn step(text: &str) -> Option<(Option<Step>, &str)> {
     if step.is_none() && rest.len() == text.len() { None } else { Some((step, &rest[end..])) }
 }
 
-/// Where the bracket that is open at the start is closed; brackets in quotes do not count.
+/// The offset of the closing bracket; brackets in quotes do not count.
 fn closing(text: &str) -> Option<usize> {
     let mut quote = None;
     let mut depth = 0;
@@ -183,7 +183,7 @@ fn literal(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().filter(|value: &Value| value.is_number() || value.is_boolean())
 }
 
-/// A value as the server prints it in a column of texts.
+/// A value as the server prints it in a text column.
 pub(super) fn printed(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,7 +1,7 @@
 //! Objects as kubectl prints them: `meta.k8s.io/v1` Tables.
 //!
-//! In: a kind, its objects and the time. Out: the same columns and cell texts that the real server
-//! gives, those for `-o wide` included.
+//! In: a kind, its objects and the time. Out: the real server's columns and cell texts, including
+//! the columns for `-o wide`.
 
 mod age;
 mod columns;
@@ -20,7 +20,7 @@ pub use json_path::JsonPath;
 
 use age::age_of;
 
-/// One object's line.
+/// The row of an object.
 struct Row {
     cells: Vec<Value>,
     conditions: Option<Value>,
@@ -32,9 +32,9 @@ impl From<Vec<Value>> for Row {
     }
 }
 
-/// The Table of some objects of a kind. `list_meta` becomes its `metadata`. `include_object` says
-/// how much of each object comes with its row: `None`, `Object`, or only the metadata for anything
-/// else. Ages are counted to `now`.
+/// The Table of a kind's objects. `list_meta` becomes its `metadata`. `include_object` selects the
+/// object in each row: `None`, `Object`, or only the metadata for any other value. Ages are
+/// relative to `now`.
 #[must_use]
 pub fn render(
     kind: &Kind,
@@ -72,7 +72,7 @@ fn included(object: &Value, how: &str) -> Value {
     }
 }
 
-/// How a kind's objects become rows.
+/// Source of a kind's columns and cells.
 enum Printer<'a> {
     BuiltIn(&'static columns::BuiltIn),
     Custom(Vec<(&'a Column, Option<JsonPath>)>),
@@ -127,7 +127,7 @@ fn name_column(kind: &Kind) -> Value {
     json!({"name": "Name", "type": "string", "format": "name", "description": description, "priority": 0})
 }
 
-/// The column of a custom kind that declares none.
+/// The default column of a custom kind without columns.
 fn age_column(kind: &Kind) -> Value {
     let description = described(kind, &["metadata", "creationTimestamp"]);
     json!({"name": "Age", "type": "date", "format": "", "description": description, "priority": 0})

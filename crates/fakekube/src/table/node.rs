@@ -1,4 +1,4 @@
-//! A Node's line.
+//! The row of a Node.
 
 use std::collections::BTreeSet;
 

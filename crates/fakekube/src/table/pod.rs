@@ -1,4 +1,4 @@
-//! A Pod's line.
+//! The row of a Pod.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ pub(super) fn row(pod: &Value, now: Timestamp) -> Row {
     Row { cells, conditions }
 }
 
-/// What the containers' statuses come to.
+/// Summary of the containers' statuses.
 #[derive(Default)]
 struct Summary {
     reason: String,
@@ -77,7 +77,7 @@ impl Summary {
         summary
     }
 
-    /// Whether the pod still initializes.
+    /// Adds the init containers; returns whether the pod still initializes.
     fn add_init_containers(&mut self, pod: &Value, sidecars: &mut (i64, Option<String>)) -> bool {
         let specs: Vec<_> = list(&pod["spec"]["initContainers"]).collect();
         for (index, status) in list(&pod["status"]["initContainerStatuses"]).enumerate() {
@@ -165,13 +165,13 @@ fn initial_reason(pod: &Value) -> String {
 fn count(status: &Value, restarts: &mut i64, last: &mut Option<String>) {
     *restarts += status["restartCount"].as_i64().unwrap_or_default();
     let ended = status["lastState"]["terminated"]["finishedAt"].as_str();
-    // The texts of times in one zone are in the order of the times.
+    // Times in the same zone sort as texts.
     if let Some(ended) = ended.filter(|ended| last.as_deref().is_none_or(|last| last < *ended)) {
         *last = Some(ended.to_owned());
     }
 }
 
-/// Why a container ended.
+/// The reason why a container ended.
 fn ended(terminated: &Value) -> String {
     let number = |field: &str| terminated[field].as_i64().unwrap_or_default();
     match terminated["reason"].as_str() {
@@ -181,7 +181,7 @@ fn ended(terminated: &Value) -> String {
     }
 }
 
-/// Whether a condition is true; none where it is not there.
+/// Whether a condition is true; `None` if absent.
 fn condition(pod: &Value, name: &str) -> Option<bool> {
     let found = list(&pod["status"]["conditions"]).find(|condition| condition["type"] == name)?;
     Some(found["status"] == "True")

@@ -1,4 +1,4 @@
-//! What the comparison with the real server (`tests/schema`) does not reach.
+//! Cases that the comparison with the real server (`tests/schema`) does not reach.
 use serde_json::json;
 
 use super::*;

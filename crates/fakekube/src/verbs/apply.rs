@@ -1,4 +1,4 @@
-//! Server-side apply, and who owns what after any write.
+//! Server-side apply, and field ownership after any write.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ impl Turn<'_> {
         given.map(str::trim) == Some("application/apply-patch+yaml")
     }
 
-    /// PATCH with what a manager wants of an object or its status.
+    /// PATCH with an applied configuration of an object or its status.
     pub(super) fn apply_config(mut self) -> Result<Reply, Refusal> {
         self.params.check_apply()?;
         let kind = self.kind();
@@ -61,10 +61,10 @@ impl Turn<'_> {
         self.object_reply(200, &stored)
     }
 
-    /// What is to be applied, of the right kind.
+    /// The applied configuration, checked to be of the path's kind.
     fn config(&self) -> Result<Value, Refusal> {
         let kind = &self.target.kind;
-        // JSON is YAML, and what clients send.
+        // Clients send JSON, a subset of YAML.
         let config: Value = serde_json::from_slice(&self.call.body)
             .map_err(|_| Refusal::unsupported("YAML that is not JSON"))?;
         let text = |field: &str| config[field].as_str().unwrap_or_default();
@@ -83,7 +83,7 @@ impl Turn<'_> {
         Ok(config)
     }
 
-    /// Who writes: the manager that the request names, or its user agent.
+    /// The field manager that the request names, or else its user agent.
     fn manager(&self) -> String {
         if !self.params.field_manager.is_empty() {
             return self.params.field_manager.clone();
@@ -103,7 +103,7 @@ impl Turn<'_> {
         Writing { kind, manager, subresource, time }
     }
 
-    /// Notes who owns the fields of a new object.
+    /// Sets the owners of a new object's fields.
     pub(super) fn own_new(&self, object: &mut Value, applied: Option<Managers>) {
         let kind = self.kind();
         let managers = match applied {
@@ -119,7 +119,7 @@ impl Turn<'_> {
         show(object, &managers);
     }
 
-    /// Notes who owns the fields of an object after a change; `given` is what the request says of that itself.
+    /// Updates the owners of a changed object's fields. `given` is `managedFields` of the request.
     pub(super) fn own(
         &self,
         object: &mut Value,
@@ -149,7 +149,7 @@ impl Turn<'_> {
         };
         let mut bare = old.clone();
         object::forget(&mut bare, "managedFields");
-        // A write that changes nothing is none.
+        // A write without changes keeps the old owners and times.
         if *object == bare && !managers.differs(&before) {
             managers = before;
         }
@@ -163,7 +163,7 @@ fn show(object: &mut Value, managers: &Managers) {
     }
 }
 
-/// A new object without what the server adds after it has noted who owns what.
+/// A new object without the fields that the server adds after it has set the owners.
 fn as_sent(special: Special, object: &Value) -> Value {
     let mut sent = object.clone();
     match special {

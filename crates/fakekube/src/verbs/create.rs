@@ -13,7 +13,7 @@ use crate::{accept, decode, lifecycle, validation};
 
 use super::Turn;
 
-/// How often a generated name is drawn anew when it is taken.
+/// Attempts to draw a free name for `generateName`.
 const TRIES: usize = 8;
 
 impl Turn<'_> {
@@ -29,7 +29,7 @@ impl Turn<'_> {
         self.object_reply(201, &stored)
     }
 
-    /// Checks or sets the namespace of an object that was sent.
+    /// Checks the object's namespace against the path, or sets it.
     pub(super) fn place(&self, object: &mut Value) -> Result<(), Refusal> {
         let given = meta(object, "namespace");
         match self.target.namespace.as_deref() {
@@ -44,7 +44,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Completes, checks and stores a new object, of which somebody may have applied what it owns.
+    /// Completes, checks and stores a new object. `applied` holds the managers of a server-side
+    /// apply.
     pub(super) fn insert(
         &mut self,
         mut object: Value,
@@ -94,7 +95,7 @@ impl Turn<'_> {
         key(self.target.namespace.as_deref(), meta(object, "name"))
     }
 
-    /// Draws a name where one is asked for.
+    /// Draws a name for `generateName`.
     fn name(&mut self, object: &mut Value) {
         let base = meta(object, "generateName").to_owned();
         if meta(object, "name").is_empty() && !base.is_empty() {
@@ -102,7 +103,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Sets what only the server sets.
+    /// Sets the fields that only the server may set.
     fn stamp(&mut self, object: &mut Value) {
         let special = Special::of(&self.target.kind);
         for field in [
@@ -121,7 +122,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Refuses new objects in a namespace that does not exist or goes.
+    /// Refuses new objects in a namespace that is missing or being deleted.
     fn check_namespace(&self, object: &Value) -> Result<(), Refusal> {
         let Some(namespace) = self.target.namespace.as_deref() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Deleting: at once, or in steps where finalizers or a grace period hold an object.
+//! Deletion: immediate, or delayed by finalizers or a grace period.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::{accept, lifecycle};
 use super::Turn;
 use super::list::Page;
 
-/// Namespaces that the server does not delete.
+/// Namespaces that cannot be deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-/// What a delete asks for.
+/// The options of a delete.
 pub(super) struct Options {
     pub(super) grace: Option<i64>,
     pub(super) uid: Option<String>,
@@ -30,7 +30,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// From a body that may be null, or else the query.
+    /// Parses the options from a body, possibly null, or else the query.
     pub(super) fn read(params: &Params, body: &Value) -> Result<Self, Refusal> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let mut directives = params.dry_run.clone();
@@ -52,7 +52,7 @@ impl Options {
     }
 }
 
-/// What became of an object.
+/// The result of a delete for an object.
 pub(super) struct Fate {
     object: Arc<Value>,
     gone: bool,
@@ -80,7 +80,7 @@ impl Turn<'_> {
         self.object_reply(200, &object)
     }
 
-    /// DELETE of a collection: what was deleted is answered as a list.
+    /// DELETE of a collection. The answer lists the deleted objects.
     pub(super) fn delete_collection(mut self) -> Result<Reply, Refusal> {
         let options = self.options()?;
         let kind = self.kind();
@@ -101,7 +101,7 @@ impl Turn<'_> {
         Ok(Reply::json(200, list))
     }
 
-    /// The options, from the body or else the query.
+    /// Parses the options from the body, or else the query.
     fn options(&self) -> Result<Options, Refusal> {
         let mut body = Value::Null;
         if !self.call.body.is_empty() {
@@ -176,7 +176,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// A namespace or a definition goes after all that belongs to it.
+    /// Deletes a namespace or a definition after all its objects.
     fn delete_owner(&mut self, key: &str, found: &Arc<Value>, dry: bool) -> Fate {
         let kind = self.kind();
         if deleting(found) || dry {
@@ -190,7 +190,7 @@ impl Turn<'_> {
     }
 }
 
-/// How long a pod is given, as the server decides it.
+/// Grace period of a pod, by the server's rules.
 fn pod_grace(pod: &Value, asked: Option<i64>) -> i64 {
     let usual = pod["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or_default();
     let scheduled = pod["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
@@ -202,7 +202,7 @@ fn pod_grace(pod: &Value, asked: Option<i64>) -> i64 {
     }
 }
 
-/// The object with its deletion begun, or its grace shortened.
+/// The object marked as being deleted, or with a shorter grace period.
 pub(crate) fn marked(object: &Value, grace: i64, now: Timestamp) -> Value {
     let mut marked = object.clone();
     let given = object["metadata"]["deletionGracePeriodSeconds"].as_i64();

@@ -1,4 +1,4 @@
-//! Eviction of a pod. There are no disruption budgets here, so that every eviction is allowed.
+//! Eviction of pods. fakekube has no disruption budgets, so every eviction is allowed.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ impl Turn<'_> {
     }
 }
 
-/// Sets the condition that tells of an eviction.
+/// Sets the condition `DisruptionTarget`.
 fn disrupt(pod: &mut Value, at: &str) {
     let mut condition = json!({
         "type": "DisruptionTarget", "status": "True", "lastProbeTime": null,

@@ -1,4 +1,4 @@
-//! Paths that are no resources: discovery, OpenAPI, health, version.
+//! Paths without resources: discovery, OpenAPI, health, version.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::{discovery, openapi};
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// Answers a request to one of these paths; none for any other.
+/// Answers a request to a path without a resource; `None` for all other paths.
 pub(crate) fn answer(state: &State, call: &Call, form: Form) -> Result<Option<Reply>, Refusal> {
     let parts: Vec<&str> = call.path().split('/').filter(|part| !part.is_empty()).collect();
     let registry = &state.registry;
@@ -56,7 +56,7 @@ fn found(document: Option<Value>) -> Option<Reply> {
     document.map(|document| Reply::json(200, document))
 }
 
-/// As the real server of the control-plane folder says it, but for the platform.
+/// The version of the real server in the control-plane folder, except for the platform.
 fn version() -> Value {
     json!({
         "major": "1",

@@ -1,4 +1,4 @@
-//! Listing, in one piece or in pages of one snapshot.
+//! Listing, in a single piece or in pages of a snapshot.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use crate::table;
 
 use super::{Turn, go_package};
 
-/// Where a list goes on.
+/// A continue token.
 struct Token {
-    /// The snapshot; none means the present.
+    /// Revision of the snapshot; `None` means the current revision.
     revision: Option<u64>,
     /// The first key, relative to the collection.
     start: String,
 }
 
-/// One page.
+/// A page of a list.
 pub(super) struct Page {
     pub(super) objects: Vec<Arc<Value>>,
     pub(super) meta: Value,
@@ -38,7 +38,7 @@ impl Turn<'_> {
         let body = match self.form {
             Form::Object | Form::Discovery => {
                 if !kind.built_in() {
-                    // Custom lists always show it.
+                    // Custom lists always show `continue`.
                     let fields = meta.as_object_mut();
                     fields.map(|fields| fields.entry("continue").or_insert(json!("")));
                 }
@@ -82,7 +82,7 @@ impl Turn<'_> {
         Selector::parse(&self.target.kind, &params.label_selector, &params.field_selector)
     }
 
-    /// The objects that are asked for, and the list's metadata.
+    /// The requested objects, and the list's metadata.
     pub(super) fn page(&self) -> Result<Page, Refusal> {
         let selector = self.selector()?;
         let token = self.token()?;
@@ -99,7 +99,7 @@ impl Turn<'_> {
             .range(first..)
             .take_while(|(key, _)| key.starts_with(&prefix))
             .filter(|(_, stored)| selector.fits(stored));
-        // A list from the cache comes in one piece.
+        // A list from the cache ignores the limit.
         let limit =
             self.params.limit.filter(|limit| *limit > 0 && self.params.resource_version != "0");
         let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
@@ -117,7 +117,7 @@ impl Turn<'_> {
         Ok(Page { objects: page.into_iter().map(|(_, stored)| Arc::clone(stored)).collect(), meta })
     }
 
-    /// The revision that is listed.
+    /// The revision to list.
     fn snapshot(&self, token: Option<&Token>) -> Result<u64, Refusal> {
         let asked = self.params.resource_version.as_str();
         if let Some(token) = token {
@@ -169,7 +169,7 @@ impl Turn<'_> {
     }
 }
 
-/// A continue token as the server writes it.
+/// A continue token in the server's format.
 fn encode(revision: i64, start: &str) -> String {
     let token = json!({"v": "meta.k8s.io/v1", "rv": revision, "start": format!("/{start}")});
     URL_SAFE_NO_PAD.encode(token.to_string())

@@ -1,4 +1,4 @@
-//! What each request does.
+//! Dispatch and implementation of requests.
 
 mod apply;
 mod create;
@@ -35,10 +35,10 @@ use crate::rules::Weather;
 use crate::state::{Shared, State};
 use crate::table;
 
-/// How long a read waits for a resource version that has not come yet.
+/// Longest wait of a read for a future resource version.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// One request's turn at the state, with nobody else in between.
+/// The context of a request, with exclusive access to the state.
 pub(crate) struct Turn<'a> {
     pub(crate) state: &'a mut State,
     pub(crate) call: &'a Call,
@@ -49,7 +49,7 @@ pub(crate) struct Turn<'a> {
     pub(crate) stale: Option<RuleId>,
 }
 
-/// Does what a request asks for.
+/// Executes a request and returns its reply.
 pub(crate) async fn answer(shared: &Shared, call: &Call, weather: &Weather) -> Reply {
     let late = wait_for_revision(shared, call, weather).await;
     let mut state = shared.lock();
@@ -68,7 +68,7 @@ pub(crate) async fn answer(shared: &Shared, call: &Call, weather: &Weather) -> R
     reply
 }
 
-/// Waits until a resource version is visible that a read asks for, as the server does while its cache is behind.
+/// Waits until a read's resource version is visible, as the server does while its cache is behind.
 async fn wait_for_revision(shared: &Shared, call: &Call, weather: &Weather) -> Option<Refusal> {
     let params = Params::parse(call.query()).ok()?;
     let wanted: u64 = params.resource_version.parse().ok()?;
@@ -113,7 +113,7 @@ impl Turn<'_> {
             ("GET", false, _) => self.list(),
             ("GET", true, None | Some("status")) => self.get(),
             ("POST", false, _) if !everywhere => self.create(),
-            // The server forgets the name.
+            // The server ignores the name.
             ("POST", true, None) if custom => self.create(),
             ("PUT" | "PATCH", false, _) if custom && !everywhere => {
                 Err(Refusal::bad_request("name must be provided"))
@@ -138,12 +138,12 @@ impl Turn<'_> {
         Arc::clone(&self.target.kind)
     }
 
-    /// Whether the request is about the status subresource.
+    /// Whether the request is for the status subresource.
     pub(crate) fn status_only(&self) -> bool {
         self.target.sub.as_deref() == Some("status")
     }
 
-    /// An answer with one object in the form that was asked for.
+    /// An answer with a single object in the requested form.
     fn object_reply(self, status: u16, stored: &Value) -> Result<Reply, Refusal> {
         let kind = self.kind();
         let body = match self.form {
@@ -167,7 +167,7 @@ impl Turn<'_> {
     }
 }
 
-/// The Go package of the server's internal type, which two of its messages show.
+/// The Go package of the server's internal type, shown in two messages.
 pub(crate) fn go_package(kind: &Kind) -> &'static str {
     match kind.group.as_str() {
         _ if !kind.built_in() => "unstructured",

@@ -13,7 +13,7 @@ use crate::validation;
 
 use super::Turn;
 
-/// What kind of patch a body is.
+/// Type of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Json,
@@ -40,7 +40,7 @@ impl Turn<'_> {
         self.check_unknown(way, &mut object)?;
         self.check_name(&object)?;
         self.place(&mut object)?;
-        // A changed UID is not a precondition here, but a change that is not allowed.
+        // A changed UID is not a failed precondition here, but a forbidden change.
         let mut versioned = object.clone();
         object::copy(&mut versioned["metadata"], &old["metadata"], "uid");
         if object::meta(&versioned, "resourceVersion").is_empty() {
@@ -51,7 +51,7 @@ impl Turn<'_> {
         self.object_reply(200, &stored)
     }
 
-    /// The way that the content type names.
+    /// The type of patch by content type.
     fn way(&self) -> Result<Way, Refusal> {
         let kind = &self.target.kind;
         let given = self.call.content_type().and_then(|text| text.split(';').next());
@@ -112,7 +112,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Unknown fields after a patch are worded in a way of their own.
+    /// Unknown fields after a patch have a message of their own.
     fn check_unknown(&mut self, way: Way, object: &mut Value) -> Result<(), Refusal> {
         let patched = object.clone();
         let unknown = validation::prune(&self.state.registry, &self.target.kind, object);
@@ -127,7 +127,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// A patch after which the object cannot be read.
+    /// The refusal of a patch whose result cannot be decoded.
     fn unfit(&self, way: Way, patched: &Value, why: String) -> Refusal {
         let shown = match way {
             Way::Strategic => {

@@ -1,4 +1,4 @@
-//! Reading one object.
+//! Reading a single object.
 
 use crate::refusal::Refusal;
 use crate::reply::Reply;
@@ -7,7 +7,7 @@ use crate::store::Compacted;
 use super::Turn;
 
 impl Turn<'_> {
-    /// GET of an object or its status: both show the whole object.
+    /// GET of an object or its status; both return the whole object.
     pub(super) fn get(self) -> Result<Reply, Refusal> {
         let kind = self.kind();
         let name = self.target.name.as_deref().unwrap_or_default();

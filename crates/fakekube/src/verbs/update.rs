@@ -1,4 +1,4 @@
-//! Replacing objects, and what patches share with it.
+//! Replacing objects, and the parts shared with patches.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ impl Turn<'_> {
         self.object_reply(200, &stored)
     }
 
-    /// The name in the object must be that in the path.
+    /// Requires the name in the object to match the path.
     pub(super) fn check_name(&self, object: &Value) -> Result<(), Refusal> {
         let wanted = self.target.name.as_deref().unwrap_or_default();
         let given = meta(object, "name");
@@ -51,7 +51,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// PUT to a name that does not exist.
+    /// PUT to a missing name.
     fn create_by_put(mut self, mut object: Value) -> Result<Reply, Refusal> {
         let kind = self.kind();
         let name = self.target.name.clone().unwrap_or_default();
@@ -67,7 +67,7 @@ impl Turn<'_> {
         self.object_reply(201, &stored)
     }
 
-    /// Optimistic concurrency.
+    /// Checks UID and resource version (optimistic concurrency).
     pub(super) fn check_version(&self, object: &Value, old: &Value) -> Result<(), Refusal> {
         let kind = &self.target.kind;
         let name = meta(old, "name");
@@ -96,8 +96,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Stores an object in place of another, or removes it if it was only waiting for its finalizers. Answers what is
-    /// shown of it.
+    /// Replaces a stored object, or deletes it if it only waited for finalizers. Returns the object
+    /// to show.
     pub(super) fn replace(
         &mut self,
         mut object: Value,
@@ -129,7 +129,7 @@ impl Turn<'_> {
         Ok((*stored).clone())
     }
 
-    /// PUT of a namespace's `finalize`: only `spec.finalizers` counts.
+    /// PUT of a namespace's `finalize`; only `spec.finalizers` is used.
     fn finalize(self, object: &Value, old: &Value) -> Result<Reply, Refusal> {
         let kind = self.kind();
         let mut new = old.clone();
@@ -157,7 +157,7 @@ fn uid_conflict(kind: &Kind, key: &str, name: &str, given: &str, found: &str) ->
     Refusal::conflict(kind, name, &why)
 }
 
-/// Where etcd would have it.
+/// The resource's prefix in etcd, for messages.
 fn storage_prefix(kind: &Kind) -> String {
     match kind.plural.as_str() {
         "nodes" if kind.built_in() => "minions".to_owned(),
@@ -167,7 +167,7 @@ fn storage_prefix(kind: &Kind) -> String {
     }
 }
 
-/// Keeps what a client cannot change in an object's metadata.
+/// Restores the metadata fields that a client cannot change.
 fn carry_metadata(kind: &Kind, object: &mut Value, old: &Value, status_only: bool) {
     let (new_meta, old_meta) = (&mut object["metadata"], &old["metadata"]);
     for field in [
@@ -192,7 +192,7 @@ fn carry_metadata(kind: &Kind, object: &mut Value, old: &Value, status_only: boo
     }
 }
 
-/// Whether the server leaves a metadata field out.
+/// Whether the server omits a metadata field with this value.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -203,8 +203,8 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Counts a change of what is wanted: of a custom object everything but metadata and, with a status subresource,
-/// status; of others the spec.
+/// Increments `metadata.generation` if the desired state changed: everything except metadata and
+/// status. Without a status subresource, the status of a custom object counts too.
 fn count_generation(kind: &Kind, object: &mut Value, old: &Value, status_only: bool) {
     let special = Special::of(kind);
     if !special.counts_generations() || status_only {
@@ -226,7 +226,7 @@ fn count_generation(kind: &Kind, object: &mut Value, old: &Value, status_only: b
     }
 }
 
-/// Whether an object is being deleted and nothing holds it any more.
+/// Whether an object is being deleted and nothing delays the deletion any more.
 pub(super) fn finished(kind: &Kind, object: &Value) -> bool {
     let waits = object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or_default() > 0;
     let in_use = kind.built_in()

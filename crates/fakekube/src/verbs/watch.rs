@@ -1,4 +1,4 @@
-//! Watching: what a watch is about. [`crate::stream`] serves it.
+//! Parameters of a watch, served by [`crate::stream`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,26 +16,26 @@ use crate::table;
 
 use super::Turn;
 
-/// What the server gives a watch without `timeoutSeconds`; there it is drawn from 30 to 60 minutes.
+/// Duration of a watch without `timeoutSeconds`. A real server draws 30 to 60 minutes.
 const LONGEST: Duration = Duration::from_secs(45 * 60);
 
-/// A watch to be served.
+/// A watch ready to be served.
 #[derive(Debug)]
 pub(crate) struct Watching {
     pub(crate) kind: Arc<Kind>,
-    /// What the keys begin with.
+    /// Prefix of the watched keys.
     prefix: String,
     selector: Selector,
     form: Form,
     include_object: String,
     pub(crate) bookmarks: bool,
     pub(crate) longest: Duration,
-    /// Changes after this revision are told.
+    /// The watch reports changes after this revision.
     pub(crate) after: u64,
-    /// The objects to begin with, and whether to say when they have all been told.
+    /// The initial objects, and whether a bookmark follows them.
     pub(crate) initial: Vec<Arc<Value>>,
     pub(crate) announce: bool,
-    /// What to say instead of anything else.
+    /// Sent in place of any event.
     pub(crate) refusal: Option<Refusal>,
 }
 
@@ -72,7 +72,7 @@ impl Turn<'_> {
         Ok(Reply::watch(watching))
     }
 
-    /// Lets a watch begin with what there is now.
+    /// Starts the watch with the current objects.
     fn begin_with_objects(&self, watching: &mut Watching) {
         let visible = self.state.visible(self.stale, false);
         match self.state.store.objects_at(&watching.kind.storage, visible) {
@@ -91,7 +91,7 @@ impl Turn<'_> {
 }
 
 impl Watching {
-    /// The line that tells of a change, if it concerns this watch.
+    /// The event for a change; `None` if the change does not concern the watch.
     pub(crate) fn event(&self, change: &Change, now: jiff::Timestamp) -> Option<Vec<u8>> {
         if !change.key.starts_with(&self.prefix) {
             return None;
@@ -105,14 +105,14 @@ impl Watching {
             (Some(_), false) if change.what == What::Deleted => {
                 Some(self.line("DELETED", &change.object, now))
             }
-            // It left the selector: the old object, with the revision at which it left.
+            // The object left the selector: the old object with the revision of the change.
             (Some(before), false) => {
                 Some(self.line("DELETED", &with_revision(before, change.revision), now))
             }
         }
     }
 
-    /// The line of an event about an object.
+    /// Serializes an event about an object.
     pub(crate) fn line(&self, event: &str, stored: &Value, now: jiff::Timestamp) -> Vec<u8> {
         let object = object::load(&self.kind, stored);
         let object = match self.form {
@@ -126,7 +126,7 @@ impl Watching {
         line(event, &object)
     }
 
-    /// The line of a bookmark; the last of the initial ones says so.
+    /// Serializes a bookmark. The bookmark after the initial objects is annotated.
     pub(crate) fn bookmark(&self, revision: u64, last: bool, now: jiff::Timestamp) -> Vec<u8> {
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         if last {
@@ -136,7 +136,7 @@ impl Watching {
     }
 }
 
-/// One line of a watch.
+/// Serializes an event as a line.
 pub(crate) fn line(event: &str, object: &Value) -> Vec<u8> {
     let mut line = json!({"type": event, "object": object}).to_string().into_bytes();
     line.push(b'\n');

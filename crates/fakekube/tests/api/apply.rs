@@ -1,4 +1,4 @@
-//! Server-side apply: what is merged, who owns what, who is in whose way.
+//! Server-side apply: merging, ownership and conflicts.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ async fn who_owns_a_field_is_asked_before_it_is_changed() {
         assert_eq!(s.apply(&path, "two", &both_fields).await.status, 409);
         assert_eq!(s.apply(&format!("{path}?force=true"), "two", &other).await.status, 200);
         assert_eq!(s.apply(&path, "one", &map(&json!({"k": "v"}))).await.status, 409);
-        // An update takes what it changes, and is then in the way.
+        // An update takes ownership of its changes, and later applies conflict.
         s.merge(&format!("{path}?fieldManager=three"), &json!({"data": {"k": "u"}})).await;
         assert_eq!(s.apply(&path, "two", &other).await.status, 409);
         let reset = json!({"metadata": {"managedFields": [{}]}});
@@ -76,7 +76,7 @@ async fn what_cannot_be_applied_is_refused() {
     .await;
 }
 
-/// A node whose name is the scenario's.
+/// Creates a node with the scenario's name; returns its path.
 async fn node(s: &Server) -> String {
     let name = s.namespace();
     s.post("/api/v1/nodes", &json!({"metadata": {"name": name, "labels": {"l": "v"}}})).await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::both;
 use crate::server::{JSON_PATCH, STRATEGIC, Server};
 
-/// Installs a definition of its own for the scenario and waits until it is served; answers its group and version.
+/// Installs a definition for the scenario and waits until it is served; returns group and version.
 pub(crate) async fn install(s: &Server, status: bool) -> String {
     let group = format!("{}.example", s.namespace());
     let mut definition = definition(&group);
@@ -290,7 +290,7 @@ async fn paths_of_a_custom_group() {
 async fn a_watch_from_before_the_kind_was_served_is_too_old() {
     both("cr-too-old", async |s| {
         let group = install(s, true).await;
-        // The real server's cache must have been filled once.
+        // Fills the real server's cache.
         s.get(&s.group(&group, "gadgets?resourceVersion=0")).await;
         let path = s.group(&group, "gadgets?watch=true&timeoutSeconds=3&resourceVersion=1");
         let events = s.get(&path).await;

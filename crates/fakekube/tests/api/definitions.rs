@@ -10,8 +10,8 @@ use crate::server::{Answer, Server};
 
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Asks until the answer is as wished, and only then compares. A real server's controllers
-/// take their time on a busy machine: up to two minutes.
+/// Polls until the answer satisfies `wished`, and compares only the last answer. A real server's
+/// controllers take up to two minutes on a busy machine.
 async fn until(s: &Server, path: &str, wished: impl Fn(&Answer) -> bool) -> Answer {
     for _ in 0..6000 {
         let compared = s.compare(false);
@@ -53,7 +53,7 @@ async fn a_definition_must_be_sound() {
         assert_eq!(s.post(PATH, &schemaless).await.status, 422);
         let mut unstored = definition("crd-bad.example");
         unstored["spec"]["versions"][0]["storage"] = json!(false);
-        // The real server shows a value of its own types.
+        // The real server's message shows values of its Go types.
         s.compare(false);
         let answer = s.post(PATH, &unstored).await;
         assert_eq!(answer.status, 422);
@@ -113,7 +113,7 @@ async fn discovery_knows_the_kind() {
         let group = install(s, true).await;
         let path = format!("/apis/{group}");
         let known = |answer: &Answer| answer.status == 200;
-        // Here are no hashes of storage versions.
+        // fakekube has no hashes of storage versions.
         s.compare(false);
         let answer = until(s, &path, known).await;
         let resources = answer.body["resources"].as_array().unwrap().clone();
@@ -141,7 +141,7 @@ async fn nothing_new_comes_while_a_definition_goes() {
         assert_eq!(s.delete(&path).await.status, 200);
         let held = s.group(&group, "gadgets/a");
         until(s, &held, |answer| answer.body["metadata"]["deletionTimestamp"].is_string()).await;
-        // What serves the kind hears of it a moment later.
+        // The real server's handler of the kind notices the deletion a moment later.
         while s.post(&format!("{gadgets}?dryRun=All"), &object("b")).await.status != 403 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

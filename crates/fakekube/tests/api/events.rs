@@ -1,4 +1,4 @@
-//! Events, which have two faces.
+//! Events, in both API groups.
 
 use serde_json::{Value, json};
 

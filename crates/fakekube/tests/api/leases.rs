@@ -1,4 +1,4 @@
-//! Leases, which leaders are elected by.
+//! Leases, as used for leader election.
 
 use serde_json::{Value, json};
 

@@ -1,10 +1,12 @@
-//! The same requests to fakekube and to a real kube-apiserver must get the same answers: that keeps the fake honest.
+//! fakekube and a real kube-apiserver must answer the same requests alike: the tests keep the fake
+//! honest.
 //!
-//! Each scenario is a list of requests, written once. It runs on a fresh fakekube and on the shared real server, and
-//! all answers (code, warnings, whole body) must be equal once UIDs, times and resource versions are masked.
-//! Where there is no Go the real half is skipped with a line on stderr; with `CI=true` that is a failure.
+//! Each scenario is a list of requests. A scenario runs on a fresh fakekube and on the shared real
+//! server, and all answers (code, warnings, whole body) must be equal after masking UIDs, times and
+//! resource versions. Without Go the real half is skipped with a line on stderr; with `CI=true` the
+//! test fails instead.
 //!
-//! Clippy lets test functions unwrap, but not the functions that they share.
+//! Clippy lets test functions unwrap, but not helper functions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod mask;
@@ -35,7 +37,7 @@ use serde_json::{Value, json};
 
 use server::Server;
 
-/// Runs a scenario on both servers and compares what they answered. The name becomes that of the namespace.
+/// Runs a scenario on both servers and compares the answers. `name` becomes the namespace.
 async fn both(name: &str, scenario: impl AsyncFn(&Server)) {
     let fake = FakeKube::new(7);
     fake.track_managers();
@@ -51,7 +53,7 @@ async fn both(name: &str, scenario: impl AsyncFn(&Server)) {
     compare(&fake.transcript(), &real.transcript());
 }
 
-/// A client that does not try again: an answer is an answer.
+/// A client without retries, so that failures are seen.
 async fn client_of(plane: &ControlPlane) -> kube::Client {
     let file = kube::config::Kubeconfig::read_from(plane.kubeconfig()).unwrap();
     let options = kube::config::KubeConfigOptions::default();

@@ -1,12 +1,12 @@
-//! Hides what two servers cannot have in common: UIDs, times, resource versions, generated names.
+//! Masks values that differ between servers: UIDs, times, resource versions, generated names.
 
 use std::collections::BTreeMap;
 
 use regex::{Captures, Regex};
 use serde_json::{Map, Value, json};
 
-/// Objects' resource versions are numbered in the order in which they are first seen, so that one that stays, or
-/// comes again, can be told from a new one.
+/// Replaces resource versions by numbers in the order of their first appearance, so that repeated
+/// versions stay distinguishable from new versions.
 pub(crate) struct Mask {
     versions: BTreeMap<String, usize>,
     uid: Regex,
@@ -29,7 +29,7 @@ impl Default for Mask {
 }
 
 impl Mask {
-    /// Shows who manages which fields from now on.
+    /// Shows field managers from now on.
     pub(crate) fn with_managers(&mut self) {
         self.managers = true;
     }
@@ -65,27 +65,27 @@ impl Mask {
                     json!(format!("V{}", self.versions.entry(version.clone()).or_insert(next)))
                 }
                 ("resourceVersion", Value::String(_)) => json!("V"),
-                // On updates the server says some things two or four times, and several
-                // findings come in the random order of its maps.
+                // On updates the server repeats some causes, and orders several violations
+                // randomly.
                 ("causes", Value::Array(causes)) => {
                     let mut once: Vec<Value> = causes.clone();
                     once.sort_by_key(ToString::to_string);
                     once.dedup();
                     self.value(&Value::Array(once))
                 }
-                // The causes say the same in order.
+                // The causes, which are compared sorted, hold the same text.
                 ("message", Value::String(text)) if several => {
                     let (what, _) = text.split_once(" is invalid: ").unwrap_or((text, ""));
                     json!(self.text(&format!("{what} is invalid: SEVERAL")))
                 }
-                // Ordered by times, which differ.
+                // Sorted, because the server orders entries by time, and times differ.
                 ("managedFields", Value::Array(entries)) => {
                     let mut entries: Vec<Value> =
                         entries.iter().map(|entry| self.value(entry)).collect();
                     entries.sort_by_key(ToString::to_string);
                     Value::Array(entries)
                 }
-                // The second in which a Table is made is another one on each server.
+                // Ages differ, because each server makes the Table in another second.
                 ("cells", Value::Array(cells)) => cells
                     .iter()
                     .map(|cell| if is_age(cell) { json!("AGE") } else { self.value(cell) })

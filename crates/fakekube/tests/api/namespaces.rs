@@ -1,4 +1,5 @@
-//! Namespaces. The shared real server has no namespace controller, so how their contents go is tested on fakekube.
+//! Namespaces. The shared real server has no namespace controller, so the deletion of contents is
+//! tested on fakekube alone.
 
 use serde_json::json;
 
@@ -14,7 +15,7 @@ async fn a_namespace_is_labelled_and_active() {
         assert_eq!(dotted.status, 422);
         let path = "/api/v1/namespaces/spaces-2";
         assert_eq!(s.merge(path, &json!({"metadata": {"labels": {"a": "b"}}})).await.status, 200);
-        // Only managed fields change, which gives a new version on the real server.
+        // Only managed fields change, and the real server counts that as a new version.
         s.compare(false);
         assert_eq!(s.merge(path, &json!({"spec": {"finalizers": ["a.b/c"]}})).await.status, 200);
         assert_eq!(s.merge(path, &json!({"status": {"phase": "Odd"}})).await.status, 200);

@@ -1,4 +1,4 @@
-//! What an answer looks like.
+//! Representations of answers.
 
 use serde_json::json;
 

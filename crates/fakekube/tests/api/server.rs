@@ -1,4 +1,4 @@
-//! One of the two servers, as a scenario sees it.
+//! A server under comparison, with helpers for scenarios.
 
 use std::cell::{Cell, RefCell};
 
@@ -14,7 +14,7 @@ pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
-/// A server and what it has answered so far.
+/// A server and the transcript of its answers.
 pub(crate) struct Server {
     pub(crate) name: &'static str,
     namespace: String,
@@ -24,11 +24,11 @@ pub(crate) struct Server {
     quiet: Cell<bool>,
 }
 
-/// One answer, unmasked.
+/// An unmasked answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// The body as JSON; of a watch the list of its events; null if it is neither.
+    /// The body as JSON; for a watch the list of its events; null if neither.
     pub(crate) body: Value,
 }
 
@@ -71,12 +71,12 @@ impl Server {
         self.transcript.borrow().clone()
     }
 
-    /// The scenario's namespace, and a prefix for names of what has none.
+    /// The scenario's namespace, also a prefix for the names of cluster-scoped objects.
     pub(crate) fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// `configmaps/a` in the scenario's namespace.
+    /// The path of a core resource in the scenario's namespace, such as `configmaps/a`.
     pub(crate) fn core(&self, rest: &str) -> String {
         format!("/api/v1/namespaces/{}/{rest}", self.namespace)
     }
@@ -86,7 +86,7 @@ impl Server {
         format!("/apis/{group}/namespaces/{}/{rest}", self.namespace)
     }
 
-    /// Compares the managers of fields in the following answers, too.
+    /// Compares field managers in the following answers, too.
     pub(crate) fn with_managers(&self) {
         self.mask.borrow_mut().with_managers();
     }
@@ -96,7 +96,7 @@ impl Server {
         self.patch(&format!("{path}{join}fieldManager={manager}"), APPLY, body).await
     }
 
-    /// Whether the following answers are compared; says whether they were until now.
+    /// Turns the comparison of the following answers on or off; returns the previous setting.
     pub(crate) fn compare(&self, on: bool) -> bool {
         !self.quiet.replace(!on)
     }
@@ -134,7 +134,7 @@ impl Server {
             .await
     }
 
-    /// Sends a request and notes the masked answer.
+    /// Sends a request and records the masked answer.
     pub(crate) async fn ask(
         &self,
         method: &str,
@@ -170,7 +170,7 @@ impl Server {
     }
 }
 
-/// JSON, or the lines of a watch as a list.
+/// Parses JSON, or the lines of a watch as a list.
 fn read(text: &str) -> Value {
     if let Ok(value) = serde_json::from_str::<Value>(text)
         && value.get("object").is_none()
@@ -187,7 +187,7 @@ fn read(text: &str) -> Value {
     }
 }
 
-/// A bookmark that comes when the server finds it time.
+/// A bookmark whose time depends on the server.
 fn is_plain_bookmark(event: &Value) -> bool {
     event["type"] == "BOOKMARK" && event["object"]["metadata"].get("annotations").is_none()
 }

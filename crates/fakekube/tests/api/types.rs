@@ -83,7 +83,8 @@ async fn patches_cannot_change_types() {
     both("types-patch", async |s| {
         s.post(&s.core("configmaps"), &config_map("a")).await;
         let path = s.core("configmaps/a");
-        // The real server shows its managed fields, and says other things about strategic patches.
+        // The real server shows its managed fields, and words messages about strategic patches
+        // differently.
         s.compare(false);
         for (way, patch) in [
             (MERGE, json!({"data": {"k": 1}})),

@@ -19,7 +19,7 @@ fn labelled(name: &str, label: &str) -> Value {
     with_meta(config_map(name), "labels", json!({"l": label}))
 }
 
-/// Creates, changes and deletes objects; answers the version before.
+/// Creates, changes and deletes objects; returns the resource version before.
 async fn history(s: &Server) -> String {
     let before = s.get(&s.core("configmaps")).await.version();
     s.post(&s.core("configmaps"), &labelled("a", "1")).await;
@@ -102,7 +102,7 @@ async fn watch_options_are_checked() {
 #[tokio::test]
 async fn a_watch_of_the_future_waits() {
     both("watch-future", async |s| {
-        // Less than the three seconds after which the server says that it is too far away.
+        // Shorter than three seconds, after which the server refuses a future resource version.
         let query = "watch=true&timeoutSeconds=1&resourceVersion=99999999999";
         let path = s.core(&format!("configmaps?{query}&allowWatchBookmarks=true"));
         let events = s.get(&path).await;

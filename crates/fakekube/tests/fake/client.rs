@@ -1,4 +1,4 @@
-//! The ordinary client over fakekube, under a paused clock.
+//! The ordinary kube client on fakekube, under a paused clock.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::{client, from, maps, nodes, object};
 
-/// The next events of a watcher, in short.
+/// Short forms of a watcher's next events.
 async fn next(
     events: &mut (impl StreamExt<Item = watcher::Result<Event<Node>>> + Unpin),
     count: usize,

@@ -1,4 +1,4 @@
-//! Faults.
+//! Fault rules and carried faults.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What controllers do in a real cluster.
+//! Work that controllers do in a real cluster.
 
 use fakekube::FakeKube;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};

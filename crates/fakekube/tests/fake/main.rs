@@ -1,6 +1,6 @@
-//! What only fakekube has: time under a test's control, faults, the record, the way in over TCP.
+//! Features of fakekube alone: time under a test's control, faults, the record, TCP.
 //!
-//! Clippy lets test functions unwrap, but not the functions that they share.
+//! Clippy lets test functions unwrap, but not helper functions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod client;

@@ -1,4 +1,4 @@
-//! Whatever is sent, an answer comes: never a lost one, which would be a panic.
+//! Malformed requests get an answer. A lost answer would mean a panic.
 
 use fakekube::FakeKube;
 use http::Request;
@@ -13,7 +13,7 @@ const WAYS: [&str; 3] = [
     "application/json-patch+json",
 ];
 
-/// The object with each of its parts in turn replaced by something odd.
+/// The object with each of its parts in turn replaced by odd values.
 fn spoiled(object: &Value) -> Vec<Value> {
     let odd =
         [json!(null), json!(1), json!("x"), json!([]), json!([1]), json!({}), json!({"a": {}})];

@@ -1,4 +1,4 @@
-//! The record, and that it is the same every time.
+//! The record of exchanges, and its repeatability.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The way in over TCP.
+//! Serving over TCP.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ async fn a_client_with_the_kubeconfig_creates_and_watches() {
     assert!(matches!(event, Some(Ok(WatchEvent::Added(_)))), "{event:?}");
     fake.drop_watches(&On::watches());
     let event = tokio::time::timeout(Duration::from_secs(10), events.next()).await.unwrap();
-    // The client takes a connection that breaks between two events for the end of the watch.
+    // The client takes a connection break between two events as the end of the watch.
     assert!(event.is_none(), "{event:?}");
 }
 

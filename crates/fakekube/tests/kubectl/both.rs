@@ -1,4 +1,4 @@
-//! One kubectl on two servers.
+//! Runs the same kubectl command on two servers.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -14,13 +14,13 @@ use tempfile::TempDir;
 
 use crate::mask::masked;
 
-/// Our definitions.
+/// Path of the operator's own definitions.
 pub const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds.yaml");
 
-/// How long both servers may take to come to the same.
+/// Time limit for both servers to print the same.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Both servers, and a namespace of the test's own on each.
+/// Both servers, with a namespace for the test on each.
 pub struct Both {
     plane: &'static ControlPlane,
     fake: FakeKube,
@@ -29,7 +29,7 @@ pub struct Both {
     namespace: String,
 }
 
-/// What a command printed, with everything masked.
+/// The masked output of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Printed {
     pub code: Option<i32>,
@@ -38,8 +38,8 @@ pub struct Printed {
 }
 
 impl Both {
-    /// Starts fakekube, and uses the one real server. None where there is no real server; the
-    /// test should end.
+    /// Starts fakekube, and uses the shared real server. `None` without a real server; the test
+    /// should then end.
     pub async fn start(namespace: &str) -> Option<Self> {
         let plane = ControlPlane::shared().await.unwrap()?;
         let fake = FakeKube::starting_at(7, Timestamp::now());
@@ -52,9 +52,9 @@ impl Both {
         Some(both)
     }
 
-    /// Puts our definitions in place on both.
+    /// Installs our definitions on both servers.
     pub fn with_definitions(self) -> Self {
-        // Two that create the same at once would be in each other's way.
+        // Two tests that create the same definitions at once would fail.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         for kubectl in [self.real(), self.faked()] {
@@ -88,19 +88,19 @@ impl Both {
 
     fn prepared(&self, mut kubectl: Command) -> Command {
         kubectl.args(["--namespace", &self.namespace]);
-        // Nothing may hang a test: stock kubectl waits for ever.
+        // Stock kubectl waits forever, and no test may hang.
         kubectl.args(["--request-timeout", "30s"]);
         kubectl
     }
 
-    /// A file that a command can name.
+    /// Writes a file; returns its path for a command.
     pub fn file(&self, name: &str, content: &str) -> String {
         let path = self.folder.path().join(name);
         std::fs::write(&path, content).unwrap();
         path.to_str().unwrap().to_owned()
     }
 
-    /// Runs a command on both and returns what they print, which must be the same.
+    /// Runs a command on both servers; asserts equal output and returns it.
     #[track_caller]
     pub fn same(&self, args: &[&str]) -> Printed {
         self.same_with(args, "")
@@ -114,13 +114,13 @@ impl Both {
         fake
     }
 
-    /// As [`same`](Self::same), and it must succeed.
+    /// As [`same`](Self::same), and asserts success.
     #[track_caller]
     pub fn good(&self, args: &[&str]) -> String {
         self.good_with(args, "")
     }
 
-    /// As [`same_with`](Self::same_with), and it must succeed.
+    /// As [`same_with`](Self::same_with), and asserts success.
     #[track_caller]
     pub fn good_with(&self, args: &[&str], stdin: &str) -> String {
         let printed = self.same_with(args, stdin);
@@ -128,8 +128,8 @@ impl Both {
         printed.out
     }
 
-    /// Runs a command on both until it prints the same: what the real server does a moment later
-    /// counts too.
+    /// Repeats a command on both servers until the output is equal, because the real server acts
+    /// with a delay.
     #[track_caller]
     pub fn until_same(&self, args: &[&str]) {
         let start = Instant::now();
@@ -166,7 +166,7 @@ impl Both {
     }
 }
 
-/// A manifest with nothing but a name.
+/// A manifest with only a name.
 pub fn named(version: &str, kind: &str, name: &str) -> String {
     format!("apiVersion: {version}\nkind: {kind}\nmetadata: {{name: {name}}}\n---\n")
 }

@@ -169,7 +169,7 @@ async fn objects_are_made_and_deleted() {
     );
 }
 
-/// kubectl's own generators speak protobuf.
+/// kubectl's own generators send protobuf.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_makes_objects_by_itself() {
     let Some(both) = Both::start("changes-protobuf").await else { return };
@@ -226,7 +226,7 @@ async fn objects_are_applied_on_the_server() {
     both.good_with(&apply, &MAP.replace(", b: two", ""));
     both.good(&["get", "cm/settings", "-o", "yaml"]);
     both.good(&["get", "fippool/ingress", "-o", "yaml", "--show-managed-fields"]);
-    // What was applied by the client is taken over.
+    // A server-side apply takes over the fields of a client-side apply.
     let two = MAP.replace("settings", "older");
     both.good_with(&["apply", "-f", "-"], &two);
     both.good_with(&apply, &two.replace("b: two", "c: three"));

@@ -1,4 +1,4 @@
-//! What kubectl knows about kinds: `explain`, `api-resources`, `api-versions`, `version`.
+//! kubectl's information about kinds: `explain`, `api-resources`, `api-versions`, `version`.
 
 use crate::both::{Both, run};
 

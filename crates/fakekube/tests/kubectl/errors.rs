@@ -1,4 +1,4 @@
-//! What kubectl says when something is wrong.
+//! kubectl's error messages.
 
 use crate::both::{Both, named, run};
 
@@ -72,8 +72,8 @@ async fn what_is_not_there_is_not_found_in_the_same_words() {
     }
 }
 
-/// kubectl looks for an unknown kind in OpenAPI v2, which fakekube does not have: it is refused too,
-/// in other words.
+/// kubectl looks for an unknown kind in OpenAPI v2. fakekube lacks OpenAPI v2, so kubectl refuses
+/// the kind with other words.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_kind_is_refused_in_other_words() {
     let Some(both) = Both::start("errors-kind").await else { return };

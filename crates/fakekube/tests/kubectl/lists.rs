@@ -108,8 +108,8 @@ async fn get_selects() {
     both.good(&["get", "cm", "--chunk-size=1"]);
 }
 
-/// The real server adds an empty `lastState` to a container's status where there is none; fakekube
-/// does not, so the test writes one.
+/// The real server adds an empty `lastState` to a container's status. fakekube does not, so the
+/// test writes the field.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pods_are_listed_and_described() {
     let Some(both) = Both::start("lists-pods").await else { return };

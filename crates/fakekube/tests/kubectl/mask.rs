@@ -1,4 +1,4 @@
-//! What two servers cannot have in common.
+//! Masks values that differ between servers.
 
 use std::sync::LazyLock;
 
@@ -25,7 +25,7 @@ static MASKS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .into()
 });
 
-/// A text without what differs from run to run.
+/// A text with all values masked that differ from run to run.
 pub fn masked(text: &str) -> String {
     MASKS.iter().fold(text.to_owned(), |text, (pattern, name)| {
         pattern.replace_all(&text, *name).into_owned()

@@ -62,7 +62,7 @@ async fn a_finalizer_holds_an_object_until_it_is_gone() {
     both.same(&["get", "cm", "held"]);
 }
 
-/// Runs a command that waits while another one makes come true what it waits for.
+/// Runs a waiting command, and then a second command that fulfils its condition.
 #[track_caller]
 fn meanwhile(both: &Both, waiting: &[&str], change: &[&str]) {
     let on = |kubectl: fn(&Both) -> Command| {
@@ -81,7 +81,7 @@ async fn watching_prints_changes_as_they_come() {
     let Some(both) = Both::start("waits-watch").await else { return };
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: seen}\n";
     both.good_with(&["create", "-f", "-"], map);
-    // With how many lines it prints before anything changes.
+    // The number is the count of lines before the first change.
     for (form, first) in [
         (&["get", "cm", "-w"][..], 2),
         (&["get", "cm", "-w", "-o", "name"], 1),
@@ -100,7 +100,7 @@ async fn watching_prints_changes_as_they_come() {
     }
 }
 
-/// A `kubectl` that watches, with what it has printed so far.
+/// A watching `kubectl` with its output so far.
 struct Watching {
     process: Child,
     out: Arc<Mutex<String>>,
@@ -109,7 +109,7 @@ struct Watching {
 
 impl Watching {
     fn start(mut kubectl: Command, form: &[&str]) -> Self {
-        // At this level it says when the server has answered the watch.
+        // At this level kubectl logs the server's answer to the watch.
         kubectl.args(form).arg("-v=6").stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = kubectl.spawn().unwrap();
         let out = collect(process.stdout.take().unwrap());
@@ -117,14 +117,14 @@ impl Watching {
         Self { process, out, log }
     }
 
-    /// Waits until it watches and has printed `first` lines; returns how many it has printed.
+    /// Waits for the start of the watch and `first` lines of output; returns the number of lines.
     fn begun(&self, first: usize) -> usize {
         let printed = || self.out.lock().unwrap().lines().count();
         wait(|| self.log.lock().unwrap().contains("watch=true") && printed() >= first);
         printed()
     }
 
-    /// Waits until it has printed so many lines.
+    /// Waits for `count` lines of output; returns the masked output.
     fn lines(&self, count: usize) -> String {
         wait(|| self.out.lock().unwrap().lines().count() >= count);
         masked(&self.out.lock().unwrap())
@@ -133,7 +133,7 @@ impl Watching {
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        // Already ended is as good.
+        // Errors of an already ended process are ignored.
         drop(self.process.kill());
         drop(self.process.wait());
     }

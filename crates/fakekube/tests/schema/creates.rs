@@ -1,4 +1,5 @@
-//! New objects: accepted or refused, with the same findings and the same result.
+//! New objects: both servers accept or refuse the same objects, with the same violations and
+//! results.
 
 use fakekube::registry::Kind;
 use fakekube::schema::{Cause, Structural, invalid_message};
@@ -8,23 +9,23 @@ use serde_json::{Value, json};
 
 use crate::{ask, install, kind_of, mutations, ours, path_of, real, shared};
 
-/// A finding, to be compared.
+/// A violation in comparable form.
 type Finding = (String, String, String);
 
-/// What a server says to a new object.
+/// A server's answer to a new object.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The object as it would be stored, without its metadata.
+    /// The stored object, without its metadata.
     Stored(Value),
-    /// The findings, sorted.
+    /// The violations, sorted.
     Refused(Vec<Finding>),
-    /// Fields that are not known, sorted.
+    /// Unknown fields, sorted.
     Unknown(Vec<String>),
-    /// Refused before the schema is looked at: an embedded object whose metadata is malformed.
+    /// Refused before validation: an embedded object has malformed metadata.
     Undecodable,
 }
 
-/// What fakekube's schema says.
+/// The answer of fakekube's schema.
 pub fn judged(structural: &Structural, object: &Value, old: Option<&Value>) -> Answer {
     let unknown = structural.unknown_fields(object);
     if !unknown.is_empty() {
@@ -45,7 +46,7 @@ pub fn refused(causes: &[Cause]) -> Answer {
     Answer::Refused(findings)
 }
 
-/// What the real server's answer comes to.
+/// Converts the real server's answer.
 pub fn answered(status: u16, answer: &Value) -> Answer {
     match status {
         200 | 201 => Answer::Stored(without_meta(answer.clone())),
@@ -93,7 +94,7 @@ pub fn object(kind: &Kind, name: &str, fields: Value) -> Value {
     object
 }
 
-/// Posts a good object and all its mutations to both.
+/// Posts a valid object and all its mutations to both servers.
 async fn compare(client: &Client, definition: &Value, spec: Value) {
     let kind = kind_of(definition);
     let structural = kind.structural.clone().unwrap();
@@ -110,8 +111,8 @@ async fn compare(client: &Client, definition: &Value, spec: Value) {
             continue;
         }
         if answer["message"].as_str().is_some_and(|text| text.contains("got []interface {}")) {
-            // A list where a text with a format belongs passes the server's check of types, and
-            // its rules then stumble over it in Go's words.
+            // A list in place of a formatted text passes the real server's type check, and its
+            // rules then fail with a Go message.
             assert!(matches!(ours, Answer::Refused(_)));
             continue;
         }
@@ -261,7 +262,7 @@ async fn all_definitions_are_accepted_by_both() {
     }
 }
 
-/// A definition with what the others leave out.
+/// A definition with the schema features that the other definitions lack.
 fn features() -> Value {
     let schema = json!({"type": "object", "properties": {"spec": {
         "type": "object",
@@ -363,7 +364,7 @@ async fn metadata_is_judged_alike() {
         let (status, answer) = ask(&client, Method::POST, &path, &object).await;
         let theirs = answered(status, &answer);
         if object["metadata"]["name"].is_null() {
-            // What the server generated.
+            // The server generated the name.
             object["metadata"]["name"] = answer["details"]["name"].clone();
             continue;
         }

@@ -1,4 +1,4 @@
-//! Discovery and OpenAPI: what both servers say about the same kinds.
+//! Discovery and OpenAPI: both servers describe the same kinds alike.
 
 use fakekube::registry::Registry;
 use fakekube::{discovery, openapi};
@@ -25,7 +25,7 @@ async fn get(client: &Client, path: &str) -> Value {
     answer
 }
 
-/// Of a list of the real server, those entries that the other has too; sorted by a key.
+/// The real server's entries that fakekube has too, sorted by a key.
 fn common(theirs: &Value, ours: &Value, key: &str) -> Vec<Value> {
     let names: Vec<_> = ours.as_array().unwrap().iter().map(|entry| &entry[key]).collect();
     let mut common: Vec<_> = theirs.as_array().unwrap().clone();
@@ -121,7 +121,7 @@ async fn everything_at_once_is_listed_alike() {
     }
 }
 
-/// fakekube has no subresources but the status and the eviction of pods.
+/// Removes subresources that fakekube lacks: all except status and the eviction of pods.
 fn without_further_subresources(resource: &mut Value) {
     let Some(fields) = resource.as_object_mut() else { return };
     let left = match fields.get_mut("subresources").and_then(Value::as_array_mut) {
@@ -143,7 +143,7 @@ async fn the_documents_of_custom_kinds_are_the_same() {
     let Some((client, registry)) = both().await else { return };
     let path = "/openapi/v3/apis/flipop.digitalocean.com/v1alpha1";
     let ours = openapi::document(&registry, "flipop.digitalocean.com", "v1alpha1").unwrap();
-    // The server publishes a moment after it serves, one kind at a time.
+    // The real server publishes with a delay, kind by kind.
     let equal = timeout(PATIENCE, async {
         loop {
             let (_, theirs) = ask(&client, Method::GET, path, &Value::Null).await;

@@ -1,7 +1,7 @@
-//! The pure parts of fakekube against the real API server: the same objects and definitions, the
-//! same answers. What the server says in random order is compared as a set.
+//! Compares the pure parts of fakekube with the real API server: the same objects and definitions
+//! must get the same answers. Answers in random order are compared as sets.
 
-// A test may panic; clippy knows it of `#[test]` functions, not of those that they call.
+// Clippy lets `#[test]` functions panic, but not helper functions.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod creates;
@@ -22,15 +22,15 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-/// How long the API server may take for anything.
+/// Time limit for any operation of the API server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A client of the shared plane; nothing where there is no plane.
+/// A client of the shared plane; `None` without a plane.
 async fn real() -> Option<Client> {
     Some(ControlPlane::shared().await.unwrap()?.client().unwrap())
 }
 
-/// Asks the server, and returns the status and the answer.
+/// Sends a request; returns status and body of the answer.
 async fn ask(client: &Client, method: Method, path: &str, body: &Value) -> (u16, Value) {
     let kind =
         if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
@@ -55,7 +55,7 @@ async fn ask_as(
     (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
-/// Where the objects of a kind are.
+/// The path of a kind's collection.
 fn path_of(kind: &Kind) -> String {
     let base = match kind.group.as_str() {
         "" => format!("/api/{}", kind.version),
@@ -67,7 +67,7 @@ fn path_of(kind: &Kind) -> String {
     }
 }
 
-/// Puts a definition in place, or over what is there, and waits until it is served.
+/// Creates or replaces a definition, and waits until it is served.
 async fn install(client: &Client, definition: &Value) {
     let base = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let name = definition["metadata"]["name"].as_str().unwrap();
@@ -93,20 +93,22 @@ async fn install(client: &Client, definition: &Value) {
     }
 }
 
-/// Our own definitions.
+/// The operator's own definitions.
 fn ours() -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds.yaml");
     documents_of(&std::fs::read_to_string(path).unwrap())
 }
 
-/// The definitions of a file of the team's reference data, in another group so that all fit on
-/// one server. Without the data the test is skipped, loudly, except where `CI=true` forbids it.
+/// The definitions in a file of the team's reference data, moved to another group so that all fit
+/// on a single server. Without the file the test is skipped with a message; with `CI=true` it
+/// fails.
 fn shared(file: &str, prefix: &str) -> Option<Vec<Value>> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/crds").join(file);
     if !path.exists() {
         let missing = format!("SKIPPED: {} is not there", path.display());
         assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
-        // Not `eprintln!`: the test harness captures that, and a passing test would hide it.
+        // Not `eprintln!`: the test harness captures its output and hides the line of a passing
+        // test.
         let _ =
             std::io::Write::write_all(&mut std::io::stderr(), format!("{missing}\n").as_bytes());
         return None;
@@ -120,7 +122,7 @@ fn shared(file: &str, prefix: &str) -> Option<Vec<Value>> {
 
 fn move_to_group(definition: &mut Value, prefix: &str) {
     let group = definition["spec"]["group"].as_str().unwrap();
-    // Some groups need an approval that only the project itself can give.
+    // Some groups need an approval from the Kubernetes project.
     let group = format!("{prefix}{}", group.replace(".k8s.io", ".io").replace("x-k8s.io", "x.io"));
     let plural = definition["spec"]["names"]["plural"].as_str().unwrap();
     definition["metadata"] = json!({"name": format!("{plural}.{group}")});
@@ -128,7 +130,7 @@ fn move_to_group(definition: &mut Value, prefix: &str) {
     if let Some(spec) = definition["spec"].as_object_mut() {
         spec.remove("conversion");
     }
-    // One version: without conversion the others would be the same with another name.
+    // Only the stored version: without conversion the other versions would be copies of it.
     if let Some(versions) = definition["spec"]["versions"].as_array_mut() {
         versions.retain(|version| version["storage"] == json!(true));
     }
@@ -142,7 +144,7 @@ fn documents_of(text: &str) -> Vec<Value> {
     documents.map(|document| serde_saphyr::from_str(document).unwrap()).collect()
 }
 
-/// The one kind of a definition.
+/// The single kind of a definition.
 fn kind_of(definition: &Value) -> Kind {
     let mut registry = Registry::new();
     registry.install(definition).unwrap();

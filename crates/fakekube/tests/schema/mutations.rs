@@ -1,8 +1,8 @@
-//! Good objects made bad in every place.
+//! Valid objects with each part spoiled in turn.
 
 use serde_json::{Value, json};
 
-/// What takes the place of a value; none takes it away.
+/// Replacements of a value; `None` removes the value.
 fn replacements() -> Vec<Option<Value>> {
     vec![
         None,
@@ -21,8 +21,8 @@ fn replacements() -> Vec<Option<Value>> {
     ]
 }
 
-/// The object with each part of some fields replaced by each of these, and each list with its
-/// first item twice.
+/// The object with each part of some fields replaced in turn, and each list with its first item
+/// doubled.
 pub fn of(object: &Value, fields: &[&str]) -> Vec<Value> {
     let mut found = Vec::new();
     for field in fields {

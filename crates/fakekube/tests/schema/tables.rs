@@ -1,4 +1,4 @@
-//! Tables: the same objects, the same columns and cells.
+//! Tables: both servers give the same columns and cells.
 
 use fakekube::registry::{Kind, Registry};
 use fakekube::table;
@@ -11,7 +11,7 @@ use crate::{ask, ask_as, install, ours, path_of, real};
 
 const ACCEPT: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-/// Creates an object, then gives it a status.
+/// Creates an object, then sets its status.
 async fn create(client: &Client, kind: &Kind, mut object: Value) {
     let status = object.as_object_mut().unwrap().remove("status");
     object["apiVersion"] = json!(kind.api_version());
@@ -27,7 +27,7 @@ async fn create(client: &Client, kind: &Kind, mut object: Value) {
     }
 }
 
-/// Both servers' Tables of a kind's objects.
+/// Compares both servers' Tables of a kind's objects.
 async fn compare(client: &Client, kind: &Kind) {
     for include in ["Metadata", "None", "Object"] {
         let (objects, theirs) = objects_and_table(client, kind, include).await;
@@ -39,8 +39,8 @@ async fn compare(client: &Client, kind: &Kind) {
     }
 }
 
-/// A kind's objects and the real server's Table of just these: other tests of this binary make
-/// definitions meanwhile.
+/// A kind's objects, and the real server's Table of the same objects. Repeats if the objects
+/// changed meanwhile: other tests of this binary create definitions.
 async fn objects_and_table(client: &Client, kind: &Kind, include: &str) -> (Vec<Value>, Value) {
     let path = path_of(kind);
     let table = format!("{path}?includeObject={include}");
@@ -64,7 +64,7 @@ async fn objects(client: &Client, kind: &Kind, path: &str) -> Vec<Value> {
     objects
 }
 
-/// Ages of a few minutes may differ by a second.
+/// Masks ages, which may differ by a second.
 fn with_masked_ages(mut table: Value) -> Value {
     for row in table["rows"].as_array_mut().unwrap() {
         for cell in row["cells"].as_array_mut().unwrap() {
@@ -202,7 +202,7 @@ async fn custom_kinds_are_printed_alike() {
     create(&client, kind, json!({"metadata": {"name": "fresh"}, "spec": spec})).await;
     compare(&client, kind).await;
 
-    // Without columns of its own, a kind has its age.
+    // A kind without columns has a column for its age.
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": "bares.test.example"},

@@ -1,4 +1,4 @@
-//! Changed objects: what was stored under a looser schema stays, what changes is checked.
+//! Updates: unchanged parts from a looser schema pass, changed parts are checked.
 
 use http::Method;
 use kube::Client;
@@ -21,7 +21,7 @@ fn definition(schema: Value) -> Value {
     })
 }
 
-/// The schema, with or without what makes it strict.
+/// The schema, with or without its strict parts.
 fn schema(strict: bool) -> Value {
     let rule = |rule: &str| json!([{"rule": rule, "message": rule}]);
     let item = json!({"type": "object", "required": ["k"], "properties": {
@@ -83,7 +83,7 @@ fn loosened(schema: Value) -> Value {
     }
 }
 
-/// Stored before the schema was strict: (name, spec, status).
+/// Objects stored before the schema was strict: (name, spec, status).
 fn stored() -> Vec<(&'static str, Value, Value)> {
     vec![
         ("empty", json!({}), json!({})),

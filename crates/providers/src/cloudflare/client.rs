@@ -1,4 +1,4 @@
-//! Cloudflare's HTTP API: the only file with URLs, and the shapes of its answers.
+//! Cloudflare's HTTP API. The only file with URLs and answer formats.
 
 use bytes::Bytes;
 use http::{Method, Response};
@@ -14,16 +14,16 @@ use crate::record::{Record, RecordChange, RecordId, RecordKind, RecordName, Want
 use crate::rest::{self, Rest};
 use crate::transport::Transport;
 
-/// More than a set ever has, so that one page is all.
+/// Larger than any set in practice, so one page is the whole listing.
 const PER_PAGE: usize = 1_000;
 
-/// Typed calls; each is one request.
+/// Typed calls, one request each.
 #[derive(Debug)]
 pub(super) struct Client {
     rest: Rest,
 }
 
-/// A zone as the vendor shows it.
+/// A zone as Cloudflare shows it.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Zone {
     pub id: String,
@@ -31,11 +31,11 @@ pub(super) struct Zone {
     pub status: Option<String>,
 }
 
-/// One page of a listing of records, by their identifiers; `None` is a record that the
-/// filter should have kept out.
+/// A page of a record listing, keyed by identifier. `None` stands for a record outside the set,
+/// returned in spite of the filter.
 pub(super) struct Page {
     pub records: Vec<(String, Option<Record>)>,
-    /// How many there are on all pages.
+    /// The number of records on all pages.
     pub total: usize,
     pub more: bool,
 }
@@ -45,7 +45,7 @@ impl Client {
         Self { rest: Rest::new(access, transport) }
     }
 
-    /// Every zone of that name: several accounts may have one.
+    /// All zones with this name: several accounts may each have one.
     pub async fn zones_called(&self, name: &str) -> Result<Vec<Zone>, Refusal> {
         let path = format!("/zones?name={name}");
         let answer = self.send(Method::GET, &path, None, Priority::Following).await?;
@@ -64,7 +64,7 @@ impl Client {
         Ok(zone)
     }
 
-    /// One page of the records of a kind at a name.
+    /// A page of the records of `kind` at `name`.
     pub async fn page(
         &self,
         name: &RecordName,
@@ -84,7 +84,7 @@ impl Client {
         Ok(Page { records: records?, total: info.total_count.unwrap_or_default() as usize, more })
     }
 
-    /// Makes all changes or none, and returns the records that were updated and created.
+    /// Applies all changes or none, and returns the updated and created records.
     pub async fn batch(
         &self,
         name: &RecordName,
@@ -105,7 +105,7 @@ impl Client {
             }
         }
         let path = format!("{}/batch", records(name));
-        // Nothing at this vendor is more urgent: listings keep back for it.
+        // Failover is the highest priority: listings give way to record changes.
         let answer =
             self.send(Method::POST, &path, Some(&batch.into()), Priority::Failover).await?;
         let done: Batch = parse(&answer)?.result;
@@ -116,7 +116,7 @@ impl Client {
         Ok(done.filter(|done| holds(done, change)).ok_or_else(|| unreadable("not all is in it"))?)
     }
 
-    /// Sends one request; an answer without success is a refusal.
+    /// Sends one request. An answer without success is a refusal.
     async fn send(
         &self,
         method: Method,
@@ -137,7 +137,7 @@ fn records(name: &RecordName) -> String {
     format!("/zones/{}/dns_records", name.zone)
 }
 
-/// A record as it should be. A patch changes what it names and leaves the rest.
+/// The JSON of a wanted record. A patch leaves unnamed fields unchanged.
 fn body(name: &RecordName, kind: RecordKind, to: &WantedRecord, id: Option<&RecordId>) -> Value {
     let WantedRecord { value, ttl, mark } = to;
     let mut body = json!({
@@ -153,7 +153,7 @@ fn body(name: &RecordName, kind: RecordKind, to: &WantedRecord, id: Option<&Reco
     body
 }
 
-/// The answer to a change speaks of every record that it wanted.
+/// Whether the answer to a change contains every wanted value.
 fn holds(done: &[Record], change: &RecordChange) -> bool {
     let mut given: Vec<_> = done.iter().map(|record| record.value).collect();
     let mut wanted: Vec<_> = change.wanted().map(|wanted| wanted.value).collect();
@@ -167,21 +167,21 @@ struct Success {
     success: bool,
 }
 
-/// Every answer of the vendor's says so or not.
+/// The `success` flag, part of every Cloudflare answer.
 fn succeeded(answer: &Response<Bytes>) -> Result<bool> {
     Ok(rest::parse::<Success>(VENDOR, answer)?.success)
 }
 
 #[derive(Deserialize)]
 struct Envelope<T> {
-    /// What was asked for; without it an answer says nothing, however empty it may be meant.
+    /// Required: an answer without `result` is unreadable, never an empty listing.
     result: T,
     result_info: Option<ResultInfo>,
 }
 
 #[derive(Default, Deserialize)]
 struct ResultInfo {
-    // Numbers of any form, says the vendor's document.
+    // Each a `number`, not an integer, in Cloudflare's specification.
     total_count: Option<f64>,
     total_pages: Option<f64>,
 }
@@ -204,14 +204,14 @@ struct Object {
     kind: String,
     name: String,
     content: Option<String>,
-    /// A number of any form, says the vendor's document.
+    /// A `number`, not an integer, in Cloudflare's specification.
     ttl: Option<f64>,
     proxied: Option<bool>,
     comment: Option<String>,
 }
 
 impl Object {
-    /// The record, if it belongs to the set.
+    /// The record's identifier, and the record if part of the set.
     fn of_set(self, name: &RecordName, kind: RecordKind) -> Result<(String, Option<Record>)> {
         let Self { id, kind: given, name: called, content, ttl, proxied, comment } = self;
         let here = called.trim_end_matches('.').eq_ignore_ascii_case(&name.name);

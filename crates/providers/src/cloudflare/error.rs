@@ -1,19 +1,19 @@
-//! What Cloudflare's refusals mean.
+//! The meaning of Cloudflare's refusals.
 //!
 //! | answer | kind |
 //! |---|---|
-//! | 401; 400 with 6003 or 9106; 403 that speaks of the token itself | `Unauthorized` |
+//! | 401; 400 with 6003 or 9106; 403 that mentions the access token | `Unauthorized` |
 //! | 403 otherwise | `Forbidden` |
-//! | 404 with a code | `NotFound`; without one nobody of Cloudflare's answered: `NoAnswer` |
-//! | 408, 5xx but 500 and 503, success without the vendor's envelope | `NoAnswer` |
+//! | 404 with a code | `NotFound`; without a code the answer is not Cloudflare's: `NoAnswer` |
+//! | 408, 5xx except 500 and 503, success without Cloudflare's envelope | `NoAnswer` |
 //! | 409, 423 | `Busy` |
 //! | 429 | `RateLimited` |
 //! | 500, 503 | `Unavailable` |
-//! | 81045, and words about a quota of records | `QuotaExceeded` |
-//! | what is not named here | `Rejected` |
+//! | 81045, or a message about a record quota | `QuotaExceeded` |
+//! | anything else | `Rejected` |
 //!
-//! 81044, 81057 and 81058 say that a record is gone or there already: the listing that the
-//! change was made from is out of date.
+//! Codes 81044, 81057 and 81058 mean a record is already gone or already present: the change was
+//! planned from an outdated listing.
 
 use bytes::Bytes;
 use http::Response;
@@ -30,7 +30,7 @@ const BAD_HEADERS: [u64; 2] = [6003, 9106];
 const OUTDATED: [u64; 3] = [81_044, 81_057, 81_058];
 const QUOTA: u64 = 81_045;
 
-/// A failed call, and the vendor's codes for it.
+/// A failed call with Cloudflare's error codes.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub error: Error,
@@ -38,7 +38,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// The change was made from a listing that is not true any more.
+    /// Every code says the change was planned from an outdated listing.
     pub fn is_outdated(&self) -> bool {
         !self.codes.is_empty() && self.codes.iter().all(|code| OUTDATED.contains(code))
     }
@@ -76,7 +76,7 @@ struct Cause {
     message: String,
 }
 
-/// The refusal that an answer without success stands for.
+/// Converts an answer without success.
 pub(super) fn refusal(answer: &Response<Bytes>, token: &Token) -> Refusal {
     let body: Body = serde_json::from_slice(answer.body()).unwrap_or_default();
     let codes: Vec<u64> = body.errors.iter().map(|told| told.code).collect();
@@ -87,12 +87,12 @@ pub(super) fn refusal(answer: &Response<Bytes>, token: &Token) -> Refusal {
     Refusal { error: Error::new(kind(answer, &codes, &message), message), codes }
 }
 
-/// The error of an answer that says success in a body that cannot be understood.
+/// The error for a successful answer with an unreadable body.
 pub(super) fn unreadable(what: &str) -> Error {
     rest::unreadable(VENDOR, what)
 }
 
-/// Every error with the reasons behind it and its code.
+/// All error messages, each with its chain of causes and its code.
 fn words(body: &Body) -> String {
     let told = body.errors.iter().filter(|told| !told.message.trim().is_empty()).map(|told| {
         let causes = told.error_chain.iter().map(|cause| cause.message.as_str());

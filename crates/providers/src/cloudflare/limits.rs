@@ -1,5 +1,5 @@
-//! Cloudflare's rate limit: 1,200 requests in any five minutes per user, whoever makes them;
-//! beyond it everything is refused for five minutes.
+//! Cloudflare's rate limit: 1,200 requests in five minutes per user, counted over all clients.
+//! Exceeding the limit blocks every request for five minutes.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use crate::layers::{Burst, Headroom, RateRules};
 const LIMIT: u64 = 1_200;
 const WINDOW: Duration = Duration::from_secs(300);
 
-/// The headers count what others use up as well; our own count stands in where they are
-/// missing.
+/// Headers also count requests of other clients. Our own burst count covers answers without
+/// headers.
 pub(super) const RULES: RateRules =
     RateRules { headroom, burst: Some(Burst { requests: LIMIT as usize, per: WINDOW }) };
 
-/// `ratelimit: "default";r=50;t=30` says what is left and for how many seconds,
-/// `ratelimit-policy: "default";q=1200;w=300` of how much. Of several limits the one that is
-/// nearest to its end counts.
+/// Parses `ratelimit: "default";r=50;t=30` (requests left, seconds to the reset) and
+/// `ratelimit-policy: "default";q=1200;w=300` (requests per window). Of several limits, the one
+/// with the smallest share left counts.
 pub(super) fn headroom(headers: &HeaderMap) -> Option<Headroom> {
     let policies = items(headers, "ratelimit-policy");
     let limit = |name: &str| {
@@ -37,7 +37,7 @@ pub(super) fn headroom(headers: &HeaderMap) -> Option<Headroom> {
     })
 }
 
-/// One item of a list: a name and its parameters.
+/// An item of a structured header list: a name and its parameters.
 struct Item<'a> {
     name: &'a str,
     parameters: &'a str,

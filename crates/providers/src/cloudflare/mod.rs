@@ -1,12 +1,12 @@
 //! Cloudflare: DNS.
 //!
-//! Permissions that the token needs: DNS Write, and Zone Read for zones and names that are
-//! not written as FLIPOP wants them (the zone's ID and the record's full name).
+//! Permissions of the token: DNS Write. Zone Read is also needed unless the zone is given by ID and
+//! the record by its full name, as FLIPOP requires.
 //!
-//! A set is read by one call and changed by one more: a batch, of which everything happens or
-//! nothing. The vendor keeps no equal records, so that a batch that adds one which is there
-//! or deletes one which is gone is refused as a whole. Then the set is read once more: what is
-//! so already is success, and all else is told as changed by somebody else.
+//! Listing a set takes one call, and changing a set takes one more: an atomic batch. Cloudflare
+//! allows no equal records, so a batch is refused as a whole if it adds an existing record or
+//! deletes a missing one. The set is then read again: a set already in the wanted state is success,
+//! and any other state is reported as changed by somebody else.
 
 mod client;
 mod config;
@@ -39,13 +39,13 @@ use zones::{Found, Zones};
 pub static VENDOR: DnsVendor =
     DnsVendor { name: "cloudflare", open, token: config::TOKEN, api_url: config::API_URL };
 
-/// What a zone on the vendor's smallest plan takes in one batch.
+/// The largest batch on Cloudflare's smallest plan.
 const LARGEST_BATCH: usize = 200;
 
-/// What a comment may have on the vendor's smallest plan, in characters.
+/// The longest comment on Cloudflare's smallest plan, in characters.
 const LONGEST_COMMENT: usize = 100;
 
-/// More pages than this are a listing that does not end.
+/// A listing with more pages is treated as endless and fails.
 const MOST_PAGES: usize = 50;
 
 fn open(settings: &Settings<'_>, transport: Transport) -> OpenedDns {
@@ -55,7 +55,7 @@ fn open(settings: &Settings<'_>, transport: Transport) -> OpenedDns {
     Ok(Arc::new(Cloudflare { client, zones: Zones::default() }))
 }
 
-/// One account.
+/// A Cloudflare account.
 #[derive(Debug)]
 struct Cloudflare {
     client: Client,
@@ -69,7 +69,7 @@ impl RecordProvider for Cloudflare {
             changes_per_call: LARGEST_BATCH,
             longest_mark: Some(LONGEST_COMMENT),
             zones_by_id: true,
-            // Below a minute on Enterprise zones alone.
+            // Cloudflare accepts less than a minute only for Enterprise zones.
             ttls: 30..=86_400,
             automatic_ttl: Some(1),
         }
@@ -79,7 +79,7 @@ impl RecordProvider for Cloudflare {
         let Found { id, name: zone } = self.zones.find(&self.client, zone).await?;
         let name = match zone {
             Some(zone) => names::full_name(&zone, name)?,
-            // Leave to read the zone may be granted until somebody asks again.
+            // Zone Read may be granted later, so the next call asks again.
             None => names::full_name_somewhere(name).inspect_err(|_| self.zones.forget(&id))?,
         };
         Ok(RecordName { zone: id, name })
@@ -119,7 +119,7 @@ impl RecordProvider for Cloudflare {
 }
 
 impl Cloudflare {
-    /// The whole set. A listing that is shorter than it says is no listing.
+    /// The whole set. A listing shorter than its own count is an error.
     async fn read(
         &self,
         name: &RecordName,
@@ -130,7 +130,7 @@ impl Cloudflare {
         let mut total = 0;
         for number in 1..=MOST_PAGES {
             let page = self.client.page(name, kind, number, priority).await?;
-            // A listing that has begun is finished: half of one is of no use.
+            // Once begun, a listing is finished: half a listing is useless.
             priority = Priority::Begun;
             let before = found.len();
             found.extend(page.records);
@@ -148,7 +148,8 @@ impl Cloudflare {
         Err(unreadable("a listing that does not end").into())
     }
 
-    /// Decides a change that was refused because the set is not as it was listed.
+    /// Reads the set after a refusal for an outdated listing, and decides whether the change is
+    /// already in effect.
     async fn settle(
         &self,
         name: &RecordName,
@@ -176,7 +177,7 @@ impl Cloudflare {
         }
     }
 
-    /// What a refusal is to the one who asked; a zone that is gone is asked for again.
+    /// Converts a refusal. After `NotFound` the cached zone is dropped and looked up again.
     fn told(&self, name: &RecordName, refusal: Refusal) -> Error {
         let error = Error::from(refusal);
         if error.kind != ErrorKind::NotFound {
@@ -187,7 +188,7 @@ impl Cloudflare {
     }
 }
 
-/// Refuses a name that no `locate` of ours can have made.
+/// Rejects names not produced by [`RecordProvider::locate`].
 fn located(name: &RecordName) -> Result<&RecordName> {
     if zones::is_id(&name.zone) && names::is_name(&name.name) {
         return Ok(name);
@@ -195,8 +196,7 @@ fn located(name: &RecordName) -> Result<&RecordName> {
     Err(Error::new(ErrorKind::Rejected, format!("{name} was never located")))
 }
 
-/// The change in parts that the vendor takes: one, unless it is very large. Then what is
-/// deleted goes last.
+/// The change as batches of at most [`LARGEST_BATCH`]. A change of several batches deletes last.
 fn batches(change: &RecordChange) -> Vec<RecordChange> {
     if change.is_empty() {
         return Vec::new();
@@ -217,7 +217,7 @@ fn batches(change: &RecordChange) -> Vec<RecordChange> {
     parts
 }
 
-/// The records that the change wanted, if the set is what the change would have made of it.
+/// The written records, if the set already looks as if the change had been applied.
 fn reached(change: &RecordChange, set: &[Record]) -> Option<Vec<Record>> {
     let is = |record: &Record, wanted: &WantedRecord| {
         (record.value, record.ttl, record.proxied) == (wanted.value, wanted.ttl, false)

@@ -1,4 +1,4 @@
-//! Which zone a user means: by name or by identifier, asked once.
+//! Zone lookup by name or identifier, cached.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,24 +10,22 @@ use super::error::VENDOR;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names;
 
-/// A zone that was found.
+/// A zone found by lookup.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub id: String,
-    /// Not known where the token may change records and not read zones, or in letters that
-    /// records' names are not written in.
+    /// `None` if the token lacks Zone Read, or if the name is not in ASCII form.
     pub name: Option<String>,
 }
 
-/// The zones that were asked for so far, by what the user calls them.
+/// Cached lookups, keyed by the user's name or identifier for the zone.
 #[derive(Debug, Default)]
 pub(super) struct Zones {
     asked: Mutex<BTreeMap<String, Arc<OnceCell<Found>>>>,
 }
 
 impl Zones {
-    /// The zone that a user means. Many who ask at once make one request; an error is not
-    /// kept.
+    /// Looks up a zone. Concurrent lookups share one request. Errors are not cached.
     pub async fn find(&self, client: &Client, zone: &str) -> Result<Found> {
         let text = zone.trim();
         let by_id = is_id(text);
@@ -41,8 +39,7 @@ impl Zones {
         Ok(found.clone())
     }
 
-    /// Asks again the next time: the vendor does not know this zone any more, or would tell
-    /// more of it by now.
+    /// Drops a cached zone: Cloudflare no longer knows the zone, or may now reveal its name.
     pub fn forget(&self, id: &str) {
         self.lock().retain(|_, cell| cell.get().is_none_or(|found| found.id != id));
     }
@@ -52,8 +49,8 @@ impl Zones {
     }
 }
 
-/// What can be an identifier: it has no dot, as the name of every zone has, and nothing that
-/// could lead a request astray. The vendor promises no shape, only that it is not long.
+/// Whether `text` can be an identifier. Identifiers contain no dot, unlike zone names, and no
+/// character unsafe in a URL. Cloudflare documents only a maximum length.
 pub(super) fn is_id(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=LONGEST_ID).contains(&text.len()) && text.bytes().all(plain)
@@ -61,7 +58,7 @@ pub(super) fn is_id(text: &str) -> bool {
 
 const LONGEST_ID: usize = 64;
 
-/// Today's identifiers are hexadecimal, and users write them in either case.
+/// Identifiers are hexadecimal today, and users write either case.
 fn as_sent(id: &str) -> String {
     let hexadecimal = id.bytes().all(|byte| byte.is_ascii_hexdigit());
     if hexadecimal { id.to_ascii_lowercase() } else { id.to_owned() }
@@ -69,9 +66,9 @@ fn as_sent(id: &str) -> String {
 
 async fn with_id(client: &Client, id: &str) -> Result<Found> {
     match client.zone(id).await.map_err(Error::from) {
-        // A name in another script is as good as none.
+        // A name in another script is treated as unknown.
         Ok(Zone { id, name, .. }) => Ok(Found { id, name: names::zone_name(&name).ok() }),
-        // Enough to work with, as long as the user writes names in full.
+        // The zone is usable as long as users write record names in full.
         Err(error) if error.kind == ErrorKind::Forbidden => {
             Ok(Found { id: id.to_owned(), name: None })
         }
@@ -80,7 +77,7 @@ async fn with_id(client: &Client, id: &str) -> Result<Found> {
     }
 }
 
-/// Of several zones of one name the one that is in use.
+/// Looks up a zone by name. Of several zones with the name, only an active one counts.
 async fn called(client: &Client, name: &str) -> Result<Found> {
     let mut zones = client.zones_called(name).await?;
     if zones.len() > 1 {
@@ -97,7 +94,7 @@ async fn called(client: &Client, name: &str) -> Result<Found> {
     }
 }
 
-/// The account has no such zone, or the token may not see it: the vendor does not tell.
+/// No such zone, or no permission to see the zone: Cloudflare does not distinguish the two.
 pub(super) fn unknown(zone: &str) -> Error {
     let words = format!("{VENDOR} shows this token no zone {zone}");
     Error::new(ErrorKind::NotFound, words)

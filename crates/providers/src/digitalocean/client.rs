@@ -1,4 +1,4 @@
-//! DigitalOcean's HTTP API: the only file with URLs.
+//! DigitalOcean's HTTP API. The only file with URLs.
 
 use std::net::IpAddr;
 
@@ -20,33 +20,33 @@ use crate::record::{Record, RecordKind, RecordName, WantedRecord};
 use crate::rest::Rest;
 use crate::transport::Transport;
 
-/// The most that the vendor gives in one page.
+/// The largest page DigitalOcean allows.
 const PER_PAGE: usize = 200;
 
-/// Typed calls; each is one request (see [`Client::address`] for the one exception).
+/// Typed calls, one request each ([`Client::address`] is the exception).
 #[derive(Debug)]
 pub(super) struct Client {
     rest: Rest,
-    /// The project that addresses created by region go into.
+    /// The project for addresses reserved by region.
     project: Option<String>,
-    /// The token is known to be allowed to see droplets.
+    /// Set once the token is known to have `droplet:read`.
     sees_droplets: OnceCell<()>,
 }
 
-/// One page of a listing.
+/// A page of an address listing.
 pub(super) struct Page {
     pub addresses: Vec<Address>,
     pub more: bool,
 }
 
-/// One page of a listing of records, by their numbers; `None` is a record that the filter
-/// should have kept out.
+/// A page of a record listing, keyed by number. `None` stands for a record outside the set,
+/// returned in spite of the filter.
 pub(super) struct RecordPage {
     pub records: Vec<(u64, Option<Record>)>,
     pub more: bool,
 }
 
-/// A new address, and the action that places it.
+/// A new address, and the action assigning it.
 pub(super) struct Reserved {
     pub ip: IpAddr,
     pub holder: Option<MachineId>,
@@ -74,7 +74,7 @@ impl Client {
         Ok(Page { addresses, more: has_next(listing.links) })
     }
 
-    /// One address; an error of the kind `NotFound` if the account does not have it.
+    /// Reads a single address. `NotFound` if the account does not have the address.
     pub async fn read(&self, ip: IpAddr, priority: Priority) -> Result<Address> {
         let answer = self.send(Method::GET, &member(ip), None, priority).await?;
         let object = single(&answer)?.into_object()?;
@@ -103,12 +103,12 @@ impl Client {
         self.reserve(Family::V4, json!({ "droplet_id": droplet })).await
     }
 
-    /// The project that addresses created by region go into.
+    /// The project for addresses reserved by region.
     pub fn project(&self) -> Option<&str> {
         self.project.as_deref()
     }
 
-    /// Reserves an address in a region, on no droplet. IPv6 has no projects.
+    /// Reserves a free address in a region. IPv6 has no projects.
     pub async fn reserve_in(&self, family: Family, region: &str) -> Result<Reserved> {
         let request = match (family, &self.project) {
             (Family::V4, Some(project)) => json!({ "region": region, "project_id": project }),
@@ -120,7 +120,7 @@ impl Client {
 
     async fn reserve(&self, family: Family, request: Value) -> Result<Reserved> {
         let path = collection(family);
-        // An address more can wait; one that serves nobody cannot.
+        // Housekeeping: a new address can wait, while a failover cannot.
         let answer = self.send(Method::POST, path, Some(request), Priority::Housekeeping).await?;
         let mut single = single(&answer)?;
         let actions = single.links.take().and_then(|links| links.actions).unwrap_or_default();
@@ -137,7 +137,7 @@ impl Client {
         if answer.body().is_empty() { Ok(()) } else { Err(unreadable("a body after a release")) }
     }
 
-    /// An action on `ip`. IPv6 addresses have no list of actions of their own.
+    /// An action on `ip`. IPv6 addresses have no action list of their own.
     pub async fn action(&self, ip: IpAddr, id: u64) -> Result<Action> {
         let path = match ip {
             IpAddr::V4(_) => format!("{}/actions/{id}", member(ip)),
@@ -148,7 +148,7 @@ impl Client {
         if action.id == id { Ok(action) } else { Err(unreadable("it is about another action")) }
     }
 
-    /// One page of the records of a kind at a name. The filter takes the full name.
+    /// A page of the records of `kind` at `name`. The filter expects the full name.
     pub async fn record_page(
         &self,
         name: &RecordName,
@@ -202,12 +202,12 @@ impl Client {
         if answer.body().is_empty() { Ok(()) } else { Err(unreadable("a body after a deletion")) }
     }
 
-    /// The address that `object` describes.
+    /// Converts `object` to an address.
     ///
-    /// A token that may not read droplets gets objects without the key `droplet`: such an
-    /// address looks free and is not. Free IPv4 addresses say `"droplet": null`, so that
-    /// the missing key is proof. Free IPv6 addresses have no such key either; with the first
-    /// of them the vendor is asked, once, whether this token sees droplets.
+    /// A token without `droplet:read` gets objects without the key `droplet`, and every address
+    /// would look free. A free IPv4 address has `"droplet": null`, so a missing key proves the
+    /// missing scope. A free IPv6 address has no such key either; the first one triggers a single
+    /// request to check whether the token can read droplets.
     async fn address(&self, object: Object, priority: Priority) -> Result<Address> {
         if object.droplet.is_none() {
             if object.ip.is_ipv4() {
@@ -228,7 +228,7 @@ impl Client {
         match self.send(Method::GET, "/v2/droplets?per_page=1", None, priority).await {
             Ok(_) => Ok(()),
             Err(error) if error.kind == ErrorKind::Forbidden => Err(blind()),
-            // It is not the address that was not found.
+            // `NotFound` here would be mistaken for a missing address.
             Err(error) if error.kind == ErrorKind::NotFound => {
                 Err(unreadable("it does not say whether this token sees droplets"))
             }
@@ -236,7 +236,7 @@ impl Client {
         }
     }
 
-    /// Sends one request; an answer without success is an error.
+    /// Sends one request. An answer without success is an error.
     async fn send(
         &self,
         method: Method,

@@ -13,11 +13,11 @@ const VARIABLES: Variables = Variables {
 };
 const PROJECT_ID: &str = "DIGITALOCEAN_PROJECT_ID";
 
-/// One account.
+/// The settings of one account.
 #[derive(Debug)]
 pub(super) struct Config {
     pub access: Access,
-    /// The project that addresses created by region go into.
+    /// The project for addresses reserved by region.
     pub project: Option<String>,
 }
 

@@ -1,13 +1,13 @@
-//! What DigitalOcean's refusals mean.
+//! The meaning of DigitalOcean's refusals.
 //!
 //! | answer | kind |
 //! |---|---|
 //! | 401 | `Unauthorized` |
 //! | 403 | `Forbidden` |
-//! | 404 with `not_found` | `NotFound`; without it nobody of DigitalOcean's answered: `NoAnswer` |
-//! | 408, 5xx but 500 and 503 | `NoAnswer` |
+//! | 404 with `not_found` | `NotFound`; otherwise the answer is not DigitalOcean's: `NoAnswer` |
+//! | 408, 5xx except 500 and 503 | `NoAnswer` |
 //! | 409, 423, 422 about a pending event | `Busy` |
-//! | 422 otherwise, and what is not named here | `Rejected` |
+//! | 422 otherwise, and anything else | `Rejected` |
 //! | 429 | `RateLimited` |
 //! | 500, 503 | `Unavailable` |
 
@@ -29,7 +29,7 @@ struct Body {
     message: Option<String>,
 }
 
-/// The error that an answer without success stands for.
+/// Converts an answer without success.
 pub(super) fn refusal(answer: &Response<Bytes>, token: &Token) -> Error {
     let body: Body = serde_json::from_slice(answer.body()).unwrap_or_default();
     let message = match body.message.as_deref().map(|text| shown(text, token)) {
@@ -39,13 +39,12 @@ pub(super) fn refusal(answer: &Response<Bytes>, token: &Token) -> Error {
     Error::new(kind(answer, body.id.as_deref(), &message), message)
 }
 
-/// The error of an answer that says success in a body that cannot be understood.
+/// The error for a successful answer with an unreadable body.
 pub(super) fn unreadable(what: &str) -> Error {
     rest::unreadable(VENDOR, what)
 }
 
-/// The message of a refused creation is about the number of addresses (its exact words are
-/// not documented).
+/// Whether the message of a refused creation is about a quota. The exact wording is undocumented.
 pub(super) fn speaks_of_quota(message: &str) -> bool {
     let message = message.to_lowercase();
     ["limit", "quota", "maximum"].iter().any(|word| message.contains(word))

@@ -1,5 +1,5 @@
-//! DigitalOcean's rate limits: 5,000 requests in any hour, told by headers, and 250 in any
-//! minute, told by nothing until it answers 429.
+//! DigitalOcean's rate limits: 5,000 requests per hour, reported in headers, and 250 per minute,
+//! reported only by a 429.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -10,8 +10,8 @@ use crate::layers::{Burst, Headroom, RateRules, sent_at};
 pub(super) const RULES: RateRules =
     RateRules { headroom, burst: Some(Burst { requests: 250, per: Duration::from_secs(60) }) };
 
-/// `ratelimit-reset` is the moment at which the oldest request of the hour is forgotten, by
-/// the vendor's clock, so that it is compared with the answer's own `date`.
+/// Parses the hourly limit. `ratelimit-reset` is a time on DigitalOcean's clock, at which the
+/// oldest request of the hour expires, and is compared with the `date` of the same answer.
 pub(super) fn headroom(headers: &HeaderMap) -> Option<Headroom> {
     let number = |name| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
     let now = sent_at(headers).and_then(|date| date.duration_since(UNIX_EPOCH).ok());
@@ -25,7 +25,7 @@ pub(super) fn headroom(headers: &HeaderMap) -> Option<Headroom> {
     })
 }
 
-/// When the answer does not say.
+/// The reset, if the answer does not tell.
 const A_MINUTE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! DigitalOcean: reserved IPs of both families, and DNS (in `records.rs`).
 //!
-//! Scopes that the token needs: `reserved_ip:read`, `reserved_ip:update`, `droplet:read`;
-//! to create and release `reserved_ip:create`, `reserved_ip:delete`; for IPv6
-//! `actions:read`, without which a slow move is confirmed by listings alone.
+//! Scopes of the token: `reserved_ip:read`, `reserved_ip:update`, `droplet:read`. Reserving and
+//! releasing need `reserved_ip:create` and `reserved_ip:delete`. IPv6 needs `actions:read`: without
+//! this scope, only listings confirm a slow move.
 //!
-//! A droplet carries one address of each family, and assigning an address that another
-//! droplet has moves it. The vendor answers 422 for nearly everything that it refuses, with
-//! words that are not documented, so that every refused change is followed by one read of
-//! the address: what is so already is success, and what is not is told with where the
-//! address was seen.
+//! A droplet carries one address of each family. Assigning an address held by another droplet moves
+//! the address. DigitalOcean answers 422 to nearly every refused request, with undocumented
+//! messages, so every refused change is followed by one read of the address. An address already in
+//! the wanted state is success; otherwise the error carries the address as read.
 
 mod client;
 mod config;
@@ -56,7 +55,7 @@ pub static VENDOR: Vendor = Vendor {
 
 const SCHEME: &str = "digitalocean://";
 
-/// More pages than this (100,000 addresses) are a listing that does not end.
+/// A listing with more pages (100,000 addresses) is treated as endless and fails.
 const MOST_PAGES: usize = 500;
 
 fn machine(provider_id: &str) -> Option<MachineId> {
@@ -83,7 +82,7 @@ fn open(settings: &Settings<'_>, transport: Transport) -> Opened {
     Ok(Arc::new(DigitalOcean { records: Arc::new(Records { client: client.clone() }), client }))
 }
 
-/// One account.
+/// A DigitalOcean account.
 #[derive(Debug)]
 struct DigitalOcean {
     client: Arc<Client>,
@@ -172,11 +171,11 @@ impl AddressProvider for DigitalOcean {
     }
 
     async fn operation(&self, ip: IpAddr, operation: &OperationId) -> Result<OperationState> {
-        // The vendor's actions have numbers: it cannot know anything else.
+        // Action identifiers are numbers, so DigitalOcean cannot know any other identifier.
         let Ok(id) = operation.0.parse() else { return Ok(OperationState::Unheard) };
         let action = match known(self.client.action(ip, id).await) {
             Ok(Some(action)) => action,
-            // A token without `actions:read` does everything else: listings tell.
+            // A token without `actions:read` is otherwise sufficient: listings confirm the move.
             Err(error) if error.kind == ErrorKind::Forbidden => return Ok(OperationState::Unheard),
             Ok(None) => return Ok(OperationState::Unheard),
             Err(error) => return Err(error),
@@ -204,8 +203,8 @@ impl DigitalOcean {
         Ok(found.into_values().collect())
     }
 
-    /// Follows the pages by number, never by the URL that the answer names. An address that
-    /// is on two pages (they shift while they are read) counts as on the later one.
+    /// Requests pages by number, never by the URL in an answer. Pages shift while they are read;
+    /// for an address on two pages, the later page counts.
     async fn list_family(
         &self,
         family: Family,
@@ -215,7 +214,7 @@ impl DigitalOcean {
         for number in 1..=MOST_PAGES {
             let page = self.client.page(family, number, *priority).await;
             let page = page.map_err(|error| further(*priority, error))?;
-            // A listing that has begun is finished: half of one is of no use.
+            // Once begun, a listing is finished: half a listing is useless.
             *priority = Priority::Begun;
             let before = found.len();
             found.extend(page.addresses.into_iter().map(|address| (address.ip, address)));
@@ -229,15 +228,14 @@ impl DigitalOcean {
         Err(error::unreadable("a listing that does not end"))
     }
 
-    /// Decides a refused change by reading the address: `wanted` is where it should be.
+    /// Reads the address after a refused change. `wanted` is the intended holder.
     async fn settle(
         &self,
         ip: IpAddr,
         wanted: Option<&MachineId>,
         refusal: Error,
     ) -> Result<Accepted> {
-        // IPv6 addresses do not say whether they are locked: where such a one is says nothing
-        // of where it will be in a moment.
+        // IPv6 addresses have no `locked` field, so the holder shown now may be about to change.
         if ip.is_ipv6() && refusal.kind == ErrorKind::Busy {
             return Err(refusal);
         }
@@ -253,13 +251,13 @@ impl DigitalOcean {
     }
 }
 
-/// What a request of this priority failed with; a listing that has begun was seen by the
-/// vendor.
+/// Maps the error of a page. After the first page, DigitalOcean has already seen part of the
+/// listing.
 fn further(priority: Priority, error: Error) -> Error {
     if priority == Priority::Begun { error.after_others() } else { error }
 }
 
-/// `None` for what the vendor says that it does not have.
+/// Turns `NotFound` into `None`.
 fn known<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
@@ -268,7 +266,7 @@ fn known<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// What an accepted action came to. An unknown status is asked about again later.
+/// The result of an accepted action. An action with an unknown status counts as pending.
 fn accepted(action: Action) -> Result<Accepted> {
     match action.status.as_str() {
         "completed" => Ok(Accepted::Done),
@@ -279,7 +277,7 @@ fn accepted(action: Action) -> Result<Accepted> {
     }
 }
 
-/// The vendor answered and did nothing: worth a look at the address.
+/// A refusal without effect, to be followed by a read of the address.
 fn is_refusal(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::Rejected | ErrorKind::Busy | ErrorKind::NotFound)
 }
@@ -289,8 +287,8 @@ fn told_with(seen: Address, refusal: Error) -> Error {
     Error { kind, seen: Some(Box::new(seen)), ..refusal }
 }
 
-/// The change was refused, and whether it was needed at all could not be read: nothing
-/// that is final may be said.
+/// The error of a refused change whose read-back failed too. The kind is never a permanent refusal,
+/// because the change may not have been needed.
 fn unsettled(refusal: Error, unread: &Error) -> Error {
     let kind = match unread.kind {
         ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::RateLimited { .. } => {

@@ -1,4 +1,4 @@
-//! The DNS contract over the emulator, and answers that no emulator should have to give.
+//! The DNS contract over the emulator, and answers outside the emulator's repertoire.
 
 use std::time::Duration;
 
@@ -157,7 +157,7 @@ mod calls {
     }
 }
 
-/// One token has one budget, whatever it is used for.
+/// Each token has one budget for addresses and records.
 #[tokio::test(start_paused = true)]
 async fn records_and_addresses_share_the_budget_of_their_token() {
     let cloud = FakeCloud::new();
@@ -173,7 +173,7 @@ async fn records_and_addresses_share_the_budget_of_their_token() {
     assert_eq!(cloud.log().len(), 1);
 }
 
-/// Changes of records do not use what is kept for moving addresses.
+/// Record changes do not spend the requests kept for moves.
 #[tokio::test(start_paused = true)]
 async fn with_a_budget_nearly_used_up_addresses_go_before_records() {
     let cloud = FakeCloud::new();
@@ -211,7 +211,7 @@ async fn a_change_that_the_vendor_refuses_in_the_middle_is_an_error() {
     assert!(matches!(error, ErrorKind::RateLimited { .. }), "{error:?}");
 }
 
-/// The budget holds back the call in the middle of a set: nothing is lost, nothing repeated.
+/// The budget stops the change in the middle of a set. No record is lost or repeated.
 #[tokio::test(start_paused = true)]
 async fn a_large_change_goes_on_where_the_budget_stopped_it() {
     let cloud = FakeCloud::new();
@@ -348,7 +348,7 @@ mod odd_answers {
     }
 }
 
-/// The vendor's own examples, from its specification, where it is at hand.
+/// The examples of DigitalOcean's specification. Skipped without a local copy.
 #[tokio::test]
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 async fn every_example_of_an_answer_is_understood() {

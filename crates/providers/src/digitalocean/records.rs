@@ -1,8 +1,8 @@
-//! DigitalOcean's DNS. Scopes that the token needs: `domain:read`, `domain:create`,
-//! `domain:update`, `domain:delete`.
+//! DigitalOcean's DNS. Scopes of the token: `domain:read`, `domain:create`, `domain:update`,
+//! `domain:delete`.
 //!
-//! Each record is changed by a call of its own, one after the other. Equal records are
-//! allowed, so that a creation that is sent twice makes two. Records carry no notes.
+//! Each record takes one call, in sequence. Equal records are allowed, so repeating a creation
+//! makes a second record. Records carry no comments.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::record::{
     RecordProvider, WantedRecord,
 };
 
-/// More pages than this (10,000 records under one name) are a listing that does not end.
+/// A listing with more pages (10,000 records under one name) is treated as endless and fails.
 const MOST_PAGES: usize = 50;
 
 /// The DNS of one account.
@@ -54,7 +54,7 @@ impl RecordProvider for Records {
         for number in 1..=MOST_PAGES {
             let page = self.client.record_page(name, kind, number, priority).await;
             let page = page.map_err(|error| no_domain(name, further(priority, error)))?;
-            // A listing that has begun is finished: half of one is of no use.
+            // Once begun, a listing is finished: half a listing is useless.
             priority = Priority::Begun;
             let before = found.len();
             found.extend(page.records);
@@ -85,8 +85,7 @@ impl RecordProvider for Records {
 }
 
 impl Records {
-    /// Makes a change, one record after the other. `done` tells, also after an error, how far
-    /// it came.
+    /// Applies a change record by record. `done` holds the completed part, also after an error.
     async fn write(
         &self,
         name: &RecordName,
@@ -122,7 +121,7 @@ fn number(id: &RecordId) -> Result<u64> {
     id.0.parse().map_err(|_| Error::new(ErrorKind::Rejected, words()))
 }
 
-/// The vendor says "not found" of a path: here it is the domain that it does not know.
+/// `NotFound` on these paths means the domain is unknown.
 fn no_domain(name: &RecordName, error: Error) -> Error {
     if error.kind != ErrorKind::NotFound {
         return error;
@@ -131,7 +130,7 @@ fn no_domain(name: &RecordName, error: Error) -> Error {
     Error::new(ErrorKind::NotFound, words)
 }
 
-/// A record that was listed is gone.
+/// A listed record is gone: somebody else changed the set.
 fn moved_on(name: &RecordName, error: Error) -> Error {
     if error.kind != ErrorKind::NotFound {
         return error;

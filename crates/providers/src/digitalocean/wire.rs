@@ -1,4 +1,4 @@
-//! The shapes of DigitalOcean's answers.
+//! The JSON of DigitalOcean's answers.
 
 use std::net::IpAddr;
 
@@ -18,7 +18,7 @@ pub(super) fn parse<T: DeserializeOwned>(answer: &Response<Bytes>) -> Result<T> 
     rest::parse(VENDOR, answer)
 }
 
-/// The answer about one address: in an envelope, or bare as IPv6 addresses came at first.
+/// The answer about one address, with or without an envelope: early IPv6 answers had no envelope.
 pub(super) fn single(answer: &Response<Bytes>) -> Result<Single> {
     let single: Single = parse(answer)?;
     if single.reserved_ip.is_some() || single.reserved_ipv6.is_some() {
@@ -58,7 +58,7 @@ struct Pages {
     next: Option<String>,
 }
 
-/// A further page follows.
+/// Whether another page follows.
 pub(super) fn has_next(links: Option<Links>) -> bool {
     let next = links.and_then(|links| links.pages).and_then(|pages| pages.next);
     next.is_some_and(|next| !next.is_empty())
@@ -74,7 +74,7 @@ pub(super) struct Acted {
     pub action: Action,
 }
 
-/// An action as the vendor reports it.
+/// An action as DigitalOcean reports it.
 #[derive(Deserialize)]
 pub(super) struct Action {
     pub id: u64,
@@ -85,7 +85,7 @@ pub(super) struct Action {
 #[derive(Deserialize)]
 pub(super) struct Object {
     pub ip: IpAddr,
-    /// `None`: not said. `Some(None)`: free.
+    /// `None`: the key is missing. `Some(None)`: the address is free.
     #[serde(default, deserialize_with = "said")]
     pub droplet: Option<Option<Droplet>>,
     pub region: Option<Region>,
@@ -95,7 +95,7 @@ pub(super) struct Object {
 }
 
 impl Object {
-    /// The object, if its address is of `family`.
+    /// The object itself. An address of the other family is an error.
     pub fn of(self, family: Family) -> Result<Self> {
         let fits = self.ip.is_ipv4() == (family == Family::V4);
         if fits { Ok(self) } else { Err(unreadable("an address of another family")) }
@@ -133,7 +133,7 @@ struct SingleRecord {
     domain_record: RecordObject,
 }
 
-/// The answer about one record of the set.
+/// The record in the answer. A record outside the set is an error.
 pub(super) fn single_record(
     answer: &Response<Bytes>,
     name: &RecordName,
@@ -155,7 +155,7 @@ pub(super) struct RecordObject {
 }
 
 impl RecordObject {
-    /// Its number, and the record if it belongs to the set.
+    /// The record's number, and the record if part of the set.
     pub fn of_set(self, name: &RecordName, kind: RecordKind) -> Result<(u64, Option<Record>)> {
         let Self { id, kind: given, name: called, data, ttl } = self;
         let called = called.trim_end_matches('.');
@@ -174,7 +174,7 @@ impl RecordObject {
     }
 }
 
-/// A name as the vendor keeps it: relative to the domain, `@` for the domain itself.
+/// A name in DigitalOcean's form: relative to the domain, `@` for the domain itself.
 pub(super) fn relative(name: &RecordName) -> &str {
     let inside = name.name.strip_suffix(&name.zone).unwrap_or(&name.name);
     if inside.is_empty() { "@" } else { inside.strip_suffix('.').unwrap_or(inside) }

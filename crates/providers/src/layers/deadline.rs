@@ -12,13 +12,12 @@ use tower::{ServiceExt, service_fn};
 
 use crate::transport::{Transport, TransportError};
 
-/// Gives every request of `transport` at most `limit`, from the first look at it to the
-/// last byte of its answer.
+/// Limits every request of `transport` to `limit`, from the first poll to the last byte of the
+/// answer.
 ///
-/// When the time is over the request is dropped and the answer is
-/// [`NoAnswer`](TransportError::NoAnswer). The clock is asked before each step of the
-/// request, so that a process that slept through the deadline does not go on with it: what
-/// was not handed to the connection in time never is.
+/// After the deadline the request is dropped and fails with [`NoAnswer`](TransportError::NoAnswer).
+/// The clock is checked before each poll, so a process suspended past the deadline does not
+/// continue the request: bytes not yet handed to the connection are never sent.
 pub fn within(transport: Transport, limit: Duration) -> Transport {
     Transport::new(service_fn(move |request: Request<Bytes>| {
         let transport = transport.clone();

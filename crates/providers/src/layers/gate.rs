@@ -1,4 +1,4 @@
-//! The last check before the wire.
+//! The last check before a request is sent.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,45 +12,43 @@ use tower::{ServiceExt, service_fn};
 
 use crate::transport::{Transport, TransportError};
 
-/// Decides, request by request, whether something may be changed now: a replica that does
-/// not lead, or whose lease ends before the call must, answers no.
+/// Decides for each mutating request whether changes are allowed now. A replica refuses if not
+/// leader, or if its Lease ends before the call must.
 ///
-/// Every request but GET and HEAD is asked about. A refusal is
-/// [`NotSent`](TransportError::NotSent) with the reason. The gate belongs directly around
-/// what sends: [`https`](crate::https) takes it, [`around`](Self::around) puts it on any
-/// other transport.
+/// Requests other than GET and HEAD are checked. A refusal is [`NotSent`](TransportError::NotSent)
+/// with the reason. The gate belongs directly around the sending transport: [`https`](crate::https)
+/// takes a gate, and [`around`](Self::around) adds a gate to any other transport.
 ///
-/// # How near to the wire the check is
+/// # Distance between check and wire
 ///
-/// It is made when the request arrives, before a connection is looked for. `https` makes it
-/// a second time when the connection is there and asks for the request's body, in the same
-/// step in which the body is handed to the socket: time spent connecting, or a process that
-/// was stopped meanwhile, cannot carry an outdated "yes" to the vendor. A request whose
-/// body is refused is aborted. On HTTP/1 nothing of it was written; on HTTP/2 its head may
-/// have been, which without its body has no effect.
+/// The first check happens when the request arrives, before a connection is sought. `https` repeats
+/// the check when the connection asks for the request's body, in the same step that hands the body
+/// to the socket. Time spent connecting, or a suspended process, therefore cannot carry an outdated
+/// "yes" to the provider. A request with a refused body is aborted. On HTTP/1 no byte was written;
+/// on HTTP/2 the head may have been sent, which has no effect without its body.
 ///
-/// What remains:
-/// - a stop of the process between that step and the kernel's sending of the bytes;
-/// - requests without a body (DELETE) have only the first check: between it and the wire
-///   lies the making of a connection, bounded by the deadline of the call.
+/// Remaining gaps:
+/// - The process may be suspended between the second check and the kernel's sending of the bytes.
+/// - A request without a body (DELETE) has only the first check, followed by connecting, bounded by
+///   the deadline of the call.
 ///
-/// The check runs inside connection tasks: it must be quick and must not block.
+/// The check runs inside connection tasks, so it must be quick and must not block.
 #[derive(Clone)]
 pub struct Gate(Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
 
 impl Gate {
-    /// A gate that asks `check` each time; its error is the reason that is shown.
+    /// A gate calling `check` for every mutating request. The error of `check` is the displayed
+    /// reason.
     pub fn new(check: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(check))
     }
 
-    /// A gate that lets everything pass: one replica without election, or a test.
+    /// A gate without restrictions, for a single replica without election, or for tests.
     pub fn open() -> Self {
         Self::new(|| Ok(()))
     }
 
-    /// Puts the gate around `transport`. The check is made in the same step in which the
-    /// request is handed to it.
+    /// Wraps `transport`. The check runs in the same step as the hand-over of the request.
     pub fn around(&self, transport: Transport) -> Transport {
         let gate = self.clone();
         Transport::new(service_fn(move |request: Request<Bytes>| {
@@ -64,8 +62,8 @@ impl Gate {
         }))
     }
 
-    /// The request with a body that asks the gate once more, and where it says that it was
-    /// refused: HTTP/2 does not pass a body's error on to the one who waits for the answer.
+    /// The request with a body that repeats the check, and a cell for the reason of a refusal.
+    /// HTTP/2 does not report a body's error to the caller waiting for the answer.
     pub(crate) fn on(&self, request: Request<Bytes>) -> (Request<GatedBody>, Refusal) {
         let gate = mutates(request.method()).then(|| self.clone());
         let refusal = Refusal::default();
@@ -88,17 +86,17 @@ fn mutates(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// Why the body of a request was kept back, once it was.
+/// The reason for withholding a request's body, once refused.
 pub(crate) type Refusal = Arc<OnceLock<String>>;
 
-/// One frame of bytes, handed out only while the gate says so.
+/// One frame of bytes, yielded only if the gate allows.
 pub(crate) struct GatedBody {
     bytes: Option<Bytes>,
     gate: Option<Gate>,
     refusal: Refusal,
 }
 
-/// The gate was shut when the body was asked for.
+/// The gate was shut when the connection asked for the body.
 #[derive(Debug, thiserror::Error)]
 #[error("the gate is shut")]
 pub(crate) struct Shut;

@@ -1,8 +1,8 @@
-//! What wraps a [`Transport`](crate::Transport).
+//! Layers around a [`Transport`](crate::Transport).
 //!
-//! From the outside in: the [budget](Budget) of the credential, the [deadline](within) of
-//! the call, and the [gate](Gate) directly around what sends. A vendor's `open` adds the
-//! first two; whoever makes the transport adds the gate.
+//! From the outside in: the [budget](Budget) of the credential, the [deadline](within) of the
+//! request, and the [gate](Gate) directly around the sender. A provider's `open` adds the first
+//! two; the creator of the transport adds the gate.
 
 mod budget;
 mod deadline;

@@ -1,4 +1,4 @@
-//! Every call that there is.
+//! All calls of an address provider.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub enum Call {
     Operation(IpAddr, OperationId),
 }
 
-/// What a call came to.
+/// The successful result of a call.
 #[derive(Debug)]
 pub enum Said {
     Listed(Vec<Address>),
@@ -33,8 +33,7 @@ pub enum Said {
     Operation(OperationState),
 }
 
-/// Each call, for both families, about what the corpus is about: addresses that end in 7
-/// and 1, droplet 42, action 7.
+/// Each call for both families, with the addresses, droplet (42) and action (7) of the corpus.
 pub fn calls() -> Vec<Call> {
     let machine = || MachineId("42".into());
     let mut calls = vec![];

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::exchange::Answer;
 
-/// Every answer, by its file's name.
+/// All answers, by file name.
 pub fn answers() -> BTreeMap<String, Answer> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/digitalocean");
     let files = std::fs::read_dir(folder).expect("the corpus").map(|entry| entry.unwrap().path());
@@ -18,7 +18,7 @@ pub fn answers() -> BTreeMap<String, Answer> {
     answers.collect()
 }
 
-/// One answer.
+/// The answer in the file `name`.
 pub fn answer(name: &str) -> Answer {
     answers().remove(name).unwrap_or_else(|| panic!("no {name} in the corpus"))
 }

@@ -1,4 +1,4 @@
-//! A server that answers as it is told, and remembers what it was asked.
+//! A server with scripted replies and a log of requests.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
 use pontoon_providers::{Transport, TransportError};
 use tower::service_fn;
 
-/// The address that [`Reply::Fresh`] replaces.
+/// The address replaced by [`Reply::Fresh`].
 const STALE: &str = "203.0.113.7";
 
 #[derive(Clone)]
@@ -19,7 +19,7 @@ pub struct Answer {
 }
 
 impl fmt::Debug for Answer {
-    /// As a person reads it.
+    /// Human-readable, with text bodies.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.status)?;
         for (name, value) in &self.headers {
@@ -29,24 +29,24 @@ impl fmt::Debug for Answer {
     }
 }
 
-/// What becomes of a request.
+/// The fate of a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     Answer(Answer),
-    /// This answer, with another address in it each time.
+    /// The answer with a different address each time.
     Fresh(Answer),
-    /// It never left.
+    /// The request was not sent.
     NotSent,
     /// The connection broke.
     Broken,
-    /// Nothing, for ever.
+    /// No reply, ever.
     Silence,
 }
 
-/// A request, and its answer if there was one.
+/// A request, and its answer if any.
 pub type Logged = (Request<Bytes>, Option<Answer>);
 
-/// One call's requests.
+/// The requests of a single call.
 #[derive(Clone)]
 pub struct Exchange {
     replies: Vec<Reply>,
@@ -54,7 +54,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Replies in order; the last one again and again.
+    /// Replies in order, repeating the last.
     pub fn of(replies: Vec<Reply>) -> Self {
         Self { replies, log: Arc::default() }
     }
@@ -92,7 +92,7 @@ impl Exchange {
 impl Answer {
     fn with_fresh_address(&self, count: usize) -> Self {
         let fresh = format!("198.18.{}.{}", count / 256 % 256, count % 256);
-        // Other than text, it stays as it is.
+        // A body other than text stays unchanged.
         let body = match std::str::from_utf8(&self.body) {
             Ok(text) => text.replace(STALE, &fresh).into_bytes(),
             Err(_) => self.body.clone(),

@@ -1,9 +1,9 @@
-//! Whatever a server answers: no call panics, every call ends, none claims what the answers
-//! do not say, and no error shows the token.
+//! Robustness against any answer: no call panics, every call ends, no result claims more than the
+//! answers say, and no error shows the token.
 //!
-//! `tests/corpus/digitalocean` holds answers worth keeping, one a file: the status, headers,
-//! an empty line, the body. Each is given to every call, and they are the seeds of the
-//! mutations. A new surprise becomes a new file.
+//! `tests/corpus/digitalocean` holds answers, each in its own file: status, headers, an empty line,
+//! body. Every call gets every answer, and mutations start from them. A newly found failure becomes
+//! a new file.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod call;
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use call::{Call, calls};
 use exchange::{Exchange, Reply};
 
-/// Runs one call under a clock that does not wait, and holds its result against the answers.
+/// Runs a call under a paused clock, and checks its result against the answers.
 fn check(call: &Call, replies: Vec<Reply>) {
     let exchange = Exchange::of(replies);
     let mut runtime = tokio::runtime::Builder::new_current_thread();

@@ -1,5 +1,4 @@
-//! Answers that nobody has thought of: noise, JSON of our words in any shape, and answers of
-//! the corpus with something wrong in them.
+//! Generated answers: noise, JSON of known words in any shape, and damaged answers of the corpus.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -11,7 +10,7 @@ use crate::call::TOKEN;
 use crate::corpus;
 use crate::exchange::{Answer, Reply};
 
-/// What becomes of the first requests of a call, and of all later ones.
+/// The fates of the first requests of a call. The last fate applies to all later requests.
 pub fn replies() -> impl Strategy<Value = Vec<Reply>> {
     let answers = corpus::answers();
     let known: Vec<Answer> = answers.values().cloned().collect();
@@ -103,7 +102,7 @@ fn key() -> impl Strategy<Value = String> {
     prop_oneof![12 => select(known.to_vec()).prop_map(ToOwned::to_owned), 1 => "\\PC{0,4}"]
 }
 
-/// A value that is not made of others.
+/// A JSON value without children.
 fn scalar() -> impl Strategy<Value = Value> {
     let known = [
         json!(null),
@@ -148,18 +147,18 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What goes wrong with a value somewhere in a body.
+/// Damage to a value somewhere in a body.
 #[derive(Clone, Debug)]
 enum Fault {
     Drop,
     Replace(Value),
-    /// In a list of one.
+    /// Puts the value into a list of length one.
     Wrap,
-    /// In so many lists.
+    /// Replaces the value with lists nested to the given depth.
     Bury(usize),
-    /// There is another member beside it.
+    /// Adds another member to an object.
     Beside(String, Value),
-    /// A list has its elements twice, a member is there twice.
+    /// Repeats the elements of a list, or a member of an object.
     Double,
 }
 
@@ -175,7 +174,7 @@ fn fault() -> impl Strategy<Value = Fault> {
     ]
 }
 
-/// What goes wrong with the text of a body.
+/// Damage to the text of a body.
 #[derive(Clone, Debug)]
 enum Garble {
     Truncate(Index),
@@ -193,7 +192,7 @@ fn garble() -> impl Strategy<Value = Garble> {
     ]
 }
 
-/// An answer of the corpus with something wrong in it.
+/// A damaged answer of the corpus.
 fn mangled(known: Vec<Answer>) -> impl Strategy<Value = Answer> {
     let faults = vec((any::<Index>(), fault()), 0..4);
     let head = (option::weighted(0.3, status()), option::weighted(0.3, headers()));
@@ -220,7 +219,7 @@ fn mangled(known: Vec<Answer>) -> impl Strategy<Value = Answer> {
     )
 }
 
-/// Each fault somewhere in the value, as text.
+/// Applies each fault somewhere in the value, and returns the text.
 fn faulty(mut value: Value, faults: Vec<(Index, Fault)>) -> Vec<u8> {
     let mut text_faults = vec![];
     for (at, fault) in faults {
@@ -231,7 +230,7 @@ fn faulty(mut value: Value, faults: Vec<(Index, Fault)>) -> Vec<u8> {
             fault => apply(&mut value, &place, fault),
         }
     }
-    // What is too deep for a value is put into its text, through a mark.
+    // Nesting too deep for a `Value` is inserted into the text in place of a marker.
     for (number, (place, _)) in text_faults.iter().enumerate() {
         if let Some(target) = value.pointer_mut(place) {
             *target = Value::from(format!("buried-{number}"));
@@ -242,11 +241,11 @@ fn faulty(mut value: Value, faults: Vec<(Index, Fault)>) -> Vec<u8> {
         let buried = format!("{}{}", "[".repeat(*depth), "]".repeat(*depth));
         text = text.replace(&format!("\"buried-{number}\""), &buried);
     }
-    // A member that is there twice, which no value can have.
+    // Duplicate members are impossible in a `Value`, so they are inserted into the text.
     text.replace("\"doubled\":true,", "\"ip\":\"203.0.113.7\",").into_bytes()
 }
 
-/// Every place in a value, as pointers.
+/// JSON pointers to every place in a value.
 fn places(value: &Value, here: &str) -> Vec<String> {
     let mut all = vec![here.to_owned()];
     match value {

@@ -1,4 +1,4 @@
-//! What may be said, given the answers: read with other means than the client's.
+//! The claims allowed by the answers, derived without the client's parsing code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,10 +13,10 @@ use serde_json::Value;
 use crate::call::{Call, Said, TOKEN};
 use crate::exchange::{Answer, Logged};
 
-/// Two listings of 500 pages, and whether droplets are seen.
+/// Two listings of 500 pages each, and one check for `droplet:read`.
 const MOST_REQUESTS: usize = 1001;
 
-/// Holds what a call came to against its requests and their answers.
+/// Checks the result of a call against its requests and their answers.
 pub fn check(call: &Call, result: &Result<Said>, log: &[Logged]) {
     assert!(log.len() <= MOST_REQUESTS, "{} requests", log.len());
     let changes = log.iter().filter(|(request, _)| request.method() != Method::GET);
@@ -28,7 +28,7 @@ pub fn check(call: &Call, result: &Result<Said>, log: &[Logged]) {
     let seen = Seen { log };
     match result {
         Err(error) => assert!(!error.to_string().contains(TOKEN), "{call:?}: {error}"),
-        // What is too deep for us to look into is not held against anybody.
+        // Bodies too deep for `Value` cannot be checked.
         Ok(_) if log.iter().flat_map(|(_, answer)| answer).any(Answer::is_deep) => {}
         Ok(said) => assert!(seen.bears_out(call, said), "{call:?}: {said:?}\n{log:#?}"),
     }
@@ -67,13 +67,13 @@ impl Seen<'_> {
         such.filter_map(|(_, answer)| answer.as_ref())
     }
 
-    /// Successful answers to requests for this path.
+    /// Successful answers to requests for `path`.
     fn got<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Answer> {
         let such = self.log.iter().filter(move |(request, _)| request.uri().path() == path);
         such.filter_map(|(_, answer)| answer.as_ref()).filter(|answer| answer.is_success())
     }
 
-    /// All that a listing shows, and nothing else; from every page, and every page has one.
+    /// Whether `all` is exactly the union of all pages, with at least one page per family.
     fn listed(&self, families: Families, all: &[Address]) -> bool {
         let asked = [
             (families.v4, Family::V4, "/v2/reserved_ips", "reserved_ips"),
@@ -102,7 +102,7 @@ impl Seen<'_> {
         said.len() == all.len() && shown.keys().eq(&said) && all.iter().all(known)
     }
 
-    /// Objects that answers to a read of `ip` showed.
+    /// Objects in the answers to reads of `ip`.
     fn shown(&self, ip: IpAddr) -> impl Iterator<Item = Value> {
         let path = member(ip);
         let read = self.log.iter().filter(move |(request, _)| {
@@ -112,7 +112,7 @@ impl Seen<'_> {
         answers.filter(|answer| answer.is_success()).flat_map(Answer::objects)
     }
 
-    /// The vendor itself said that it does not have it.
+    /// Whether DigitalOcean itself answered `not_found`.
     fn is_gone(&self, ip: IpAddr) -> bool {
         let path = member(ip);
         let about = self.log.iter().filter(|(request, _)| request.uri().path() == path);
@@ -122,7 +122,7 @@ impl Seen<'_> {
         })
     }
 
-    /// It was read back, and is there, and at rest.
+    /// Whether a read showed the address on `machine` and unlocked.
     fn is_at(&self, ip: IpAddr, machine: Option<&MachineId>) -> bool {
         self.shown(ip).any(|object| {
             let at_rest = object["locked"] != true;
@@ -130,7 +130,7 @@ impl Seen<'_> {
         })
     }
 
-    /// The action that changes something was taken.
+    /// Whether the answer to the change contained the action.
     fn took(&self, accepted: &Accepted) -> bool {
         let answers = self.answers(&Method::POST).filter(|answer| answer.is_success());
         let mut actions = answers.filter_map(Answer::action);
@@ -181,18 +181,18 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// The body, if it is an object.
+    /// The body, if an object.
     fn value(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok().filter(Value::is_object)
     }
 
-    /// The body is well formed, and too deep or too large to be looked into.
+    /// Whether the body is well formed, and too deep or too large for `Value`.
     fn is_deep(&self) -> bool {
         let whole = serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(&self.body).is_ok();
         whole && self.value().is_none()
     }
 
-    /// The address that it is about, in whichever of the shapes.
+    /// The address in the body, under any of the three possible keys.
     fn objects(&self) -> Vec<Value> {
         let Some(body) = self.value() else { return vec![] };
         vec![body["reserved_ip"].clone(), body["reserved_ipv6"].clone(), body]
@@ -200,7 +200,7 @@ impl Answer {
 
     fn action(&self) -> Option<(u64, String)> {
         let body = self.value()?;
-        // By name, or by place: the one who reads it has no names.
+        // serde also reads an action given as a list of field values.
         let (id, status) = match &body["action"] {
             Value::Array(action) => (action.first()?.clone(), action.get(1)?.clone()),
             action => (action["id"].clone(), action["status"].clone()),

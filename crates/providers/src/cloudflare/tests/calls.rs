@@ -1,4 +1,4 @@
-//! The calls that it makes, and how few.
+//! The requests sent, and their number.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The contract over the emulator, and answers that no emulator should have to give.
+//! The contract over the emulator, and answers outside the emulator's repertoire.
 
 mod calls;
 mod odd_answers;
@@ -97,7 +97,7 @@ fn failure(code: u64, message: &str) -> Value {
     json!({ "success": false, "errors": errors, "messages": [], "result": null })
 }
 
-/// The plan of a zone is the vendor's business.
+/// The client does not know the plan of a zone: Cloudflare decides.
 #[tokio::test(start_paused = true)]
 async fn a_time_to_live_that_the_plan_of_the_zone_forbids_is_refused_by_the_vendor() {
     let cloud = FakeCloud::new();
@@ -114,8 +114,7 @@ async fn a_time_to_live_that_the_plan_of_the_zone_forbids_is_refused_by_the_vend
     assert_eq!(provider.change(&place, A, &change(1)).await.unwrap().written[0].ttl, 1);
 }
 
-/// Records that were made by hand in the vendor's console: proxied, with a time of the
-/// vendor's own.
+/// A record made by hand in Cloudflare's console: proxied, with an automatic TTL.
 #[tokio::test(start_paused = true)]
 async fn a_proxy_is_seen_and_turned_off_by_an_update() {
     let cloud = FakeCloud::new();

@@ -1,4 +1,4 @@
-//! Answers that make no sense.
+//! Malformed and contradictory answers.
 
 use super::*;
 

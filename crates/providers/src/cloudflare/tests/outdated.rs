@@ -1,4 +1,4 @@
-//! Changes that were planned on an outdated listing.
+//! Changes planned from an outdated listing.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What each refusal means.
+//! Status codes and error codes, and the error kinds they map to.
 
 use super::*;
 

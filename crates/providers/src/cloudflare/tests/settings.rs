@@ -1,4 +1,4 @@
-//! What the environment says.
+//! Environment variables: validation, defaults, secrecy.
 
 use super::*;
 

@@ -38,7 +38,7 @@ async fn a_zone_that_the_token_is_not_shown_is_not_found_and_asked_for_again() {
     assert_eq!(provider.locate("example.com", "hello").await.unwrap(), place());
 }
 
-/// What FLIPOP's users have: the zone's ID, the record's full name, and a token for DNS.
+/// The usual FLIPOP setup: the zone's ID, the record's full name, and a token without Zone Read.
 #[tokio::test]
 async fn without_leave_to_read_zones_an_id_and_a_full_name_will_do() {
     let forbidden = failure(9109, "Unauthorized to access requested resource");
@@ -67,7 +67,7 @@ async fn leave_to_read_zones_that_is_granted_later_is_noticed() {
     assert_eq!(provider.locate(ZONE_ID, "hello").await.unwrap(), place());
 }
 
-/// The vendor's document promises no more than that it has at most 32 characters.
+/// Cloudflare documents only a maximum of 32 characters for an identifier.
 #[tokio::test]
 async fn an_identifier_of_any_shape_will_do() {
     for id in ["023e105f", "Zone_7-b"] {

@@ -1,4 +1,4 @@
-//! Addresses are put on machines and taken off.
+//! Assigning, unassigning and releasing addresses.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Addresses are reserved.
+//! Reserving addresses.
 
 use super::*;
 

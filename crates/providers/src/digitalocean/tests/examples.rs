@@ -1,4 +1,4 @@
-//! The vendor's own examples, from its specification, where it is at hand.
+//! The examples of DigitalOcean's specification. Skipped without a local copy.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Addresses are listed, page by page.
+//! Listings of several pages.
 
 use super::*;
 
@@ -47,7 +47,7 @@ async fn a_listing_without_end_is_given_up() {
     let transport = Transport::new(service_fn(move |_: Request<Bytes>| {
         let counted = counted.clone();
         async move {
-            // Slow enough for the budget of a minute.
+            // Slow enough to stay within the limit per minute.
             tokio::time::sleep(Duration::from_secs(1)).await;
             let mut calls = counted.lock().unwrap();
             *calls += 1;

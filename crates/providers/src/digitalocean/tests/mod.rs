@@ -1,4 +1,4 @@
-//! The contract over the emulator, and answers that no emulator should have to give.
+//! The contract over the emulator, and answers outside the emulator's repertoire.
 
 mod changes;
 mod creation;
@@ -49,7 +49,7 @@ fn droplet(id: u64) -> MachineId {
     MachineId(id.to_string())
 }
 
-/// Opens the account that a script plays.
+/// Opens the account behind a script.
 trait Opens {
     fn open(&self) -> Arc<dyn AddressProvider>;
     fn open_with(&self, more: &[(&str, &str)]) -> Arc<dyn AddressProvider>;

@@ -1,4 +1,4 @@
-//! What became of an action.
+//! The states of an action.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A token that may not see droplets.
+//! A token without `droplet:read`.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! One rate budget per credential, in which failover goes before housekeeping.
+//! One rate budget per credential. Failover has precedence over housekeeping.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,84 +13,85 @@ use tower::{ServiceExt, service_fn};
 
 use crate::transport::{Transport, TransportError};
 
-/// How urgent a request is; it travels in the request's extensions, and a request without
-/// one is housekeeping.
+/// The urgency of a request, carried in the request's extensions. The default is housekeeping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
-    /// Traffic is lost until it is done.
+    /// Traffic is lost until the call succeeds.
     Failover,
-    /// A failover is not over without it: reads that confirm a move, names that follow it.
+    /// Part of completing a failover: reads confirming a move, and records following a move.
     Following,
-    /// A further part of something that was admitted: the next page of a listing.
+    /// The continuation of an admitted call: the next page of a listing.
     Begun,
-    /// It can wait: routine listings, new addresses, releases.
+    /// Work without a deadline: routine listings, new addresses, releases.
     #[default]
     Housekeeping,
 }
 
-/// What a vendor says is left.
+/// The remaining requests as reported by the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
     /// Requests per window.
     pub limit: u64,
-    /// Requests left of it.
+    /// Requests left in the window.
     pub remaining: u64,
-    /// When there will be more of them.
+    /// The time until more requests become available.
     pub resets_in: Duration,
 }
 
-/// A limit on short bursts that the vendor does not count down in its headers.
+/// A limit on short bursts, not reported in headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
-    /// So many requests
+    /// The most requests in any period of length `per`.
     pub requests: usize,
-    /// in any stretch of this length.
+    /// The length of the period.
     pub per: Duration,
 }
 
-/// What is known of a vendor's rate limits.
+/// A provider's rate limits.
 #[derive(Clone, Copy, Debug)]
 pub struct RateRules {
-    /// Reads what is left from the headers of any answer, also of a 429.
+    /// Reads the remaining requests from the headers of any answer, including a 429.
     pub headroom: fn(&HeaderMap) -> Option<Headroom>,
-    /// The vendor's limit on bursts.
+    /// The provider's limit on bursts.
     pub burst: Option<Burst>,
 }
 
-/// How long a request is held back, and by whom.
+/// The wait of a request held back by the budget, and its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// When to decide again.
+    /// The time after which to decide again.
     pub retry_after: Duration,
-    /// We pace ourselves, to stay within a limit of which the vendor has not said that it is
-    /// used up; else the vendor has said that nothing, or little, is left.
+    /// True if we pace ourselves below a limit not reported as used up. False if the provider
+    /// reported few or no requests left.
     pub pacing: bool,
 }
 
-/// The requests that one credential may still make.
+/// The requests still allowed to one credential.
 ///
-/// | what the vendor said | failover | what follows it | housekeeping |
+/// | the provider reported, or we sent | failover | following | housekeeping |
 /// |---|---|---|---|
 /// | nothing yet, or more than the reserve is left | goes | goes | goes |
 /// | four fifths of the burst limit were sent | goes | goes | trickles |
 /// | nine tenths of the burst limit were sent | goes | trickles | trickles |
-/// | the burst limit was sent | waits until the oldest is forgotten | the same | the same |
+/// | the burst limit was sent | waits until the oldest request expires | the same | the same |
 /// | no more than the reserve is left | goes | trickles | one request after each reset, at most one per 10 s |
 /// | no more than the last tenth of the reserve is left | goes | as housekeeping | the same |
 /// | 429 | waits | waits | waits |
 ///
-/// The reserve is a tenth of the limit, at least 10 requests, at most half of the limit; its
-/// last tenth is at least 5 requests, at most half of it. To trickle is to go five at once and
-/// then one per 2 s, so that moves are still confirmed.
-/// Nothing queues here: what may not go now is answered at once with
+/// The reserve is a tenth of the limit, at least 10 requests and at most half of the limit. Its
+/// last tenth is at least 5 requests and at most half of the reserve. To trickle is to send five
+/// requests at once and then one per 2 s, so that moves are still confirmed.
+///
+/// The budget has no queue: a request not allowed now fails at once with
 /// [`RateLimited`](TransportError::RateLimited) and the time after which to decide again.
 ///
-/// How long a 429 closes the budget: as long as its `retry-after` says, else until the reset
-/// if nothing is left, at least a second, and at most an hour, so that a vendor's slip does
-/// not stop us for a day. If much is left, the reset says nothing of it: it is a limit on
-/// bursts, and the wait begins with 5 s and doubles up to a minute while nothing else is
-/// answered. If nothing at all is said, a minute.
-/// Time is tokio's, so that it can be paused.
+/// A 429 closes the budget for its `retry-after`; without this header, until the reset if no
+/// requests are left. The wait is at least a second and at most an hour, so that a wrong header
+/// cannot stop us for a day. A 429 with requests left points to a burst limit, about which the
+/// reset says nothing: the wait starts at 5 s and doubles up to a minute with each 429 in a row. A
+/// 429 without any rate headers closes the budget for a minute.
+///
+/// All times are tokio's, so tests can pause them.
 #[derive(Clone)]
 pub struct Budget {
     rules: RateRules,
@@ -98,12 +99,12 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of which nothing is known yet.
+    /// A budget without any knowledge of the remaining requests.
     pub fn new(rules: RateRules) -> Self {
         Self { rules, state: Arc::default() }
     }
 
-    /// Makes every request of `transport` ask the budget first, and every answer tell it.
+    /// Wraps `transport`: requests need the budget's permission, and answers update the budget.
     pub fn around(&self, transport: Transport) -> Transport {
         let budget = self.clone();
         Transport::new(service_fn(move |request: Request<Bytes>| {
@@ -140,17 +141,17 @@ impl fmt::Debug for Budget {
     }
 }
 
-/// How long the budget is closed because of an answer; travels in its extensions.
+/// The time for which an answer closes the budget, carried in the answer's extensions.
 #[derive(Clone, Copy)]
 struct Closed(Duration);
 
-/// How long everything waits because of this 429, which came through a [`Budget`].
+/// The wait caused by this 429, which must have passed through a [`Budget`].
 pub fn retry_after(answer: &Response<Bytes>) -> Duration {
     answer.extensions().get().map_or(DEFAULT_WAIT, |Closed(wait)| *wait)
 }
 
-/// How long a 429 asks to wait; none if the vendor counts much as left, and so speaks of
-/// another limit than the one that it counts.
+/// The wait demanded by a 429. `None` if requests are left, because the 429 then comes from a limit
+/// not reported in the headers.
 fn told_wait(headers: &HeaderMap, headroom: Option<Headroom>) -> Option<Duration> {
     let reset = match headroom {
         Some(Headroom { remaining: 0, resets_in, .. }) => Some(resets_in),
@@ -160,7 +161,7 @@ fn told_wait(headers: &HeaderMap, headroom: Option<Headroom>) -> Option<Duration
     asked_wait(headers).or(reset).map(|wait| wait.clamp(SHORTEST_WAIT, LONGEST_WAIT))
 }
 
-/// How long to wait after so many refusals in a row that said nothing of it.
+/// The wait after `refusals` successive 429s without a stated wait.
 fn untold_wait(refusals: u32) -> Duration {
     let doubled = 1_u32.checked_shl(refusals.saturating_sub(1)).unwrap_or(u32::MAX);
     FIRST_WAIT.saturating_mul(doubled).min(DEFAULT_WAIT)
@@ -171,13 +172,13 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(60);
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
-/// While housekeeping is held back, one request goes this often to learn how things stand.
+/// While housekeeping is held back, one request per period probes the remaining requests.
 const PROBE: Duration = Duration::from_secs(10);
 
-/// What trickles goes this often,
+/// The period of trickling requests.
 const TRICKLE: Duration = Duration::from_secs(2);
 
-/// after so many at once.
+/// The number of trickling requests allowed at once.
 const HANDFUL: u32 = 5;
 
 fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
@@ -189,16 +190,17 @@ fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
     Some(until.duration_since(sent_at(headers)?).unwrap_or_default())
 }
 
-/// The vendor's clock when it answered: no wall clock of ours is compared with it.
+/// The provider's clock at the time of the answer. Our wall clock is never compared with the
+/// provider's.
 pub(crate) fn sent_at(headers: &HeaderMap) -> Option<SystemTime> {
     httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()
 }
 
-/// A request that was admitted and has not ended; dropping it ends it too.
+/// An admitted request still running. Dropping the guard ends the request too.
 struct Underway(Budget);
 
 impl Underway {
-    /// Returns for how long nothing goes now, if the vendor refused it.
+    /// Updates the budget from the result. Returns the wait if the answer is a 429.
     fn ends(self, result: Result<(StatusCode, &HeaderMap), &TransportError>) -> Option<Duration> {
         let Budget { rules, .. } = self.0;
         let now = Instant::now();
@@ -229,33 +231,33 @@ impl Drop for Underway {
 
 #[derive(Debug, Default)]
 struct State {
-    /// After a 429, nothing goes before this.
+    /// After a 429, no request goes before this time.
     closed_until: Option<Instant>,
-    /// How often in a row it was closed by a 429 that did not say for how long.
+    /// The number of successive 429s without a stated wait.
     refusals: u32,
-    /// What the vendor last said, less what was sent since.
+    /// The provider's last report, less the requests sent since.
     left: Option<Left>,
-    /// When the requests of the burst limit's stretch were sent, oldest first.
+    /// The send times within the burst period, oldest first.
     sent: VecDeque<Instant>,
-    /// Admitted and not ended.
+    /// The number of admitted requests still running.
     underway: u64,
-    /// Up to when the trickle is used up: each request takes [`TRICKLE`] of
-    /// it, and it may run [`HANDFUL`] requests ahead.
+    /// The end of the used-up trickle. Each request uses [`TRICKLE`], and up to [`HANDFUL`]
+    /// requests may run ahead.
     trickled_until: Option<Instant>,
 }
 
 #[derive(Debug)]
 struct Left {
     reserve: u64,
-    /// So many are kept for moves alone.
+    /// The last tenth of the reserve, kept for moves alone.
     last: u64,
     remaining: u64,
-    /// When housekeeping may go although no more than the reserve is left.
+    /// The time of the next probe while no more than the reserve is left.
     probe_at: Instant,
 }
 
 impl State {
-    /// Counts the request as sent, or says how long it has to wait.
+    /// Counts the request as sent, or returns the wait.
     fn admit(
         &mut self,
         priority: Priority,
@@ -271,7 +273,7 @@ impl State {
             }
         }
         match priority {
-            // What has begun is finished: a page or two more.
+            // Pages of a begun listing are always allowed.
             Priority::Begun => {}
             Priority::Failover => self.burst_allows((1, 1), burst, now)?,
             Priority::Following if self.reserve_is_touched() => {
@@ -297,7 +299,7 @@ impl State {
         Ok(())
     }
 
-    /// What goes beyond its share of a burst trickles, and nothing goes beyond the whole.
+    /// Requests beyond their share of the burst limit trickle. No request exceeds the whole limit.
     fn burst_allows(
         &mut self,
         (parts, of): (usize, usize),
@@ -314,7 +316,7 @@ impl State {
         if self.sent.len() < share { Ok(()) } else { self.trickle(true, now) }
     }
 
-    /// No more than the reserve is left, and more than the last of it.
+    /// Whether the rest is at most the reserve, and more than the last tenth of the reserve.
     fn reserve_is_touched(&self) -> bool {
         let Some(Left { reserve, last, remaining, .. }) = &self.left else { return false };
         remaining <= reserve && remaining > last
@@ -342,7 +344,7 @@ impl State {
     }
 
     fn learn(&mut self, headroom: Headroom, now: Instant) {
-        // The vendor may not have counted yet what is still underway beside this answer.
+        // The provider may not yet have counted requests running in parallel with this answer.
         let others = self.underway.saturating_sub(1);
         let reserve = (headroom.limit / 10).max(10).min(headroom.limit / 2);
         self.left = Some(Left {
@@ -353,13 +355,13 @@ impl State {
         });
     }
 
-    /// Nothing goes for as long as the vendor told, or as experience tells. Returns how long
-    /// that is.
+    /// Closes the budget for the stated wait, or for a wait growing with each refusal. Returns the
+    /// wait.
     fn close(&mut self, told: Option<Duration>, now: Instant) -> Duration {
         let closed = self.closed_until.filter(|until| *until > now);
         let until = match (told, closed) {
             (Some(wait), _) => closed.unwrap_or(now).max(now + wait),
-            // It was sent before another one was refused: nothing new.
+            // Sent before the budget closed, so the refusal is no new information.
             (None, Some(until)) => until,
             (None, None) => {
                 self.refusals = self.refusals.saturating_add(1);
@@ -370,7 +372,7 @@ impl State {
         until - now
     }
 
-    /// The last request did not go after all.
+    /// Uncounts the last request, which was not sent after all.
     fn refund(&mut self) {
         self.sent.pop_back();
         if let Some(left) = &mut self.left {

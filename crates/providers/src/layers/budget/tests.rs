@@ -1,4 +1,4 @@
-//! What is sent now, and what waits.
+//! Requests sent and requests held back, by priority.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,7 +6,7 @@ use http::Response;
 
 use super::*;
 
-/// A vendor whose every answer is set by the test, and which counts what reaches it.
+/// A provider with scripted answers and a count of received requests.
 #[derive(Clone, Default)]
 struct Vendor {
     next: Arc<Mutex<Response<Bytes>>>,
@@ -202,7 +202,7 @@ async fn beyond_four_fifths_of_a_burst_housekeeping_trickles_and_the_rest_goes()
     }
     assert_eq!(wait_of(&transport, Following).await, 2, "nine tenths");
     send(&transport, Failover).await.unwrap();
-    // What has begun is finished: a listing is whole or nothing.
+    // A begun listing is finished beyond the shares of the burst limit.
     send(&transport, Begun).await.unwrap();
     pass(2).await;
     send(&transport, Housekeeping).await.unwrap();
