@@ -12,12 +12,25 @@ use std::time::{Duration, Instant};
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Outcome};
-use pontoon_core::matching::{Match, PodMatch, Selector};
+use pontoon_core::addresses::AccountSetup;
 use pontoon_core::model::{
-    Addresses, Family, Labels, Ledger, Machine, Marks, Node, Pod, Pool, PoolKey, Request, Sighting,
+    Addresses, Family, Kind, Labels, Ledger, Machine, Marks, Node, ObjectKey, Pod, Pool, Request,
+    Scope, Sighting, Subject,
 };
+use pontoon_core::nodes::{Match, PodMatch, Selector};
 use pontoon_core::plan::Planner;
-use pontoon_core::world::{AccountSetup, Settings, Source, World};
+use pontoon_core::world::{Settings, Source, World};
+
+/// The kind of the pools.
+static POOL: Kind = Kind {
+    group: "bench",
+    version: "v1",
+    name: "Pool",
+    plural: "pools",
+    aliases: &[],
+    scope: Scope::Namespaced,
+    asks_for: &[Subject::Addresses],
+};
 
 /// A cluster in which every address is where it should be.
 #[derive(Clone, Copy)]
@@ -109,8 +122,8 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
     let extra = usize::from(cluster.waiting);
     let first = p * (cluster.addresses + extra);
     Pool {
-        key: PoolKey {
-            kind: "FloatingIPPool",
+        key: ObjectKey {
+            kind: &POOL,
             namespace: "default".into(),
             name: format!("pool-{p:04}").as_str().into(),
         },
@@ -157,7 +170,7 @@ fn placed(cluster: &Cluster, p: usize, index: usize) -> usize {
 }
 
 fn build(cluster: &Cluster) -> (World, Planner) {
-    let mut world = World::new(Settings::default());
+    let mut world = World::new(Settings::default(), &[&POOL]);
     let setup = AccountSetup {
         cloud: "cloud".into(),
         per_machine: 1,
@@ -194,7 +207,7 @@ fn build(cluster: &Cluster) -> (World, Planner) {
             labels: labels.clone(),
         });
     }
-    for source in [Source::Nodes, Source::Pods, Source::Pools] {
+    for source in [Source::Nodes, Source::Pods, Source::Objects(&POOL)] {
         world.source_read(source);
     }
     let action =

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Time;
 use crate::model::{
-    AccountId, Family, Intent, Ledger, MachineId, NodeName, OperationId, PoolKey, Record,
+    AccountId, Family, Intent, Ledger, MachineId, NodeName, ObjectKey, OperationId, Record,
     RecordChange, RecordRequest, Sighting, Site, Text,
 };
 
@@ -43,7 +43,7 @@ pub enum Action {
         /// The account.
         account: AccountId,
         /// The pool that it serves.
-        pool: PoolKey,
+        pool: ObjectKey,
         /// The address.
         ip: IpAddr,
         /// The node.
@@ -56,7 +56,7 @@ pub enum Action {
         /// The account.
         account: AccountId,
         /// The pool that it belongs to.
-        pool: PoolKey,
+        pool: ObjectKey,
         /// The address.
         ip: IpAddr,
         /// Why.
@@ -67,14 +67,14 @@ pub enum Action {
         /// The account.
         account: AccountId,
         /// The pool that it was reserved for.
-        pool: PoolKey,
+        pool: ObjectKey,
         /// The address.
         ip: IpAddr,
     },
     /// Write a pool's ledger, by compare-and-swap.
     WriteLedger {
         /// The pool.
-        pool: PoolKey,
+        pool: ObjectKey,
         /// The object's identity: an equal name with another UID is not written.
         uid: Text,
         /// The version that this replaces.
@@ -90,7 +90,7 @@ pub enum Action {
         /// The account.
         account: AccountId,
         /// The pool that it is for.
-        pool: PoolKey,
+        pool: ObjectKey,
         /// The intent.
         intent: Intent,
     },
@@ -108,7 +108,7 @@ pub enum Action {
     /// Find a name in DNS, and read what it lists.
     ReadRecords {
         /// The object that asks for it.
-        owner: PoolKey,
+        owner: ObjectKey,
         /// The name, as the user writes it.
         request: RecordRequest,
         /// The kind of record: that which holds addresses of this family.
@@ -117,7 +117,7 @@ pub enum Action {
     /// Change what a name lists.
     ChangeRecords {
         /// The object that has the name.
-        owner: PoolKey,
+        owner: ObjectKey,
         /// The name.
         site: Site,
         /// The kind of record: that which holds addresses of this family.
@@ -131,7 +131,7 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removal {
     /// It serves nobody there, and this pool needs the node.
-    MakesRoom(PoolKey),
+    MakesRoom(ObjectKey),
     /// Its pool names it no more.
     LeavesList,
     /// Its pool is being deleted, and it is given back next.

@@ -10,12 +10,11 @@
 //! ```
 
 pub mod action;
-pub mod matching;
+pub mod addresses;
 pub mod model;
-mod note;
+pub mod nodes;
 pub mod plan;
-pub mod record_verdict;
-pub mod restraint;
+pub mod records;
 pub mod verdict;
 pub mod world;
 

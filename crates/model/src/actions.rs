@@ -1,4 +1,4 @@
-//! Every step that may be next.
+//! All possible next steps.
 
 use crate::cloud::{Call, Phase, Place, Request, STRANGER};
 use crate::cluster::INTENTS;
@@ -8,54 +8,54 @@ use crate::faults::Fault;
 use crate::ledger::{Change, Delivery};
 use crate::{Moves, Protocol, State, Strangers};
 
-/// A step. Numbers are those of replicas, unless something else is said.
+/// A step. A `usize` is the number of a replica unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A follower takes the lease.
+    /// A follower takes the Lease.
     Take(usize),
-    /// A leader renews a lease that had nearly run out.
+    /// A leader renews a lapsed Lease still its own.
     Renew(usize),
     /// A leader steps down.
     Lose(usize),
-    /// A leader is told to stop.
+    /// A leader shuts down.
     Stop(usize),
     /// A replica dies, and starts again.
     Crash(usize),
-    /// The lease is not renewed for long.
+    /// The Lease is not renewed for long.
     Lapse,
-    /// A leader lists the cloud.
+    /// A leader lists the account.
     List(usize),
-    /// A leader lists the cloud, and the answer takes long.
+    /// A leader lists the account, and the answer is late.
     ListSlowly(usize),
-    /// That answer comes.
+    /// The late answer arrives.
     HearLateListing(usize),
-    /// A leader decides a call and sends it.
+    /// A leader decides on a call and sends the call.
     Send(usize, Request),
-    /// A leader decides a call and is stopped.
+    /// A leader decides on a call and is suspended before sending.
     Hold(usize, Request),
-    /// A call that was held is sent.
+    /// A held call is sent.
     SendHeld(Call),
-    /// A call that was held is not sent.
+    /// A held call is dropped.
     DropHeld(Call),
-    /// A leader moves an address, all at once.
+    /// A leader moves an address in one step.
     Relocate(usize, Request),
     /// A call takes effect.
     TakeEffect(Call),
-    /// The answer to a reservation.
+    /// The answer to a reservation arrives.
     Hear(Call),
-    /// The caller waits no longer.
+    /// The caller stops waiting for the answer.
     LoseAnswer(Call),
-    /// A call that nobody waits for never takes effect.
+    /// A call without a waiting caller is lost before its effect.
     Vanish(Call),
-    /// The time is up in which a call without an answer may take effect.
+    /// The time limit passes for the effect of an unanswered call.
     EndDoubt(Call),
     /// A leader writes the ledger.
     Write(usize, Change, Delivery),
-    /// A write that had no answer comes through, unseen by a replica's watch.
+    /// An unanswered write takes effect, unseen by a replica's watch.
     LateWrite(Option<usize>),
     /// A replica's watch catches up.
     CatchUp(usize),
-    /// Somebody else's address appears, or is put elsewhere.
+    /// A stranger appears, or is moved.
     StrangerAt(Place),
 }
 
@@ -156,15 +156,15 @@ impl Protocol {
             nothing_found &= results.is_empty();
             results.iter().map(|one| Change::Adopt(intent, one)).for_each(&mut write);
         }
-        // What is found is adopted in the same write at the latest.
+        // Results already found are adopted in the same write at the latest.
         if nothing_found && self.has(Protection::CreationIntent) {
             let new = (0..INTENTS).filter(|one| creation.new[*one].is_some());
             new.map(Change::Add).for_each(&mut write);
         }
     }
 
-    /// One that is there from the beginning may be put on a node; one that appears later
-    /// stays where it is, unless nothing is assumed of strangers.
+    /// A stranger present from the start may be assigned to a node. A stranger appearing later
+    /// stays loose, unless [`Strangers::Anywhere`] is set.
     fn list_strangers(&self, state: &State, actions: &mut Vec<Action>) {
         let is_there = state.cloud.places[STRANGER] != Place::ABSENT;
         if !is_there {
@@ -176,7 +176,7 @@ impl Protocol {
         }
     }
 
-    /// Takes a step; none if it cannot be taken now.
+    /// Takes a step. `None` if the step is not possible now.
     pub(crate) fn take_step(&self, state: &mut State, action: Action) -> Option<()> {
         match action {
             Action::Take(replica) => self.take(state, replica)?,
@@ -213,7 +213,7 @@ impl Protocol {
     }
 }
 
-/// What may become of a call.
+/// The possible fates of a call.
 fn list_fates(state: &State, call: Call, actions: &mut Vec<Action>) {
     match call.phase {
         Phase::Held => actions.extend([Action::SendHeld(call), Action::DropHeld(call)]),

@@ -1,4 +1,4 @@
-//! Calls to the cloud, from the decision to the answer.
+//! Calls to the provider, from decision to answer.
 
 use crate::cloud::{Call, NOBODY, OURS, Phase, Place, Request};
 use crate::design::{Mark, Protection};
@@ -9,12 +9,12 @@ use crate::replica::{Operation, Progress};
 use crate::{Pods, Protocol, State};
 
 impl Protocol {
-    /// Whether the guard lets a call of a replica pass (`Standing::permit`). Without the
-    /// guard, believing to lead is enough.
+    /// Whether the guard lets a replica's call pass (`Standing::permit`). Without the guard,
+    /// believing to lead is enough.
     pub(crate) fn may_send(&self, state: &State, replica: usize) -> bool {
         let one = &state.replicas[replica];
-        // Who was taken for dead has renewed its lease lately, and does not know that it is
-        // another's.
+        // A replica wrongly taken for dead has renewed its Lease lately, and does not know another
+        // process took the Lease.
         let open = !self.has(Protection::Guard) || self.pods == Pods::OneForAll;
         let guarded = self.has_good_lease(state, replica) || open;
         one.leads && !one.settling && guarded
@@ -24,14 +24,14 @@ impl Protocol {
         state.cluster.lease.is_held_by(replica) && !state.cluster.lease.lapsed
     }
 
-    /// A call is decided and sent.
+    /// Decides on a call and sends the call.
     pub(crate) fn send(&self, state: &mut State, replica: usize, request: Request) -> Option<()> {
         self.may_send(state, replica).then_some(())?;
         self.begin(state, replica, request);
         self.put_on_wire(state, replica, request, false)
     }
 
-    /// A call is decided, and the replica is stopped before it is sent.
+    /// Decides on a call, and suspends the replica before the call is sent.
     pub(crate) fn hold(&self, state: &mut State, replica: usize, request: Request) -> Option<()> {
         self.may_send(state, replica).then_some(())?;
         state.faults.spend(Fault::Pause)?;
@@ -41,7 +41,7 @@ impl Protocol {
         state.cloud.calls.add(Call { request, by, past: false, phase, covered: false })
     }
 
-    /// The replica goes on, and the guard is asked.
+    /// The replica resumes and asks the guard.
     pub(crate) fn send_held(&self, state: &mut State, call: Call) -> Option<()> {
         let replica = usize::from(call.by);
         (self.may_send(state, replica) || !self.has(Protection::Guard)).then_some(())?;
@@ -49,7 +49,7 @@ impl Protocol {
         self.put_on_wire(state, replica, call.request, call.past)
     }
 
-    /// The replica goes on, and the guard says no; or it has learnt that its term is over.
+    /// The replica resumes, and the guard refuses or the term is known to be over.
     pub(crate) fn drop_held(&self, state: &mut State, call: Call) -> Option<()> {
         let replica = usize::from(call.by);
         (call.past || !self.may_send(state, replica)).then_some(())?;
@@ -60,7 +60,7 @@ impl Protocol {
         Some(())
     }
 
-    /// What a call touches is in doubt until it ends (`World::begin`).
+    /// The touched address or intent is unknown until the call ends (`World::begin`).
     fn begin(&self, state: &mut State, replica: usize, request: Request) {
         match request {
             Request::Assign { address, to, .. } => {
@@ -101,7 +101,7 @@ impl Protocol {
         state.cloud.calls.add(Call { request, by, past, phase, covered })
     }
 
-    /// Whether two calls are about one address or one node.
+    /// Whether two calls concern the same address or node.
     fn collide(&self, one: Request, other: Request) -> bool {
         let address = |request| match request {
             Request::Assign { address, .. } => Some(address),
@@ -115,7 +115,7 @@ impl Protocol {
         same(address(one), address(other)) || same(node(one), node(other))
     }
 
-    /// The caller waits no longer; the call takes effect later, or never.
+    /// The caller stops waiting. The call takes effect later, or never.
     pub(crate) fn lose_answer(&self, state: &mut State, call: Call) -> Option<()> {
         state.faults.spend(Fault::LostAnswer)?;
         state.cloud.calls.remove(call);
@@ -135,8 +135,8 @@ impl Protocol {
         Some(())
     }
 
-    /// A call takes effect. The answer to a move comes with it: whatever a listing shows in
-    /// between is not looked at. That to a reservation takes its time.
+    /// A call takes effect. A move is answered in the same step, because listings in between do not
+    /// matter. A reservation is answered in a later step.
     pub(crate) fn take_effect(&self, state: &mut State, call: Call) -> Option<()> {
         let done = self.effect(state, call.request);
         state.cloud.calls.remove(call);
@@ -152,22 +152,22 @@ impl Protocol {
         Some(())
     }
 
-    /// A call that nobody waits for never takes effect.
+    /// A call without a waiting caller is lost before its effect.
     pub(crate) fn vanish(&self, state: &mut State, call: Call) {
         state.cloud.calls.remove(call);
         self.end_late(state, call);
     }
 
-    /// A reservation that is over without an answer is still in doubt until its time is up:
-    /// what it made can be seen before that. A move is looked for as soon as it is over.
+    /// An unanswered reservation stays doubtful until its time is up, although its result can be
+    /// seen earlier. An unanswered move can be confirmed as soon as the call is over.
     fn end_late(&self, state: &mut State, call: Call) {
         if !call.past && matches!(call.request, Request::Create { .. }) {
-            // There is room: the call itself has just made it.
+            // The call was just removed, so there is room.
             let _added = state.cloud.calls.add(Call { phase: Phase::Spent, ..call });
         }
     }
 
-    /// The answer to a reservation.
+    /// The answer to a reservation arrives.
     pub(crate) fn hear(&self, state: &mut State, call: Call) -> Option<()> {
         let Phase::Answering(address) = call.phase else { return None };
         state.cloud.calls.remove(call);
@@ -175,7 +175,8 @@ impl Protocol {
         Some(())
     }
 
-    /// What a call does to the cloud; none if that refuses it. Notes what should not be.
+    /// The effect of a call on the account. `None` if the provider refuses. Records broken
+    /// invariants.
     fn effect(&self, state: &mut State, request: Request) -> Option<usize> {
         let cloud = &mut state.cloud;
         match request {
@@ -203,7 +204,7 @@ impl Protocol {
         }
     }
 
-    /// A move that is decided, sent and answered at once ([`Moves::AtOnce`](crate::Moves)).
+    /// A move decided, sent and answered in one step ([`Moves::AtOnce`](crate::Moves)).
     pub(crate) fn relocate(
         &self,
         state: &mut State,
@@ -219,7 +220,7 @@ impl Protocol {
     }
 }
 
-/// A call was not sent, or refused: it is as if it had not been decided.
+/// Reverts the decision on a call not sent or refused.
 fn undo(state: &mut State, replica: usize, request: Request) {
     let memory = &mut state.replicas[replica].memory;
     match request {
@@ -230,7 +231,7 @@ fn undo(state: &mut State, replica: usize, request: Request) {
     }
 }
 
-/// The caller learns what its call did (`World::finish`).
+/// The caller learns the effect of its call (`World::finish`).
 fn answer(state: &mut State, call: Call, address: usize) {
     let memory = &mut state.replicas[usize::from(call.by)].memory;
     memory.places[address] = state.cloud.places[address];

@@ -1,34 +1,34 @@
-//! The cloud: where each address is, and the calls that are under way.
+//! The account: the place of each address, and the calls under way.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use crate::set::Set;
 
-/// Nodes, each with a machine of its own.
+/// Nodes, each with its own machine.
 pub const NODES: usize = 3;
-/// Addresses that may be ours: the three that are wanted, and one too many.
+/// Addresses possibly ours: the three wanted, and one too many.
 pub const OURS: usize = 4;
 /// The address of somebody else.
 pub const STRANGER: usize = 4;
 /// All addresses.
 pub const ADDRESSES: usize = 5;
 
-/// Calls that may be under way at once. In a sound design there is one for each wanted
-/// address at most; where protections are left out, a further one is not sent.
+/// The most calls under way. A sound design has at most one per wanted address. With protections
+/// left out, further calls are not sent.
 const CALLS: usize = 6;
 
-/// Where an address is.
+/// The place of an address.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(u8);
 
-/// Where each address is.
+/// The place of each address.
 pub type Places = [Place; ADDRESSES];
 
 impl Place {
-    /// It does not exist.
+    /// The address does not exist.
     pub const ABSENT: Self = Self(0);
-    /// It exists, and is on no machine.
+    /// The address exists and is on no machine.
     pub const LOOSE: Self = Self(1);
 
     /// On the machine of a node.
@@ -36,7 +36,7 @@ impl Place {
         Self(2 + node as u8)
     }
 
-    /// The node whose machine it is on.
+    /// The node holding the address, if any.
     pub fn node(self) -> Option<usize> {
         self.0.checked_sub(2).map(usize::from)
     }
@@ -52,25 +52,25 @@ impl fmt::Debug for Place {
     }
 }
 
-/// The addresses that exist.
+/// The existing addresses.
 pub fn present(places: &Places) -> Set {
     (0..ADDRESSES).filter(|one| places[*one] != Place::ABSENT).collect()
 }
 
-/// What a call asks for.
+/// The request of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Request {
-    /// Put an address on a node.
+    /// Assign an address to a node.
     Assign {
         /// The address.
         address: u8,
         /// The node.
         to: u8,
-        /// Where the sender saw it: what it may be taken from.
+        /// The place seen by the sender, from which the address may be taken.
         from: Place,
     },
-    /// Make an address, for an intent of the ledger. Where the mark is the machine, an
-    /// intent has the number of its node.
+    /// Reserve an address for an intent of the ledger. With
+    /// [`TargetMachine`](crate::Mark::TargetMachine) the intent has the number of its node.
     Create {
         /// The intent.
         intent: u8,
@@ -88,56 +88,56 @@ impl fmt::Debug for Request {
     }
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// Decided, and not sent yet.
     Held,
-    /// On its way; the caller waits.
+    /// Under way, with a waiting caller.
     Waiting,
-    /// On its way; nobody waits any more. It takes effect, or never will.
+    /// Under way, without a waiting caller. The call takes effect later, or never.
     Late,
-    /// It made this address, and the answer is on its way.
+    /// The call reserved this address, and the answer is under way.
     Answering(u8),
-    /// It is over, but its caller, who got no answer, cannot know that yet.
+    /// Over, but the caller got no answer and cannot know yet.
     Spent,
 }
 
-/// A call to the cloud.
+/// A call to the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Call {
-    /// What it asks for.
+    /// The requested change.
     pub request: Request,
-    /// The replica that decided it; 2 if that does not matter any more.
+    /// The deciding replica, or [`NOBODY`] once irrelevant.
     pub by: u8,
-    /// The term of leadership in which it was decided is over.
+    /// The term of the decision is over.
     pub past: bool,
-    /// How far it is.
+    /// The progress.
     pub phase: Phase,
-    /// Sent while the sender's lease was good: it is over before a successor stops waiting.
+    /// Sent under a valid Lease: the call is over before a successor stops waiting.
     pub covered: bool,
 }
 
-/// The sender of a call that nobody waits for.
+/// The sender of a call without a waiting caller.
 pub const NOBODY: u8 = 2;
 
 impl Call {
-    /// Whether it may still take effect.
+    /// Whether the call may still take effect.
     pub fn is_on_its_way(&self) -> bool {
         matches!(self.phase, Phase::Waiting | Phase::Late)
     }
 
-    /// Whether it was decided by `replica`, in the term that it is in.
+    /// Whether `replica` decided on the call in its current term.
     pub fn is_of(&self, replica: usize) -> bool {
         usize::from(self.by) == replica && !self.past
     }
 }
 
-/// The calls that are under way, in an order that says nothing.
+/// The calls under way, sorted so that equal sets are equal.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Calls([Option<Call>; CALLS]);
 
-/// Most states have few calls: only those are gone through.
+/// Hashes only the calls present: most states have few.
 impl Hash for Calls {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.iter().for_each(|call| call.hash(hasher));
@@ -151,14 +151,14 @@ impl Calls {
         self.0.into_iter().flatten()
     }
 
-    /// One more; none if there are too many to follow.
+    /// Adds a call. `None` if there are already too many.
     pub fn add(&mut self, call: Call) -> Option<()> {
         *self.0.iter_mut().find(|one| one.is_none())? = Some(call);
         self.order();
         Some(())
     }
 
-    /// One less.
+    /// Removes a call.
     pub fn remove(&mut self, call: Call) {
         if let Some(one) = self.0.iter_mut().find(|one| **one == Some(call)) {
             *one = None;
@@ -166,7 +166,7 @@ impl Calls {
         self.order();
     }
 
-    /// Each of them becomes another, or none.
+    /// Replaces or removes each call.
     pub fn change(&mut self, change: impl Fn(Call) -> Option<Call>) {
         for one in &mut self.0 {
             *one = one.and_then(&change);
@@ -185,17 +185,17 @@ impl fmt::Debug for Calls {
     }
 }
 
-/// The cloud.
+/// The provider's side: addresses and calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cloud {
-    /// Where each address is.
+    /// The place of each address.
     pub places: Places,
-    /// The calls that are under way.
+    /// The calls under way.
     pub calls: Calls,
 }
 
 impl Cloud {
-    /// Whether a node's machine has an address.
+    /// Whether a node's machine holds an address.
     pub fn is_occupied(&self, node: usize) -> bool {
         self.places.contains(&Place::on(node))
     }

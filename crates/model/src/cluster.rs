@@ -1,68 +1,69 @@
-//! The API server: the lease, and the ledger of created addresses.
+//! The API server: the Lease, and the ledger of reserved addresses.
 
 use crate::set::Set;
 
-/// Intents that a ledger has room for.
+/// The most intents in a ledger.
 pub const INTENTS: usize = 3;
 
-/// Who holds the lease.
+/// The holder of the Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Holder {
-    /// Nobody: it was released.
+    /// No holder: the Lease was released.
     Free,
-    /// A replica that lives.
+    /// A live replica.
     Replica(u8),
-    /// A dead process of this replica's pod, in which another one runs now. It has not
-    /// released the lease, and the lease has not run out.
+    /// A dead process of this replica's pod, now running another process. The Lease is neither
+    /// released nor expired.
     Dead(u8),
-    /// A process that is gone without having released it.
+    /// A process gone without releasing the Lease.
     Gone,
 }
 
-/// The lease. Time is not counted: what matters is the order of three moments after the last
-/// renewal, and those are in order by the assumptions of `leadership/mod.rs`.
+/// The Lease. Time is not modelled. Only the order of three moments after the last renewal matters,
+/// and the assumptions of `leadership/mod.rs` guarantee this order.
 ///
 /// ```text
 /// renewed ──> lapsed: the holder's guard is shut ──> taken by another ──> its calls are over
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lease {
-    /// Who holds it.
+    /// The holder.
     pub holder: Holder,
-    /// It was not renewed for so long that the holder's guard is shut, and may be taken.
+    /// Unrenewed for so long that the holder's guard is shut, and another replica may take the
+    /// Lease.
     pub lapsed: bool,
-    /// It was released with a call that had no answer: the annotation `settle-seconds`.
+    /// Released with an unanswered call: the annotation `settle-seconds`.
     pub owed: bool,
 }
 
 impl Lease {
-    /// Whether a replica holds it.
+    /// Whether a replica holds the Lease.
     pub fn is_held_by(self, replica: usize) -> bool {
         self.holder == Holder::Replica(replica as u8)
     }
 }
 
-/// Open intents, each with the addresses that it names as strangers. Names are used again:
-/// what is recognised by its mark is so whatever its intent was called.
+/// Open intents, each with the addresses named as strangers. Intent numbers are reused: recognition
+/// by mark does not depend on the intent's name.
 pub type Intents = [Option<Set>; INTENTS];
 
-/// What the pool's annotation says.
+/// The content of the pool's annotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ledger {
-    /// Addresses that were made.
+    /// Reserved addresses.
     pub created: Set,
-    /// Reservations of which nobody knows yet what they made.
+    /// Reservations with an unknown result.
     pub intents: Intents,
 }
 
-/// What the API server keeps. There are no versions: a writer's view is the current one
-/// unless the replica is marked as having missed a write.
+/// The state of the API server. Versions are not modelled: a writer's view is current unless the
+/// replica is marked stale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cluster {
     /// The lease.
     pub lease: Lease,
     /// The ledger.
     pub ledger: Ledger,
-    /// A write that had no answer. It comes through as long as nobody else has written.
+    /// An unanswered write. The write takes effect unless another write comes first.
     pub late_write: Option<Ledger>,
 }

@@ -1,88 +1,87 @@
-//! Which protections are on, and how what was created is recognised.
+//! The protections of the protocol, and the recognition of reserved addresses.
 
-/// How an address that a reservation made is recognised by somebody who was not told.
+/// The recognition of a reserved address after a lost answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
-    /// By something that every address of ours carries and nobody else's does, but that does
-    /// not tell one reservation from another: a tag, or a project of our own. Such an address
-    /// is made on no machine (`judge` in `plan/outcome.rs`: "in our project").
+    /// By a property of all our addresses and no others, without distinguishing between
+    /// reservations: a tag, or a dedicated project. The address is reserved on no machine (`judge`
+    /// in `plan/outcome.rs`: "in our project").
     Tag,
-    /// By the machine that it was made on (`judge`: `at_target`). A machine takes one address.
+    /// By the machine of the reservation (`judge`: `at_target`). A machine holds one address.
     TargetMachine,
 }
 
-/// One rule of the protocol. Each can be left out, and is found missing.
+/// A rule of the protocol. Leaving out any rule breaks an invariant.
 ///
-/// Paths are those of `crates/operator/src` and `crates/core/src`.
+/// Paths are relative to `crates/operator/src` and `crates/core/src`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protection {
-    /// A call is sent only while the sender's lease outlives it: `leadership/guard.rs`
-    /// `Standing::permit`, asked last thing before the wire (`Gate` of the providers).
+    /// A call is sent only while the sender's Lease outlives the call: `leadership/guard.rs`
+    /// `Standing::permit`, asked last before the wire (`Gate` of the providers).
     Guard,
-    /// Who takes a lease that was not released sends nothing before the last call of the
-    /// holder has taken effect: `leadership/election.rs` `take` and `held`, with
-    /// `Timing::quiet`.
+    /// A replica taking an unreleased Lease sends nothing before the holder's last call has taken
+    /// effect: `leadership/election.rs` `take` and `held`, with `Timing::quiet`.
     SettleAtTakeover,
-    /// Who takes back the lease of a dead process of its own pod, which it may do at once,
-    /// sends nothing before the last call of that process has taken effect:
-    /// `leadership/election.rs` `take`, with `Timing::settled_after_death`.
+    /// A process may take the Lease of a dead process of its own pod at once, and sends nothing
+    /// before the last call of the dead process has taken effect: `leadership/election.rs` `take`,
+    /// with `Timing::settled_after_death`.
     SettleAfterRestart,
-    /// A call without an answer keeps its address, or its intent, out of every plan until it
-    /// is over and the cloud was read: `world/moves.rs` `end_move` (`Operation::Uncertain`),
+    /// An unanswered call keeps its address or intent out of every plan until the call is over and
+    /// the account was listed: `world/moves.rs` `end_move` (`Operation::Uncertain`),
     /// `world/address.rs` `see`, `world/reservations.rs` `after` (`IntentProgress::Doubtful`).
     QuiescePerAddress,
-    /// A reservation is written down before it is sent: `plan/creation.rs` `intents`, `send`.
+    /// An intent is written before its reservation is sent: `plan/creation.rs` `intents`, `send`.
     CreationIntent,
     /// An intent counts as an address: `plan/creation.rs` `missing` and `keep`.
     IntentsCount,
-    /// The ledger is written only over the version that was seen:
-    /// `execute/cluster.rs` `write_ledger`.
+    /// The ledger is written only over the version last seen: `execute/cluster.rs` `write_ledger`.
     CompareAndSwap,
-    /// Nothing is sent while it is not known what the ledger says: `plan/creation.rs` `send`,
-    /// `world/pool.rs` `write_failed`.
+    /// No reservation is sent while the content of the ledger is unknown: `plan/creation.rs`
+    /// `send`, `world/pool.rs` `write_failed`.
     LedgerKnown,
-    /// A call that was decided before leadership was lost and won again is refused:
-    /// `leadership/mod.rs` `permit_in`.
+    /// A call decided before leadership was lost and regained is refused: `leadership/mod.rs`
+    /// `permit_in`.
     TermInGuard,
-    /// What a leader acts on was read after the last leader's calls have taken effect:
+    /// A leader acts only on listings made after the last leader's calls have taken effect:
     /// `plan/mod.rs` `may_change`, `plan/reading.rs` `plan`.
     ListingAfterSettling,
-    /// Who releases with a call unanswered says so on the Lease, and the next leader waits:
-    /// `run.rs` `hand_over`, `leadership/record.rs` `settle`, `leadership/election.rs` `take`.
+    /// A leader releasing with an unanswered call notes this on the Lease, and the next leader
+    /// waits: `run/replica.rs` `hand_over`, `leadership/record.rs` `settle`,
+    /// `leadership/election.rs` `take`.
     SettleAtHandover,
-    /// Who still waits for its predecessor's calls does not release: `leadership/election.rs`
-    /// `leave`.
+    /// A leader still waiting for its predecessor's calls does not release:
+    /// `leadership/election.rs` `leave`.
     HandoverAfterSettling,
-    /// Who lost its lease by the deadline and renews it after all waits for its *own* earlier
-    /// calls, because the world forgets them between two terms (`World::take_over`):
+    /// A leader renewing its Lease after missing the deadline waits for its *own* earlier calls,
+    /// because the world forgets them between two terms (`World::take_over`):
     /// `leadership/election.rs` `lose`.
     SettleAfterOwnLapse,
-    /// Only intents that were written in this term are sent. One that is found and made
-    /// nothing is replaced by another, so that the server says whether it was still there:
+    /// Only intents written in this term are sent. A found intent without a result is replaced by a
+    /// new intent, so the API server tells whether the old intent was still in the ledger:
     /// `plan/creation.rs` `keep`, `world/pool.rs` `wrote_intent`.
     OwnIntentsOnly,
-    /// An intent names the addresses that it surely did not make: `plan/creation.rs`
-    /// `intents`, `plan/outcome.rs` `resolve`.
+    /// An intent names the addresses that cannot be its result: `plan/creation.rs` `intents`,
+    /// `plan/outcome.rs` `resolve`.
     StrangersNamed,
-    /// What another open intent may have made is not named as a stranger:
-    /// `plan/creation.rs` `intents`.
+    /// A possible result of another open intent is not named as a stranger: `plan/creation.rs`
+    /// `intents`.
     ResultsAreNoStrangers,
-    /// Where a mark does not tell two intents apart, nothing is adopted while a reservation
-    /// is on its way: what is listed may be its. `plan/outcome.rs` `judge`.
+    /// If marks do not distinguish intents, no address is adopted while a reservation is under way,
+    /// because a listed address may be the result of the running call. `plan/outcome.rs` `judge`.
     AdoptionWaitsForAnswers,
-    /// No address is moved before the ledger names it, because its place is its mark:
+    /// No address is moved before the ledger names the address, because the place is the mark:
     /// `plan/standing.rs` `movable`.
     RecordedBeforeMoved,
-    /// No address is put on a machine that a reservation is for: `plan/placement.rs`
+    /// No address is assigned to the target machine of a reservation: `plan/seats.rs`
     /// `keep_targets`.
     TargetsReserved,
-    /// A listing is as old as its sending, and tells nothing of what was done since:
+    /// A listing is as old as its request, and proves nothing about later changes:
     /// `world/address.rs` `see`, `learn`, `miss`.
     AgeOfReads,
 }
 
 impl Protection {
-    /// Every one of them.
+    /// All protections.
     pub const ALL: [Self; 20] = [
         Self::Guard,
         Self::SettleAtTakeover,
@@ -107,25 +106,25 @@ impl Protection {
     ];
 }
 
-/// Which protections are on.
+/// The set of active protections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Design {
     left_out: u32,
 }
 
 impl Design {
-    /// All of them.
+    /// All protections active.
     pub fn complete() -> Self {
         Self { left_out: 0 }
     }
 
-    /// The same without one.
+    /// The same design without a protection.
     #[must_use]
     pub fn without(self, protection: Protection) -> Self {
         Self { left_out: self.left_out | 1 << protection as u32 }
     }
 
-    /// Whether a protection is on.
+    /// Whether a protection is active.
     pub fn has(self, protection: Protection) -> bool {
         self.left_out & (1 << protection as u32) == 0
     }

@@ -1,9 +1,8 @@
-//! What a leader may decide (`plan/placement.rs`, `plan/creation.rs`, `plan/outcome.rs`).
+//! The decisions open to a leader (`plan/placement.rs`, `plan/creation.rs`, `plan/outcome.rs`).
 //!
-//! The planner of the code decides one thing; this one may decide anything that the rules
-//! allow: any move of an address of ours to any node with room, whatever nodes are eligible.
-//! What holds here holds for every planner that keeps the rules, and for every node that
-//! comes and goes, seen in time or not.
+//! The real planner decides on one action. The model allows every action within the rules: any move
+//! of our addresses to any node with room, regardless of eligibility. The result therefore holds
+//! for every planner that keeps the rules, and for nodes that come and go, observed in time or not.
 
 use crate::cloud::{Place, Request, STRANGER};
 use crate::cluster::{INTENTS, Intents, Ledger};
@@ -12,32 +11,32 @@ use crate::replica::{Memory, Operation, Progress};
 use crate::set::Set;
 use crate::{Protocol, State};
 
-/// A leader at its desk: what it decides by.
+/// The basis of a leader's decisions.
 pub struct Desk<'a> {
     protocol: &'a Protocol,
     memory: &'a Memory,
-    /// The ledger, as it sees it.
+    /// The ledger as the leader sees it.
     ledger: Ledger,
-    /// It may change things at the cloud (`plan/mod.rs` `may_change`).
+    /// Changes at the provider are allowed (`plan/mod.rs` `may_change`).
     open: bool,
 }
 
-/// How a pool's reservations stand.
+/// The state of a pool's reservations.
 pub struct Creation {
-    /// What the ledger should say, with no intent added, adopted or dropped.
+    /// The ledger to write, with no intent added, adopted or dropped.
     pub next: Ledger,
-    /// What each intent may have made.
+    /// The possible results of each intent.
     pub results: [Set; INTENTS],
-    /// Intents that made nothing, or whose results may be another's.
+    /// Intents without a result, or with results that may belong to other intents.
     pub idle: Set,
-    /// Those of them that may be sent.
+    /// Idle intents that may be sent.
     pub ready: Set,
     /// Intents that may be added.
     pub new: Intents,
 }
 
 impl<'a> Desk<'a> {
-    /// A replica's desk.
+    /// The view of a replica.
     pub fn of(replica: usize, protocol: &'a Protocol, state: &'a State) -> Self {
         let one = &state.replicas[replica];
         let open = one.memory.listed && !one.settling;
@@ -48,8 +47,8 @@ impl<'a> Desk<'a> {
         self.protocol.has(protection)
     }
 
-    /// Every move that may be decided now. What is under way, and what it may collide with,
-    /// stays out (`PoolView::movable`, `World::has_room`).
+    /// Every move possible now, without addresses under way and nodes with a possible collision
+    /// (`PoolView::movable`, `World::has_room`).
     pub fn moves(&self) -> impl Iterator<Item = Request> {
         let unrecorded = if self.has(Protection::RecordedBeforeMoved) {
             self.memory.made().minus(self.ledger.created)
@@ -72,7 +71,7 @@ impl<'a> Desk<'a> {
         })
     }
 
-    /// How the reservations stand.
+    /// The state of the pool's reservations.
     pub fn creation(&self) -> Creation {
         let intents = self.intents();
         let told = self.told(&intents);
@@ -103,7 +102,7 @@ impl<'a> Desk<'a> {
         Creation { next, results, idle, ready, new }
     }
 
-    /// The intents that it goes by.
+    /// Intents of the ledger, and unwritten ones if a protection is left out.
     fn intents(&self) -> Intents {
         std::array::from_fn(|one| self.ledger.intents[one].or(self.memory.unwritten[one]))
     }
@@ -118,7 +117,7 @@ impl<'a> Desk<'a> {
         matches!(self.memory.progress[intent], Progress::Made(_))
     }
 
-    /// Nodes with room that nothing is being made on (`Placement::search`).
+    /// Nodes with room and without a reservation under way (`Placement::search`).
     fn vacant(&self) -> Set {
         let writing = self.memory.writing.unwrap_or_default().intents;
         let intents = self.intents();
@@ -130,8 +129,8 @@ impl<'a> Desk<'a> {
         Set::below(self.protocol.scale.nodes).minus(self.memory.occupied()).minus(reserved)
     }
 
-    /// Intents that can make nothing any more, and of which a listing since then tells
-    /// (`resolve`: `Doubtful` with a listing from `until` on).
+    /// Intents with no further effect possible, and a later listing (`resolve`: `Doubtful` with a
+    /// listing from `until` on).
     fn told(&self, intents: &Intents) -> Set {
         let creating = self.memory.progress.contains(&Progress::Sent);
         let waits = creating && self.has(Protection::AdoptionWaitsForAnswers);
@@ -146,7 +145,7 @@ impl<'a> Desk<'a> {
         (0..INTENTS).filter(|one| intents[*one].is_some()).filter(told).collect()
     }
 
-    /// Addresses that nobody claims and that were not there before (`resolve`: `is_new`).
+    /// Unclaimed addresses not among `strangers` (`resolve`: `is_new`).
     fn unclaimed(&self, strangers: Set) -> Set {
         self.memory.seen().minus(self.claimed()).minus(strangers)
     }
@@ -160,21 +159,21 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What an intent may have made.
+    /// The possible results of an intent.
     fn results(&self, intent: usize, strangers: Set) -> Set {
         self.unclaimed(strangers).iter().filter(|one| self.is_marked(intent, *one)).collect()
     }
 
-    /// Whether an address that is on no machine yet may be what an intent made on one
-    /// (`judge`: `may_be`, `Resolved::Unclear`).
+    /// Whether a loose address may be the result of an intent with a target machine (`judge`:
+    /// `may_be`, `Resolved::Unclear`).
     fn is_unclear(&self, intent: usize, intents: &Intents) -> bool {
         let new = self.unclaimed(intents[intent].unwrap_or_default());
         let loose = |one: usize| self.memory.places[one] == Place::LOOSE;
         self.protocol.mark == Mark::TargetMachine && new.iter().any(loose)
     }
 
-    /// Whether an intent that made nothing may be sent, with `open` others that may yet make
-    /// an address or have made one (`keep`, `send`).
+    /// Whether an intent without a result may be sent while `open` other intents have, or may yet
+    /// get, a result (`keep`, `send`).
     fn may_send(&self, intent: usize, open: usize) -> bool {
         let open = if self.has(Protection::IntentsCount) { open } else { 0 };
         let foreign = self.memory.progress[intent] == Progress::Found;
@@ -184,7 +183,7 @@ impl<'a> Desk<'a> {
             && !(foreign && self.has(Protection::OwnIntentsOnly))
     }
 
-    /// Intents that may be added, one at a time (`missing`, `intents`).
+    /// Intents that may be added, singly (`missing`, `intents`).
     fn new_intents(&self, intents: &Intents) -> Intents {
         let mut new = Intents::default();
         let unmade = (0..INTENTS).filter(|one| intents[*one].is_some() && !self.is_made(*one));
@@ -192,7 +191,8 @@ impl<'a> Desk<'a> {
         if !self.open || self.protocol.scale.wanted <= self.claimed().len() + counted {
             return new;
         }
-        // On machines, names are those of the nodes; else there are enough for what is wanted.
+        // With target machines, intents are numbered by node; with tags, by the count of wanted
+        // addresses.
         let names = match self.protocol.mark {
             Mark::TargetMachine => self.vacant(),
             Mark::Tag if self.has(Protection::IntentsCount) => {
@@ -205,8 +205,8 @@ impl<'a> Desk<'a> {
         new
     }
 
-    /// The addresses that a new intent did not make (`intents`: `strangers`). Those that do
-    /// not carry the mark of any intent need no naming.
+    /// The addresses that cannot be the result of a new intent (`intents`: `strangers`). Addresses
+    /// without the mark of any intent need not be named.
     fn strangers(&self, intents: &Intents) -> Set {
         if !self.has(Protection::StrangersNamed) {
             return Set::default();
@@ -229,7 +229,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// How many addresses are found for the intents that are told.
+/// The number of addresses found for the resolved intents.
 fn found(results: &[Set; INTENTS]) -> usize {
     let mut taken = Set::default();
     for all in results {
@@ -240,8 +240,8 @@ fn found(results: &[Set; INTENTS]) -> usize {
     taken.len()
 }
 
-/// Whether everything that an intent may have made can be taken for what others made: the
-/// code goes through intents and addresses in an order that means nothing.
+/// Whether all possible results of an intent can be attributed to other intents: the code visits
+/// intents and addresses in an arbitrary order.
 fn may_be_others(intent: usize, told: Set, results: &[Set; INTENTS]) -> bool {
     let mut others = told;
     others.remove(intent);

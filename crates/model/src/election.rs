@@ -1,4 +1,4 @@
-//! Who leads (`leadership/election.rs`, `run.rs` `follow` and `hand_over`).
+//! Leadership (`leadership/election.rs`, `run/replica.rs` `follow` and `hand_over`).
 
 use crate::cloud::{Call, NOBODY, Phase};
 use crate::cluster::{Holder, Lease};
@@ -8,11 +8,11 @@ use crate::replica::{Memory, Replica};
 use crate::{Pods, Protocol, State};
 
 impl Protocol {
-    /// Renewals do not get through: the holder is cut off, or stopped.
+    /// Renewals fail: the holder is cut off or suspended.
     pub(crate) fn lapse(&self, state: &mut State) -> Option<()> {
         let holder = match state.cluster.lease.holder {
             Holder::Replica(holder) => holder,
-            // Nobody renews it, and once it has run out it is anybody's.
+            // A dead process does not renew, and any replica may take an expired Lease.
             Holder::Dead(_) => {
                 let holder = Holder::Gone;
                 state.cluster.lease = Lease { holder, lapsed: true, owed: false };
@@ -28,14 +28,13 @@ impl Protocol {
         (!*lapsed).then(|| *lapsed = true)
     }
 
-    /// A renewal gets through after all, before anybody else took the lease.
+    /// A renewal succeeds after all, before another replica takes the Lease.
     pub(crate) fn renew(&self, state: &mut State, replica: usize) -> Option<()> {
         let lease = &mut state.cluster.lease;
         (lease.is_held_by(replica) && lease.lapsed).then(|| lease.lapsed = false)
     }
 
-    /// A follower takes the lease: `Election::intent`, `take` and `held`, then
-    /// `World::take_over`.
+    /// A follower takes the Lease: `Election::intent`, `take` and `held`, then `World::take_over`.
     pub(crate) fn take(&self, state: &mut State, replica: usize) -> Option<()> {
         let lease = state.cluster.lease;
         let settling = match lease.holder {
@@ -43,14 +42,14 @@ impl Protocol {
             Holder::Replica(holder) if usize::from(holder) == replica => {
                 state.replicas[replica].settling
             }
-            // Of the same pod: it is known to be dead, and not waited for.
+            // A process of the same pod is known to be dead, and its Lease need not expire.
             Holder::Dead(pod) if usize::from(pod) == replica => {
                 self.has(Protection::SettleAfterRestart)
             }
             Holder::Replica(_) | Holder::Gone if lease.lapsed => {
                 self.has(Protection::SettleAtTakeover)
             }
-            // Taken for dead, because it is of the same pod.
+            // A process of the same pod is wrongly taken for dead.
             Holder::Replica(_) if self.pods == Pods::OneForAll => {
                 self.has(Protection::SettleAfterRestart)
             }
@@ -58,7 +57,7 @@ impl Protocol {
         };
         let one = &mut state.replicas[replica];
         *one = Replica { leads: true, settling, stale: one.stale, memory: Memory::default() };
-        // Behind its guard, the last leader can do nothing but find out.
+        // Behind its guard, the last leader can only step down.
         let other = 1 - replica;
         let shut = self.has(Protection::Guard) && self.pods == Pods::OneEach;
         if shut && state.replicas[other].leads {
@@ -69,7 +68,7 @@ impl Protocol {
         Some(())
     }
 
-    /// A leader learns that its lease is another's, or has missed the deadline for renewing.
+    /// A leader learns of another holder, or misses the renewal deadline.
     pub(crate) fn lose(&self, state: &mut State, replica: usize) -> Option<()> {
         let lease = state.cluster.lease;
         (!lease.is_held_by(replica) || lease.lapsed).then(|| self.step_down(state, replica))
@@ -83,8 +82,8 @@ impl Protocol {
         one.settling |= self.has(Protection::SettleAfterOwnLapse);
     }
 
-    /// A leader is told to stop. It drains: every call has its answer, or ran into its
-    /// deadline. Then it releases the lease. Another process starts in its place.
+    /// A leader shuts down: every call ends with an answer or at its deadline, then the Lease is
+    /// released. Another process starts in the same place.
     pub(crate) fn stop(&self, state: &mut State, replica: usize) -> Option<()> {
         let Replica { leads, settling, .. } = state.replicas[replica];
         let waits = settling && self.has(Protection::HandoverAfterSettling);
@@ -101,9 +100,8 @@ impl Protocol {
         Some(())
     }
 
-    /// A process dies, and another starts in its pod: it reads everything anew. Its lease
-    /// is not renewed any more. A pod that goes with its process is the same, with a lease
-    /// that runs out before anybody takes it.
+    /// A process dies, and another starts in its pod with an empty memory. The Lease is no longer
+    /// renewed. The death of a whole pod is the same, followed by the expiry of the Lease.
     pub(crate) fn crash(&self, state: &mut State, replica: usize) -> Option<()> {
         let held = state.cluster.lease.is_held_by(replica);
         (held || state.replicas[replica].leads).then_some(())?;
@@ -117,8 +115,8 @@ impl Protocol {
         Some(())
     }
 
-    /// Nobody waits any more for the calls of a term that is over (`Executor::abandon`).
-    /// Those that are on their way take effect all the same.
+    /// Stops waiting for the calls of a past term (`Executor::abandon`). Calls under way still take
+    /// effect.
     fn abandon(&self, state: &mut State, replica: usize, held_too: bool) {
         state.cloud.calls.change(|call| {
             if usize::from(call.by) != replica {
@@ -135,9 +133,9 @@ impl Protocol {
         });
     }
 
-    /// Nobody waits for longer than there is something to wait for: *settled* is modelled as
-    /// *the calls are over*. A call that left while its sender's lease was not good is not
-    /// waited for: time alone ends the wait, and it was reckoned without that call.
+    /// Waiting ends as soon as the awaited calls are over: *settled* is modelled as *the calls are
+    /// over*. Calls sent without a valid Lease are not awaited, because the settling time does not
+    /// cover them.
     pub(crate) fn end_settling(&self, state: &mut State) {
         for (replica, one) in state.replicas.iter_mut().enumerate() {
             let theirs = |call: Call| call.is_on_its_way() && call.covered && !call.is_of(replica);

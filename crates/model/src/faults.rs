@@ -1,29 +1,28 @@
-//! What may go wrong, and how often.
+//! Possible faults and their frequency.
 
 /// A kind of fault.
 ///
-/// A node that becomes eligible, or stops being so, is no fault here: a leader of the model
-/// may decide any move at any time, which covers every change and every delay of such news.
+/// Changes of eligibility are no fault here: a leader of the model may decide on any move at any
+/// time, which covers every change of a node and every delay in seeing the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// A process dies, and another starts in its pod, or in another one, with an empty
-    /// memory.
+    /// A process dies. Another starts in the same or another pod, with an empty memory.
     Crash,
-    /// A replica is stopped between a decision and the wire.
+    /// A replica is suspended between a decision and the wire.
     Pause,
-    /// Renewals of the lease do not get through for longer than it lasts.
+    /// Renewals of the Lease fail for longer than the Lease lasts.
     Outage,
-    /// The caller of a cloud gets no answer; the call takes effect later, or never.
+    /// The provider's answer is lost. The call takes effect later, or never.
     LostAnswer,
-    /// The writer of the ledger gets no answer; the write comes through later, or never.
+    /// The answer to a write of the ledger is lost. The write takes effect later, or never.
     LostWrite,
-    /// A replica's watch does not show that the ledger was written.
+    /// A replica's watch misses a write of the ledger.
     StaleWatch,
-    /// A listing is answered long after it was sent.
+    /// The answer to a listing is late.
     LateListing,
-    /// Somebody else gets an address, or puts it on one of our nodes.
+    /// Somebody else reserves an address, or assigns an address to one of our nodes.
     Stranger,
-    /// A leader is told to stop: it drains and releases the lease.
+    /// A leader shuts down: drains and releases the Lease.
     Stop,
 }
 
@@ -46,13 +45,13 @@ impl Fault {
     }
 }
 
-/// The faults that may still happen.
+/// The remaining faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Faults {
-    /// Kinds that may happen once.
+    /// Kinds possible once.
     once: u16,
-    /// Kinds that may happen any number of times. This costs less than counting: a state
-    /// then says nothing of how often something has happened.
+    /// Kinds possible any number of times. Unlimited faults need fewer states than counted ones,
+    /// because a state does not record past faults.
     often: u16,
 }
 
@@ -68,13 +67,13 @@ impl Faults {
         Self { once: 0, often }.once(Fault::Stranger)
     }
 
-    /// The same, and `fault` once.
+    /// The same, with `fault` once.
     #[must_use]
     pub fn once(self, fault: Fault) -> Self {
         Self { once: self.once | fault.bit(), often: self.often & !fault.bit() }
     }
 
-    /// The same, and `fault` any number of times.
+    /// The same, with `fault` any number of times.
     #[must_use]
     pub fn often(self, fault: Fault) -> Self {
         Self { once: self.once & !fault.bit(), often: self.often | fault.bit() }
@@ -86,12 +85,12 @@ impl Faults {
         Self { once: self.once & !fault.bit(), often: self.often & !fault.bit() }
     }
 
-    /// Whether `fault` may happen now.
+    /// Whether `fault` is possible now.
     pub fn may(self, fault: Fault) -> bool {
         (self.once | self.often) & fault.bit() != 0
     }
 
-    /// `fault` happens; none if it may not.
+    /// Uses up `fault`. `None` if not possible.
     pub(crate) fn spend(&mut self, fault: Fault) -> Option<()> {
         self.may(fault).then(|| self.once &= !fault.bit())
     }

@@ -1,4 +1,4 @@
-//! Writing the ledger (`plan/creation.rs` `write`, `execute/cluster.rs` `write_ledger`,
+//! Writes of the ledger (`plan/creation.rs` `write`, `execute/cluster.rs` `write_ledger`,
 //! `world/pool.rs`).
 
 use crate::cluster::{INTENTS, Intents, Ledger};
@@ -8,32 +8,32 @@ use crate::faults::Fault;
 use crate::replica::{Memory, Progress};
 use crate::{Protocol, State};
 
-/// What a write does besides recording what is known to have been made. The code does all at
-/// once; one after the other goes through the same states, and more.
+/// The change made by a write, besides recording known results. The code makes all changes in one
+/// write; separate writes pass through the same states, and more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing.
+    /// No further change.
     Record,
-    /// A new intent.
+    /// Adds an intent.
     Add(usize),
-    /// An intent made nothing, and is no longer wanted.
+    /// Drops an intent without a result.
     Drop(usize),
-    /// An intent made this address.
+    /// Records this address as the intent's result.
     Adopt(usize, usize),
 }
 
-/// What happens to a write.
+/// The fate of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// It comes through, and everybody sees it.
+    /// The write takes effect, and both replicas see the new ledger.
     Seen,
-    /// It comes through, and the other replica's watch does not show it.
+    /// The write takes effect, and the other replica's watch misses the change.
     Unseen,
-    /// No answer comes, and it may come through later.
+    /// The answer is lost, and the write may take effect later.
     Unanswered,
 }
 
-/// A write that is decided.
+/// A decided write.
 struct Write {
     before: Ledger,
     next: Ledger,
@@ -62,7 +62,7 @@ impl Protocol {
         let memory = &mut state.replicas[replica].memory;
         match delivery {
             Delivery::Seen if refused => {
-                // Known to have failed; but what the ledger says is not known either.
+                // The write is known to have failed, but the content of the ledger is unknown.
                 memory.in_doubt = true;
                 return Some(());
             }
@@ -78,8 +78,8 @@ impl Protocol {
         Some(())
     }
 
-    /// The write that a leader decides, if there is anything to write. Kubernetes is written
-    /// to for as long as the lease is held (`Leadership::leads`).
+    /// The write of a leader, if the ledger would change. Kubernetes is written as long as the
+    /// Lease is held (`Leadership::leads`).
     fn decide_write(&self, state: &State, replica: usize, change: Change) -> Option<Write> {
         let holds = state.cluster.lease.is_held_by(replica) || !self.has(Protection::Guard);
         holds.then_some(())?;
@@ -117,8 +117,7 @@ impl Protocol {
         Some(())
     }
 
-    /// A write that had no answer comes through, `unseen` by a replica's watch. That it never
-    /// does needs no step of its own.
+    /// An unanswered write takes effect, `unseen` by a replica's watch. A lost write needs no step.
     pub(crate) fn late_write(&self, state: &mut State, unseen: Option<usize>) -> Option<()> {
         let ledger = state.cluster.late_write.take()?;
         if let Some(replica) = unseen {
@@ -128,8 +127,7 @@ impl Protocol {
         Some(())
     }
 
-    /// The ledger is another from now on, and everybody but its writer and those whose watch
-    /// is behind sees that.
+    /// Replaces the ledger. All replicas see the change except the writer and stale watches.
     fn come_through(&self, state: &mut State, ledger: Ledger, writer: Option<usize>) {
         state.cluster.ledger = ledger;
         if self.has(Protection::CompareAndSwap) {
@@ -142,7 +140,7 @@ impl Protocol {
         }
     }
 
-    /// A watch that was behind shows what the ledger says.
+    /// A stale watch catches up with the ledger.
     pub(crate) fn catch_up(&self, state: &mut State, replica: usize) -> Option<()> {
         let one = &mut state.replicas[replica];
         one.stale.take()?;
@@ -151,7 +149,7 @@ impl Protocol {
     }
 }
 
-/// A replica's watch will not show what is written next.
+/// Makes a replica's watch miss the next write.
 fn miss_next_write(state: &mut State, replica: usize) -> Option<()> {
     state.faults.spend(Fault::StaleWatch)?;
     let stale = &mut state.replicas[replica].stale;

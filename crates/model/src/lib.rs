@@ -1,26 +1,26 @@
-//! A model check of the protocol by which replicas lead, move addresses and create them.
+//! A model check of the protocol for leading, moving addresses and reserving addresses.
 //!
-//! Two replicas, an API server with the Lease and a pool's ledger, a cloud whose calls take
-//! effect late and in any order. `stateright` goes through every state that these can get
-//! into, with faults at every step, and checks the [invariants](Invariant) in each. With all
-//! [protections](Protection) on they hold; with any one left out, one of them is broken, and
-//! the tests print the shortest way there.
+//! The model has two replicas, an API server with the Lease and a pool's ledger, and a provider
+//! with calls that take effect late and in any order. `stateright` visits every reachable state,
+//! with faults at every step, and checks the [invariants](Invariant) in each. All invariants hold
+//! with all [protections](Protection) active. Leaving out any protection breaks an invariant, and
+//! the tests print the shortest path to the violation.
 //!
-//! # What stands for what
+//! # Correspondence to the code
 //!
 //! | here | in `crates/operator/src` and `crates/core/src` |
 //! |---|---|
-//! | `election` | `leadership/election.rs`, `run.rs` `follow` and `hand_over` |
+//! | `election` | `leadership/election.rs`, `run/replica.rs` `follow` and `hand_over` |
 //! | `calls`: the guard, calls and answers | `leadership/guard.rs`, `execute/mod.rs`, `world/{work,moves,reservations}.rs` |
-//! | `listing`: what a listing tells | `world/{account,address}.rs`, `plan/reading.rs` |
-//! | `desk`: what a leader may decide | `plan/{placement,standing,creation,outcome}.rs` |
-//! | `ledger`: writing and seeing it | `plan/creation.rs` `write`, `execute/cluster.rs`, `world/pool.rs` |
-//! | [`Protection`] | each rule, with the function that keeps it |
+//! | `listing`: the information in a listing | `world/{account,address}.rs`, `plan/reading.rs` |
+//! | `desk`: the decisions open to a leader | `plan/{placement,standing,creation,outcome}.rs` |
+//! | `ledger`: reads and writes | `plan/creation.rs` `write`, `execute/cluster.rs`, `world/pool.rs` |
+//! | [`Protection`] | each rule, with the function that implements the rule |
 //!
 //! # Runs
 //!
-//! Any number of faults of each kind, not one: a state then need not say how many there were,
-//! which makes fewer states. Of strangers there is one.
+//! Faults of each kind are unlimited: a state then need not count faults, which gives fewer states.
+//! At most one stranger exists.
 //!
 //! | run | addresses x nodes | faults | states |
 //! |---|---|---|---|
@@ -32,47 +32,46 @@
 //! | creation by tag, and moves | 2 x 2 | all but the stranger | 75,281 |
 //! | creation by target machine, and moves | 2 x 2 | all | 270,165 |
 //!
-//! Everything together at 3 x 3 would be some ten million states, so it is split: in the runs
-//! of creation at 3 x 3 an address is moved in one step, because how calls fare is what the
-//! run of moves is for; the last run leaves nothing out. Runs of creation count states that
-//! differ in names only as one (`symmetry`).
+//! All combinations at 3 x 3 would give some ten million states, so the runs are split. The runs of
+//! creation at 3 x 3 move an address in one step, because the run of moves covers the fates of
+//! calls. The last run leaves nothing out. Runs of creation count states that differ only in names
+//! as equal (`symmetry`).
 //!
-//! # What is abstracted, and so not proven
+//! # Abstractions, and therefore not proven
 //!
-//! - **Time.** There are no clocks. Three orders are taken from the timing of
-//!   `leadership/timing.rs`: a holder's guard is shut before anybody else may take its lease;
-//!   every call that passed a guard is over when a successor stops settling, whether that has
-//!   waited for the lease to run out or runs in the pod of a process that has died; a call
-//!   without an answer is over when its doubt ends. That the seconds give these orders is for the tests of
-//!   `leadership` to show. A provider that takes longer than the settling time, a clock that
-//!   runs wrong by more than 5 %, and a pause between the guard's last look and the wire are
-//!   outside.
-//! - **Waiting** ends as soon as there is nothing to wait for. The code waits for the clock,
-//!   which is later: it does less than the model.
-//! - **The planner** may decide any move to any node with room, at any time. So eligibility of
-//!   nodes, its changes and stale news of them are all covered, but nothing is shown of where
-//!   addresses should be.
-//! - **Answers.** A move has its effect and its answer in one step, unless the answer is lost.
-//!   Refusals and errors with an answer lead back to where the call was not sent. An operation
-//!   that the cloud has accepted and works on (`Operation::Accepted`, `busy`) is a call that is
-//!   not over; that one can see it in a listing is not used.
-//! - **Creation** is one pool's. A reservation on a machine makes its address there at once,
-//!   never loose; one without a machine carries a tag. Reservations by region without a
-//!   project, the user's word (`resolve-create`) and a wiped ledger are left to the planner's
-//!   tests. So are release and unassignment.
-//! - **Strangers**: see [`Strangers`]; what happens without that assumption is in
-//!   `tests/check/limits.rs`.
-//! - **Two replicas**, one of which leads at first. Either may be a new process at any time, in
-//!   the same pod or in another one. That a pod runs one process at a time is assumed
-//!   ([`Pods`]); what happens otherwise is in `tests/check/limits.rs`.
-//! - Safety only: nothing is shown to happen in the end. `tests/check/reached.rs` shows that
-//!   what matters can happen.
+//! - **Time.** The model has no clocks. Three orders are taken from `leadership/timing.rs`. A
+//!   holder's guard is shut before another replica may take the Lease. Every call that passed a
+//!   guard is over when a successor stops settling, whether the successor waited for the Lease to
+//!   expire or runs in the pod of a dead process. An unanswered call is over when its doubt ends.
+//!   The tests of `leadership` show that the configured seconds give these orders. Outside the
+//!   model are a provider slower than the settling time, a clock wrong by more than 5 %, and a
+//!   suspension between the guard's last check and the wire.
+//! - **Waiting** ends as soon as the awaited calls are over. The code waits for the clock, which is
+//!   later, and so does less than the model.
+//! - **The planner** may decide on any move to any node with room, at any time. Eligibility, its
+//!   changes and stale observations are therefore covered, but the check says nothing about the
+//!   right place of an address.
+//! - **Answers.** A move takes effect and is answered in one step, unless the answer is lost.
+//!   Refusals and errors with an answer restore the state before the call. An operation accepted by
+//!   the provider (`Operation::Accepted`, `busy`) is a call not yet over; its visibility in
+//!   listings is not used.
+//! - **Creation** concerns a single pool. A reservation on a machine is assigned at once, never
+//!   loose. A reservation without a machine carries a tag. The planner's tests cover reservations
+//!   by region without a project, the user's answer (`resolve-create`), a wiped ledger, release and
+//!   unassignment.
+//! - **Strangers**: see [`Strangers`]; `tests/check/limits.rs` shows the result without the
+//!   assumption.
+//! - **Two replicas**, the first leading at the start. Either may be a new process at any time, in
+//!   the same pod or in another. A pod is assumed to run one process at a time ([`Pods`]);
+//!   `tests/check/limits.rs` shows the result without the assumption.
+//! - Safety only: liveness is not shown. `tests/check/reached.rs` shows that important states are
+//!   reachable.
 //!
-//! # What it found
+//! # Findings
 //!
-//! Four protections are in the code because the check found that they are needed:
-//! [`Protection::SettleAfterOwnLapse`], [`Protection::OwnIntentsOnly`], and, where a project is
-//! the mark, [`Protection::ResultsAreNoStrangers`] and [`Protection::AdoptionWaitsForAnswers`].
+//! Four protections are in the code because the check showed the need:
+//! [`Protection::SettleAfterOwnLapse`], [`Protection::OwnIntentsOnly`], and, for recognition by
+//! project, [`Protection::ResultsAreNoStrangers`] and [`Protection::AdoptionWaitsForAnswers`].
 
 mod actions;
 mod calls;
@@ -105,68 +104,68 @@ use cluster::{Cluster, Holder, Lease, Ledger};
 use replica::Replica;
 use set::Set;
 
-/// How much there is.
+/// The size of the model.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Addresses that the pool lists, and that exist from the beginning.
+    /// Addresses listed by the pool, existing from the start.
     pub listed: usize,
-    /// Addresses that it wants; what is missing is created. Three at most.
+    /// Addresses wanted by the pool, at most three. Missing addresses are reserved.
     pub wanted: usize,
     /// Nodes, three at most.
     pub nodes: usize,
-    /// How addresses are moved.
+    /// The way addresses are moved.
     pub moves: Moves,
 }
 
-/// How addresses are moved.
+/// The way addresses are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moves {
-    /// By calls, with everything that can happen to a call.
+    /// By calls, with all possible fates of a call.
     AsCalls,
-    /// In one step: for what depends on where an address is, and not on how it got there.
+    /// In one step, for properties that depend on the place of an address and not on the calls.
     AtOnce,
 }
 
-/// What is assumed of addresses of others.
+/// The assumption about strangers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strangers {
-    /// One that gets on a machine which a reservation is for was in the account when the
-    /// reservation was decided.
+    /// A stranger on the target machine of a reservation was in the account when the reservation
+    /// was decided.
     Known,
-    /// Nothing. Then one that is put on such a machine meanwhile is taken for ours.
+    /// No assumption. A stranger assigned to the target machine meanwhile is taken for ours.
     Anywhere,
 }
 
-/// What is assumed of the processes of a pod.
+/// The assumption about the processes of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pods {
-    /// One runs at a time: who finds the lease held by another one of its pod runs after it.
+    /// Processes of a pod run one after the other: a holder from the same pod must be dead.
     OneEach,
-    /// Nothing: both replicas say that they are of one pod, and may run at the same time.
+    /// No assumption: both replicas claim the same pod and may run at the same time.
     OneForAll,
 }
 
-/// The protocol, with what it runs on and what may go wrong.
+/// The protocol, its size, and the possible faults.
 #[derive(Clone, Copy, Debug)]
 pub struct Protocol {
-    /// How much there is.
+    /// The size of the model.
     pub scale: Scale,
-    /// How created addresses are recognised.
+    /// The recognition of reserved addresses.
     pub mark: Mark,
-    /// Which protections are on.
+    /// The active protections.
     pub design: Design,
-    /// What may go wrong.
+    /// The possible faults.
     pub faults: Faults,
-    /// What is assumed of addresses of others.
+    /// The assumption about strangers.
     pub strangers: Strangers,
-    /// What is assumed of the processes of a pod.
+    /// The assumption about the processes of a pod.
     pub pods: Pods,
-    /// States that differ in names only count as one. Paths then lose their names too.
+    /// States that differ only in names count as equal. Paths then lose their names too.
     pub nameless: bool,
 }
 
 impl Protocol {
-    /// A pool that lists its addresses: they are moved, none is created.
+    /// A pool with listed addresses: moves only, no reservations.
     pub fn of_moves(addresses: usize, nodes: usize) -> Self {
         let faults = [Fault::LostWrite, Fault::StaleWatch, Fault::Stranger];
         Self {
@@ -180,7 +179,7 @@ impl Protocol {
         }
     }
 
-    /// A pool that creates all its addresses, and moves them.
+    /// A pool reserving all its addresses, and moving them.
     pub fn of_creation(wanted: usize, nodes: usize, mark: Mark) -> Self {
         Self {
             scale: Scale { listed: 0, wanted, nodes, moves: Moves::AsCalls },
@@ -223,8 +222,8 @@ impl Model for Protocol {
     type State = State;
     type Action = Action;
 
-    /// The first replica leads and knows nothing. If there may be a stranger's address, it
-    /// is there already, or will be.
+    /// The first replica leads with an empty memory. If strangers are possible, there is one
+    /// initial state with a stranger and one without.
     fn init_states(&self) -> Vec<State> {
         let first = self.first_state();
         let mut with_stranger = first;

@@ -1,4 +1,4 @@
-//! Listings: one at a time, each as old as its sending.
+//! Listings: at most one under way, each as old as its request.
 
 use crate::cloud::{ADDRESSES, Place, Request};
 use crate::cluster::INTENTS;
@@ -16,20 +16,20 @@ impl Protocol {
         one.leads && settled && one.memory.late_listing.is_none()
     }
 
-    /// A listing is sent and answered.
+    /// Sends a listing, answered at once.
     pub(crate) fn list(&self, state: &mut State, replica: usize) {
         let listing = snapshot(state, replica);
         state.replicas[replica].memory.fold(listing);
     }
 
-    /// A listing is sent, and not answered for a while.
+    /// Sends a listing, answered late.
     pub(crate) fn list_slowly(&self, state: &mut State, replica: usize) -> Option<()> {
         state.faults.spend(Fault::LateListing)?;
         state.replicas[replica].memory.late_listing = Some(snapshot(state, replica));
         Some(())
     }
 
-    /// The answer to that.
+    /// The late answer arrives.
     pub(crate) fn hear_late_listing(&self, state: &mut State, replica: usize) -> Option<()> {
         let memory = &mut state.replicas[replica].memory;
         let mut listing = memory.late_listing.take()?;
@@ -43,7 +43,7 @@ impl Protocol {
 }
 
 impl Memory {
-    /// Takes a listing in (`Account::fold_listing`).
+    /// Applies a listing (`Account::fold_listing`).
     fn fold(&mut self, listing: Listing) {
         self.listed = true;
         for address in listing.tells.iter() {
@@ -57,7 +57,7 @@ impl Memory {
         }
     }
 
-    /// Something was done to an address: a listing that is under way tells nothing of it.
+    /// An address changed: a listing under way tells nothing about the address.
     pub(crate) fn outdate(&mut self, address: usize) {
         if let Some(late) = &mut self.late_listing {
             late.tells.remove(address);
@@ -66,7 +66,7 @@ impl Memory {
     }
 }
 
-/// What a listing that is sent now shows, and what of it will be news to its sender.
+/// The content of a listing sent now, and the parts that are news to the sender.
 fn snapshot(state: &State, replica: usize) -> Listing {
     let memory = &state.replicas[replica].memory;
     let places = state.cloud.places;
@@ -75,7 +75,7 @@ fn snapshot(state: &State, replica: usize) -> Listing {
     };
     let tells = |address: &usize| match memory.operations[*address] {
         Operation::Sent(_) => false,
-        // It is where it was to go, or the call that nobody answered is over.
+        // The address is at its destination, or the unanswered call is over.
         Operation::Uncertain(to) => {
             let about = |request| matches!(request, Request::Assign { address: one, .. } if usize::from(one) == *address);
             places[*address] == Place::on(to.into()) || !is_open(&about)

@@ -1,4 +1,4 @@
-//! What must hold in every state, and what must happen in some.
+//! Invariants of every state, and examples that must be reachable.
 
 use stateright::Property;
 
@@ -9,28 +9,28 @@ use crate::desk::Desk;
 use crate::replica::Progress;
 use crate::{Protocol, State};
 
-/// What must hold in every state, with the numbers that the simulation's oracle uses too.
+/// The invariants of every state, numbered as in the simulation's oracle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Invariant {
-    /// S3: of the calls that may still take effect, no two are about one address or node.
+    /// S3: no two calls that may still take effect concern the same address or node.
     OneCallAtATime,
-    /// S4: an assignment takes an address from no node but the one that its sender saw it on.
-    /// Whether that node was eligible is not asked, so this is more than S4 demands.
+    /// S4: an assignment takes an address only from the node seen by the sender. Eligibility of the
+    /// node is not considered, so the invariant is stronger than S4.
     NothingTakenAway,
-    /// S10: of the calls that may still take effect, all were decided in one term of
-    /// leadership: neither two replicas act at once, nor one across the loss of its lease.
+    /// S10: all calls that may still take effect were decided in a single term. Neither do two
+    /// replicas act at once, nor does a replica act across the loss of its Lease.
     OneTermAtATime,
-    /// S1: there are never more addresses than are wanted.
+    /// S1: no more addresses exist than are wanted.
     NeverTooMany,
-    /// S2: every address that was made is in the ledger, or carries the mark of an open
-    /// intent that does not name it as a stranger.
+    /// S2: every reserved address is in the ledger, or carries the mark of an open intent that does
+    /// not name the address as a stranger.
     NothingLost,
-    /// S6: nobody else's address is in the ledger, or moved.
+    /// S6: no stranger is in the ledger or moved.
     NothingStolen,
 }
 
 impl Invariant {
-    /// Every one of them.
+    /// All invariants.
     pub const ALL: [Self; 6] = [
         Self::NeverTooMany,
         Self::NothingLost,
@@ -40,7 +40,7 @@ impl Invariant {
         Self::OneTermAtATime,
     ];
 
-    /// Its number and what it says.
+    /// The number and content, for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::NeverTooMany => "S1 never too many addresses",
@@ -52,7 +52,7 @@ impl Invariant {
         }
     }
 
-    /// Whether it holds.
+    /// Whether the invariant holds.
     fn holds(self, protocol: &Protocol, state: &State) -> bool {
         match self {
             Self::NeverTooMany => {
@@ -95,7 +95,7 @@ impl Invariant {
 }
 
 impl Protocol {
-    /// What must hold always, and what must happen sometimes so that this says something.
+    /// The invariants, and reachable examples that show the invariants are not vacuous.
     pub(crate) fn all_properties(&self) -> Vec<Property<Self>> {
         let mut all: Vec<_> = Invariant::ALL.into_iter().map(Invariant::property).collect();
         let creation = EXAMPLES_OF_CREATION.iter().filter(|_| self.creates());
@@ -105,7 +105,7 @@ impl Protocol {
         all
     }
 
-    /// Whether an address that is in no ledger is recognised by what the ledger says.
+    /// Whether the ledger's intents allow recognition of an unrecorded address.
     fn can_be_found(&self, state: &State, address: usize) -> bool {
         let place = state.cloud.places[address];
         (0..INTENTS).any(|intent| {
@@ -121,7 +121,7 @@ impl Protocol {
 
 type Example = (&'static str, fn(&Protocol, &State) -> bool);
 
-/// What must be possible, so that the invariants say something.
+/// States that must be reachable, so that the invariants are not vacuous.
 const EXAMPLES: [Example; 4] = [
     ("every wanted address is on a node", everything_is_placed),
     ("a leader waits for the calls of a term that is over", a_leader_waits),
@@ -129,10 +129,10 @@ const EXAMPLES: [Example; 4] = [
     ("a lease runs out with a call of its holder under way", a_call_outlives_a_guard),
 ];
 
-/// The same, where replicas have names.
+/// Examples that need names of replicas.
 const EXAMPLES_WITH_NAMES: [Example; 1] = [("another replica takes over and acts", another_acts)];
 
-/// The same, for pools that create addresses.
+/// Examples for pools that reserve addresses.
 const EXAMPLES_OF_CREATION: [Example; 4] = [
     ("everything wanted is recorded", everything_is_recorded),
     ("an address is found by somebody who did not make it", somebody_else_finds),
@@ -157,7 +157,7 @@ fn a_call_outlives_a_guard(_: &Protocol, state: &State) -> bool {
     state.cluster.lease.lapsed && state.cloud.calls.iter().any(under_way)
 }
 
-/// The first replica led at the beginning: this one has taken over.
+/// The first replica led at the start, so the second has taken over.
 fn another_acts(_: &Protocol, state: &State) -> bool {
     state.cloud.calls.iter().any(|call| call.is_of(1) && call.is_on_its_way())
 }

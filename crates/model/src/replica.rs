@@ -1,23 +1,23 @@
-//! A replica: whether it leads, and what a leader remembers.
+//! A replica: its leadership, and a leader's memory.
 
 use crate::cloud::{ADDRESSES, Places, present};
 use crate::cluster::{INTENTS, Intents, Ledger};
 use crate::set::Set;
 
-/// What a leader knows of a move of its own (`world/address.rs` `Operation`).
+/// A leader's knowledge of its own move (`world/address.rs` `Operation`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// There is none.
+    /// No move.
     #[default]
     None,
-    /// On its way to this node.
+    /// Under way to this node.
     Sent(u8),
-    /// No answer came: it may be on this node, or get there.
+    /// Unanswered: the address may be on this node, or may get there.
     Uncertain(u8),
 }
 
 impl Operation {
-    /// The node that the address may be on, or shall be on.
+    /// The possible or intended node of the address.
     pub fn to(self) -> Option<usize> {
         match self {
             Self::None => None,
@@ -26,72 +26,71 @@ impl Operation {
     }
 }
 
-/// What a leader knows of an intent (`world/pool.rs` `IntentProgress`).
+/// A leader's knowledge of an intent (`world/pool.rs` `IntentProgress`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Progress {
-    /// Nothing: it was found in the ledger, or there is none.
+    /// Unknown: found in the ledger, or no intent at all.
     #[default]
     Found,
-    /// Written by this leader in this term, and surely not sent.
+    /// Written by this leader in this term, and not sent.
     Ready,
-    /// On its way.
+    /// Under way.
     Sent,
-    /// No answer came: it may have made an address.
+    /// Unanswered: an address may have been reserved.
     Doubtful,
-    /// The same, and a listing since then tells.
+    /// Unanswered, and a later listing shows the result.
     Told,
-    /// It made this address, and the ledger does not say so yet.
+    /// Resulted in this address, not yet recorded in the ledger.
     Made(u8),
 }
 
-/// What a leader knows. Lost with the term (`World::take_over`).
+/// A leader's knowledge, lost at the end of the term (`World::take_over`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memory {
-    /// The cloud was listed in this term.
+    /// The account was listed in this term.
     pub listed: bool,
-    /// Where each address was last seen.
+    /// The place of each address as last seen.
     pub places: Places,
-    /// Moves that are not over.
+    /// Unfinished moves.
     pub operations: [Operation; ADDRESSES],
-    /// How far each intent is.
+    /// The progress of each intent.
     pub progress: [Progress; INTENTS],
-    /// What became of the last write of the ledger is not known.
+    /// The fate of the last write of the ledger is unknown.
     pub in_doubt: bool,
-    /// What that write added.
+    /// The additions of the unanswered write.
     pub writing: Option<Ledger>,
-    /// Intents that are acted on without being known to be in the ledger: only where a
-    /// protection is left out.
+    /// Intents used without being known to be in the ledger: only with a protection left out.
     pub unwritten: Intents,
-    /// A listing that was sent and is not answered yet.
+    /// A listing without an answer yet.
     pub late_listing: Option<Listing>,
 }
 
-/// What a listing shows, and what of it is news.
+/// The content of a listing, and the parts that are news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Listing {
-    /// Where each address was when it was sent.
+    /// The place of each address when the listing was sent.
     pub places: Places,
-    /// Addresses of which nothing newer is known.
+    /// Addresses without newer information.
     pub tells: Set,
-    /// Intents that could not make anything any more when it was sent.
+    /// Intents that could no longer have an effect when the listing was sent.
     pub settles: Set,
 }
 
 /// A replica.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Replica {
-    /// It believes that it leads.
+    /// The replica believes to lead.
     pub leads: bool,
     /// Calls of an earlier term may still take effect (`Election::unsettled_until`).
     pub settling: bool,
-    /// What its watch still shows, although the ledger was written since.
+    /// The outdated ledger shown by a stale watch.
     pub stale: Option<Ledger>,
-    /// What it knows as a leader.
+    /// The memory as a leader.
     pub memory: Memory,
 }
 
 impl Memory {
-    /// Addresses that were made, and that the ledger does not name yet.
+    /// Reserved addresses not yet in the ledger.
     pub fn made(&self) -> Set {
         let made = self.progress.iter().filter_map(|one| match one {
             Progress::Made(address) => Some(usize::from(*address)),
@@ -100,21 +99,20 @@ impl Memory {
         made.collect()
     }
 
-    /// Nodes that have an address, may have one, or are about to (`Account::occupants`).
+    /// Nodes that hold, may hold, or are about to hold an address (`Account::occupants`).
     pub fn occupied(&self) -> Set {
         let seen = self.places.iter().filter_map(|place| place.node());
         let meant = self.operations.iter().filter_map(|one| one.to());
         seen.chain(meant).collect()
     }
 
-    /// Addresses that were seen.
+    /// All addresses seen.
     pub fn seen(&self) -> Set {
         present(&self.places)
     }
 
-    /// The ledger turned out to be another than it was known to be. What is known of intents
-    /// that it has no more is void, except what they made or may be making
-    /// (`PoolEntry::forget_intents`); a write in doubt has come through or never will.
+    /// The ledger changed. Knowledge of missing intents is dropped, except possible or actual
+    /// results (`PoolEntry::forget_intents`). A doubtful write has taken effect or never will.
     pub fn reconcile(&mut self, ledger: &Ledger) {
         let written = self.writing.take().unwrap_or_default().intents;
         self.in_doubt = false;

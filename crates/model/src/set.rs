@@ -12,7 +12,7 @@ impl Set {
         (0..count).collect()
     }
 
-    /// Whether `one` is in it.
+    /// Whether the set contains `one`.
     pub fn contains(self, one: usize) -> bool {
         self.0 & (1 << one) != 0
     }
@@ -22,39 +22,39 @@ impl Set {
         self.0 |= 1 << one;
     }
 
-    /// Takes `one` out.
+    /// Removes `one`.
     pub fn remove(&mut self, one: usize) {
         self.0 &= !(1 << one);
     }
 
-    /// How many there are.
+    /// The number of elements.
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// What is in either.
+    /// The union.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// What is in this one and not in `other`.
+    /// The difference.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// The smallest.
+    /// The smallest element.
     pub fn first(self) -> Option<usize> {
         (!self.is_empty()).then(|| self.0.trailing_zeros() as usize)
     }
 
-    /// In ascending order.
+    /// The elements in ascending order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut left = self;
         std::iter::from_fn(move || {
@@ -64,7 +64,7 @@ impl Set {
         })
     }
 
-    /// All of it in one number, for comparing.
+    /// The whole set as a number, for comparisons.
     pub fn bits(self) -> u8 {
         self.0
     }

@@ -1,9 +1,8 @@
-//! States that differ only in names count as one.
+//! Symmetry reduction: states that differ only in names count as equal.
 //!
-//! No rule looks at which replica, which node or which intent something is. So a state may be
-//! replaced by the same state with those renamed, and what is reached from it is the same,
-//! renamed. [`Protocol::canonical`] picks one of them: sorted by what is known of each.
-//! Sorting by a digest is enough: two that look alike and are not merely stay two states.
+//! No rule depends on the number of a replica, node or intent. Renaming these in a state gives a
+//! state with the same successors, renamed. [`Protocol::canonical`] picks a representative by
+//! sorting. Sorting by a digest is sufficient: a collision only leaves two equal states separate.
 
 use crate::cloud::{Call, NOBODY, NODES, Phase, Place, Places, Request};
 use crate::cluster::{Holder, INTENTS, Intents, Ledger};
@@ -11,7 +10,7 @@ use crate::design::Mark;
 use crate::replica::{Operation, Progress};
 use crate::{Protocol, State};
 
-/// New names of nodes and intents, by their old ones.
+/// New names of nodes and intents, indexed by the old names.
 #[derive(Clone, Copy)]
 pub(crate) struct Names {
     pub nodes: [usize; NODES],
@@ -19,7 +18,7 @@ pub(crate) struct Names {
 }
 
 impl Protocol {
-    /// The state that stands for all that differ from this one only in names.
+    /// The representative of all states that differ from `state` only in names.
     pub(crate) fn canonical(&self, mut state: State) -> State {
         let [first, second] = &state.replicas;
         let swapped = match state.cluster.lease.holder {
@@ -53,7 +52,7 @@ impl Protocol {
     }
 }
 
-/// The place of each of the first `count` among them when they are sorted.
+/// The rank of each of the first `count` digests.
 fn order(digests: [u64; 3], count: usize) -> [usize; 3] {
     let mut sorted = [0, 1, 2];
     sorted[..count].sort_by_key(|one| digests[*one]);
@@ -64,7 +63,7 @@ fn order(digests: [u64; 3], count: usize) -> [usize; 3] {
     places
 }
 
-/// Replicas change their names.
+/// Exchanges the names of the replicas.
 pub(crate) fn swap_replicas(state: &mut State) {
     state.replicas.swap(0, 1);
     if let Holder::Replica(holder) | Holder::Dead(holder) = &mut state.cluster.lease.holder {
@@ -77,7 +76,7 @@ pub(crate) fn swap_replicas(state: &mut State) {
 }
 
 impl Names {
-    /// Nodes and intents change their names.
+    /// Renames nodes and intents.
     pub(crate) fn apply(&self, state: &mut State) {
         self.rename_places(&mut state.cloud.places);
         self.rename_intents(&mut state.cluster.ledger.intents);
@@ -131,7 +130,7 @@ impl Names {
     }
 }
 
-/// Folds what is known into one number.
+/// Folds values into a single number.
 #[derive(Default)]
 struct Digest(u64);
 
@@ -153,7 +152,7 @@ impl Digest {
     }
 }
 
-/// What is known of a node, whatever its name.
+/// A digest of all facts about a node, independent of its name.
 fn node_digest(state: &State, node: usize) -> u64 {
     let here = Place::on(node);
     let addresses = |places: &Places| {
@@ -169,7 +168,7 @@ fn node_digest(state: &State, node: usize) -> u64 {
             digest.add(operation.to().is_some_and(|to| to == node));
         }
     }
-    // Calls are in no order.
+    // The order of calls is arbitrary.
     let calls = state.cloud.calls.iter().filter_map(|call| match call.request {
         Request::Assign { address, to, from } => {
             let mut digest = Digest::default();
@@ -184,7 +183,7 @@ fn node_digest(state: &State, node: usize) -> u64 {
     digest.0
 }
 
-/// What is known of an intent, whatever its name.
+/// A digest of all facts about an intent, independent of its name.
 fn intent_digest(state: &State, intent: usize) -> u64 {
     let named = |intents: &Intents| intents[intent].map_or(0, |one| 1 + u64::from(one.bits()));
     let ledger = |one: &Option<Ledger>| one.map_or(0, |one| named(&one.intents));
@@ -227,7 +226,7 @@ mod tests {
     const ORDERS: [[usize; 3]; 6] =
         [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-    /// The first states that are reached, in the order of their distance.
+    /// The first reachable states, by distance.
     fn first_states(protocol: &Protocol, count: usize) -> Vec<State> {
         let mut reached = protocol.init_states();
         let mut known: HashSet<State> = reached.iter().copied().collect();
@@ -241,7 +240,7 @@ mod tests {
     }
 
     fn assert_names_do_not_matter(protocol: &Protocol, renamings: &[Names]) {
-        // Far apart, so that states of all distances are among them.
+        // A stride, so that the sample has states of all distances.
         for state in first_states(protocol, 60_000).into_iter().step_by(97) {
             let next = protocol.next_states(&state);
             for names in renamings {
@@ -267,7 +266,7 @@ mod tests {
 
     #[test]
     fn what_follows_from_a_state_does_not_depend_on_names_where_a_tag_is_the_mark() {
-        // Of three names of intents, two are used.
+        // With two addresses, only two of three intents are used.
         let all = |nodes| [[0, 1, 2], [1, 0, 2]].map(|intents| Names { nodes, intents });
         let protocol = Protocol::of_creation(2, 3, Mark::Tag);
         assert_names_do_not_matter(&protocol, &ORDERS.map(all).concat());

@@ -1,13 +1,13 @@
-//! How fast the operator is on a real API server. Prints figures; fails only if it cannot
-//! measure.
+//! Speed of the operator on a real API server. Prints figures; fails only if measuring is
+//! impossible.
 //!
 //! ```text
 //! cargo bench -p pontoon --bench cluster
 //! ```
 //!
-//! The cloud is emulated over TCP in this process; a call counts as sent when it arrives.
+//! The provider is emulated over TCP in this process; a call counts as sent on arrival.
 
-// A benchmark, like a test, ends where it cannot go on; and it tells by printing.
+// A benchmark, like a test, may panic, and prints its results.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
 #[allow(dead_code, unused_macros, unused_imports)]
@@ -33,14 +33,14 @@ use tokio::time::Instant;
 
 const NODES: u64 = 1000;
 
-/// As in production: no debug log.
+/// No debug log, as in production.
 const QUIET: &[&str] = &["RUST_LOG=info"];
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    // `cargo test --benches` only wants to know that it builds.
+    // `cargo test --benches` only checks that the benchmark builds.
     if std::env::args().any(|arg| arg == "--bench") {
-        // `-- big` is that alone: it needs no control plane.
+        // `-- big` runs only the big cluster, which needs no control plane.
         let only_big = std::env::args().any(|arg| arg == "big");
         runtime.block_on(async {
             if only_big {
@@ -63,7 +63,7 @@ fn address(number: u64) -> IpAddr {
     ])
 }
 
-/// A cluster of ready nodes, `groups` labels over them.
+/// A cluster of ready nodes with `groups` labels.
 async fn cluster(groups: u64) -> Option<Arena> {
     let arena = Arena::open(On::RealServer).await?;
     let mut creating = JoinSet::new();
@@ -122,8 +122,8 @@ fn pool(group: &str, ips: &[IpAddr]) -> serde_json::Value {
     json!({"provider": "digitalocean", "ips": ips, "match": {"nodeLabel": format!("group={group}")}})
 }
 
-/// From the API server's answer to the PATCH that makes a node unready, to the arrival of
-/// the call that moves its address.
+/// Time from the API server's answer to the PATCH that makes a node unready, to the arrival of the
+/// call that moves its address.
 async fn node_events(arena: &Arena, ip: impl Fn(u64) -> IpAddr, rounds: u64) -> Vec<Duration> {
     let nodes = arena.nodes();
     let mut latencies = Vec::new();
@@ -144,7 +144,7 @@ async fn node_events(arena: &Arena, ip: impl Fn(u64) -> IpAddr, rounds: u64) -> 
     latencies
 }
 
-/// A hundred addresses lose their nodes by one edit of their pool.
+/// A hundred addresses lose their nodes by a single edit of their pool.
 async fn storm() {
     let Some(arena) = cluster(2).await else { return };
     let ips: Vec<_> = (0..100).map(address).collect();

@@ -1,10 +1,10 @@
-//! How the sandbox holds up under load. Prints figures; fails only if it cannot measure.
+//! The sandbox under load. Prints figures; fails only if measuring is impossible.
 //!
 //! ```text
 //! cargo bench -p pontoon --bench sandbox
 //! ```
 
-// A benchmark, like a test, ends where it cannot go on; and it tells by printing.
+// A benchmark, like a test, may panic, and prints its results.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::io::{BufRead, BufReader, Write};
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 fn main() {
-    // `cargo test --benches` only wants to know that it builds.
+    // `cargo test --benches` only checks that the benchmark builds.
     if std::env::args().any(|arg| arg == "--bench") {
         measure("3 nodes, 1 pool", &[]);
         measure("5,000 nodes, 100 pools", &["--nodes", "5000", "--pools", "100"]);

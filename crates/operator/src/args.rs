@@ -135,7 +135,7 @@ pub struct SandboxArgs {
 }
 
 impl SandboxArgs {
-    /// How much there shall be.
+    /// The size of the sandbox: nodes, pools, and addresses for each pool.
     pub fn load(&self) -> Load {
         Load { nodes: self.nodes, pools: self.pools, ips: self.ips }
     }
@@ -248,10 +248,10 @@ impl RunArgs {
         named.cloned().chain([PREDECESSORS_NAMESPACE.to_owned()]).collect()
     }
 
-    /// Refuses times that would make it spin, or never try again.
+    /// Refuses times that lead to a busy loop, or to no retry at all.
     ///
     /// # Errors
-    /// In words that name the flag.
+    /// The message names the flag.
     pub fn validate(&self) -> Result<(), String> {
         if self.provider_timeout < SHORTEST {
             return Err(format!("--provider-timeout must be at least {SHORTEST:?}"));
@@ -266,10 +266,10 @@ impl RunArgs {
     }
 }
 
-/// No deadline and no wait may be shorter.
+/// The shortest deadline or wait.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// The name of a namespace, or nothing: a list may be empty, or end with a comma.
+/// The name of a namespace, or empty: a list may be empty or end with a comma.
 fn namespace(text: &str) -> Result<String, String> {
     let name = text.trim();
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -279,7 +279,7 @@ fn namespace(text: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// A yes or no, in every way in which the predecessors' flags take it.
+/// A boolean, in every form that the predecessors' flags accept.
 fn boolean(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
@@ -288,7 +288,7 @@ fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
-/// A span as `5s`, `500ms`, `2m` or `1h`.
+/// A duration as `5s`, `500ms`, `2m` or `1h`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);

@@ -1,34 +1,33 @@
-//! The accounts of clouds and DNS hosts that this process can reach, opened from its
-//! environment.
+//! The accounts at providers and DNS hosts, opened from the process environment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pontoon_core::addresses::AccountSetup;
 use pontoon_core::model::{AccountId, Finding};
-use pontoon_core::world::AccountSetup;
 use pontoon_providers::{
     AddressProvider, ConfigError, DNS_VENDORS, RecordProvider, Settings, Transport, VENDORS,
     Vendor, unencrypted,
 };
 
-/// Every vendor's account, or why it cannot be used.
+/// The client of every account, or the finding that explains why the account is unusable.
 #[derive(Debug, Clone)]
 pub struct Clouds {
     accounts: BTreeMap<AccountId, (&'static Vendor, Client)>,
-    /// Those that host DNS.
+    /// The accounts that host DNS.
     hosts: BTreeMap<AccountId, Host>,
 }
 
-/// The client of an account, or why there is none.
+/// The client of an account, or why the account is unusable.
 type Client = Result<Arc<dyn AddressProvider>, Finding>;
 
-/// The DNS of an account, or why there is none.
+/// The DNS client of an account, or why the account is unusable.
 type Host = Result<Arc<dyn RecordProvider>, Finding>;
 
 impl Clouds {
-    /// Opens the account of every vendor. One that is not configured is no error: only the
-    /// objects that name it are told.
+    /// Opens the account of every provider. A missing credential is no error: only objects that
+    /// name the provider report the finding.
     pub fn open(
         variable: &dyn Fn(&str) -> Option<String>,
         timeout: Duration,
@@ -44,7 +43,8 @@ impl Clouds {
             tracing::warn!(variable, "plain http: the access token travels unencrypted");
         }
         let accounts: BTreeMap<_, _> = VENDORS.iter().map(|vendor| open(vendor)).collect();
-        // A vendor of both has one client, so that all calls share one rate budget.
+        // A provider of both addresses and DNS shares a client, so that all calls share its rate
+        // limit.
         let mut hosts = BTreeMap::new();
         for (account, (_, client)) in &accounts {
             if let Some(host) = dns_of(client) {
@@ -59,23 +59,23 @@ impl Clouds {
         Self { accounts, hosts }
     }
 
-    /// The DNS of an account.
+    /// The DNS client of an account, if usable.
     pub fn host(&self, account: &AccountId) -> Option<&Arc<dyn RecordProvider>> {
         self.hosts.get(account)?.as_ref().ok()
     }
 
-    /// What planning knows of each account that hosts DNS.
+    /// Every account that hosts DNS: usable, or a finding.
     pub fn hosts(&self) -> impl Iterator<Item = (AccountId, Result<(), Finding>)> {
         let setup = |host: &Host| host.as_ref().map(|_| ()).map_err(Clone::clone);
         self.hosts.iter().map(move |(account, host)| (account.clone(), setup(host)))
     }
 
-    /// The client of an account.
+    /// The client of an account, if usable.
     pub fn client(&self, account: &AccountId) -> Option<&Arc<dyn AddressProvider>> {
         self.accounts.get(account)?.1.as_ref().ok()
     }
 
-    /// What planning knows of each account.
+    /// Every account with its setup for planning, or a finding.
     pub fn setups(&self) -> impl Iterator<Item = (AccountId, Result<AccountSetup, Finding>)> {
         self.accounts.iter().map(|(account, (vendor, client))| {
             let setup = client.as_ref().map_err(Clone::clone).map(|client| {
@@ -93,7 +93,8 @@ impl Clouds {
     }
 }
 
-/// The DNS of a vendor that has both; an account that cannot be used says so for both.
+/// The DNS client of an address provider, if the provider hosts DNS. An unusable account passes its
+/// finding on.
 fn dns_of(client: &Client) -> Option<Host> {
     match client {
         Ok(client) => client.records().map(Ok),

@@ -13,39 +13,39 @@ use kube::{Client, Config};
 use tokio::time::timeout;
 use tower::{BoxError, ServiceBuilder, ServiceExt, service_fn};
 
-/// Every write to Kubernetes gives up after this.
+/// Deadline of every write to Kubernetes.
 pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// What the API server's audit log calls us.
+/// Our user agent, for the API server's audit log.
 const WHO: &str = concat!("pontoon/", env!("CARGO_PKG_VERSION"));
 
-/// A connection is there after this time, with TLS, or another one is tried.
+/// Deadline for opening a connection, TLS included. Then another attempt follows.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 
-/// A connection on which nothing was heard for so long is asked whether it is alive ...
+/// Silence on an HTTP/2 connection after which a ping is sent.
 const PING: Duration = Duration::from_secs(3);
 
-/// ... and is given up if it has not answered after this time.
+/// Deadline for the answer to a ping. Then the connection is closed.
 const PONG: Duration = Duration::from_secs(3);
 
-/// The same for the other machine alone, where HTTP/2 is not spoken: 5 s of silence, then up to
-/// three questions; what was sent and never acknowledged counts too.
+/// TCP keep-alive, for connections without HTTP/2; detects a dead machine, not a dead process. Up
+/// to three probes are sent, the first after 5 s of silence; unacknowledged data counts too.
 const TCP_IDLE: Duration = Duration::from_secs(5);
 const TCP_INTERVAL: Duration = Duration::from_secs(3);
 const TCP_QUESTIONS: u32 = 3;
 const TCP_UNACKNOWLEDGED: Duration = Duration::from_secs(14);
 
-/// How much of one answer may wait to be read, and how much of all: watches that wait for the
-/// main loop leave room for the Lease, which is renewed on the same connection.
+/// Flow-control windows of a stream and of the connection. Watches that wait for the main loop
+/// leave room for renewals of the Lease, which share the connection.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// A client that sends each request at once, tells of each failure, and notices within seconds
-/// that nobody is at the other end of a connection (decisions 5 and 19).
+/// A client that sends each request at once, reports each failure, and detects a dead connection
+/// within seconds (decisions 5 and 19).
 ///
-/// kube's own leaves Nagle's algorithm on, which holds the first request of a connection
-/// back for 40 ms, repeats failed requests by a clock of its own, and waits for ever on a
-/// connection that died in silence. Behind a proxy kube's own is used.
+/// kube's default client leaves Nagle's algorithm on, which delays the first request of a
+/// connection by 40 ms, retries failed requests on its own schedule, and waits for ever on a
+/// connection that died in silence. Behind a proxy the default client is used.
 ///
 /// # Errors
 /// If the configuration names certificates or credentials that cannot be used.
@@ -89,14 +89,14 @@ fn tcp(config: &Config) -> HttpConnector {
     tcp
 }
 
-/// TLS as the configuration has it, with HTTP/2 where the server speaks it: kube's own connector
-/// asks for HTTP/1.1 alone, in which nobody can be asked whether he is alive.
+/// TLS by the configuration, with HTTP/2 where the server speaks HTTP/2. kube's default connector
+/// offers HTTP/1.1 alone, which has no pings.
 fn tls(config: &Config, tcp: HttpConnector) -> kube::Result<HttpsConnector<HttpConnector>> {
     let mut builder = HttpsConnectorBuilder::new()
         .with_tls_config(config.rustls_client_config()?)
         .https_or_http();
     if let Some(name) = &config.tls_server_name {
-        // kube's own connector says what is wrong with a name that is none.
+        // kube's own connector reports the invalid name.
         let Ok(name) = name.clone().try_into() else {
             return config.rustls_https_connector_with_connector(tcp);
         };

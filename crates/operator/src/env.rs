@@ -1,4 +1,4 @@
-//! The operator's clock, randomness and tasks, in one value that a simulation replaces.
+//! The operator's clock, randomness and tasks, in a value that a simulation replaces.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -11,10 +11,10 @@ use pontoon_core::Time;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::task::{AbortHandle, JoinSet};
 
-/// Everything that the operator may ask its surroundings for, other than I/O.
+/// Everything that the operator needs from its surroundings, other than I/O.
 ///
-/// Time runs on a clock that neither stops in suspend nor jumps when somebody sets the
-/// wall clock: the wall clock is read once, at the start.
+/// The clock neither stops in suspend nor jumps when the wall clock is set: the wall clock is read
+/// only at the start.
 #[derive(Clone)]
 pub struct Env {
     elapsed: Arc<dyn Fn() -> Duration + Send + Sync>,
@@ -23,10 +23,10 @@ pub struct Env {
     pace: Option<Arc<dyn Pace>>,
 }
 
-/// When the tasks of a process get to run. A simulation stops a process with it, as SIGSTOP
-/// and a starved machine do.
+/// Decides when the tasks of a process run. A simulation uses a pace to stop a process, as SIGSTOP
+/// or a starved machine would.
 pub trait Pace: Send + Sync {
-    /// Ready when a task may be polled now; else it is woken when it may.
+    /// Ready when a task may be polled now; otherwise wakes the task later.
     fn poll_run(&self, context: &mut Context<'_>) -> Poll<()>;
 }
 
@@ -42,7 +42,7 @@ impl Env {
         )
     }
 
-    /// Any clock and any source of randomness.
+    /// An environment with the given clock and source of randomness.
     pub fn new(
         elapsed: impl Fn() -> Duration + Send + Sync + 'static,
         started: Time,
@@ -52,13 +52,13 @@ impl Env {
         Self { elapsed: Arc::new(elapsed), started, random, pace: None }
     }
 
-    /// The same, with tasks that run when `pace` says so.
+    /// The same environment, with tasks that run at the given pace.
     #[must_use]
     pub fn paced(self, pace: Arc<dyn Pace>) -> Self {
         Self { pace: Some(pace), ..self }
     }
 
-    /// Starts a task of this process: the only way that the operator starts one.
+    /// Starts a task of this process. The operator starts tasks in no other way.
     pub fn spawn<T: Send + 'static>(
         &self,
         tasks: &mut JoinSet<T>,
@@ -67,7 +67,7 @@ impl Env {
         tasks.spawn(self.run(task))
     }
 
-    /// `task`, polled only when this process gets to run.
+    /// `task`, polled only when the pace lets this process run.
     pub fn run<F: Future + Send>(
         &self,
         task: F,
@@ -111,7 +111,7 @@ impl fmt::Debug for Env {
     }
 }
 
-/// `CLOCK_BOOTTIME`: unlike `Instant`, it goes on while the machine sleeps.
+/// `CLOCK_BOOTTIME`: unlike `Instant`, includes the time in suspend.
 fn boot_time() -> Duration {
     let time = clock_gettime(ClockId::Boottime);
     Duration::new(

@@ -10,6 +10,7 @@ pub mod clouds;
 pub mod connect;
 pub mod env;
 pub mod execute;
+pub mod fronts;
 pub mod leadership;
 pub mod observe;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The `pontoon` binary: parses its arguments, sets up its surroundings, runs.
+//! The `pontoon` binary: parses its arguments, sets up logging and clients, runs the command.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
-            // Nobody to tell if standard error is closed.
+            // A write to a closed standard error fails, and nothing can be done about the failure.
             drop(writeln!(std::io::stderr(), "pontoon: {problem}"));
             ExitCode::FAILURE
         }
@@ -69,7 +69,7 @@ fn start(args: RunArgs) -> Result<(), String> {
     timing.validate(args.provider_timeout).map_err(|error| error.to_string())?;
     log(args.debug, args.log_format);
     end_the_process_on_panic();
-    // Already installed is as good.
+    // Fails if a provider is already installed, which is fine.
     drop(rustls::crypto::ring::default_provider().install_default());
     on_one_thread(operate(args, timing))
 }
@@ -133,7 +133,7 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
     Ok(())
 }
 
-/// The vendors whose credentials are in the environment.
+/// The providers with credentials in the environment.
 fn credentials(variable: &dyn Fn(&str) -> Option<String>) -> String {
     let addresses = VENDORS.iter().map(|vendor| (vendor.name, vendor.token));
     let names = DNS_VENDORS.iter().map(|vendor| (vendor.name, vendor.token));
@@ -148,7 +148,7 @@ async fn annotate(
     object: Pausable,
     reason: Option<String>,
 ) -> Result<(), String> {
-    // Already installed is as good.
+    // Fails if a provider is already installed, which is fine.
     drop(rustls::crypto::ring::default_provider().install_default());
     let config = kube_config(kubeconfig.as_deref()).await?;
     let server = config.cluster_url.to_string();
@@ -208,7 +208,7 @@ fn stop_on_signal() -> Result<tokio::sync::watch::Receiver<bool>, String> {
 }
 
 fn log(debug: bool, format: LogFormat) {
-    // What the libraries complain of, we say ourselves, in our own words.
+    // Errors of the libraries are logged by our own code, in our own words.
     let level =
         if debug { "info,pontoon=debug" } else { "info,kube_runtime=error,kube_client=error" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));

@@ -1,10 +1,10 @@
-//! A panic ends the process: what is left after one knows less than it seems to know.
+//! Ends the process on a panic, because the state after a panic cannot be trusted.
 
-/// The exit code of a process that ended by a panic, as Rust's own.
+/// The exit code after a panic, the same as Rust's own.
 const CODE: i32 = 101;
 
-/// From now on a panic in any thread or task is logged and ends the process. Without this a task
-/// that panics is missing from then on, and nobody is told.
+/// Logs every panic in any thread or task and ends the process. Otherwise a panicking task would
+/// silently be missing.
 pub fn end_the_process_on_panic() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
@@ -22,7 +22,7 @@ mod tests {
 
     const CHILD: &str = "PONTOON_TEST_OF_A_PANIC";
 
-    /// Runs itself again, in a process of its own.
+    /// Runs the test binary again as a child process.
     #[test]
     fn a_panic_in_a_task_that_nobody_waits_for_ends_the_process_with_a_word() {
         if std::env::var_os(CHILD).is_some() {

@@ -1,26 +1,31 @@
-//! `pontoon pause` and `pontoon resume`: an annotation on one object, with a reason.
+//! `pontoon pause` and `pontoon resume`: set or remove an annotation with the reason.
 
 use std::fmt;
 use std::str::FromStr;
 
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
-use kube::{Api, Client};
+use kube::Client;
+use kube::api::{Patch, PatchParams};
+use pontoon_core::model::{Kind, Scope};
 use serde_json::json;
 
-use crate::api::{GROUP, PAUSED_ANNOTATION, VERSION};
-use crate::observe::{NOT_PAUSED, causes, pool, record_set};
+use crate::api::{KINDS, PAUSED_ANNOTATION, objects};
+use crate::observe::{NOT_PAUSED, causes};
 
-/// An object that can be paused.
+/// An object that supports pausing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pausable {
-    kind: &'static str,
+    kind: &'static Kind,
     namespace: String,
     name: String,
 }
 
 impl fmt::Display for Pausable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.kind.to_lowercase(), self.namespace, self.name)
+        let kind = self.kind.name.to_lowercase();
+        match self.kind.scope {
+            Scope::Namespaced => write!(f, "{kind}/{}/{}", self.namespace, self.name),
+            Scope::Cluster => write!(f, "{kind}/{}", self.name),
+        }
     }
 }
 
@@ -28,32 +33,35 @@ impl FromStr for Pausable {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let kind = |word: &str| match word.to_lowercase().as_str() {
-            "floatingippool" | "floatingippools" | "fippool" => Some(pool::KIND),
-            "nodednsrecordset" | "nodednsrecordsets" | "nodedns" => Some(record_set::KIND),
-            _ => None,
+        let (word, rest) = text.split_once('/').unwrap_or((text, ""));
+        let word = word.to_lowercase();
+        let is_it = |kind: &&Kind| {
+            [&*kind.name.to_lowercase(), kind.plural].contains(&&*word)
+                || kind.aliases.contains(&&*word)
         };
-        let parts: Vec<_> = text.split('/').collect();
-        match parts.as_slice() {
-            [word, namespace, name] if !namespace.is_empty() && !name.is_empty() => {
-                kind(word).map(|kind| Self {
-                    kind,
-                    namespace: (*namespace).to_owned(),
-                    name: (*name).to_owned(),
-                })
-            }
-            _ => None,
-        }
-        .ok_or_else(|| {
-            "write floatingippool/NAMESPACE/NAME or nodednsrecordset/NAMESPACE/NAME".to_owned()
+        let named = KINDS.into_iter().find(is_it).and_then(|kind| {
+            let (namespace, name) = match kind.scope {
+                Scope::Namespaced => rest.split_once('/').filter(|(one, _)| !one.is_empty())?,
+                Scope::Cluster => ("", rest),
+            };
+            let (namespace, name) = (namespace.to_owned(), name.to_owned());
+            let whole = !name.is_empty() && !name.contains('/');
+            whole.then_some(Self { kind, namespace, name })
+        });
+        named.ok_or_else(|| {
+            let form = |kind: &Kind| match kind.scope {
+                Scope::Namespaced => format!("{}/NAMESPACE/NAME", kind.name.to_lowercase()),
+                Scope::Cluster => format!("{}/NAME", kind.name.to_lowercase()),
+            };
+            format!("write {}", KINDS.map(form).join(" or "))
         })
     }
 }
 
-/// Pauses an object for a reason, or resumes it.
+/// Pauses an object with a reason, or resumes the object without one.
 ///
 /// # Errors
-/// The API server's words; if it cannot be used, why, and which it is.
+/// The API server's message; if the server cannot be reached, the cause and the server's URL.
 pub async fn annotate(
     client: Client,
     object: &Pausable,
@@ -64,14 +72,7 @@ pub async fn annotate(
         return Err(format!("\"{NOT_PAUSED}\" is no reason: an object with it is not paused"));
     }
     let Pausable { kind, namespace, name } = object;
-    let resource = ApiResource {
-        group: GROUP.into(),
-        version: VERSION.into(),
-        api_version: format!("{GROUP}/{VERSION}"),
-        kind: (*kind).into(),
-        plural: format!("{}s", kind.to_lowercase()),
-    };
-    let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &resource);
+    let api = objects(client, kind, namespace);
     let patch = Patch::Merge(json!({"metadata": {"annotations": {PAUSED_ANNOTATION: reason}}}));
     api.patch(name, &PatchParams::default(), &patch).await.map(drop).map_err(|error| match error {
         kube::Error::Api(status) => status.message,
@@ -86,16 +87,17 @@ pub async fn annotate(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::{FLOATING_IP_POOL, NODE_DNS_RECORD_SET};
 
     #[test]
     fn an_object_is_named_by_kind_namespace_and_name() {
         let parsed = |text: &str| text.parse::<Pausable>();
         let pool =
-            Pausable { kind: "FloatingIPPool", namespace: "n".to_owned(), name: "p".to_owned() };
+            Pausable { kind: &FLOATING_IP_POOL, namespace: "n".to_owned(), name: "p".to_owned() };
         assert_eq!(pool.to_string(), "floatingippool/n/p");
         assert_eq!(parsed("FloatingIPPool/n/p"), Ok(pool));
-        assert_eq!(parsed("fippool/n/p").map(|one| one.kind), Ok("FloatingIPPool"));
-        assert_eq!(parsed("nodedns/n/r").map(|one| one.kind), Ok("NodeDNSRecordSet"));
+        assert_eq!(parsed("fippool/n/p").map(|one| one.kind), Ok(&FLOATING_IP_POOL));
+        assert_eq!(parsed("nodedns/n/r").map(|one| one.kind), Ok(&NODE_DNS_RECORD_SET));
         for odd in ["p", "n/p", "node/n/p", "floatingippool//p", "floatingippool/n/p/x"] {
             assert!(parsed(odd).is_err(), "{odd}");
         }

@@ -16,10 +16,11 @@ use crate::env::Env;
 use crate::observe::hearing::Hearing;
 use crate::report::metrics::Metrics;
 
-/// For so long the main loop may not go round. Stopping takes at most 26 s, in which it does not.
+/// Longest pause of the main loop before the process counts as stuck. Stopping pauses the loop for
+/// at most 26 s.
 const STUCK: Duration = Duration::from_secs(30);
 
-/// Whether the main loop goes round, and whether the watches are heard. Clones share it.
+/// Whether the main loop runs, and whether the watches are heard. Clones share the state.
 #[derive(Clone, Debug)]
 pub struct Health {
     env: Env,
@@ -34,36 +35,36 @@ impl Default for Health {
 }
 
 impl Health {
-    /// On this clock, beginning with a beat.
+    /// Health on this clock, starting with a heartbeat.
     pub fn new(env: Env) -> Self {
         let beat = Arc::new(AtomicI64::new(env.now().as_micros()));
         Self { env, beat, hearing: Hearing::default() }
     }
 
-    /// The main loop goes round.
+    /// Notes a heartbeat of the main loop.
     pub fn beats(&self, now: Time) {
         self.beat.store(now.as_micros(), Ordering::Relaxed);
     }
 
-    /// Where the watches say when they were last heard.
+    /// The state of the watches.
     pub fn hearing(&self) -> &Hearing {
         &self.hearing
     }
 
-    /// Why the process should be started again, if it should.
+    /// Why the process should be restarted, if so.
     fn stuck(&self) -> Option<String> {
         let beat = Time::from_micros(self.beat.load(Ordering::Relaxed));
         let time = self.env.now().since(beat);
         (time > STUCK).then(|| format!("the main loop has not gone round for {} s", time.as_secs()))
     }
 
-    /// Why what is known of the cluster may be missing or old, if it may be.
+    /// Why our view of the cluster may be incomplete or out of date, if so.
     fn blind(&self) -> Option<String> {
         self.stuck().or_else(|| self.hearing.trouble(self.env.now()))
     }
 }
 
-/// What a listener serves.
+/// The pages of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
     /// Health and metrics.
@@ -72,10 +73,10 @@ pub enum Pages {
     Health,
 }
 
-/// Serves for as long as the listener lives.
+/// Serves the pages until the listener fails.
 ///
 /// # Errors
-/// If the listener breaks.
+/// If the listener fails.
 pub async fn serve(
     listener: TcpListener,
     pages: Pages,
@@ -102,11 +103,11 @@ pub async fn serve(
     axum::serve(listener, router).await
 }
 
-/// Opens an address as the predecessors write it: `:8080` is every interface, and a host may
+/// Listens on an address in the predecessors' format: `:8080` means every interface, and a host may
 /// be a name.
 ///
 /// # Errors
-/// In words that name the address.
+/// In words, with the address.
 pub async fn listen(address: &str) -> Result<TcpListener, String> {
     let listener = match address.rsplit_once(':') {
         Some(("", port)) => match port.parse() {
@@ -121,7 +122,7 @@ pub async fn listen(address: &str) -> Result<TcpListener, String> {
 
 async fn everywhere(port: u16) -> std::io::Result<TcpListener> {
     match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).await {
-        // A machine without IPv6.
+        // The machine has no IPv6.
         Err(_) => TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await,
         opened => opened,
     }

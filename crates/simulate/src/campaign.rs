@@ -1,4 +1,4 @@
-//! Plays many seeds, on every processor.
+//! Runs many seeds on all processors.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -13,24 +13,24 @@ use simulate::{Manner, Schedule, generate, play};
 
 use crate::{Args, report};
 
-/// What has come of it so far.
+/// The results so far.
 #[derive(Default)]
 struct Results {
     coverage: Coverage,
     played: u64,
-    /// Time that passed in the runs, in milliseconds.
+    /// Simulated time of all runs, in milliseconds.
     lived: u64,
     failures: Vec<(Schedule, Violation)>,
     problem: Option<String>,
 }
 
-/// How many failures are looked into before giving up.
+/// The number of failures after which the campaign stops.
 const ENOUGH: usize = 5;
 
-/// Plays the seeds that were asked for.
+/// Runs the requested seeds.
 ///
 /// # Errors
-/// In words: what failed, or what was not met.
+/// A description of the failures, or of missing coverage.
 pub fn run(args: &Args) -> Result<(), String> {
     let started = Instant::now();
     let results = Mutex::new(Results::default());
@@ -120,7 +120,7 @@ fn conclude(args: &Args, results: Results) -> Result<(), String> {
     Ok(())
 }
 
-/// Says what failed, after leaving out what it does not need, and keeps that as a file.
+/// Shrinks a failing schedule, saves the result as a file, and describes the failure.
 fn explain((schedule, violation): &(Schedule, Violation)) -> Result<String, String> {
     let fails = |shorter: &Schedule| {
         let played = play(shorter, &Manner::default());

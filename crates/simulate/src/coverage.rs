@@ -1,4 +1,4 @@
-//! How often each fault met each action, and which pairs must have met.
+//! Coverage: how often each fault met each action, and the required pairs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,38 +8,38 @@ use crate::schedule::{CloudState, Phase};
 use crate::weather::STALE;
 use crate::wire::{ApiAction, CloudAction};
 
-/// A fault and an action, in words.
+/// The names of a fault and an action.
 pub type Pair = (&'static str, &'static str);
 
-/// How often each pair occurred.
+/// The number of occurrences of each pair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     counts: BTreeMap<Pair, u64>,
 }
 
 impl Coverage {
-    /// A fault met an action.
+    /// Counts a pair.
     pub fn count(&mut self, fault: &'static str, action: &'static str) {
         *self.counts.entry((fault, action)).or_default() += 1;
     }
 
-    /// Adds what another run met.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         for (pair, count) in &other.counts {
             *self.counts.entry(*pair).or_default() += count;
         }
     }
 
-    /// Pairs that can occur and did not.
+    /// Required pairs without an occurrence.
     pub fn missing(&self) -> Vec<Pair> {
         possible().into_iter().filter(|pair| !self.counts.contains_key(pair)).collect()
     }
 }
 
-/// Process faults that count the calls under way when they begin, or that are tried meanwhile.
+/// The name of a pause during a call, in the coverage table.
 pub const PAUSED: &str = "paused meanwhile";
 
-/// Every pair that pools on DigitalOcean, and names there and at Cloudflare, can meet.
+/// All pairs possible with pools and DNS at DigitalOcean, and DNS at Cloudflare.
 pub fn possible() -> Vec<Pair> {
     let mut pairs = Vec::new();
     for action in CloudAction::ALL {
@@ -75,7 +75,7 @@ fn process_faults() -> impl Iterator<Item = &'static str> {
     Phase::ALL.into_iter().map(Phase::name).chain([PAUSED, "cut off"])
 }
 
-/// Pairs that cannot occur, or that CI's seeds do not meet, and why.
+/// Pairs that are impossible, or not reached by CI's seeds, with reasons.
 const EXCLUDED: &[(Pair, &str)] = &[
     (("cut off", "make the lease"), "the Lease is read before it is made, and that fails then"),
     (("cut off", "list IPv6 addresses"), "IPv4 ones are listed before, and that fails then"),
@@ -94,7 +94,7 @@ const EXCLUDED: &[(Pair, &str)] = &[
 ];
 
 impl fmt::Display for Coverage {
-    /// A table: one line for each fault, with the actions that it met and how often.
+    /// A table with a line per fault: the actions met, with counts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut faults: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
         for ((fault, action), count) in &self.counts {

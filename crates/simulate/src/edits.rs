@@ -1,8 +1,7 @@
-//! What users do that may well be a mistake, and what they do with an address before they list
-//! it: typos that are mended later, other nodes, another's address, an annotation that nobody can
-//! read, addresses of both families.
+//! Events for users' mistakes, and for changes to an address before its listing: typos fixed later,
+//! other nodes, another pool's address, an unreadable annotation, addresses of both families.
 //!
-//! Drawn from dice of their own.
+//! Uses its own random numbers.
 
 use fastrand::Rng;
 
@@ -12,14 +11,14 @@ use crate::schedule::{
 };
 use crate::wire::CloudAction;
 
-/// Adds some of that to a third of the schedules.
+/// Adds such events to a third of the schedules.
 pub fn edits(schedule: &mut Schedule) {
     let mut dice = Rng::with_seed(schedule.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x6564_6974);
     let dice = &mut dice;
     if dice.u8(0..3) > 0 {
         return;
     }
-    // Half of them have nothing else to blame.
+    // Half of these schedules have no other events.
     if dice.bool() {
         schedule.events.clear();
     }
@@ -43,7 +42,7 @@ pub fn edits(schedule: &mut Schedule) {
         let events = made_anew(dice, schedule);
         schedule.events.extend(events);
     }
-    // What begins after the end of all trouble would never be over.
+    // Events after the end of trouble would never finish.
     let ends = schedule.ends;
     schedule.events.retain(|event| event.at < ends);
     schedule.events.sort_by_key(|event| event.at);
@@ -59,7 +58,7 @@ fn wish(dice: &mut Rng) -> Wish {
         .unwrap_or_default()
 }
 
-/// Up to eight pools, each with an address or two.
+/// Up to five additional pools, each with a few addresses.
 fn many_pools(schedule: &mut Schedule, dice: &mut Rng) {
     let more = dice.usize(1..=5);
     for _ in 0..more {
@@ -83,8 +82,8 @@ fn event(dice: &mut Rng) -> What {
     }
 }
 
-/// An address is taken out of a list, or its pool deleted; somebody puts it on a node; then it is
-/// listed again.
+/// An address is delisted, or its pool deleted. The address is then assigned by hand, and listed
+/// again.
 fn listed_again(dice: &mut Rng, ends: Millis) -> [Event; 2] {
     let pool = dice.u8(..);
     let (at, lasts) = (dice.u64(15_000..ends), dice.u64(10_000..100_000));
@@ -98,8 +97,8 @@ fn listed_again(dice: &mut Rng, ends: Millis) -> [Event; 2] {
     ]
 }
 
-/// A pool lists what another has, and a typo makes it, or the other, unreadable; then the other is
-/// deleted, perhaps, with what was reserved for it.
+/// A pool lists another pool's address, and a typo makes either pool unreadable. The other pool may
+/// be deleted together with its reserved addresses.
 fn listed_in_error(dice: &mut Rng, schedule: &Schedule) -> Vec<Event> {
     let pools = schedule.setting.pools.len();
     if pools < 2 {
@@ -125,8 +124,8 @@ fn listed_in_error(dice: &mut Rng, schedule: &Schedule) -> Vec<Event> {
     events
 }
 
-/// A node fails, and while its address is on the way to another, the pool that the address was
-/// reserved for is deleted and made anew: the new one has nothing to do with it.
+/// Nodes fail. While an address is being moved, its pool is deleted and recreated. The new pool
+/// does not own the address.
 fn made_anew(dice: &mut Rng, schedule: &mut Schedule) -> Vec<Event> {
     let pool = PoolSetting { wanted: Some(dice.u8(1..=2)), ..PoolSetting::default() };
     schedule.setting.pools[0] = pool;

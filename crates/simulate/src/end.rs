@@ -1,5 +1,5 @@
-//! What there is at the end of a run, but for times, UIDs and versions: two runs that differ
-//! only in when somebody crashed end alike.
+//! The final state of a run without times, UIDs and versions. Two runs that differ only in the time
+//! of a crash end in equal states.
 
 use fakecloud::Record;
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use crate::names::Host;
 use crate::stage::Stage;
 use pontoon::api::ADDRESSES_ANNOTATION;
 
-/// What differs between two runs and means nothing.
+/// Fields that differ between runs without meaning.
 const MASKED: [&str; 9] = [
     "uid",
     "resourceVersion",
@@ -21,8 +21,8 @@ const MASKED: [&str; 9] = [
     "managedFields",
 ];
 
-/// The nodes, pools, addresses and names of a stage. Events and the Lease are left out: they tell of
-/// the way, not of the end.
+/// The nodes, pools, addresses and records of a stage. Events and the Lease describe the course of
+/// a run, and are left out.
 pub fn of(stage: &Stage) -> Value {
     let all = |group: &str, plural: &str| -> Vec<Value> {
         let objects = stage.kube.objects(group, plural);
@@ -40,7 +40,7 @@ pub fn of(stage: &Stage) -> Value {
     })
 }
 
-/// What every zone lists, whatever the records are called.
+/// All records of all zones, without identifiers.
 fn names(stage: &Stage) -> Vec<String> {
     let mut all = Vec::new();
     for zone in Host::ALL.map(Host::zone) {
@@ -65,7 +65,7 @@ fn masked(value: &Value) -> Value {
 }
 
 fn field(key: &str, value: &Value) -> Value {
-    // Addresses are noted in the order in which they came.
+    // The ledger lists addresses in order of creation.
     if key == ADDRESSES_ANNOTATION
         && let Some(Ok(Value::Object(mut ledger))) = value.as_str().map(serde_json::from_str)
     {

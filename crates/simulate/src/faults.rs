@@ -1,4 +1,4 @@
-//! What can befall one request, and which requests it can befall.
+//! Faults of single requests, and the requests each fault applies to.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::{ApiAction, CloudAction};
 
-/// How a request to the cloud goes wrong.
+/// A fault of a request to the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CloudFault {
-    /// It gets lost on its way there.
+    /// The request is lost.
     LostRequest,
-    /// Its answer gets lost.
+    /// The answer is lost.
     LostAnswer,
-    /// It has its effect when nobody waits for it any more.
+    /// The effect comes after the caller stopped waiting.
     LateEffect,
-    /// Its answer comes when nobody waits for it any more.
+    /// The answer comes after the caller stopped waiting.
     LateAnswer,
-    /// It takes a few seconds.
+    /// The request takes a few seconds.
     Slow,
     /// 429.
     TooMany,
@@ -36,26 +36,26 @@ pub enum CloudFault {
     UnavailableAfter,
     /// 504 after the effect.
     GatewayTimeout,
-    /// It arrives twice.
+    /// The request arrives twice.
     Duplicated,
-    /// A page of HTML, with status 200 and without an effect.
+    /// An HTML page with status 200, without an effect.
     Nonsense,
-    /// A page of HTML, with status 200 and after the effect.
+    /// An HTML page with status 200, after the effect.
     Garbled,
-    /// The operation that it starts fails.
+    /// The started operation fails.
     OperationFails,
-    /// The operation that it starts is said to have worked, and did nothing.
+    /// The started operation is reported as completed, without an effect.
     OperationIgnored,
-    /// The operation that it starts takes long.
+    /// The started operation takes long.
     OperationSlow,
-    /// The operation that it starts is not to be seen at first.
+    /// The started operation is invisible at first.
     OperationHidden,
     /// A page of a listing lacks an address.
     PageGap,
 }
 
 impl CloudFault {
-    /// All of them.
+    /// All faults.
     pub const ALL: [Self; 20] = [
         Self::LostRequest,
         Self::LostAnswer,
@@ -79,7 +79,7 @@ impl CloudFault {
         Self::PageGap,
     ];
 
-    /// Whether it can befall this request.
+    /// Whether the fault applies to this request.
     pub fn befalls(self, action: CloudAction) -> bool {
         let starts =
             matches!(action, CloudAction::Assign | CloudAction::Unassign | CloudAction::CreateOn);
@@ -89,17 +89,18 @@ impl CloudFault {
             | Self::OperationSlow
             | Self::OperationHidden => starts,
             Self::PageGap => action.lists(),
-            // No key makes two equal reservations one. In a region there are two then; on a
-            // machine the second is refused, and what is there may be anybody's.
+            // Reservations have no idempotency key. In a region, a duplicate reserves a second
+            // address. On a machine the second request is refused, and the present address may be
+            // anybody's.
             Self::Duplicated => !action.creates(),
-            // A read has no effect before which it could be answered.
+            // A read has no effect that could precede the answer.
             Self::BrokenAfter | Self::UnavailableAfter | Self::Garbled => action.changes(),
             _ => true,
         }
     }
 
-    /// As the emulator knows it. What is late is so by less than a leader waits for it,
-    /// together with the longest lag of reads.
+    /// The emulator's fault. Delays, together with the longest lag of reads, stay below a leader's
+    /// waiting time.
     pub fn carried(self, dice: &mut fastrand::Rng) -> fakecloud::Fault {
         use fakecloud::Fault;
         let millis = |dice: &mut fastrand::Rng, range| Duration::from_millis(dice.u64(range));
@@ -130,7 +131,7 @@ impl CloudFault {
         }
     }
 
-    /// In words, for a table.
+    /// The name in the coverage table.
     pub fn name(self) -> &'static str {
         match self {
             Self::LostRequest => "request lost",
@@ -157,22 +158,22 @@ impl CloudFault {
     }
 }
 
-/// What a proxy says that knows nothing of the request.
+/// The answer of a proxy unrelated to the provider.
 fn nonsense() -> CloudAnswer {
     CloudAnswer::status(200).raw("text/html", "<h1>It works!</h1>")
 }
 
-/// How a request to the API server goes wrong.
+/// A fault of a request to the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApiFault {
-    /// It gets lost on its way there.
+    /// The request is lost.
     LostRequest,
-    /// Its answer gets lost.
+    /// The answer is lost.
     LostAnswer,
-    /// etcd stalls: it takes longer than anybody waits, and has its effect.
+    /// etcd stalls: the effect comes after the caller stopped waiting.
     Stalled,
-    /// It takes a second or two.
+    /// The request takes up to 2.5 s.
     Slow,
     /// 409.
     Conflict,
@@ -184,12 +185,12 @@ pub enum ApiFault {
     Unavailable,
     /// 504 after the effect.
     GatewayTimeout,
-    /// A watch breaks after a while.
+    /// The watch breaks after a while.
     WatchBreaks,
 }
 
 impl ApiFault {
-    /// All of them.
+    /// All faults.
     pub const ALL: [Self; 10] = [
         Self::LostRequest,
         Self::LostAnswer,
@@ -203,7 +204,7 @@ impl ApiFault {
         Self::WatchBreaks,
     ];
 
-    /// Whether it can befall this request.
+    /// Whether the fault applies to this request.
     pub fn befalls(self, action: ApiAction) -> bool {
         match self {
             Self::Conflict => action.changes(),
@@ -212,7 +213,7 @@ impl ApiFault {
         }
     }
 
-    /// As the emulator knows it.
+    /// The emulator's fault.
     pub fn carried(self, dice: &mut fastrand::Rng) -> fakekube::Fault {
         use fakekube::Fault;
         let millis = |dice: &mut fastrand::Rng, range| Duration::from_millis(dice.u64(range));
@@ -230,7 +231,7 @@ impl ApiFault {
         }
     }
 
-    /// In words, for a table.
+    /// The name in the coverage table.
     pub fn name(self) -> &'static str {
         match self {
             Self::LostRequest => "request lost",

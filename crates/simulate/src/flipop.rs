@@ -1,5 +1,5 @@
-//! FLIPOP, as far as others can tell that it runs: it stands for its Lease as client-go does,
-//! and renews it once it has it.
+//! FLIPOP, as visible from outside: a candidate for its Lease in the manner of client-go, renewing
+//! the Lease once held.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use tokio::time::{Instant, sleep};
 
 use crate::cluster::NAMESPACE;
 
-/// How often it looks at its Lease, or renews it.
+/// The interval of reading or renewing the Lease.
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// How long its Lease lasts.
+/// The duration of the Lease.
 const LASTS: Duration = Duration::from_secs(15);
 
-/// FLIPOP, while it runs.
+/// A running FLIPOP.
 pub struct Flipop {
     leases: Api<Lease>,
     name: String,
@@ -28,16 +28,16 @@ pub struct Flipop {
 }
 
 impl Flipop {
-    /// Starts it.
+    /// Starts FLIPOP.
     pub fn start(user: Client, name: String, gives_back: bool) -> Self {
         let leases: Api<Lease> = Api::namespaced(user, NAMESPACE);
         let task = tokio::spawn(stand(leases.clone(), name.clone()));
         Self { leases, name, gives_back, task }
     }
 
-    /// Ends it.
+    /// Stops FLIPOP.
     pub async fn end(self) {
-        // Who ends in the moment of its start has at least held its Lease.
+        // Even a FLIPOP stopped right after its start has held the Lease.
         sleep(Duration::from_millis(100)).await;
         self.task.abort();
         if self.gives_back
@@ -54,7 +54,7 @@ fn holder(lease: &Lease) -> &str {
     spec.and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default()
 }
 
-/// Makes the Lease, or takes it from whoever does not renew it, and renews it.
+/// Creates the Lease, or takes an unrenewed Lease, then renews.
 async fn stand(leases: Api<Lease>, name: String) {
     let mut seen: Option<(Option<String>, Instant)> = None;
     loop {
@@ -84,17 +84,17 @@ async fn make(leases: &Api<Lease>, name: &str) {
         "spec": {"holderIdentity": name, "leaseDurationSeconds": LASTS.as_secs()},
     });
     if let Ok(lease) = serde_json::from_value(object) {
-        // Whoever is faster has it.
+        // Another candidate may have created the Lease first.
         drop(leases.create(&PostParams::default(), &lease).await);
     }
 }
 
-/// Writes to the Lease as it was read: whoever wrote in between has it.
+/// Replaces the Lease at the version read. A conflict leaves the Lease to the other writer.
 async fn put(leases: &Api<Lease>, lease: &Lease, name: &str) {
     let mut lease = lease.clone();
     let spec = lease.spec.get_or_insert_default();
     spec.holder_identity = Some(name.to_owned());
-    // What it holds is another than before: a number will do for a time.
+    // The content must change with each renewal. A counter serves in place of a time.
     spec.lease_transitions = Some(spec.lease_transitions.unwrap_or(0) + 1);
     spec.lease_duration_seconds = i32::try_from(LASTS.as_secs()).ok();
     drop(leases.replace(PREDECESSORS_LEASE, &PostParams::default(), &lease).await);

@@ -1,4 +1,4 @@
-//! Makes a schedule from a seed.
+//! Generates a schedule from a seed.
 
 use fastrand::Rng;
 
@@ -14,15 +14,15 @@ use crate::theme::theme;
 use crate::ways::ways;
 use crate::wire::{ApiAction, CloudAction};
 
-/// The schedule of a seed. The same seed gives the same schedule, as long as this file and
-/// the lists of faults stay as they are: what must be kept is kept as a schedule.
+/// The schedule of a seed. The mapping is stable only while this file and the lists of faults stay
+/// unchanged: save a schedule worth keeping as a file.
 pub fn generate(seed: u64) -> Schedule {
-    // Neighbouring seeds have nothing in common.
+    // Decorrelates neighbouring seeds.
     let mut dice = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x706f_6e74);
     let setting = setting(&mut dice);
     let ends = dice.u64(60..=240) * 1000;
     let events = dice.usize(4..=28);
-    // Some runs have no faults at all: what is then done too much has no excuse.
+    // Some runs have no faults at all, so any superfluous action is a violation.
     let calm = dice.u8(0..16) == 0;
     let mut events: Vec<Event> = (0..events).map(|_| event(&mut dice, ends, calm)).collect();
     events.sort_by_key(|event| event.at);
@@ -35,7 +35,7 @@ pub fn generate(seed: u64) -> Schedule {
         edits(&mut schedule);
         lasting(&mut schedule);
     }
-    // The oracle of names knows IPv4 addresses only.
+    // The oracle of names supports only IPv4 addresses.
     schedule
         .setting
         .pools
@@ -86,7 +86,7 @@ fn pool(dice: &mut Rng) -> PoolSetting {
 }
 
 fn event(dice: &mut Rng, ends: Millis, calm: bool) -> Event {
-    // What happens only at the start must be met there.
+    // Some events come at the start, to meet actions done only then.
     let at = match dice.u8(0..16) {
         0 | 1 => 0,
         2 => dice.u64(0..2_000),

@@ -1,6 +1,5 @@
-//! Crashes at every moment of every call to the outside, one by one: before it is sent, when
-//! it has had its effect, when it is answered. Afterwards everything is as if nothing had
-//! happened.
+//! Crashes at every point of every external call, each in a separate run: before the send, after
+//! the effect, after the answer. The end state must equal a run without crashes.
 
 use crate::names::{Addresses, Host, ListingSetting, NameSetting};
 use crate::play::{Kill, Manner, Played, play};
@@ -9,41 +8,41 @@ use crate::schedule::{
     Setting, What,
 };
 
-/// What happens while somebody crashes.
+/// The course of events around a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scenario {
     /// Two addresses are reserved for a pool.
     Create,
-    /// One address is reserved for a pool.
+    /// A single address is reserved for a pool.
     CreateOne,
     /// An IPv6 address is reserved for a pool.
     CreateSix,
     /// A node fails, and its address moves.
     Move,
-    /// Two pools change nodes with each other.
+    /// Two pools exchange nodes.
     Swap,
     /// A pool is deleted.
     Delete,
-    /// A pool is deleted that gives back what was reserved for it, and made again.
+    /// A pool with release is deleted and recreated.
     GiveBack,
-    /// The leader dies together with a node; it is the follower that crashes.
+    /// The leader dies together with a node; the follower is the process that crashes.
     Takeover,
-    /// Two names are filled; a node fails and comes back, and so does its address in both.
+    /// Two names are filled. A node fails and recovers, and its address leaves both names and
+    /// returns.
     Names,
 }
 
-/// When a scenario begins: everybody has found everything in place by then.
+/// The start of a scenario, after everything has settled.
 const BEGINS: Millis = 45_000;
 
-/// When a scenario without events is over.
+/// The end of a scenario without events.
 const SOON: Millis = 3_000;
 
-/// When whatever a scenario changes for a while is over: everybody has come to terms with it
-/// by then, crashes included.
+/// The end of a scenario's temporary changes, late enough for recovery even from crashes.
 const OVER: Millis = 110_000;
 
 impl Scenario {
-    /// All of them.
+    /// All scenarios.
     pub const ALL: [Self; 9] = [
         Self::Create,
         Self::CreateOne,
@@ -56,12 +55,12 @@ impl Scenario {
         Self::Names,
     ];
 
-    /// The process that crashes.
+    /// The process to crash.
     pub fn victim(self) -> &'static str {
         if self == Self::Takeover { "b1" } else { "a1" }
     }
 
-    /// What happens, without crashes.
+    /// The schedule, without crashes.
     pub fn schedule(self) -> Schedule {
         let pool =
             |listed, wanted, app| PoolSetting { listed, wanted, app, ..PoolSetting::default() };
@@ -116,10 +115,10 @@ impl Scenario {
         }
     }
 
-    /// The run in which nobody crashes.
+    /// A run without crashes.
     ///
     /// # Errors
-    /// In words, if it cannot be played or breaks a promise.
+    /// A description, if the run fails or violates an invariant.
     pub fn clean(self) -> Result<Played, String> {
         self.play(vec![])
     }
@@ -127,7 +126,7 @@ impl Scenario {
     /// A run with these crashes.
     ///
     /// # Errors
-    /// In words, if it cannot be played or breaks a promise.
+    /// A description, if the run fails or violates an invariant.
     pub fn play(self, kills: Vec<Kill>) -> Result<Played, String> {
         let what = format!("{self:?} {kills:?}");
         let played = play(
@@ -140,19 +139,19 @@ impl Scenario {
         }
     }
 
-    /// Every moment at which a process that made so many calls can die.
+    /// Every point of death for a process with `calls` calls.
     pub fn points(process: &str, calls: u64) -> Vec<Kill> {
         let point = |call, phase| Kill { process: process.to_owned(), call, phase };
         (1..=calls).flat_map(|call| Phase::ALL.map(|phase| point(call, phase))).collect()
     }
 }
 
-/// The name that an object asks for.
+/// The name requested by an object.
 fn name(host: Host) -> NameSetting {
     NameSetting { host, ..NameSetting::default() }
 }
 
-/// A name that lists the nodes.
+/// A NodeDNSRecordSet of all nodes.
 fn listing() -> ListingSetting {
     let (name, addresses) = (name(Host::Cloudflare), Addresses::External);
     ListingSetting { name, addresses, app: None }
@@ -162,7 +161,7 @@ fn lasting(what: What) -> Event {
     Event { at: BEGINS, lasts: OVER - BEGINS, what }
 }
 
-/// At first each app runs on one node only; then they change places.
+/// At first each app runs on only one node; then the apps change places.
 fn swap() -> Vec<Event> {
     let fails = |node, app, at, lasts| Event {
         at,

@@ -1,6 +1,6 @@
-//! Schedules in which a fault outlasts all others: a refused address or machine, an account at
-//! its limit, a scope that the token lacks, a pool that is paused or cannot be understood. While it
-//! lasts a node fails, and whatever the fault does not touch is served all the same.
+//! Schedules with a lasting fault: a refused address or machine, an account at its limit, a missing
+//! scope, a paused or unreadable pool. Nodes fail meanwhile, and everything not touched by the
+//! fault must still be served.
 
 use fastrand::Rng;
 
@@ -11,7 +11,7 @@ use crate::schedule::{
 };
 use crate::wire::CloudAction;
 
-/// Makes some schedules be about a fault that lasts.
+/// Adds a lasting fault to a third of the schedules.
 pub fn lasting(schedule: &mut Schedule) {
     let mut dice = Rng::with_seed(schedule.seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x6c61_7374);
     let dice = &mut dice;
@@ -20,7 +20,7 @@ pub fn lasting(schedule: &mut Schedule) {
     }
     schedule.ends = schedule.ends.min(120_000);
     schedule.events.retain(|event| event.at < schedule.ends);
-    // Half of them have nothing else to blame.
+    // Half of these schedules have no other events.
     if dice.bool() {
         schedule.events.clear();
     }
@@ -28,7 +28,7 @@ pub fn lasting(schedule: &mut Schedule) {
     for _ in 0..=u8::from(dice.u8(0..4) == 0) {
         fault(schedule, dice);
     }
-    // Nodes fail while it lasts, one after the other.
+    // Nodes fail one after the other while the fault lasts.
     let mut at = schedule.ends;
     for _ in 0..dice.u8(1..=3) {
         at += dice.u64(20_000..120_000);
@@ -45,7 +45,7 @@ pub fn lasting(schedule: &mut Schedule) {
     }
 }
 
-/// Pools that leave room: as many nodes as addresses, or one or two more.
+/// Pools with room: as many nodes as addresses, or one or two more.
 fn with_room(schedule: &mut Schedule, dice: &mut Rng, lacking: bool) {
     let pools = dice.u8(1..=2);
     let mut addresses = 0;
@@ -63,7 +63,7 @@ fn with_room(schedule: &mut Schedule, dice: &mut Rng, lacking: bool) {
 }
 
 fn fault(schedule: &mut Schedule, dice: &mut Rng) {
-    // Often from the start: then it has shown what it does before a node fails.
+    // Often from the start, so that the fault has taken effect before a node fails.
     let early = |dice: &mut Rng| if dice.bool() { 0 } else { dice.u64(0..40_000) };
     let which = dice.u8(..);
     let (at, what) = match dice.u8(0..12) {
@@ -96,7 +96,8 @@ fn fault(schedule: &mut Schedule, dice: &mut Rng) {
     schedule.lasting.push(Event { at, lasts: 0, what });
 }
 
-/// Nothing can be reserved: the account is full, the token may not, or the cloud breaks down.
+/// No address can be reserved: the account is full, the token lacks the scope, or the provider
+/// fails.
 fn no_reservation(dice: &mut Rng) -> What {
     let broken = |on, dice: &mut Rng| What::Cloud {
         fault: CloudFault::Unavailable,
@@ -111,8 +112,8 @@ fn no_reservation(dice: &mut Rng) -> What {
     }
 }
 
-/// A pool is paused for good while its attempts fail: what it would have gone on with is free
-/// for others. There are fewer nodes than addresses.
+/// A pool is paused for good while its attempts fail, so its targets become free for other pools.
+/// There may be fewer nodes than addresses.
 fn paused(schedule: &mut Schedule, dice: &mut Rng) -> Millis {
     let setting = &mut schedule.setting;
     let pool = |dice: &mut Rng| PoolSetting { listed: dice.u8(1..=2), ..PoolSetting::default() };

@@ -1,9 +1,9 @@
-//! The whole operator, unchanged, on one thread under a paused clock: two replicas between an
-//! emulated API server and an emulated cloud, a schedule of events and faults, and an oracle
-//! that knows what really happened.
+//! A simulation of the whole, unchanged operator on a single thread under a paused clock: two
+//! replicas between an emulated API server and an emulated provider, a schedule of events and
+//! faults, and an oracle that knows the true state.
 //!
-//! One [`Schedule`] gives one run: everything in it comes from the schedule. `cargo simulate`
-//! plays the schedules of many seeds; see `CONTRIBUTING.md`.
+//! A [`Schedule`] determines a run completely. `cargo simulate` runs the schedules of many seeds;
+//! see `CONTRIBUTING.md`.
 
 pub mod cluster;
 pub mod coverage;

@@ -1,5 +1,5 @@
-//! `cargo simulate`: plays the schedules of many seeds, tells the story of one, or lets the
-//! operator be faulty and sees whether that is found.
+//! `cargo simulate`: runs the schedules of many seeds, traces a single run, or checks that a fault
+//! planted in the operator is found.
 
 mod campaign;
 mod report;
@@ -12,29 +12,29 @@ use clap::Parser;
 use simulate::mutants::Mutant;
 use simulate::{Manner, Schedule, generate, play};
 
-/// The whole operator, simulated.
+/// Simulates the whole operator.
 #[derive(Debug, Parser)]
 #[command(name = "cargo simulate")]
 struct Args {
-    /// Which seeds to play.
+    /// The seeds to run.
     #[arg(long, value_name = "FROM..TO", value_parser = seeds, default_value = "0..2000")]
     seeds: Range<u64>,
-    /// Play one seed.
+    /// Run a single seed.
     #[arg(long, value_name = "N", conflicts_with_all = ["seeds", "schedule"])]
     seed: Option<u64>,
-    /// Play one schedule from a file.
+    /// Run a single schedule from a file.
     #[arg(long, value_name = "FILE", conflicts_with = "seeds")]
     schedule: Option<PathBuf>,
-    /// Tell its story: every event, and every call to the outside with its answer.
+    /// Print every event, and every external call with its answer.
     #[arg(long)]
     trace: bool,
-    /// Put a fault into the operator. Finding it is success.
+    /// Plant a fault in the operator. Finding the fault is success.
     #[arg(long)]
     mutant: Option<Mutant>,
-    /// How many seeds are played at a time; as many as there are processors unless given.
+    /// The number of parallel runs; by default, the number of processors.
     #[arg(long)]
     jobs: Option<usize>,
-    /// Fail if a fault never met an action that it can meet.
+    /// Fail if a fault never met an action it applies to.
     #[arg(long)]
     covered: bool,
 }
@@ -69,7 +69,7 @@ fn read(path: &PathBuf) -> Result<Schedule, String> {
     serde_json::from_str(&text).map_err(|error| problem(&error))
 }
 
-/// Plays one schedule.
+/// Runs a single schedule.
 fn one(schedule: &Schedule, args: &Args) -> Result<(), String> {
     let manner = Manner { tells: args.trace, mutant: args.mutant, ..Manner::default() };
     let played = play(schedule, &manner)?;

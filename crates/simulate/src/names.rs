@@ -1,23 +1,23 @@
-//! What a schedule says of names in DNS: who asks for which, and what happens to them.
+//! DNS names in a schedule: the names requested by objects, and events around them.
 
 use serde::{Deserialize, Serialize};
 
-/// Who hosts a zone. Each has one of its own: no name is at both.
+/// The DNS host of a zone. Each host has one zone, so no name is at both hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Host {
-    /// DigitalOcean: a call for each record.
+    /// DigitalOcean: one call per record.
     #[default]
     DigitalOcean,
-    /// Cloudflare: a call for each name.
+    /// Cloudflare: one call per name.
     Cloudflare,
 }
 
 impl Host {
-    /// Both.
+    /// Both hosts.
     pub const ALL: [Self; 2] = [Self::DigitalOcean, Self::Cloudflare];
 
-    /// What an object calls it.
+    /// The name in `spec.dnsRecordSet.provider`.
     pub fn provider(self) -> &'static str {
         match self {
             Self::DigitalOcean => "digitalocean",
@@ -25,7 +25,7 @@ impl Host {
         }
     }
 
-    /// The zone that it has.
+    /// The host's zone.
     pub fn zone(self) -> &'static str {
         match self {
             Self::DigitalOcean => "ocean.example",
@@ -33,7 +33,7 @@ impl Host {
         }
     }
 
-    /// The other one.
+    /// The other host.
     pub fn other(self) -> Self {
         match self {
             Self::DigitalOcean => Self::Cloudflare,
@@ -42,40 +42,39 @@ impl Host {
     }
 }
 
-/// How many names can be asked for at each host.
+/// The number of possible names at each host.
 pub const LABELS: u8 = 6;
 
-/// The so many-th name, relative to its zone.
+/// The name with this number, relative to its zone.
 pub fn label(number: u8) -> String {
     format!("name-{}", number % LABELS)
 }
 
-/// The name that an object asks for.
+/// The name requested by an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameSetting {
-    /// Which name; two objects may ask for the same.
+    /// The number of the name. Several objects may request the same name.
     pub label: u8,
-    /// Where.
+    /// The host of the name.
     pub host: Host,
     /// `emptyPolicy: Remove`.
     pub removes: bool,
-    /// Whether name and zone are written in the other way: in full, and the zone by its ID
-    /// where it has one.
+    /// Writes the name in full, and the zone by ID if the host has IDs.
     pub in_full: bool,
 }
 
 /// A NodeDNSRecordSet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListingSetting {
-    /// The name that it asks for.
+    /// The requested name.
     pub name: NameSetting,
-    /// Which addresses of the nodes.
+    /// The kind of node addresses.
     pub addresses: Addresses,
-    /// The app that must be ready on a node; none: a label of the node decides.
+    /// The app required on a node. `None`: a node label decides.
     pub app: Option<u8>,
 }
 
-/// Which addresses of a node are listed.
+/// The kind of a node's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Addresses {
@@ -83,26 +82,26 @@ pub enum Addresses {
     External,
     /// `InternalIP`.
     Internal,
-    /// The annotation that names its reserved address.
+    /// The annotation with the node's reserved address.
     Reserved,
 }
 
-/// What a user can do to the name that an object asks for.
+/// A user's change to an object's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NameEvent {
-    /// While it lasts, it asks for another name. One that asked for none has one then.
+    /// Requests another name for a while, also for an object without a name.
     Renamed(u8),
-    /// While it lasts, it asks for a name at the other host.
+    /// Requests a name at the other host for a while.
     Rehosted,
-    /// Wants another TTL, in seconds.
+    /// Sets another TTL, in seconds.
     Ttl(u16),
-    /// While it lasts, it asks for no name; an object that only asks for a name is deleted.
+    /// Requests no name for a while. A NodeDNSRecordSet is deleted.
     Unnamed,
 }
 
-/// What somebody can do to a zone by hand. Records are numbers, taken modulo how many there are
-/// at names that can be asked for.
+/// A change to a zone by hand. Record numbers are taken modulo the number of records at possible
+/// names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ZoneEvent {
@@ -114,8 +113,8 @@ pub enum ZoneEvent {
     Slows(u8),
     /// Deletes a record.
     Deletes(u8),
-    /// While it lasts, the zone is not there.
+    /// Removes the zone for a while.
     Vanishes(Host),
-    /// The zone is deleted, and made anew when that is over, without the names' addresses.
+    /// Deletes the zone, and later recreates the zone without the addresses of names.
     Remade(Host),
 }

@@ -1,12 +1,12 @@
-//! The part of a schedule that is about names in DNS. It has dice of its own: what else a seed
-//! means does not depend on it.
+//! The DNS part of a schedule. Uses its own random numbers, so the rest of a seed's schedule does
+//! not depend on this part.
 
 use fastrand::Rng;
 
 use crate::names::{Addresses, Host, LABELS, ListingSetting, NameEvent, NameSetting, ZoneEvent};
 use crate::schedule::{Event, Millis, NodeEvent, Schedule, Setting, What};
 
-/// Adds names, and what happens to them, to every other schedule.
+/// Adds names and events around them to half of the schedules.
 pub fn add_names(schedule: &mut Schedule, seed: u64) {
     let mut dice = Rng::with_seed(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x0064_6e73);
     if dice.bool() {
@@ -33,7 +33,7 @@ fn settle_on_names(setting: &mut Setting, dice: &mut Rng) {
 
 fn name(number: u8, dice: &mut Rng) -> NameSetting {
     NameSetting {
-        // Sometimes it is somebody else's.
+        // Sometimes a name also requested by another object.
         label: if dice.u8(0..5) == 0 { dice.u8(0..LABELS) } else { number },
         host: if dice.bool() { Host::DigitalOcean } else { Host::Cloudflare },
         removes: dice.bool(),
@@ -72,8 +72,7 @@ fn event(dice: &mut Rng, ends: Millis) -> Event {
     Event { at, lasts, what }
 }
 
-/// A node is removed for good in the moment in which nobody watches: only the next list says
-/// that it is gone.
+/// A node is removed for good while no watch runs: only the next list shows the removal.
 fn unseen_removal(dice: &mut Rng, ends: Millis) -> [Event; 2] {
     let at = dice.u64(20_000..ends);
     let event = |what| Event { at, lasts: 0, what };

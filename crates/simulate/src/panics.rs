@@ -1,4 +1,4 @@
-//! Panics of a run: a task that panics must not go unnoticed because nobody waits for it.
+//! Panics of a run. A panicking task must be noticed even if no other task awaits the result.
 
 use std::cell::RefCell;
 use std::sync::Once;
@@ -7,14 +7,14 @@ thread_local! {
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps every panic from now on, of every thread, instead of printing it.
+/// Records every panic of every thread from now on, without printing.
 pub fn keep() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let print = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             LAST.with_borrow_mut(|last| *last = Some(panic.to_string()));
-            // A test that fails must still say why.
+            // Failing tests still print their panic.
             if std::thread::current().name().is_some_and(|name| name != "simulate") {
                 print(panic);
             }

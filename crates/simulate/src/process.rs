@@ -1,5 +1,4 @@
-//! The process of one replica, as its surroundings treat it: stopped, cut off, killed at a
-//! chosen moment of a chosen call.
+//! A replica's process from outside: paused, cut off, killed at a chosen point of a chosen call.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,24 +11,24 @@ use tokio::time::Instant;
 
 use crate::schedule::Phase;
 
-/// Where the calls of a process go.
+/// The destination of a process's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Seam {
     /// The API server.
     Api,
-    /// The cloud.
+    /// The provider.
     Cloud,
 }
 
-/// A process, from its start to its death. Clones are handles of the same one.
+/// A process, from start to death. Clones are handles of the same process.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Which replica it is an incarnation of.
+    /// The index of the replica.
     pub replica: usize,
-    /// What it is called: `a1`, `b3`.
+    /// The process's name: `a1`, `b3`.
     pub name: String,
-    /// The pod that it runs in, after others that died there: every third process has a new
-    /// one.
+    /// The process's pod. Every third process gets a new pod; the others follow a dead process in
+    /// the same pod.
     pub pod: String,
     inner: Arc<Mutex<Inner>>,
     links: [Way; 2],
@@ -40,41 +39,41 @@ pub struct Process {
 struct Inner {
     paused: bool,
     dead: bool,
-    /// Dies when its next task wants to run.
+    /// The process dies when its next task is polled.
     doomed: bool,
     wakers: Vec<Waker>,
     calls: u64,
-    /// The call at which it dies, and when in it.
+    /// The number and phase of the call at which to die.
     dies_at: Option<(u64, Phase)>,
-    /// The kind of call at which it dies, and when in it.
+    /// The kind and phase of the call at which to die.
     dies_on: Option<(&'static str, Phase)>,
-    /// The kind of call with which it stops.
+    /// The kind of call at which to pause.
     pauses_on: Option<&'static str>,
-    /// How often its tasks ran, and when it stops.
+    /// The number of polls so far, and the poll at which to pause.
     ran: u64,
     pauses_at_run: Option<u64>,
-    /// How often its tasks ran in a stretch of time, and when that began.
+    /// The number of polls in the present period, and its start.
     runs: (u64, Option<Instant>),
     spins: bool,
 }
 
-/// More often than this nobody with something to do runs within [`STRETCH`].
+/// More polls than this within [`STRETCH`] count as spinning.
 const RUNS: u64 = 10_000;
 const STRETCH: Duration = Duration::from_millis(200);
 
-/// One call of a process to the outside.
+/// An external call of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// Counts the calls of the process, from 1.
+    /// The number of the call, from 1.
     pub number: u64,
-    /// When in it the process dies, if it does.
+    /// The phase at which the process dies, if any.
     pub dies: Option<Phase>,
-    /// Whether the process stops once it is sent.
+    /// Whether the process pauses after the send.
     pub pauses: bool,
 }
 
 impl Process {
-    /// A process that lives; its death is told to `deaths`.
+    /// A live process. Its death is sent to `deaths`.
     pub fn new(replica: usize, incarnation: u32, deaths: mpsc::UnboundedSender<Self>) -> Self {
         let letter = if replica == 0 { 'a' } else { 'b' };
         Self {
@@ -91,33 +90,33 @@ impl Process {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it ran and ran while no time passed.
+    /// Whether the process was polled too often while no time passed.
     pub fn spins(&self) -> bool {
         self.lock().spins
     }
 
-    /// Whether the two are the same process.
+    /// Whether both are handles of the same process.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// Stops it, as SIGSTOP does.
+    /// Pauses the process, like SIGSTOP.
     pub fn pause(&self) {
         self.lock().paused = true;
     }
 
-    /// Stops it once it has sent its next call of a kind.
+    /// Pauses the process after the send of its next call of a kind.
     pub fn pause_on(&self, action: &'static str) {
         self.lock().pauses_on = Some(action);
     }
 
-    /// Stops it when its tasks have run so often from now on.
+    /// Pauses the process after so many more polls.
     pub fn pause_at_run(&self, runs: u64) {
         let mut inner = self.lock();
         inner.pauses_at_run = Some(inner.ran + runs);
     }
 
-    /// Lets it go on.
+    /// Resumes the process.
     pub fn resume(&self) {
         let mut inner = self.lock();
         (inner.paused, inner.pauses_on, inner.pauses_at_run) = (false, None, None);
@@ -126,41 +125,41 @@ impl Process {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Nothing of it runs any more from now on, not even what is being polled next.
+    /// Kills the process: none of its tasks is polled again.
     pub fn die(&self) {
         let first = {
             let mut inner = self.lock();
             !std::mem::replace(&mut inner.dead, true)
         };
         if first {
-            // Nobody is told of a death after the end of the run.
+            // After the end of the run, the receiver is gone.
             drop(self.deaths.send(self.clone()));
         }
     }
 
-    /// It dies as soon as the task that runs now gives way.
+    /// Kills the process as soon as the running task yields.
     pub fn doom(&self) {
         self.lock().doomed = true;
     }
 
-    /// It dies at the so many-th call from now on.
+    /// Kills the process at its `calls`-th call from now.
     pub fn die_at(&self, calls: u64, phase: Phase) {
         let mut inner = self.lock();
         inner.dies_at = Some((inner.calls + calls, phase));
     }
 
-    /// It dies at its next call of a kind.
+    /// Kills the process at its next call of a kind.
     pub fn die_on(&self, action: &'static str, phase: Phase) {
         self.lock().dies_on = Some((action, phase));
     }
 
-    /// Nothing happens to it at a later call any more.
+    /// Cancels planned deaths.
     pub fn spare(&self) {
         let mut inner = self.lock();
         (inner.dies_at, inner.dies_on) = (None, None);
     }
 
-    /// It makes a call of a kind.
+    /// Counts a call of a kind.
     pub fn call(&self, action: &'static str) -> Call {
         let mut inner = self.lock();
         inner.calls += 1;
@@ -173,17 +172,17 @@ impl Process {
         Call { number, dies, pauses }
     }
 
-    /// How many calls it has made.
+    /// The number of calls so far.
     pub fn calls(&self) -> u64 {
         self.lock().calls
     }
 
-    /// Cuts or mends its way to somewhere.
+    /// Cuts or restores a link.
     pub fn link(&self, seam: Seam, open: bool) {
         self.links[seam as usize].set(open);
     }
 
-    /// Its way to somewhere.
+    /// The link to a destination.
     pub fn way(&self, seam: Seam) -> Way {
         self.links[seam as usize].clone()
     }
@@ -216,7 +215,7 @@ impl Pace for Process {
 }
 
 impl Inner {
-    /// Whether it runs and runs while no time passes.
+    /// Whether the process was polled too often while no time passed.
     fn spins(&mut self) -> bool {
         let now = Instant::now();
         match self.runs {
@@ -228,8 +227,8 @@ impl Inner {
     }
 }
 
-/// A way from a process to somewhere. Those who wait for it go on in the order in which they
-/// came, in every run.
+/// A link from a process to a destination. Waiting calls resume in their order of arrival, in every
+/// run.
 #[derive(Clone, Debug)]
 pub struct Way(Arc<(AtomicBool, Notify)>);
 
@@ -243,12 +242,12 @@ impl Way {
         self.0.1.notify_waiters();
     }
 
-    /// Whether anything passes now.
+    /// Whether the link is up.
     pub fn is_open(&self) -> bool {
         self.0.0.load(Ordering::SeqCst)
     }
 
-    /// Waits until something passes.
+    /// Waits until the link is up.
     pub async fn open(self) {
         loop {
             let changed = self.0.1.notified();

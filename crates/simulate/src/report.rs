@@ -1,5 +1,5 @@
-//! What is printed.
-#![allow(clippy::print_stdout)] // it is what this program is for
+//! Output.
+#![allow(clippy::print_stdout)] // output is the purpose of this program
 
 use std::io::Write;
 use std::process::Command;
@@ -12,18 +12,18 @@ pub fn say(text: &str) {
     println!("{text}");
 }
 
-/// Prints a story, if there is one.
+/// Prints the trace, if any.
 pub fn story(played: &Played) {
     let mut out = std::io::stdout().lock();
     for line in &played.story {
-        // Whoever reads only the beginning has read enough.
+        // The reader may close the pipe early.
         if writeln!(out, "{line}").is_err() {
             return;
         }
     }
 }
 
-/// Everything that somebody needs to see a failure again.
+/// All information for reproducing a failure.
 pub fn failure(schedule: &Schedule, violation: &Violation) -> String {
     let at = violation.at as f64 / 1000.0;
     let mut text = format!(
@@ -40,7 +40,7 @@ pub fn failure(schedule: &Schedule, violation: &Violation) -> String {
     text
 }
 
-/// The commit that this runs on, as far as known.
+/// The current commit, if known.
 fn commit() -> String {
     let git = |args: &[&str]| {
         let output = Command::new("git").args(args).output().ok()?;

@@ -1,7 +1,7 @@
-//! What happens in one run, as data: the setting, and every event with its time.
+//! A run as data: the setting, and every event with its time.
 //!
-//! A schedule comes from a seed ([`crate::generate()`]) or from a file. It is all that a run
-//! depends on: the same schedule on the same code gives the same run.
+//! A schedule comes from a seed ([`crate::generate()`]) or from a file, and determines a run: the
+//! same schedule on the same code gives the same run.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,47 +12,47 @@ use crate::wire::{ApiAction, CloudAction};
 /// Milliseconds, since the start of the run or as a length of time.
 pub type Millis = u64;
 
-/// Everything that happens in one run.
+/// All events of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// What the run's own dice are seeded with.
+    /// The seed of the run's random numbers.
     pub seed: u64,
-    /// What there is at the start.
+    /// The initial state.
     pub setting: Setting,
-    /// What happens, in the order of time.
+    /// The events in order of time.
     pub events: Vec<Event>,
-    /// When the trouble is over: whatever lasts ends, whoever is dead is started.
+    /// The end of trouble: events end, and dead processes are started.
     pub ends: Millis,
-    /// What lasts beyond that, and what happens meanwhile. It is over once everything that it
-    /// does not touch has had its time.
+    /// Faults that outlast the others, and events meanwhile. These faults end once everything not
+    /// touched by them has reached its final state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lasting: Vec<Event>,
 }
 
-/// What there is at the start.
+/// The initial state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Replicas of the operator: one or two.
+    /// The number of replicas: one or two.
     #[serde(default = "both")]
     pub replicas: u8,
-    /// Nodes, each with a machine and a ready pod of each app.
+    /// The number of nodes, each with a machine and a ready pod of each app.
     pub nodes: u8,
     /// Pools.
     pub pools: Vec<PoolSetting>,
-    /// How long a request to the cloud takes, half of it before its effect.
+    /// The duration of a request to the provider, half of it before the effect.
     pub latency: Millis,
-    /// How long the cloud works on an assignment.
+    /// The duration of an assignment's operation.
     pub action_time: Millis,
-    /// Whether the account has so many other addresses that a listing has two pages.
+    /// Whether the account has enough strangers for a listing of two pages.
     pub crowded: bool,
-    /// Whether addresses that are reserved by region go into a project of their own.
+    /// Whether addresses reserved by region go into a dedicated project.
     pub project: bool,
     /// NodeDNSRecordSets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listings: Vec<ListingSetting>,
     /// The clock of each replica's machine.
     pub clocks: [Clock; 2],
-    /// Whether each replica only observes.
+    /// Whether each replica observes.
     #[serde(default)]
     pub observes: [Observes; 2],
 }
@@ -61,20 +61,20 @@ fn both() -> u8 {
     2
 }
 
-/// One pool.
+/// The initial state of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PoolSetting {
-    /// Addresses that exist and are listed.
+    /// The number of listed addresses, existing from the start.
     pub listed: u8,
-    /// `desiredIPs`; none: not set.
+    /// `desiredIPs`, if set.
     pub wanted: Option<u8>,
-    /// The app that must be ready on a node; none: a label of the node decides.
+    /// The app required on a node. `None`: a node label decides.
     pub app: Option<u8>,
     /// `assignmentCoolOffSeconds`.
     pub cool_off: u8,
-    /// Whether it also lists the first address of the first pool.
+    /// Whether the pool also lists the first address of the first pool.
     pub covets: bool,
-    /// Whether what it lists is IPv6, and so what is reserved for it.
+    /// Whether the pool lists IPv6 addresses, and so reserves IPv6 addresses.
     #[serde(default)]
     pub six: bool,
     /// `gracePeriodSeconds`.
@@ -83,308 +83,309 @@ pub struct PoolSetting {
     /// `deletionPolicy: Release`.
     #[serde(default)]
     pub releases: bool,
-    /// Whether it lists one address of the other family, too.
+    /// Whether the pool also lists an address of the other family.
     #[serde(default, skip_serializing_if = "is_not")]
     pub mixed: bool,
-    /// Which nodes it asks for beyond the app or the label; see [`Wish`].
+    /// Further conditions on nodes.
     #[serde(default, skip_serializing_if = "Wish::is_plain")]
     pub wish: Wish,
-    /// The name that lists its addresses.
+    /// The DNS name of the pool's addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<NameSetting>,
 }
 
-/// Which nodes a pool asks for, beyond what its app says.
+/// A pool's conditions on nodes, besides the app.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wish {
-    /// Those with the label `role=edge`, or those that run its app.
+    /// Nodes with the label `role=edge`, or nodes running the app.
     #[default]
     Plain,
-    /// The same nodes, and also those with a taint that the pool tolerates.
+    /// The same, including nodes with a tolerated taint.
     Tolerant,
-    /// Every other node, by a selector that names a set.
+    /// Nodes with an even number, by an `in` selector.
     Even,
-    /// The other half, by a selector that excludes a set.
+    /// Nodes with an odd number, by a `notin` selector.
     Odd,
 }
 
 impl Wish {
-    #[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
     fn is_plain(&self) -> bool {
         *self == Self::Plain
     }
 }
 
 impl Setting {
-    /// Whether anybody asks for a name.
+    /// Whether any object requests a name.
     pub fn has_names(&self) -> bool {
         !self.listings.is_empty() || self.pools.iter().any(|pool| pool.name.is_some())
     }
 }
 
-/// Whether a replica only observes.
+/// Whether a replica observes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Observes {
-    /// It acts.
+    /// The replica always acts.
     #[default]
     Never,
-    /// Its first process does: whoever is started later acts.
+    /// The first process observes, and later ones act.
     AtFirst,
-    /// Each of its processes does.
+    /// Every process observes.
     Always,
 }
 
 /// The clock of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
-    /// How much too fast it runs, in thousandths.
+    /// The excess rate, in thousandths.
     pub fast: i8,
-    /// How many seconds its wall clock is ahead.
+    /// The offset of the wall clock, in seconds.
     pub ahead: i32,
 }
 
-/// One event.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// When it begins.
+    /// The beginning.
     pub at: Millis,
-    /// How long it lasts, for what lasts.
+    /// The duration, for lasting events.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lasts: Millis,
-    /// What happens.
+    /// The kind of event.
     pub what: What,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
 fn is_not(this: &bool) -> bool {
     !this
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
 fn is_zero(time: &Millis) -> bool {
     *time == 0
 }
 
-/// Which replica.
+/// The index of a replica.
 pub type ReplicaIndex = u8;
 
-/// What can happen. Nodes, pools and addresses are numbers, taken modulo how many there are.
+/// A kind of event. Numbers of nodes, pools and addresses are taken modulo their count. Most events
+/// last: their effect holds until the end of the event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// Something happens to a node, or to what runs on it.
+    /// An event of a node or its pods.
     Node(u8, NodeEvent),
-    /// The user does something to a pool.
+    /// A user's change to a pool.
     Pool(u8, PoolEvent),
-    /// Somebody does something at the cloud, by hand.
+    /// A change by hand at the provider.
     Hand(HandEvent),
-    /// The user does something to the name that an object asks for: pools first, then
+    /// A user's change to an object's name. Objects are numbered pools first, then
     /// NodeDNSRecordSets.
     Name(u8, NameEvent),
-    /// Somebody does something to a zone, by hand.
+    /// A change by hand to a zone.
     Zone(ZoneEvent),
-    /// While it lasts, some requests to the cloud go wrong.
+    /// Some requests to the provider fail.
     Cloud {
-        /// How.
+        /// The kind of failure.
         fault: CloudFault,
-        /// Which requests; none: all that it can happen to.
+        /// The affected requests. `None`: all requests the fault applies to.
         on: Option<CloudAction>,
-        /// How many of a hundred.
+        /// The percentage of affected requests.
         percent: u8,
-        /// Seeds which of them.
+        /// The seed for choosing affected requests.
         dice: u64,
     },
-    /// While it lasts, the cloud is in a state.
+    /// The provider is in a state.
     CloudIs(CloudState),
-    /// While it lasts, the cloud refuses every call that is about one thing.
+    /// The provider refuses every call about a target.
     Refuses(Sticking),
-    /// While it lasts, some requests to the API server go wrong.
+    /// Some requests to the API server fail.
     Api {
-        /// How.
+        /// The kind of failure.
         fault: ApiFault,
-        /// Which requests; none: all that it can happen to.
+        /// The affected requests. `None`: all requests the fault applies to.
         on: Option<ApiAction>,
-        /// Whose requests; none: everybody's.
+        /// The affected replica. `None`: both.
         replica: Option<ReplicaIndex>,
-        /// How many of a hundred.
+        /// The percentage of affected requests.
         percent: u8,
-        /// Seeds which of them.
+        /// The seed for choosing affected requests.
         dice: u64,
     },
-    /// While it lasts, a replica sees the API server as it was at the beginning.
+    /// A replica sees the API server's state from the beginning of the event.
     Stale(ReplicaIndex),
-    /// The API server forgets its history and cuts every watch: 410 for whoever goes on.
+    /// The API server compacts its history and cuts every watch: resuming gives 410.
     Compacted,
     /// Every watch is cut.
     WatchesCut,
-    /// Something happens to a replica's process.
+    /// An event of a replica's process.
     Process(ReplicaIndex, ProcessEvent),
-    /// While it lasts, FLIPOP runs: it stands for its Lease, and renews it once it has it.
+    /// FLIPOP runs: a candidate for its Lease, renewing the Lease once held.
     Flipop {
-        /// It gives the Lease back at the end; else that has to expire.
+        /// FLIPOP releases the Lease at the end. Otherwise the Lease must expire.
         gives_back: bool,
     },
 }
 
-/// What can happen to a node.
+/// An event of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeEvent {
-    /// While it lasts, it is not ready.
+    /// The node is not ready.
     NotReady,
-    /// While it lasts, it is cordoned.
+    /// The node is cordoned.
     Cordoned,
-    /// While it lasts, it has a taint that some pools tolerate.
+    /// The node has a taint tolerated by some pools.
     Tainted,
-    /// While it lasts, it lacks the label that some pools ask for.
+    /// The node lacks the label requested by some pools.
     Unlabelled,
-    /// While it lasts, the pod of an app is not ready.
+    /// An app's pod is not ready.
     PodFails(u8),
-    /// The pod of an app is replaced by another.
+    /// An app's pod is replaced.
     PodReplaced(u8),
-    /// While it lasts, the node is gone; it comes back with another machine.
+    /// The node is gone, and returns with another machine.
     Gone,
-    /// While it lasts, the machine is gone, and the node is not ready; it comes back with
-    /// another machine under the same name.
+    /// The machine is gone and the node not ready. The node returns under the same name with
+    /// another machine.
     MachineGone,
     /// The node and its machine are gone for good.
     Removed,
 }
 
-/// What a user can do to a pool.
+/// A user's change to a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolEvent {
     /// Sets `desiredIPs`.
     Wants(u8),
-    /// While it lasts, its last listed address is not listed.
+    /// The last listed address is delisted.
     Unlisted,
-    /// Deletes it, and makes it anew when that is over.
+    /// The pool is deleted, and recreated at the end.
     Deleted,
-    /// A GitOps tool applies the first manifest again.
+    /// A GitOps tool applies the manifest again.
     Reverted,
-    /// A GitOps tool replaces the object by its first manifest: our annotations go.
+    /// A GitOps tool replaces the object with the manifest, removing our annotations.
     Replaced,
-    /// While it lasts, it is paused.
+    /// The pool is paused.
     Paused,
     /// Sets `gracePeriodSeconds`.
     Grace(u8),
     /// Sets `deletionPolicy` to `Release`, or else to `Retain`.
     Releases(bool),
-    /// While it lasts, its spec cannot be understood.
+    /// The spec is unreadable.
     Mistyped(Typo),
-    /// While it lasts, its annotation cannot be read.
+    /// The ledger is unreadable.
     LedgerSpoiled,
-    /// While it lasts, it asks for other nodes.
+    /// The pool requests other nodes.
     Rematched(Wish),
-    /// While it lasts, it also lists an address that another pool has.
+    /// The pool also lists an address of another pool.
     Adopts(u8),
 }
 
-/// What is wrong with a spec.
+/// The defect of a spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Typo {
-    /// A selector of nodes that is none.
+    /// An invalid node selector.
     Nodes,
-    /// A selector of pods that is none.
+    /// An invalid pod selector.
     Pods,
 }
 
-/// The one thing that a lasting refusal sticks to.
+/// The target of a lasting refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sticking {
-    /// An address that a pool has: it is put on no machine (422).
+    /// Assignments of a pool's address (422).
     Address(u8),
-    /// A node's machine: nothing is put there (422).
+    /// Assignments to a node's machine (422).
     Machine(u8),
-    /// Reserving addresses: the token lacks that scope (403).
+    /// Reservations: the token lacks the scope (403).
     Reserving,
-    /// Giving addresses back: the token lacks that scope (403).
+    /// Releases: the token lacks the scope (403).
     GivingBack,
-    /// Changing names at a host: the token lacks that scope (403).
+    /// Record changes at a host: the token lacks the scope (403).
     Names(Host),
 }
 
-/// What somebody can do at the cloud by hand.
+/// A change by hand at the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HandEvent {
     /// Moves an address to a node's machine.
     Moves(u8, u8),
-    /// Moves the last address of a pool's manifest to a node's machine, whoever lists it now.
+    /// Moves the last address of a pool's manifest to a node's machine, listed or not.
     MovesLast(u8, u8),
-    /// Takes an address off its machine.
+    /// Unassigns an address.
     Frees(u8),
-    /// Gives an address back.
+    /// Releases an address.
     Deletes(u8),
-    /// Reserves an address of their own, on a node's machine or on none.
+    /// Reserves a stranger, on a node's machine or on none.
     Reserves(Option<u8>),
-    /// Reserves an IPv6 address of their own, on no machine.
+    /// Reserves an IPv6 stranger, on no machine.
     ReservesSix,
-    /// Does something else with an address, that takes a while.
+    /// Starts another, slow operation on an address.
     Busies(u8),
-    /// Does something with a node's machine, that takes a while.
+    /// Starts a slow operation on a node's machine.
     BusiesMachine(u8),
 }
 
-/// A state that a cloud can be in.
+/// A state of the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CloudState {
-    /// Reads show what was so many milliseconds ago.
+    /// Reads show a past state, so many milliseconds old.
     Lagging(Millis),
-    /// Every request is one too many.
+    /// Every request exceeds the rate limit.
     Throttled,
-    /// No token is good.
+    /// The token is invalid.
     TokenExpired,
-    /// The account has as many addresses as it may have.
+    /// The account is at its limit of addresses.
     Full,
-    /// The token may not see machines.
+    /// The token lacks `droplet:read`.
     Blind,
 }
 
-/// What can happen to a replica's process.
+/// An event of a replica's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessEvent {
-    /// It is killed, and started again when that is over.
+    /// The process is killed, and a new one started at the end.
     Killed,
-    /// It is killed at the so many-th call to the outside from now on.
+    /// The process is killed at this external call, counted from now.
     KilledAt(u8, Phase),
-    /// It is killed at its next call of this kind.
+    /// The process is killed at its next call of this kind.
     KilledOn(Called, Phase),
-    /// It is told to stop, and started again when that is over.
+    /// The process is asked to stop, and a new one started at the end.
     Stopped,
-    /// It does not run while that lasts.
+    /// The process is paused.
     Paused,
-    /// It does not run from when it has sent its next call of this kind until that is over.
+    /// The process is paused after the send of its next call of this kind.
     PausedOn(Called),
-    /// It does not run from when a task of its has run so often until that is over.
+    /// The process is paused after so many polls of its tasks.
     PausedAtRun(u16),
-    /// Nothing passes between it and the API server while that lasts.
+    /// The process is cut off from the API server.
     CutOffApi,
-    /// Nothing passes between it and the cloud while that lasts.
+    /// The process is cut off from the provider.
     CutOffCloud,
-    /// Nothing passes between it and the world while that lasts.
+    /// The process is cut off from both.
     CutOff,
 }
 
-/// A call to the outside, by what it is for.
+/// A kind of external call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Called {
-    /// To the cloud.
+    /// A call to the provider.
     Cloud(CloudAction),
-    /// To the API server.
+    /// A call to the API server.
     Api(ApiAction),
 }
 
 impl Called {
-    /// In words, for a table.
+    /// The name in the coverage table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cloud(action) => action.name(),
@@ -393,23 +394,23 @@ impl Called {
     }
 }
 
-/// A moment of a call to the outside.
+/// A phase of an external call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Before it is sent.
+    /// Before the send.
     BeforeSend,
-    /// When it has had its effect and is not answered.
+    /// After the effect, before the answer.
     AfterEffect,
-    /// When it is answered.
+    /// After the answer.
     AfterAnswer,
 }
 
 impl Phase {
-    /// All of them, in the order of time.
+    /// All phases in order.
     pub const ALL: [Self; 3] = [Self::BeforeSend, Self::AfterEffect, Self::AfterAnswer];
 
-    /// In words, for a table.
+    /// The name in the coverage table.
     pub fn name(self) -> &'static str {
         match self {
             Self::BeforeSend => "killed before the send",

@@ -1,12 +1,12 @@
-//! Finds the few events of a schedule that a failure needs.
+//! Reduces a failing schedule to the events needed for the failure.
 
 use crate::schedule::{Event, Schedule};
 
-/// The most runs that are spent on it.
+/// The most runs for shrinking.
 const RUNS: usize = 400;
 
-/// The smallest schedule found that still fails: whole stretches of events are left out, then
-/// shorter ones, then single ones; then single ones of those that last.
+/// The smallest failing schedule found. Removes long stretches of events first, then shorter ones,
+/// then single events, then single lasting events.
 pub fn shrink(schedule: &Schedule, fails: impl Fn(&Schedule) -> bool) -> Schedule {
     let mut best = shrink_events(schedule, &fails);
     for index in (0..best.lasting.len()).rev() {

@@ -1,4 +1,4 @@
-//! A run's surroundings: both emulators, the oracle, the weather, and the replicas.
+//! The environment of a run: both emulators, the oracle, the active faults, and the replicas.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,16 +31,16 @@ use crate::schedule::{Clock, Millis, Observes, Setting};
 use crate::weather::Weather;
 use crate::wire::{ApiWire, CloudWire};
 
-/// The token of the account. Must never be seen in an object or an event.
+/// The account's token. No object or event may contain the token.
 pub const TOKEN: &str = "canary-7f3a9c";
 
-/// When every run begins.
+/// The start time of every run.
 const BEGINS: Timestamp = Timestamp::constant(1_800_000_000, 0);
 
-/// The project that addresses go into, where one is set.
+/// The dedicated project, if set.
 pub const PROJECT: &str = "11111111-2222-4333-8444-555555555555";
 
-/// What the parts of a run share.
+/// The shared state of a run.
 #[derive(Debug)]
 pub struct Shared {
     started: Instant,
@@ -67,17 +67,17 @@ impl Shared {
         self.oracle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The faults at work.
+    /// The active faults.
     pub fn weather(&self) -> MutexGuard<'_, Weather> {
         self.weather.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was met.
+    /// The coverage so far.
     pub fn coverage(&self) -> MutexGuard<'_, Coverage> {
         self.coverage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a line to the story, if one is told.
+    /// Adds a line to the trace, if enabled.
     pub fn tell(&self, line: impl FnOnce() -> String) {
         if let Some(story) = &self.story {
             let now = self.now();
@@ -86,7 +86,7 @@ impl Shared {
         }
     }
 
-    /// The story so far.
+    /// The trace so far.
     pub fn story(&self) -> Vec<String> {
         let story = self.story.as_ref();
         story
@@ -94,30 +94,30 @@ impl Shared {
             .unwrap_or_default()
     }
 
-    /// Time since the start.
+    /// The time since the start.
     pub fn now(&self) -> Millis {
         Millis::try_from(self.started.elapsed().as_millis()).unwrap_or(Millis::MAX)
     }
 
-    /// A time of the run on tokio's clock.
+    /// Converts a time of the run to tokio's clock.
     pub fn instant(&self, at: Millis) -> Instant {
         self.started + Duration::from_millis(at)
     }
 }
 
-/// Everything that a run needs.
+/// The environment of a run.
 pub struct Stage {
-    /// What the parts of the run share.
+    /// The shared state.
     pub shared: Arc<Shared>,
-    /// The cloud.
+    /// The emulated provider.
     pub cloud: FakeCloud,
-    /// The API server.
+    /// The emulated API server.
     pub kube: FakeKube,
-    /// The user's way to the API server: nothing goes wrong on it.
+    /// The user's client of the API server, without faults.
     pub user: Client,
-    /// The replicas.
+    /// Both replicas.
     pub replicas: [Replica; 2],
-    /// Processes that died by themselves.
+    /// Reports of dead processes.
     pub deaths: mpsc::UnboundedReceiver<Process>,
     undertaker: mpsc::UnboundedSender<Process>,
     seed: u64,
@@ -125,13 +125,13 @@ pub struct Stage {
     mutant: Option<Mutant>,
     metrics: Metrics,
     kills: Vec<Kill>,
-    /// Processes that were killed, and how many calls they had made.
+    /// Killed processes, with the number of their calls.
     buried: Vec<(String, u64)>,
 }
 
-/// A replica, alive or not.
+/// A replica, running or not.
 pub struct Replica {
-    /// The process that runs, if one does.
+    /// The running process, if any.
     pub life: Option<Life>,
     incarnations: u32,
     clock: Clock,
@@ -139,7 +139,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// How its next process behaves.
+    /// The mode of the next process.
     fn mode(&self) -> Mode {
         match self.observes {
             Observes::AtFirst if self.incarnations == 1 => Mode::Observe,
@@ -148,26 +148,26 @@ impl Replica {
         }
     }
 
-    /// Whether it runs and observes, and is to act one day.
+    /// Whether the replica is running in observe mode and acts after a restart.
     pub fn is_to_act(&self) -> bool {
         self.life.is_some() && self.observes == Observes::AtFirst && self.incarnations == 1
     }
 }
 
-/// A process that runs.
+/// A running process.
 pub struct Life {
-    /// The process.
+    /// The handle.
     pub process: Process,
-    /// Tells it to stop.
+    /// Asks the process to stop.
     pub stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl Stage {
-    /// A stage with nobody on it.
+    /// A stage without running replicas.
     ///
     /// # Errors
-    /// If the operator's own metrics cannot be made.
+    /// A description, if the operator's metrics cannot be created.
     pub fn new(seed: u64, setting: &Setting, manner: &Manner) -> Result<Self, String> {
         let metrics = Metrics::new().map_err(|error| error.to_string())?;
         let shared = Shared::new(manner.tells);
@@ -212,7 +212,7 @@ impl Stage {
         })
     }
 
-    /// Starts a replica that does not run.
+    /// Starts a replica, unless running.
     pub fn start(&mut self, index: usize) {
         let replica = &mut self.replicas[index];
         if replica.life.is_some() {
@@ -233,14 +233,14 @@ impl Stage {
         self.replicas[index].life = Some(Life { process, stop, task });
     }
 
-    /// How many calls each process has made.
+    /// The number of calls of each process.
     pub fn calls(&self) -> BTreeMap<String, u64> {
         let alive = self.replicas.iter().filter_map(|replica| replica.life.as_ref());
         let alive = alive.map(|life| (life.process.name.clone(), life.process.calls()));
         alive.chain(self.buried.iter().cloned()).collect()
     }
 
-    /// Kills a replica, if it runs.
+    /// Kills a replica, if running.
     pub fn kill(&mut self, index: usize) {
         if let Some(life) = self.replicas[index].life.take() {
             self.shared.tell(|| format!("{} is gone", life.process.name));
@@ -250,7 +250,7 @@ impl Stage {
         }
     }
 
-    /// Whether a replica has ended by itself, or broke.
+    /// Reaps a finished replica. Returns whether the replica had finished, normally or by a panic.
     pub async fn ended(&mut self, index: usize) -> bool {
         let finished = |life: &Life| life.task.is_finished();
         if !self.replicas[index].life.as_ref().is_some_and(finished) {
@@ -314,7 +314,7 @@ impl Stage {
         Env::new(elapsed, self.wall(clock), random).paced(Arc::new(process.clone()))
     }
 
-    /// What a machine with this clock believes to be the time.
+    /// The wall time on a machine with this clock.
     fn wall(&self, clock: Clock) -> Time {
         let now = BEGINS.as_microsecond() + i64::try_from(self.shared.now()).unwrap_or(0) * 1000;
         Time::from_micros(now + i64::from(clock.ahead) * 1_000_000)

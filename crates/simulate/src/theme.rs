@@ -1,7 +1,7 @@
-//! Schedules that are about one fault and one action.
+//! Schedules about a single pair of fault and action.
 //!
-//! Chance alone hardly ever lets a rare fault meet a rare call. Every other seed is about one
-//! pair: it provokes the action, and has the fault lie in wait for it.
+//! Chance alone rarely brings together a rare fault and a rare call. Every other seed is about a
+//! single pair: the schedule provokes the action, and applies the fault to the call.
 
 use fastrand::Rng;
 
@@ -13,7 +13,7 @@ use crate::schedule::{
 };
 use crate::wire::{ApiAction, CloudAction};
 
-/// A fault and the action that it is to meet.
+/// A fault and the action to meet.
 struct Theme {
     called: Called,
     trouble: Trouble,
@@ -21,47 +21,45 @@ struct Theme {
 
 #[derive(Clone, Copy)]
 enum Trouble {
-    /// Befalls the call.
+    /// A fault of the call.
     Cloud(CloudFault),
-    /// Befalls the call.
+    /// A fault of the call.
     Api(ApiFault),
-    /// Is so when the call is made.
+    /// A state of the provider during the call.
     State(CloudState),
-    /// Is so when the call is made.
+    /// A cut link during the call.
     CutOff,
-    /// Happens to the process in the call.
+    /// The process is killed during the call.
     Killed(Phase),
-    /// Happens to the process in the call.
+    /// The process is paused during the call.
     Paused,
 }
 
-/// When what provokes the action happens.
+/// The time of the provocation.
 const PROVOKED: Millis = 20_000;
 
-/// How long the trouble lasts, from the start.
+/// The duration of the trouble, from the start.
 const TROUBLE: Millis = 75_000;
 
-/// From when on a state is so, and how long calls are held up that it is to meet. Both end
-/// a while later.
+/// The start of a state, and the time until which calls are refused before meeting the state.
 fn meeting(called: Called) -> (Millis, Millis) {
     match called {
-        // Only the second listing shows that an address is gone: a minute after the last of the
-        // moves.
+        // Only the second listing shows the absence of an address, a minute after the last move.
         Called::Cloud(CloudAction::ReadAddress) => (80_000, 82_000),
-        // IPv4 addresses are listed first: what is so earlier meets them.
+        // IPv4 addresses are listed first, and would meet an earlier state.
         Called::Cloud(CloudAction::ListSix) => (300, 300),
         _ => (25_000, 30_000),
     }
 }
 
-/// Makes a schedule be about the so many-th pair.
+/// Turns a schedule into the theme with this number.
 pub fn theme(schedule: &mut Schedule, number: u64, dice: &mut Rng) {
     let themes = themes();
     let index = usize::try_from(number % themes.len() as u64).unwrap_or(0);
     let theme = &themes[index];
     set_up(theme.called, &mut schedule.setting, dice);
     schedule.ends = schedule.ends.max(TROUBLE + 60_000);
-    // What else happens, happens later.
+    // Other events come later.
     schedule.events.retain(|event| event.at > TROUBLE);
     schedule.events.extend(provocation(theme.called, dice));
     schedule.events.extend(trouble(theme, dice));
@@ -99,7 +97,7 @@ fn with_each(
     troubles.chain(process).map(move |trouble| Theme { called, trouble })
 }
 
-/// A cluster in which the action is called for.
+/// A cluster that needs the action.
 fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
     let pool = |listed, wanted| PoolSetting { listed, wanted, ..PoolSetting::default() };
     match called {
@@ -145,7 +143,7 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
             setting.nodes = dice.u8(3..=5);
             setting.pools[0] = pool(0, Some(3));
         }
-        // When the second listing comes must be known.
+        // The time of the second listing must be predictable.
         Called::Cloud(CloudAction::ReadAddress) => {
             setting.action_time = 2_000;
             setting.pools[0] = pool(dice.u8(1..=3), None);
@@ -158,13 +156,13 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
     }
 }
 
-/// Nobody asks for a name.
+/// Removes all names.
 fn alone(setting: &mut Setting) {
     setting.pools.iter_mut().for_each(|pool| pool.name = None);
     setting.listings.clear();
 }
 
-/// What makes the action happen, where it does not by itself.
+/// Events that cause the action, if needed.
 fn provocation(called: Called, dice: &mut Rng) -> Vec<Event> {
     let from = |at, lasts, what| Event { at, lasts, what };
     match called {
@@ -179,15 +177,14 @@ fn provocation(called: Called, dice: &mut Rng) -> Vec<Event> {
             let deleted = What::Hand(HandEvent::Deletes(dice.u8(..)));
             vec![from(0, TROUBLE, gap), from(PROVOKED, 0, deleted)]
         }
-        // While listings show that the cloud works on an address, or that it has arrived,
-        // nobody asks.
+        // Operations are not polled while listings show a running operation or the arrival.
         Called::Cloud(CloudAction::ReadOperation) => {
             vec![from(0, TROUBLE, on_cloud(CloudFault::OperationFails, CloudAction::Assign, dice))]
         }
         Called::Cloud(CloudAction::Release) => {
             vec![from(PROVOKED, TROUBLE, What::Pool(0, PoolEvent::Deleted))]
         }
-        // It is left behind, and taken by whoever leads.
+        // FLIPOP leaves its Lease behind, and our leader takes the Lease.
         Called::Api(ApiAction::HoldTheirs) => {
             vec![from(0, 0, What::Flipop { gives_back: dice.bool() })]
         }
@@ -217,8 +214,7 @@ fn trouble(theme: &Theme, dice: &mut Rng) -> Vec<Event> {
     }
 }
 
-/// Calls are refused until, and a while after, something is so: it meets one that is tried
-/// again.
+/// Refuses calls until shortly after the state begins, so that a retry meets the state.
 fn held_up(called: Called, then: Vec<What>, dice: &mut Rng) -> Vec<Event> {
     let refused = match called {
         Called::Cloud(action) => on_cloud(CloudFault::Unavailable, action, dice),

@@ -1,8 +1,7 @@
-//! What some clusters have and others have not: IPv6 pools, grace periods, pools that give back
-//! what they had, pauses, observers, FLIPOP beside us.
+//! Features of some clusters: IPv6 pools, grace periods, release on deletion, pauses, observers,
+//! FLIPOP.
 //!
-//! Drawn from dice of their own, so that a schedule without them is what it was before there
-//! were any.
+//! Uses its own random numbers, so that schedules without these features stay unchanged.
 
 use fastrand::Rng;
 
@@ -12,7 +11,7 @@ use crate::schedule::{
 };
 use crate::wire::{ApiAction, Kind};
 
-/// Adds some of all that to every other schedule.
+/// Adds some of the features to half of the schedules.
 pub fn ways(schedule: &mut Schedule) {
     let mut dice = Rng::with_seed(schedule.seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x7761_7973);
     let dice = &mut dice;
@@ -40,7 +39,7 @@ pub fn ways(schedule: &mut Schedule) {
     schedule.events.sort_by_key(|event| event.at);
 }
 
-/// Nodes fail for about as long as they may: some recover in time, some do not.
+/// Nodes fail for about a grace period: some recover in time, some do not.
 fn failures(schedule: &mut Schedule, dice: &mut Rng) {
     for _ in 0..dice.usize(1..=4) {
         let at = dice.u64(schedule.ends / 4..schedule.ends);
@@ -54,7 +53,7 @@ fn failures(schedule: &mut Schedule, dice: &mut Rng) {
 fn change_pool(pool: &mut PoolSetting, dice: &mut Rng) {
     if dice.u8(0..3) == 0 {
         pool.six = true;
-        // What it lists says which family is reserved for it.
+        // The listed family decides the family of reservations.
         pool.listed = pool.listed.max(1);
     }
     if dice.u8(0..3) == 0 {
@@ -67,20 +66,20 @@ fn grace(dice: &mut Rng) -> u8 {
     dice.choice([0, 5, 15, 40, 90]).unwrap_or(0)
 }
 
-/// FLIPOP is there at the start, comes later, or left its Lease behind.
+/// FLIPOP runs at the start, starts later, or leaves its Lease behind.
 fn flipop(schedule: &mut Schedule, dice: &mut Rng) {
     let at: Millis = if dice.bool() { 0 } else { dice.u64(0..schedule.ends) };
     let lasts = if dice.u8(0..3) == 0 { 0 } else { dice.u64(5_000..90_000) };
     let what = What::Flipop { gives_back: dice.bool() };
     schedule.events.push(Event { at, lasts, what });
     if dice.bool() {
-        // What begins after the end of all trouble would never be over.
+        // Events after the end of trouble would never finish.
         let begins = (at + lasts / 3).min(schedule.ends.saturating_sub(20_000));
         out_of_sight(schedule, begins, dice);
     }
 }
 
-/// For a while, nobody gets to see or to write its Lease.
+/// For a while, replicas can neither read nor write FLIPOP's Lease.
 fn out_of_sight(schedule: &mut Schedule, at: Millis, dice: &mut Rng) {
     let leases =
         [ApiAction::List(Kind::Leases), ApiAction::Watch(Kind::Leases), ApiAction::HoldTheirs];

@@ -1,12 +1,11 @@
-//! The faults that are at work now, and which requests they strike.
+//! The active faults, and the requests they affect.
 
 use crate::faults::{ApiFault, CloudFault};
 use crate::oracle::{Sent, Stuck};
 use crate::schedule::{CloudState, ReplicaIndex};
 use crate::wire::{ApiAction, CloudAction};
 
-/// Faults at work. Each draws from dice of its own, so that taking one away leaves the others
-/// as they are.
+/// Active faults. Each has its own random numbers, so removing a fault does not affect the others.
 #[derive(Debug, Default)]
 pub struct Weather {
     cloud: Vec<Front<CloudFault, CloudAction>>,
@@ -17,7 +16,7 @@ pub struct Weather {
     paused: Vec<(usize, ReplicaIndex)>,
 }
 
-/// One fault at work.
+/// An active fault.
 #[derive(Debug)]
 struct Front<F, A> {
     event: usize,
@@ -28,11 +27,11 @@ struct Front<F, A> {
     dice: fastrand::Rng,
 }
 
-/// What strikes one request: as the emulator knows it, and in words.
+/// The faults of a request, for the emulator and by name.
 pub type Strikes<F> = (Vec<F>, Vec<&'static str>);
 
 impl Weather {
-    /// A fault of requests to the cloud begins.
+    /// Begins a fault of requests to the provider.
     pub fn cloud_fault(
         &mut self,
         event: usize,
@@ -45,7 +44,7 @@ impl Weather {
         self.cloud.push(Front { event, fault, on, replica: None, percent, dice });
     }
 
-    /// A fault of requests to the API server begins.
+    /// Begins a fault of requests to the API server.
     pub fn api_fault(
         &mut self,
         event: usize,
@@ -58,37 +57,37 @@ impl Weather {
         self.api.push(Front { event, fault, on, replica, percent, dice });
     }
 
-    /// The cloud enters a state.
+    /// Begins a state of the provider.
     pub fn cloud_is(&mut self, event: usize, state: CloudState) {
         self.states.push((event, state));
     }
 
-    /// The states that the cloud is in.
+    /// The active states of the provider.
     pub fn states(&self) -> impl Iterator<Item = CloudState> {
         self.states.iter().map(|(_, state)| *state)
     }
 
-    /// The cloud refuses every call that is about one thing.
+    /// Begins a lasting refusal.
     pub fn refuses(&mut self, event: usize, what: Stuck) {
         self.refusals.push((event, what));
     }
 
-    /// A replica sees the past.
+    /// Begins a stale view of a replica.
     pub fn stale(&mut self, event: usize, replica: ReplicaIndex) {
         self.stale.push((event, replica));
     }
 
-    /// A replica does not run.
+    /// Begins a pause of a replica.
     pub fn paused(&mut self, event: usize, replica: ReplicaIndex) {
         self.paused.push((event, replica));
     }
 
-    /// Whether a replica does not run.
+    /// Whether a replica is paused.
     pub fn is_paused(&self, replica: usize) -> bool {
         self.paused.iter().any(|(_, one)| usize::from(*one) == replica)
     }
 
-    /// What an event brought is over.
+    /// Ends everything begun by an event.
     pub fn end(&mut self, event: usize) {
         self.cloud.retain(|front| front.event != event);
         self.api.retain(|front| front.event != event);
@@ -98,7 +97,7 @@ impl Weather {
         self.paused.retain(|(one, _)| *one != event);
     }
 
-    /// What strikes a request to the cloud that is sent now.
+    /// The faults of a request to the provider, sent now.
     pub fn cloud(&mut self, sent: &Sent) -> Strikes<fakecloud::Fault> {
         let action = sent.action;
         let mut strikes = (vec![], vec![]);
@@ -121,7 +120,7 @@ impl Weather {
         strikes
     }
 
-    /// What strikes a request to the API server that is sent now.
+    /// The faults of a request to the API server, sent now.
     pub fn api(&mut self, action: ApiAction, replica: usize) -> Strikes<fakekube::Fault> {
         let mut strikes = (vec![], vec![]);
         for front in &mut self.api {
@@ -141,11 +140,11 @@ impl Weather {
     }
 }
 
-/// What a stale API server is called in a table.
+/// The name of a stale view in the coverage table.
 pub const STALE: &str = "stale API server";
 
 impl CloudState {
-    /// Whether it makes a difference to this request.
+    /// Whether the state affects this request.
     pub fn concerns(self, action: CloudAction) -> bool {
         match self {
             Self::Lagging(_) => !action.changes(),
@@ -155,7 +154,7 @@ impl CloudState {
         }
     }
 
-    /// In words, for a table.
+    /// The name in the coverage table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lagging(_) => "reads lag",

@@ -1,4 +1,4 @@
-//! A seed is a run: nothing but the schedule decides what happens.
+//! Determinism: the schedule alone decides the course of a run.
 
 use simulate::{Manner, generate, play};
 

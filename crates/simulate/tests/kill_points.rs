@@ -1,6 +1,6 @@
-//! A crash at any moment of any call to the outside ends where no crash ends.
-#![allow(clippy::print_stdout)] // the figures are the point
-#![allow(clippy::unwrap_used, clippy::panic)] // a test that cannot go on fails
+//! A crash at any point of any external call leads to the same final state as no crash.
+#![allow(clippy::print_stdout)] // the tests print figures
+#![allow(clippy::unwrap_used, clippy::panic)] // a failed setup fails the test
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use simulate::kill_points::Scenario;
 use simulate::{Kill, Played};
 
-/// Whether somebody had to be asked. Ends alike, or where nobody can know and says so.
+/// Compares the final state of a run with crashes. Returns whether the user had to be asked.
 fn check(scenario: Scenario, clean: &Played, kills: Vec<Kill>) -> Result<bool, String> {
     let what = format!("{scenario:?} {kills:?}");
     let deaths = kills.len();
@@ -22,7 +22,7 @@ fn check(scenario: Scenario, clean: &Played, kills: Vec<Kill>) -> Result<bool, S
     Ok(played.resolved > 0)
 }
 
-/// How many of these crashes had somebody be asked.
+/// The number of crashes with a question to the user.
 fn check_all(
     scenario: Scenario,
     clean: &Played,
@@ -84,8 +84,8 @@ fn a_crash_while_names_are_filled_and_lose_an_address_costs_nothing() {
     every_point(Scenario::Names);
 }
 
-/// Every pair of crashes of which the first is this one. Returns how many there are, and how
-/// many asked the user.
+/// Checks every pair of crashes with this first crash. Returns the number of pairs, and of pairs
+/// with a question to the user.
 fn every_second_point(
     scenario: Scenario,
     clean: &Played,

@@ -1,13 +1,12 @@
-//! The oracle is worth something: it finds each of the predecessors' faults within the seeds
-//! that are always played.
-#![allow(clippy::print_stdout)] // the figures are the point
-#![allow(clippy::unwrap_used, clippy::panic)] // a test that cannot go on fails
+//! The oracle finds each planted fault within the standard seeds.
+#![allow(clippy::print_stdout)] // the tests print figures
+#![allow(clippy::unwrap_used, clippy::panic)] // a failed setup fails the test
 
 use simulate::mutants::Mutant;
 use simulate::schedule::{CloudState, HandEvent, PoolEvent, Sticking, What};
 use simulate::{Manner, Schedule, generate, play};
 
-/// As many as `./test` plays.
+/// The number of seeds run by `./test`.
 const SEEDS: u64 = 2_000;
 
 fn is_found(mutant: Mutant, by: &[&str]) {
@@ -22,8 +21,8 @@ fn is_found(mutant: Mutant, by: &[&str]) {
     assert!(by.contains(&violation.invariant), "{mutant:?}: {violation:?}");
 }
 
-/// Found in the first of those schedules that are about what it gets wrong, and
-/// that breaks one of these promises, whatever else it does.
+/// The mutant is found by these invariants in a schedule selected by `about`. Violations of other
+/// invariants are ignored.
 fn is_found_where(mutant: Mutant, by: &[&str], about: impl Fn(&Schedule) -> bool) {
     simulate::panics::keep();
     let manner = Manner { mutant: Some(mutant), ..Manner::default() };
@@ -43,7 +42,7 @@ fn happens(schedule: &Schedule, what: impl Fn(&What) -> bool) -> bool {
     schedule.events.iter().any(|event| what(&event.what))
 }
 
-/// Found by what it does to a name, whatever else it does.
+/// The mutant is found by a violation about a name. Other violations are ignored.
 fn is_found_by_a_name(mutant: Mutant, by: &[&str], words: &str) {
     simulate::panics::keep();
     let manner = Manner { mutant: Some(mutant), ..Manner::default() };

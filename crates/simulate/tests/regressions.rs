@@ -1,7 +1,6 @@
-//! What broke a promise once is kept as a schedule: seeds change their meaning when the
-//! generator does, schedules do not.
+//! Schedules of former violations. Seeds change their meaning with the generator, schedules do not.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test that cannot go on fails
+#![allow(clippy::unwrap_used, clippy::panic)] // a failed setup fails the test
 
 use std::path::Path;
 

@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use super::address::{Address, Knowledge, News, Operation, confirm_after};
 use super::listing::Listing;
 use super::setbacks::Setbacks;
-use super::settings::Settings;
 use crate::Time;
 use crate::action::{Failure, FailureKind};
 use crate::model::{Family, Finding, MachineId, OperationId, Sighting, Text};
+use crate::world::Settings;
 
 /// What the operator knows of an account before it has asked it anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Account {
     /// Addresses that the cloud is working on, whoever asked it to.
     busy: BTreeSet<IpAddr>,
     /// Machines whose occupants changed since somebody last looked.
-    pub(super) touched: BTreeSet<MachineId>,
+    pub(crate) touched: BTreeSet<MachineId>,
     /// Attempts that failed.
     pub setbacks: Setbacks,
     /// How its listings are going.
@@ -56,7 +56,7 @@ pub struct Account {
     /// Nothing is sent before: the cloud asks for that, or we keep it back.
     pub closed_until: Option<Time>,
     /// The credentials were refused, and nothing has worked since.
-    pub(super) refused: bool,
+    pub(crate) refused: bool,
     /// What is wrong with it just now.
     pub trouble: Option<Failure>,
 }
@@ -131,7 +131,7 @@ impl Account {
     }
 
     /// Changes one address, and the indexes with it.
-    pub(super) fn update<T>(&mut self, ip: IpAddr, change: impl FnOnce(&mut Address) -> T) -> T {
+    pub(crate) fn update<T>(&mut self, ip: IpAddr, change: impl FnOnce(&mut Address) -> T) -> T {
         let address = self.addresses.entry(ip).or_default();
         let before = address.machines().map(Option::<&MachineId>::cloned);
         let result = change(address);
@@ -159,7 +159,7 @@ impl Account {
 
     /// A pool asks for an address: the next listing must show it. Nothing else would ask
     /// for one before its time if the account was listed without that address in mind.
-    pub(super) fn expect(&mut self, ip: IpAddr) {
+    pub(crate) fn expect(&mut self, ip: IpAddr) {
         let address = self.addresses.entry(ip).or_default();
         if address.knowledge == Knowledge::Unknown && self.listing.last.is_some() {
             self.want_listing(Time::default());
@@ -167,7 +167,7 @@ impl Account {
     }
 
     /// A listing begins.
-    pub(super) fn list_begins(&mut self) {
+    pub(crate) fn list_begins(&mut self) {
         self.listing.in_flight = true;
         self.listing.wanted = None;
         self.listings_begun += 1;
@@ -176,7 +176,7 @@ impl Account {
     /// Somebody lists an address that nobody listed: a person may have moved it just now, so that
     /// only a listing that begins after this tells where it is. The machine that it was seen on
     /// stays taken.
-    pub(super) fn read_anew(&mut self, ip: IpAddr) {
+    pub(crate) fn read_anew(&mut self, ip: IpAddr) {
         let next = self.listings_begun + 1;
         if self.addresses.get(&ip).is_some_and(|one| one.operation.is_none()) {
             self.update(ip, |one| one.doubt_until_listing(next));
@@ -192,7 +192,7 @@ impl Account {
     /// Folds in a listing of `families` that was sent at `sent_at`. `tracked` tells whether
     /// a pool has an interest in an address. Returns the addresses of which something new
     /// is known.
-    pub(super) fn fold_listing(
+    pub(crate) fn fold_listing(
         &mut self,
         sent_at: Time,
         (families, listed): (&[Family], &[(IpAddr, Sighting)]),
@@ -237,7 +237,7 @@ impl Account {
 
     /// Folds in what a read that was sent at `sent_at` showed. Returns whether that changed
     /// anything.
-    pub(super) fn fold_sighting(
+    pub(crate) fn fold_sighting(
         &mut self,
         ip: IpAddr,
         sent_at: Time,
@@ -276,7 +276,7 @@ impl Account {
     }
 
     /// An attempt failed: the next one waits longer.
-    pub(super) fn set_back(
+    pub(crate) fn set_back(
         &mut self,
         pair: (IpAddr, &MachineId),
         failure: Failure,
@@ -301,12 +301,12 @@ impl Account {
     }
 
     /// Asks for a listing at `when`, unless one is due earlier.
-    pub(super) fn want_listing(&mut self, when: Time) {
+    pub(crate) fn want_listing(&mut self, when: Time) {
         self.listing.want(when);
     }
 
     /// The cloud took a call, and works on it.
-    pub(super) fn accept(
+    pub(crate) fn accept(
         &mut self,
         ip: IpAddr,
         to: Option<&MachineId>,
@@ -330,7 +330,7 @@ impl Account {
     }
 
     /// A call on this account failed: what does that say of the account?
-    pub(super) fn suffer(
+    pub(crate) fn suffer(
         &mut self,
         failure: &Failure,
         urgent: bool,

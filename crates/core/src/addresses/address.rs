@@ -10,9 +10,9 @@
 
 use std::time::Duration;
 
-use super::Settings;
 use crate::Time;
 use crate::model::{MachineId, OperationId, Sighting};
+use crate::world::Settings;
 
 /// How long an accepted operation may show no effect before it counts as failed.
 const GIVE_UP: Duration = Duration::from_secs(120);
@@ -31,16 +31,16 @@ pub struct Address {
     /// The next direct read is not sent before.
     pub read_after: Time,
     /// Listings before this one do not tell where it is: a pool named it since.
-    pub(super) told_by: u64,
+    pub(crate) told_by: u64,
     /// While it is missing, or to be read anew: the machine that it was on, and may well still
     /// be on.
-    pub(super) last_holder: Option<MachineId>,
+    pub(crate) last_holder: Option<MachineId>,
     /// While the cloud is working on it: since when, as far as reads told.
-    pub(super) busy_since: Option<Time>,
+    pub(crate) busy_since: Option<Time>,
     /// While it is gone: since when.
-    pub(super) gone_at: Time,
+    pub(crate) gone_at: Time,
     /// While it is gone: a call of ours gave it back.
-    pub(super) returned: bool,
+    pub(crate) returned: bool,
 }
 
 /// What is known of an address.
@@ -114,7 +114,7 @@ impl Operation {
 
 /// What a read changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum News {
+pub(crate) enum News {
     /// Nothing.
     Nothing,
     /// Something.
@@ -146,7 +146,7 @@ impl Address {
     }
 
     /// The cloud is working on it, whoever asked it to.
-    pub(super) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         matches!(&self.knowledge, Knowledge::Known { sighting, .. } if sighting.busy)
     }
 
@@ -161,7 +161,7 @@ impl Address {
     }
 
     /// Only the listing with this number, or a later one, tells where it is.
-    pub(super) fn doubt_until_listing(&mut self, number: u64) {
+    pub(crate) fn doubt_until_listing(&mut self, number: u64) {
         self.told_by = number;
         if matches!(self.knowledge, Knowledge::Known { .. }) {
             self.last_holder = self.machines()[0].cloned();
@@ -171,7 +171,7 @@ impl Address {
 
     /// A read says exactly what is known, and nothing is open: the usual case, told apart
     /// without changing anything but the time.
-    pub(super) fn is_affirmed_by(&mut self, sent_at: Time, seen: &Sighting) -> bool {
+    pub(crate) fn is_affirmed_by(&mut self, sent_at: Time, seen: &Sighting) -> bool {
         match &mut self.knowledge {
             Knowledge::Known { sighting, at, .. }
                 if self.operation.is_none() && sighting == seen =>
@@ -184,7 +184,7 @@ impl Address {
     }
 
     /// Takes in a sighting, as far as it is news.
-    pub(super) fn see(
+    pub(crate) fn see(
         &mut self,
         sent_at: Time,
         seen: &Sighting,
@@ -227,7 +227,7 @@ impl Address {
     }
 
     /// Takes in that a listing did not show it, as far as that is news.
-    pub(super) fn miss(&mut self, sent_at: Time, now: Time, settings: &Settings) -> News {
+    pub(crate) fn miss(&mut self, sent_at: Time, now: Time, settings: &Settings) -> News {
         match &mut self.operation {
             Some(Operation::Sent { .. }) => return News::Nothing,
             Some(Operation::Accepted { since, .. }) if sent_at < *since => return News::Nothing,
@@ -261,7 +261,7 @@ impl Address {
 
     /// Takes in that a direct read found nothing. Returns whether that is news: the second
     /// of two different reads also ends an operation that was accepted long enough before.
-    pub(super) fn vanish(&mut self, sent_at: Time, settings: &Settings) -> bool {
+    pub(crate) fn vanish(&mut self, sent_at: Time, settings: &Settings) -> bool {
         let over = match &self.operation {
             None => true,
             Some(Operation::Accepted { since, .. }) => {
@@ -286,7 +286,7 @@ impl Address {
     }
 
     /// Our own call gave it back just now.
-    pub(super) fn released(&mut self, now: Time) {
+    pub(crate) fn released(&mut self, now: Time) {
         self.operation = None;
         self.intended = None;
         self.knowledge = Knowledge::Gone;
@@ -295,7 +295,7 @@ impl Address {
     }
 
     /// Our own call took effect just now.
-    pub(super) fn placed(&mut self, on: Option<MachineId>, now: Time, settings: &Settings) {
+    pub(crate) fn placed(&mut self, on: Option<MachineId>, now: Time, settings: &Settings) {
         let mut seen = match std::mem::take(&mut self.knowledge) {
             Knowledge::Known { sighting, .. } => sighting,
             Knowledge::Unknown | Knowledge::Missing | Knowledge::Gone => Sighting::default(),
@@ -358,13 +358,13 @@ impl Address {
 
 /// When to ask again about an operation of this age that nothing was learned of: ever more
 /// rarely, for listings go on looking meanwhile.
-pub(super) fn ask_again_after(age: Duration) -> Duration {
+pub(crate) fn ask_again_after(age: Duration) -> Duration {
     (age / 2).clamp(Duration::from_secs(2), Duration::from_secs(30))
 }
 
 /// When to look again for the effect of an accepted operation: soon at first, for the
 /// clouds that are quick, then every two seconds.
-pub(super) fn confirm_after(checks: u32) -> Duration {
+pub(crate) fn confirm_after(checks: u32) -> Duration {
     match checks {
         0 => Duration::from_millis(250),
         1 => Duration::from_millis(500),

@@ -3,27 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::model::PoolKey;
+use crate::model::ObjectKey;
 
 /// Who claims what, both ways.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Claims {
-    by_address: BTreeMap<IpAddr, BTreeSet<PoolKey>>,
-    by_pool: BTreeMap<PoolKey, BTreeSet<IpAddr>>,
+pub(crate) struct Claims {
+    by_address: BTreeMap<IpAddr, BTreeSet<ObjectKey>>,
+    by_pool: BTreeMap<ObjectKey, BTreeSet<IpAddr>>,
 }
 
 /// What a change of claims comes to.
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(crate) struct Changes {
     /// Other pools that claim, or claimed, the same.
-    pub others: BTreeSet<PoolKey>,
+    pub others: BTreeSet<ObjectKey>,
     /// Addresses that somebody claims now and nobody did, or the other way round.
     pub flipped: Vec<IpAddr>,
 }
 
 impl Claims {
     /// Pools that claim `ip`.
-    pub fn of(&self, ip: IpAddr) -> impl Iterator<Item = &PoolKey> {
+    pub fn of(&self, ip: IpAddr) -> impl Iterator<Item = &ObjectKey> {
         self.by_address.get(&ip).into_iter().flatten()
     }
 
@@ -33,14 +33,14 @@ impl Claims {
     }
 
     /// Pools that claim an IPv6 address.
-    pub fn of_v6(&self) -> impl Iterator<Item = &PoolKey> {
+    pub fn of_v6(&self) -> impl Iterator<Item = &ObjectKey> {
         // IPv6 addresses are ordered after all IPv4 ones.
         let first = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
         self.by_address.range(first..).flat_map(|(_, pools)| pools)
     }
 
     /// A pool claims exactly these from now on.
-    pub fn replace(&mut self, pool: &PoolKey, addresses: BTreeSet<IpAddr>) -> Changes {
+    pub fn replace(&mut self, pool: &ObjectKey, addresses: BTreeSet<IpAddr>) -> Changes {
         let mut changes = Changes::default();
         let before = self.by_pool.remove(pool).unwrap_or_default();
         for ip in before.difference(&addresses) {

@@ -2,15 +2,16 @@
 
 use std::net::IpAddr;
 
-use super::{Account, IntentProgress, Seat, Settings, Work, World};
+use super::{Account, IntentProgress, Seat};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, Outcome};
-use crate::model::{AccountId, Intent, Ledger, MachineId, OperationId, PoolKey, Text};
+use crate::model::{AccountId, Intent, Ledger, MachineId, ObjectKey, OperationId, Text};
+use crate::world::{Settings, Work, World};
 
 impl World {
-    pub(super) fn ledger_written(
+    pub(crate) fn ledger_written(
         &mut self,
-        pool: &PoolKey,
+        pool: &ObjectKey,
         (uid, replaced): (&Text, u64),
         ledger: Ledger,
         outcome: Outcome,
@@ -32,11 +33,11 @@ impl World {
     }
 
     /// Machines that an address is being reserved on, and by which reservation.
-    pub(crate) fn reserving(&self) -> impl Iterator<Item = (&Seat, &(PoolKey, Text))> {
+    pub(crate) fn reserving(&self) -> impl Iterator<Item = (&Seat, &(ObjectKey, Text))> {
         self.reserving.iter()
     }
 
-    pub(super) fn reserving_begins(&mut self, id: &AccountId, pool: &PoolKey, intent: &Intent) {
+    pub(crate) fn reserving_begins(&mut self, id: &AccountId, pool: &ObjectKey, intent: &Intent) {
         let cloud = self.accounts.get(id).and_then(Account::cloud);
         if let (Some(cloud), Some(machine)) = (cloud, &intent.target) {
             let seat = (cloud.clone(), machine.clone(), intent.family);
@@ -44,10 +45,10 @@ impl World {
         }
     }
 
-    pub(super) fn created(
+    pub(crate) fn created(
         &mut self,
         account: &AccountId,
-        pool: &PoolKey,
+        pool: &ObjectKey,
         intent: &Intent,
         outcome: Outcome,
         now: Time,

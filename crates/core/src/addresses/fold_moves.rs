@@ -6,10 +6,11 @@ use std::time::Duration;
 use super::address::ask_again_after;
 use super::listing::ASK_AGAIN;
 use super::setbacks::is_refusal;
-use super::{Account, Knowledge, Operation, PATIENCE, Settings, Work, World};
+use super::{Account, Knowledge, Operation, PATIENCE};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
-use crate::model::{AccountId, Family, MachineId, OperationId, PoolKey};
+use crate::model::{AccountId, Family, MachineId, ObjectKey, OperationId};
+use crate::world::{Settings, Work, World};
 
 /// How long nothing is asked about operations after an answer about one: a storm of moves is
 /// what listings are for.
@@ -19,7 +20,7 @@ const BETWEEN_ASKS: Duration = Duration::from_secs(1);
 const READ_AGAIN: Duration = Duration::from_secs(2);
 
 impl World {
-    pub(super) fn listed(
+    pub(crate) fn listed(
         &mut self,
         id: &AccountId,
         (families, confirms): (&[Family], bool),
@@ -70,7 +71,7 @@ impl World {
         self.dirty.extend(self.users.get(id).into_iter().flatten().cloned());
     }
 
-    pub(super) fn address_read(
+    pub(crate) fn address_read(
         &mut self,
         id: &AccountId,
         ip: IpAddr,
@@ -105,7 +106,7 @@ impl World {
 
     /// An answer about another operation than the one that is open comes too late: a
     /// listing told already.
-    pub(super) fn operation_read(
+    pub(crate) fn operation_read(
         &mut self,
         account: &AccountId,
         ip: IpAddr,
@@ -155,10 +156,10 @@ impl World {
     }
 
     /// An address was given back, or not.
-    pub(super) fn released(
+    pub(crate) fn released(
         &mut self,
         id: &AccountId,
-        pool: &PoolKey,
+        pool: &ObjectKey,
         ip: IpAddr,
         outcome: &Outcome,
         now: Time,
@@ -197,10 +198,10 @@ impl World {
         self.touch_address(ip);
     }
 
-    pub(super) fn moved(
+    pub(crate) fn moved(
         &mut self,
         id: &AccountId,
-        pool: &PoolKey,
+        pool: &ObjectKey,
         ip: IpAddr,
         to: Option<&MachineId>,
         outcome: &Outcome,

@@ -4,12 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::{Account, ClassId, World};
+use super::Account;
 use crate::model::{AccountId, Family, Machine, MachineId, Node, NodeName, Text};
+use crate::nodes::ClassId;
+use crate::world::World;
 
 /// Room on nodes, by cloud and family.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Vacancy {
+pub(crate) struct Vacancy {
     sides: BTreeMap<(Text, Family), Side>,
 }
 
@@ -53,7 +55,7 @@ impl World {
 
     /// Counts how many nodes of a new class have room. From then on the count is kept: with
     /// each change of a node's room, and with each change of its eligibility.
-    pub(super) fn count_vacant(&mut self, class: ClassId) {
+    pub(crate) fn count_vacant(&mut self, class: ClassId) {
         for family in Family::ALL {
             let count = self.vacant(class, family).count();
             self.candidates.set_vacant(class, family, count);
@@ -61,7 +63,7 @@ impl World {
     }
 
     /// A node became eligible in a class, or no more.
-    pub(super) fn recount_vacant(&mut self, class: ClassId, node: &NodeName) {
+    pub(crate) fn recount_vacant(&mut self, class: ClassId, node: &NodeName) {
         let Some((cloud, eligible)) = self.candidates.class(class) else {
             return;
         };
@@ -79,7 +81,7 @@ impl World {
     }
 
     /// A node is no longer on its machine.
-    pub(super) fn forget_room(&mut self, node: &Node, machine: &Machine) {
+    pub(crate) fn forget_room(&mut self, node: &Node, machine: &Machine) {
         for family in Family::ALL {
             if self.vacancy.set(&machine.cloud, family, &node.name, Room::Taken).is_some() {
                 self.candidates.room_changed(node, &machine.cloud, family, false);
@@ -164,7 +166,7 @@ impl World {
     }
 
     /// Looks again at what room there is on a machine.
-    pub(super) fn reoccupy(&mut self, machine: &Machine) {
+    pub(crate) fn reoccupy(&mut self, machine: &Machine) {
         let Some(nodes) = self.machines.get(machine) else {
             return;
         };
@@ -185,7 +187,7 @@ impl World {
     }
 
     /// Looks again at every machine.
-    pub(super) fn reoccupy_all(&mut self) {
+    pub(crate) fn reoccupy_all(&mut self) {
         let machines: Vec<_> = self.machines.keys().cloned().collect();
         for machine in machines {
             self.reoccupy(&machine);
@@ -193,7 +195,7 @@ impl World {
     }
 
     /// Looks again at the machines whose occupants changed in an account.
-    pub(super) fn reoccupy_touched(&mut self, id: &AccountId) {
+    pub(crate) fn reoccupy_touched(&mut self, id: &AccountId) {
         let Some(account) = self.accounts.get_mut(id) else {
             return;
         };
@@ -211,7 +213,7 @@ impl World {
     }
 
     /// The machines that an address is on or may be on, or whose node's mark says so.
-    pub(super) fn machines_of(&self, ip: IpAddr) -> BTreeSet<Machine> {
+    pub(crate) fn machines_of(&self, ip: IpAddr) -> BTreeSet<Machine> {
         let marked = self.marked(ip).filter_map(|name| self.nodes.get(name)?.machine.clone());
         let mut machines: BTreeSet<Machine> = marked.collect();
         for account in self.accounts.values() {

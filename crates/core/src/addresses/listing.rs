@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::settings::Settings;
 use crate::Time;
 use crate::action::{Failure, FailureKind};
+use crate::world::Settings;
 
 /// While somebody waits for an account, it is asked again no later than this: the trouble may
 /// be over. What the cloud itself asks us to wait for is another matter.
-pub(super) const ASK_AGAIN: Duration = Duration::from_secs(5);
+pub(crate) const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Listings of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Silence {
     /// When it is told to pools that lack nothing: not if a single listing fails.
     pub told_from: Time,
     /// Those pools are planned again, or have been.
-    pub(super) told: bool,
+    pub(crate) told: bool,
 }
 
 impl Listing {
@@ -52,12 +52,12 @@ impl Listing {
     }
 
     /// Asks for one at `when`, unless one is due earlier.
-    pub(super) fn want(&mut self, when: Time) {
+    pub(crate) fn want(&mut self, when: Time) {
         self.wanted = Some(self.wanted.map_or(when, |wanted| wanted.min(when)));
     }
 
     /// One failed: the next one waits longer.
-    pub(super) fn failed(
+    pub(crate) fn failed(
         &mut self,
         failure: &Failure,
         now: Time,
@@ -77,14 +77,14 @@ impl Listing {
     }
 
     /// Rests after what failed.
-    pub(super) fn rest(&mut self, now: Time, jitter: u16, settings: &Settings) {
+    pub(crate) fn rest(&mut self, now: Time, jitter: u16, settings: &Settings) {
         let failures = self.failures.max(1);
         self.rests_until = now + settings.back_off(failures, jitter);
         self.probed_from = now + settings.back_off_within(failures, ASK_AGAIN, jitter);
     }
 
     /// Something else on this account worked: whatever kept listings from working may be over.
-    pub(super) fn take_heart(&mut self) {
+    pub(crate) fn take_heart(&mut self) {
         self.rests_until = self.rests_until.min(self.probed_from);
     }
 

@@ -4,16 +4,16 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::verdict::Reason;
 use crate::Time;
-use crate::matching::{Census, Unfit};
-use crate::model::{NodeName, PoolKey, Text};
-use crate::verdict::Reason;
+use crate::model::{NodeName, ObjectKey, Text};
+use crate::nodes::{Census, Unfit};
 
 /// What keeps an address from being active.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// Another pool has it.
-    Conflict(PoolKey),
+    Conflict(ObjectKey),
     /// The cloud has no such address.
     Gone,
     /// The cloud is working on it for somebody else.
@@ -147,7 +147,7 @@ pub enum Obstacle {
     /// It holds an address that no object lists.
     HoldsOther(IpAddr),
     /// It holds an address of another pool.
-    HoldsOf(IpAddr, PoolKey),
+    HoldsOf(IpAddr, ObjectKey),
     /// The last attempt on it failed.
     Failed(Text, Time),
     /// It is on no machine of the pool's cloud, or does not say so.

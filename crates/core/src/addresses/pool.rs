@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::time::Duration;
 
-use super::{ClassId, Settings};
 use crate::Time;
 use crate::action::{Failure, FailureKind};
 use crate::model::{Intent, Ledger, Pool, Remembered, Text};
+use crate::nodes::ClassId;
+use crate::world::{Settings, Work};
 
 /// A pool with its progress.
 #[derive(Clone, Debug)]
@@ -21,15 +21,15 @@ pub struct PoolEntry {
     /// When its last assignment began.
     pub last_assignment: Option<Time>,
     /// How far each intent is; one that is missing here was found, not written by us.
-    pub(super) intents: BTreeMap<Text, IntentProgress>,
+    pub(crate) intents: BTreeMap<Text, IntentProgress>,
     /// Intents that were sent and whose outcome is not known, in case somebody wipes the
     /// ledger that names them.
     sent: BTreeMap<Text, Intent>,
     /// What a write of the ledger that is under way, or that nobody knows the end of, adds:
     /// its addresses and its intents' machines are spoken for.
-    pub(super) writing: Ledger,
+    pub(crate) writing: Ledger,
     /// The write of its ledger.
-    pub(super) ledger_work: Work,
+    pub(crate) ledger_work: Work,
     /// What became of the last write of the ledger is not known.
     ledger_in_doubt: bool,
     /// Reservations that failed.
@@ -62,58 +62,9 @@ pub enum IntentProgress {
     Made(IpAddr),
 }
 
-/// Something that is tried until it works.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Work {
-    /// It is under way.
-    pub in_flight: bool,
-    /// How often it failed since it last worked.
-    pub failures: u32,
-    /// The next attempt is not made before.
-    pub not_before: Time,
-    /// The last failure.
-    pub failure: Option<Failure>,
-}
-
-impl Work {
-    /// Whether it may be tried now.
-    pub fn may_start(&self, now: Time) -> bool {
-        !self.in_flight && now >= self.not_before
-    }
-
-    /// It failed.
-    pub(super) fn failed(&mut self, failure: Failure, now: Time, jitter: u16, settings: &Settings) {
-        self.in_flight = false;
-        self.failures = self.failures.saturating_add(1);
-        self.not_before = now + settings.back_off(self.failures, jitter);
-        self.failure = Some(failure);
-    }
-
-    /// A write to Kubernetes failed. It is tried again within a minute: whoever grants the
-    /// right that was missing waits for it.
-    pub(super) fn unwritten(
-        &mut self,
-        failure: Failure,
-        now: Time,
-        jitter: u16,
-        settings: &Settings,
-    ) {
-        self.failed(failure, now, jitter, settings);
-        self.not_before = now + settings.back_off_within(self.failures, MINUTE, jitter);
-    }
-
-    /// The last failure, if the same would be refused again.
-    pub(crate) fn refusal(&self) -> Option<&Failure> {
-        self.failure.as_ref().filter(|failure| failure.kind.is_refusal())
-    }
-}
-
-/// A write to Kubernetes that failed is tried again after this at the latest.
-const MINUTE: Duration = Duration::from_secs(60);
-
 impl PoolEntry {
     /// A pool of which only the object is known.
-    pub(super) fn new(pool: Pool, class: Option<ClassId>) -> Self {
+    pub(crate) fn new(pool: Pool, class: Option<ClassId>) -> Self {
         let mut entry = Self {
             class,
             remembered: pool.remembered.clone(),
@@ -135,7 +86,7 @@ impl PoolEntry {
     }
 
     /// What an earlier term did counts, also if it could not be written down any more.
-    pub(super) fn recall(&mut self, earlier: &Self) {
+    pub(crate) fn recall(&mut self, earlier: &Self) {
         self.last_assignment = self.last_assignment.max(earlier.last_assignment);
         self.moving.clone_from(&earlier.moving);
         for (ip, memory) in &earlier.remembered {
@@ -146,7 +97,7 @@ impl PoolEntry {
     }
 
     /// The same object again, not older.
-    pub(super) fn observe(&mut self, mut pool: Pool) {
+    pub(crate) fn observe(&mut self, mut pool: Pool) {
         // An object that cannot be decoded still names what it named.
         if pool.request.is_err() && pool.named.is_none() {
             pool.named = Some(self.named().collect());
@@ -164,7 +115,7 @@ impl PoolEntry {
 
     /// The object has this version, whoever wrote it. If that is news, no earlier write of
     /// ours can come through any more: what the object says is what there is.
-    pub(super) fn written_to(&mut self, version: u64) {
+    pub(crate) fn written_to(&mut self, version: u64) {
         if version > self.pool.version {
             self.pool.version = version;
             self.end_doubt();
@@ -182,7 +133,7 @@ impl PoolEntry {
     }
 
     /// A write of the ledger begins. Its new intents are ours, and surely not sent.
-    pub(super) fn write_begins(&mut self, ledger: &Ledger) {
+    pub(crate) fn write_begins(&mut self, ledger: &Ledger) {
         let known = |intent: &&Intent| self.pool.ledger.intents.contains(intent);
         let intents: Vec<_> = ledger.intents.iter().filter(|one| !known(one)).cloned().collect();
         // Names of writes that nobody knows the end of are kept, but not for ever.
@@ -199,7 +150,7 @@ impl PoolEntry {
     }
 
     /// The ledger was written.
-    pub(super) fn write_done(&mut self, ledger: Ledger, version: u64) {
+    pub(crate) fn write_done(&mut self, ledger: Ledger, version: u64) {
         let open = |id: &Text| ledger.intents.iter().any(|intent| intent.id == *id);
         self.sent.retain(|id, _| open(id) || self.intents.get(id) == Some(&IntentProgress::Sent));
         self.pool.ledger = ledger;
@@ -213,7 +164,7 @@ impl PoolEntry {
     }
 
     /// The ledger was not written, or nobody can tell.
-    pub(super) fn write_failed(
+    pub(crate) fn write_failed(
         &mut self,
         failure: Failure,
         now: Time,
@@ -229,19 +180,19 @@ impl PoolEntry {
 
     /// A write of the ledger ended after a newer version was seen: it came through as that,
     /// or never will.
-    pub(super) fn write_overtaken(&mut self) {
+    pub(crate) fn write_overtaken(&mut self) {
         self.ledger_work.in_flight = false;
         self.end_doubt();
     }
 
     /// An intent is sent.
-    pub(super) fn sends(&mut self, intent: &Intent) {
+    pub(crate) fn sends(&mut self, intent: &Intent) {
         self.sent.insert(intent.id.clone(), intent.clone());
         self.progressed(&intent.id, IntentProgress::Sent);
     }
 
     /// An intent got further.
-    pub(super) fn progressed(&mut self, intent: &Text, progress: IntentProgress) {
+    pub(crate) fn progressed(&mut self, intent: &Text, progress: IntentProgress) {
         if matches!(progress, IntentProgress::Ready | IntentProgress::Made(_)) {
             self.sent.remove(intent);
         }
@@ -302,14 +253,14 @@ impl PoolEntry {
     }
 
     /// Addresses that the user lists, also where the rest of the object cannot be understood.
-    pub(super) fn named(&self) -> impl Iterator<Item = IpAddr> {
+    pub(crate) fn named(&self) -> impl Iterator<Item = IpAddr> {
         let listed = self.pool.request.as_ref().ok().map(|request| &request.listed);
         listed.or(self.pool.named.as_ref()).into_iter().flatten().copied()
     }
 
     /// Addresses that a pool keeps from others although it cannot be planned: those that it
     /// names, and those that it had.
-    pub(super) fn claimed_unplanned(&self) -> impl Iterator<Item = IpAddr> {
+    pub(crate) fn claimed_unplanned(&self) -> impl Iterator<Item = IpAddr> {
         let had = self.remembered.iter().filter(|(_, memory)| memory.had).map(|(ip, _)| *ip);
         let unplanned = self.pool.request.is_err();
         self.named().chain(had).filter(move |_| unplanned)
@@ -322,7 +273,7 @@ impl PoolEntry {
     }
 
     /// The pool has nothing to do with an address any more.
-    pub(super) fn let_go(&mut self, ip: IpAddr) {
+    pub(crate) fn let_go(&mut self, ip: IpAddr) {
         if self.is_leaving(ip) {
             self.remembered.remove(&ip);
         }
@@ -432,17 +383,17 @@ impl PoolEntry {
 
     /// An answer came to a call that moved `ip`. Returns whether the call was for this object:
     /// another one of the same name is not concerned.
-    pub(super) fn move_ended(&mut self, ip: IpAddr) -> bool {
+    pub(crate) fn move_ended(&mut self, ip: IpAddr) -> bool {
         self.moving.remove(&ip)
     }
 
     /// Whether a reservation was sent for this object, or its ledger names it.
-    pub(super) fn has_sent(&self, intent: &Text) -> bool {
+    pub(crate) fn has_sent(&self, intent: &Text) -> bool {
         self.sent.contains_key(intent) || self.knows_intent(intent)
     }
 
     /// A call that moves `ip` begins: where it is found next is our own doing.
-    pub(super) fn departs(&mut self, ip: IpAddr) {
+    pub(crate) fn departs(&mut self, ip: IpAddr) {
         self.moving.insert(ip);
         if let Some(memory) = self.remembered.get_mut(&ip) {
             memory.machine = None;
@@ -450,7 +401,7 @@ impl PoolEntry {
     }
 
     /// An assignment of `ip` began just now.
-    pub(super) fn assigned(&mut self, ip: IpAddr, now: Time) {
+    pub(crate) fn assigned(&mut self, ip: IpAddr, now: Time) {
         let memory = self.remembered.entry(ip).or_default();
         memory.had = true;
         memory.held = true;
@@ -461,7 +412,7 @@ impl PoolEntry {
 
 impl Pool {
     /// Whether `other` is the same wish with another status: our own writes, seen again.
-    pub(super) fn differs_only_in_memory(&self, other: &Self) -> bool {
+    pub(crate) fn differs_only_in_memory(&self, other: &Self) -> bool {
         self.request == other.request
             && self.ledger == other.ledger
             && self.ledger_stripped == other.ledger_stripped

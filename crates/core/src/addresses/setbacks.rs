@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::Settings;
 use crate::Time;
 use crate::action::{Failure, FailureKind};
 use crate::model::MachineId;
+use crate::world::Settings;
 
 /// From this many failures on, other machines go first.
 pub const PATIENCE: u32 = 3;
@@ -121,7 +121,7 @@ impl Setbacks {
 
     /// An attempt failed: the next one waits longer. `heard` tells whether the account's last
     /// listing worked.
-    pub(super) fn failed(
+    pub(crate) fn failed(
         &mut self,
         (ip, machine): (IpAddr, &MachineId),
         failure: Failure,
@@ -158,7 +158,7 @@ impl Setbacks {
 
     /// The account is heard again after it was not: what failed because of that is worth another
     /// attempt at once, on the same machine.
-    pub(super) fn retry_sooner(&mut self, now: Time) {
+    pub(crate) fn retry_sooner(&mut self, now: Time) {
         for pair in self.by_address.values_mut().flat_map(|attempts| attempts.pairs.values_mut()) {
             if pair.failure.kind.is_of_account() {
                 pair.not_before = pair.not_before.min(now);
@@ -168,14 +168,14 @@ impl Setbacks {
     }
 
     /// An address is where it was to go: its failed attempts are history.
-    pub(super) fn clear(&mut self, ip: IpAddr) {
+    pub(crate) fn clear(&mut self, ip: IpAddr) {
         for machine in self.by_address.remove(&ip).unwrap_or_default().pairs.into_keys() {
             self.acquit(&machine, ip);
         }
     }
 
     /// Forgets attempts whose next one has been possible for long.
-    pub(super) fn expire(&mut self, now: Time, settings: &Settings) {
+    pub(crate) fn expire(&mut self, now: Time, settings: &Settings) {
         let mut gone = Vec::new();
         for (ip, attempts) in &mut self.by_address {
             attempts.pairs.retain(|machine, pair| {
@@ -204,6 +204,6 @@ impl Setbacks {
 
 /// Whether the pair was refused for good, as far as the cloud can tell: repeating the same call
 /// makes no sense, another machine may.
-pub(super) fn is_refusal(kind: FailureKind) -> bool {
+pub(crate) fn is_refusal(kind: FailureKind) -> bool {
     matches!(kind, FailureKind::NotFound | FailureKind::Rejected)
 }

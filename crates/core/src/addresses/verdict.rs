@@ -9,11 +9,11 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+pub use super::note::{Note, Obstacle, Precedence};
 use crate::Time;
-use crate::matching::Census;
-use crate::model::{Finding, MachineId, NodeName, PoolKey, Remembered, Text};
-pub use crate::note::{Note, Obstacle, Precedence};
-use crate::restraint::Withheld;
+use crate::model::{Finding, MachineId, NodeName, ObjectKey, Remembered, Text};
+use crate::nodes::Census;
+use crate::verdict::{Outlook, Withheld};
 
 /// How a pool is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ pub enum Reason {
     /// The account cannot be used.
     NoAccount(Finding),
     /// Another pool has one of the addresses, for this reason.
-    Conflict(IpAddr, PoolKey, Precedence),
+    Conflict(IpAddr, ObjectKey, Precedence),
     /// An address does not exist.
     AddressNotFound(IpAddr),
     /// New addresses are wanted, and it is not said where.
@@ -179,19 +179,6 @@ pub enum Reason {
     NoMatchingNode,
     /// Nodes are eligible, and none of them is free; what the first few of them hold.
     NoFreeNode(Vec<(NodeName, Obstacle)>),
-}
-
-/// What a reason means for the one who waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outlook {
-    /// All is well.
-    Well,
-    /// Being worked on: it will change without anybody's help.
-    Working,
-    /// Nothing to do until the cluster changes.
-    Waiting,
-    /// Somebody has to act.
-    Stuck,
 }
 
 impl Reason {

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{MachineId, Text};
+use crate::model::{MachineId, Text};
 
 /// IP version. A machine's capacity is counted per family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,13 +1,15 @@
 //! The nouns: nodes, pods, pools, addresses, records. Plain values, already validated.
 
 mod address;
+mod kind;
 mod name;
 mod node;
 mod pool;
 mod record;
 
 pub use address::{Family, Sighting};
-pub use name::{AccountId, Machine, MachineId, NodeName, OperationId, PodId, PoolKey, Text};
+pub use kind::{Kind, Scope, Subject};
+pub use name::{AccountId, Machine, MachineId, NodeName, ObjectKey, OperationId, PodId, Text};
 pub use node::{Addresses, Effect, Labels, Marks, Node, Pod, Taint};
 pub use pool::{Drift, Finding, Intent, Ledger, Pool, Remembered, Request, Resolution};
 pub use record::{

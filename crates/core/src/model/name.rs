@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::kind::{Kind, Scope};
+
 /// Shared text.
 pub type Text = Arc<str>;
 
@@ -56,23 +58,22 @@ pub struct Machine {
     pub id: MachineId,
 }
 
-/// The object that a pool was made from.
+/// A custom resource that we serve.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PoolKey {
-    /// The API kind, for fronts that differ.
-    pub kind: &'static str,
-    /// Its namespace; empty for cluster-scoped kinds.
+pub struct ObjectKey {
+    /// The kind.
+    pub kind: &'static Kind,
+    /// The namespace; empty for cluster-scoped kinds.
     pub namespace: Text,
-    /// Its name.
+    /// The name.
     pub name: Text,
 }
 
-impl fmt::Display for PoolKey {
+impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.namespace.is_empty() {
-            write!(f, "{} {}", self.kind, self.name)
-        } else {
-            write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
+        match self.kind.scope {
+            Scope::Cluster => write!(f, "{} {}", self.kind, self.name),
+            Scope::Namespaced => write!(f, "{} {}/{}", self.kind, self.namespace, self.name),
         }
     }
 }

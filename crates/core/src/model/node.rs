@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{Family, Machine, NodeName, PodId, Text};
+use crate::model::{Family, Machine, NodeName, PodId, Text};
 
 /// A label set, shared between the objects that have the same one.
 pub type Labels = Arc<BTreeMap<Text, Text>>;

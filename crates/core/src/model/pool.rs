@@ -5,15 +5,15 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AccountId, Family, MachineId, PoolKey, Text};
 use crate::Time;
-use crate::matching::Match;
+use crate::model::{AccountId, Family, MachineId, ObjectKey, Text};
+use crate::nodes::Match;
 
 /// What a custom resource asks for, in words that no front owns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
     /// The object.
-    pub key: PoolKey,
+    pub key: ObjectKey,
     /// Its identity.
     pub uid: Text,
     /// The object's resource version, counted.

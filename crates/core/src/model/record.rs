@@ -5,16 +5,16 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{AccountId, Family, Finding, PoolKey, Text};
 use crate::Time;
-use crate::matching::Match;
+use crate::model::{AccountId, Family, Finding, ObjectKey, Text};
+use crate::nodes::Match;
 
 /// What a custom resource asks for in DNS: a pool for its addresses, or an object of its own
 /// for the nodes that match. The key is the object's: a pool and its record share one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordSet {
     /// The object.
-    pub key: PoolKey,
+    pub key: ObjectKey,
     /// Its identity.
     pub uid: Text,
     /// The object's resource version, counted.

@@ -8,8 +8,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::ready_pods::{ConditionId, Flips, ReadyPods};
-use crate::matching::{Census, Match, PodMatch, Unfit};
-use crate::model::{AccountId, Family, Node, NodeName, Pod, PodId, PoolKey, Taint, Text};
+use super::{Census, Match, PodMatch, Unfit};
+use crate::model::{AccountId, Family, Node, NodeName, ObjectKey, Pod, PodId, Taint, Text};
 
 /// One set of conditions on nodes, for one account or for DNS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ struct Class {
     matching: Arc<Match>,
     /// The condition on pods, for classes that have one.
     pods: Option<ConditionId>,
-    pools: BTreeSet<PoolKey>,
+    pools: BTreeSet<ObjectKey>,
     eligible: BTreeSet<NodeName>,
     /// How many of them have room for an address of each family (vacancy.rs keeps it so).
     vacant: BTreeMap<Family, usize>,
@@ -90,7 +90,7 @@ impl Candidates {
 
     /// Whether nodes came or went since the last call: every census differs then, also those
     /// of classes to which the node is none of theirs.
-    pub(super) fn take_recounted(&mut self) -> bool {
+    pub(crate) fn take_recounted(&mut self) -> bool {
         std::mem::take(&mut self.recounted)
     }
 
@@ -105,7 +105,7 @@ impl Candidates {
 
     /// The smallest range of pods that covers everything that classes ask for; none if no class
     /// asks for pods.
-    pub(super) fn pods_wanted(&self) -> Option<&PodMatch> {
+    pub(crate) fn pods_wanted(&self) -> Option<&PodMatch> {
         self.pods.wanted()
     }
 
@@ -118,35 +118,35 @@ impl Candidates {
 
     /// Every ready pod in this range is known from now on, and none outside it. Returns the
     /// classes whose pods became known.
-    pub(super) fn set_known_pods(&mut self, known: Option<PodMatch>) -> Vec<ClassId> {
+    pub(crate) fn set_known_pods(&mut self, known: Option<PodMatch>) -> Vec<ClassId> {
         self.pods.set_known(known)
     }
 
     /// The range of pods that are known.
-    pub(super) fn known_pods(&self) -> Option<&PodMatch> {
+    pub(crate) fn known_pods(&self) -> Option<&PodMatch> {
         self.pods.known()
     }
 
     /// The cloud of a class, and its eligible nodes; none for a class without a cloud.
-    pub(super) fn class(&self, class: ClassId) -> Option<(&Text, &BTreeSet<NodeName>)> {
+    pub(crate) fn class(&self, class: ClassId) -> Option<(&Text, &BTreeSet<NodeName>)> {
         let class = self.classes.get(&class)?;
         Some((class.cloud.as_ref()?, &class.eligible))
     }
 
     /// Whether there is a class of these conditions.
-    pub(super) fn has_class(&self, account: &AccountId, matching: &Arc<Match>) -> bool {
+    pub(crate) fn has_class(&self, account: &AccountId, matching: &Arc<Match>) -> bool {
         self.class_ids.contains_key(&(Some(account.clone()), matching.clone()))
     }
 
     /// So many eligible nodes of a class have room.
-    pub(super) fn set_vacant(&mut self, class: ClassId, family: Family, count: usize) {
+    pub(crate) fn set_vacant(&mut self, class: ClassId, family: Family, count: usize) {
         if let Some(class) = self.classes.get_mut(&class) {
             class.vacant.insert(family, count);
         }
     }
 
     /// A node has room for an address that it had not, or no more.
-    pub(super) fn room_changed(&mut self, node: &Node, cloud: &Text, family: Family, has: bool) {
+    pub(crate) fn room_changed(&mut self, node: &Node, cloud: &Text, family: Family, has: bool) {
         for id in self.concerned([node]) {
             if let Some(class) = self.classes.get_mut(&id)
                 && class.cloud.as_ref() == Some(cloud)
@@ -159,39 +159,39 @@ impl Candidates {
     }
 
     /// The classes that have a node eligible.
-    pub(super) fn classes_of(&self, node: &Node) -> Vec<ClassId> {
+    pub(crate) fn classes_of(&self, node: &Node) -> Vec<ClassId> {
         let has = |id: &ClassId| self.is_eligible(*id, &node.name);
         self.concerned([node]).into_iter().filter(has).collect()
     }
 
     /// How many pools a class has.
-    pub(super) fn pool_count(&self, class: ClassId) -> usize {
+    pub(crate) fn pool_count(&self, class: ClassId) -> usize {
         self.classes.get(&class).map_or(0, |class| class.pools.len())
     }
 
     /// The pools of a class that come after `last`, in order.
-    pub(super) fn pools_after(
+    pub(crate) fn pools_after(
         &self,
         class: ClassId,
-        last: Option<&PoolKey>,
-    ) -> impl Iterator<Item = &PoolKey> {
+        last: Option<&ObjectKey>,
+    ) -> impl Iterator<Item = &ObjectKey> {
         let from = last.map_or(Bound::Unbounded, Bound::Excluded);
         let pools = self.classes.get(&class).map(|class| &class.pools);
         pools.into_iter().flat_map(move |pools| pools.range((from, Bound::Unbounded)))
     }
 
     /// Pools of a class.
-    pub(super) fn pools(&self, class: ClassId) -> impl Iterator<Item = &PoolKey> {
+    pub(crate) fn pools(&self, class: ClassId) -> impl Iterator<Item = &ObjectKey> {
         self.classes.get(&class).into_iter().flat_map(|class| &class.pools)
     }
 
     /// Puts a pool into the class of its conditions, which is made if there is none yet.
     /// Without an account, nodes of every cloud will do.
-    pub(super) fn join(
+    pub(crate) fn join(
         &mut self,
         account: Option<(&AccountId, &Text)>,
         matching: &Arc<Match>,
-        pool: &PoolKey,
+        pool: &ObjectKey,
         nodes: &BTreeMap<NodeName, Node>,
     ) -> ClassId {
         let key = (account.map(|(account, _)| account.clone()), matching.clone());
@@ -206,7 +206,7 @@ impl Candidates {
     }
 
     /// Takes a pool out of its class; an empty class is forgotten.
-    pub(super) fn leave(&mut self, id: ClassId, pool: &PoolKey) {
+    pub(crate) fn leave(&mut self, id: ClassId, pool: &ObjectKey) {
         let Some(class) = self.classes.get_mut(&id) else {
             return;
         };
@@ -224,7 +224,7 @@ impl Candidates {
     }
 
     /// A node appeared or changed. Returns the classes to which that is news.
-    pub(super) fn node_set(&mut self, node: &Node, before: Option<&Node>) -> BTreeSet<ClassId> {
+    pub(crate) fn node_set(&mut self, node: &Node, before: Option<&Node>) -> BTreeSet<ClassId> {
         if before.is_none() {
             self.nodes += 1;
             self.recounted = true;
@@ -247,7 +247,7 @@ impl Candidates {
     }
 
     /// A node is gone. Returns the classes to which that is news.
-    pub(super) fn node_removed(&mut self, node: &NodeName) -> Vec<ClassId> {
+    pub(crate) fn node_removed(&mut self, node: &NodeName) -> Vec<ClassId> {
         self.nodes = self.nodes.saturating_sub(1);
         self.recounted = true;
         let changed = |(id, class): (&ClassId, &mut Class)| {
@@ -259,7 +259,7 @@ impl Candidates {
     }
 
     /// A ready pod appeared or changed. Returns where that changed a node's eligibility.
-    pub(super) fn pod_set(
+    pub(crate) fn pod_set(
         &mut self,
         pod: &Pod,
         nodes: &BTreeMap<NodeName, Node>,
@@ -269,7 +269,7 @@ impl Candidates {
     }
 
     /// A pod is gone, or no longer ready. Returns where that changed a node's eligibility.
-    pub(super) fn pod_removed(
+    pub(crate) fn pod_removed(
         &mut self,
         pod: &PodId,
         nodes: &BTreeMap<NodeName, Node>,
@@ -293,7 +293,7 @@ impl Candidates {
     }
 
     /// The pods that are counted.
-    pub(super) fn pod_ids(&self) -> impl Iterator<Item = &PodId> {
+    pub(crate) fn pod_ids(&self) -> impl Iterator<Item = &PodId> {
         self.pods.ids()
     }
 

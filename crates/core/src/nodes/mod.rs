@@ -1,8 +1,11 @@
 //! Which nodes a pool may use, and what rules the others out.
 
+mod candidates;
 mod census;
+mod ready_pods;
 mod selector;
 
+pub use candidates::{Candidates, ClassId};
 pub use census::Census;
 pub use selector::{Selector, SelectorError};
 

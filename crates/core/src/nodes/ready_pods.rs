@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::PodMatch;
 use super::candidates::ClassId;
-use crate::matching::PodMatch;
 use crate::model::{Labels, NodeName, Pod, PodId, Text};
 
 /// One condition on pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ConditionId(u32);
+pub(crate) struct ConditionId(u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct KindId(u32);
@@ -35,11 +35,11 @@ struct Kind {
 
 /// Nodes that got their first matching pod, or lost their last one, and the classes to which that
 /// may matter.
-pub(super) type Flips = BTreeSet<(ClassId, NodeName)>;
+pub(crate) type Flips = BTreeSet<(ClassId, NodeName)>;
 
 /// The ready pods of every node, as far as classes ask for pods.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ReadyPods {
+pub(crate) struct ReadyPods {
     conditions: BTreeMap<ConditionId, Condition>,
     condition_ids: BTreeMap<PodMatch, ConditionId>,
     kinds: BTreeMap<KindId, Kind>,

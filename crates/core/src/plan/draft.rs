@@ -3,32 +3,32 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::Plan;
-use super::pairing::Group;
 use crate::Time;
 use crate::action::Action;
-use crate::model::{Family, NodeName, PoolKey, Site};
-use crate::record_verdict::RecordVerdict;
-use crate::verdict::Verdict;
+use crate::addresses::plan::bipartite::Group;
+use crate::addresses::verdict::Verdict;
+use crate::model::{Family, NodeName, ObjectKey, Site};
+use crate::plan::Plan;
+use crate::records::verdict::RecordVerdict;
 
-pub(super) struct Draft {
+pub(crate) struct Draft {
     pub now: Time,
     plan: Plan,
     /// Marks by node and family: several pools may look at one node.
     marks: BTreeMap<(NodeName, Family), Action>,
     /// Pools that assign something in this plan, and which address goes to which node.
-    assigning: BTreeSet<PoolKey>,
+    assigning: BTreeSet<ObjectKey>,
     targets: BTreeMap<IpAddr, NodeName>,
     /// Addresses that are put on a node or taken off one in this plan.
     moving: BTreeSet<IpAddr>,
     /// Addresses that turned out to be the result of a reservation.
     adopted: BTreeSet<IpAddr>,
     /// How many more assignments a pool that paces them may begin.
-    allowance: BTreeMap<PoolKey, usize>,
+    allowance: BTreeMap<ObjectKey, usize>,
     /// Pools for which an address is taken off a node.
-    room_made: BTreeSet<PoolKey>,
+    room_made: BTreeSet<ObjectKey>,
     /// Pools that wait for another's address to leave a node.
-    contesting: BTreeSet<PoolKey>,
+    contesting: BTreeSet<ObjectKey>,
 }
 
 impl Draft {
@@ -92,7 +92,7 @@ impl Draft {
     }
 
     /// Whether an assignment for the pool is planned.
-    pub fn assigns(&self, pool: &PoolKey) -> bool {
+    pub fn assigns(&self, pool: &ObjectKey) -> bool {
         self.assigning.contains(pool)
     }
 
@@ -107,17 +107,17 @@ impl Draft {
     }
 
     /// The pool may begin so many assignments in this plan.
-    pub fn allow(&mut self, pool: &PoolKey, assignments: usize) {
+    pub fn allow(&mut self, pool: &ObjectKey, assignments: usize) {
         self.allowance.insert(pool.clone(), assignments);
     }
 
     /// How many assignments the pool may still begin.
-    pub fn allowance(&self, pool: &PoolKey) -> usize {
+    pub fn allowance(&self, pool: &ObjectKey) -> usize {
         self.allowance.get(pool).copied().unwrap_or(usize::MAX)
     }
 
     /// The pool begins an assignment, if it may.
-    pub fn spend(&mut self, pool: &PoolKey) -> bool {
+    pub fn spend(&mut self, pool: &ObjectKey) -> bool {
         match self.allowance.get_mut(pool) {
             None => true,
             Some(0) => false,
@@ -129,22 +129,22 @@ impl Draft {
     }
 
     /// The pool waits for another's address to leave a node.
-    pub fn contest(&mut self, pool: &PoolKey) {
+    pub fn contest(&mut self, pool: &ObjectKey) {
         self.contesting.insert(pool.clone());
     }
 
     /// Whether it does.
-    pub fn is_contesting(&self, pool: &PoolKey) -> bool {
+    pub fn is_contesting(&self, pool: &ObjectKey) -> bool {
         self.contesting.contains(pool)
     }
 
     /// An address is taken off a node so that this pool can use it.
-    pub fn make_room(&mut self, pool: &PoolKey) {
+    pub fn make_room(&mut self, pool: &ObjectKey) {
         self.room_made.insert(pool.clone());
     }
 
     /// Whether one is.
-    pub fn has_room_made(&self, pool: &PoolKey) -> bool {
+    pub fn has_room_made(&self, pool: &ObjectKey) -> bool {
         self.room_made.contains(pool)
     }
 
@@ -159,7 +159,7 @@ impl Draft {
     }
 
     /// The pool is planned again whatever happens, or when there is room in one of `groups`.
-    pub fn wait(&mut self, pool: &PoolKey, groups: Option<Vec<Group>>) {
+    pub fn wait(&mut self, pool: &ObjectKey, groups: Option<Vec<Group>>) {
         match groups {
             Some(groups) => {
                 self.plan.blocked.insert(pool.clone(), groups);
@@ -171,20 +171,20 @@ impl Draft {
     }
 
     /// The pool has nothing to do with an address any more.
-    pub fn let_go(&mut self, pool: &PoolKey, ip: IpAddr) {
+    pub fn let_go(&mut self, pool: &ObjectKey, ip: IpAddr) {
         self.plan.let_go.push((pool.clone(), ip));
     }
 
-    pub fn say(&mut self, pool: &PoolKey, verdict: Verdict) {
+    pub fn say(&mut self, pool: &ObjectKey, verdict: Verdict) {
         self.plan.verdicts.insert(pool.clone(), verdict);
     }
 
-    pub fn say_of_records(&mut self, key: &PoolKey, verdict: RecordVerdict) {
+    pub fn say_of_records(&mut self, key: &ObjectKey, verdict: RecordVerdict) {
         self.plan.records.insert(key.clone(), verdict);
     }
 
     /// The records of an object are planned again then, if not before.
-    pub fn wake_for_records(&mut self, key: &PoolKey, time: Time) {
+    pub fn wake_for_records(&mut self, key: &ObjectKey, time: Time) {
         let wake = self.plan.record_wakes.entry(key.clone()).or_insert(time);
         *wake = time.min(*wake);
         self.wake_at(time);

@@ -19,7 +19,7 @@ const DEFAULT_TTL: u32 = 60;
 
 /// The addresses of one family, as far as they are known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// These should be listed.
     pub sure: BTreeSet<IpAddr>,
     /// These stay if they are listed: it is not known whether they should be.
@@ -27,14 +27,14 @@ pub(super) struct Wanted {
 }
 
 /// Whether `current` lists what is wanted, whatever its times to live and proxies.
-pub(super) fn lists(current: &[Record], wanted: &Wanted) -> bool {
+pub(crate) fn lists(current: &[Record], wanted: &Wanted) -> bool {
     let plain = |record: &Record| Record { proxied: false, ..record.clone() };
     let plain: Vec<_> = current.iter().map(plain).collect();
     difference(&plain, wanted, None, None).is_empty()
 }
 
 /// What makes `current` list what is wanted.
-pub(super) fn difference(
+pub(crate) fn difference(
     current: &[Record],
     wanted: &Wanted,
     ttl: Option<u32>,

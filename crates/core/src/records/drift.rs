@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use super::{KnownSet, Settings};
+use super::KnownSet;
 use crate::Time;
 use crate::model::{Record, RecordChange, Text};
+use crate::world::Settings;
 
 /// A name that was read as we left it so long after the last change by somebody else is at
 /// peace: the next such change is the first again.
@@ -34,7 +35,7 @@ pub struct Stubborn {
 impl KnownSet {
     /// A read shows something else than what was known, and no change of ours lies between.
     /// While the last one has not been put right, a further change is the same affair.
-    pub(super) fn drifts(&mut self, ours: Vec<Record>, now: Time) {
+    pub(crate) fn drifts(&mut self, ours: Vec<Record>, now: Time) {
         let times = match &self.drift {
             Some(drift) if drift.ours.is_some() => return,
             Some(drift) => drift.times.saturating_add(1),
@@ -44,7 +45,7 @@ impl KnownSet {
     }
 
     /// A read that was sent at `sent_at` shows the name as it is known.
-    pub(super) fn is_calm(&mut self, sent_at: Time) {
+    pub(crate) fn is_calm(&mut self, sent_at: Time) {
         let quiet = |drift: &RecordDrift| drift.ours.is_none() && sent_at >= drift.at + QUIET;
         if self.drift.as_ref().is_some_and(quiet) {
             self.drift = None;
@@ -52,14 +53,14 @@ impl KnownSet {
     }
 
     /// The name is written anew, whoever changed it: what it lists from now on is ours.
-    pub(super) fn mend(&mut self) {
+    pub(crate) fn mend(&mut self) {
         if let Some(drift) = &mut self.drift {
             drift.ours = None;
         }
     }
 
     /// Compares what a change asked for with what the host says that it stored.
-    pub(super) fn heed_settings(
+    pub(crate) fn heed_settings(
         &mut self,
         change: &RecordChange,
         written: &[Record],
@@ -81,7 +82,7 @@ impl KnownSet {
 }
 
 /// Whether two readings of a name differ in more than the host's own names for the records.
-pub(super) fn differ(before: &[Record], after: &[Record]) -> bool {
+pub(crate) fn differ(before: &[Record], after: &[Record]) -> bool {
     let plain = |records: &[Record]| {
         let mut plain: Vec<_> =
             records.iter().map(|record| (record.value, record.ttl, record.proxied)).collect();

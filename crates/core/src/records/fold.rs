@@ -2,30 +2,31 @@
 
 use std::time::Duration;
 
-use super::record_drift::differ;
-use super::records::RecordWrite;
-use super::{KnownSet, Settings, Work, World};
+use super::KnownSet;
+use super::drift::differ;
+use super::world::RecordWrite;
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, Outcome};
-use crate::model::{AccountId, Family, PoolKey, Record, RecordChange, RecordRequest, Site, Text};
+use crate::model::{AccountId, Family, ObjectKey, Record, RecordChange, RecordRequest, Site, Text};
+use crate::world::{Settings, Work, World};
 
 impl World {
-    pub(super) fn record_read_begins(&mut self, key: &PoolKey, family: Family) {
+    pub(crate) fn record_read_begins(&mut self, key: &ObjectKey, family: Family) {
         self.records.reads += 1;
         if let Some(entry) = self.records.entries.get_mut(key) {
             entry.sets.entry(family).or_default().reading = true;
         }
     }
 
-    pub(super) fn record_change_begins(&mut self, site: &Site, family: Family) {
+    pub(crate) fn record_change_begins(&mut self, site: &Site, family: Family) {
         let write = RecordWrite { in_flight: true, until: Time::default() };
         self.records.writes.insert((site.clone(), family), write);
     }
 
     /// A read has come back. It counts if no change of ours is younger.
-    pub(super) fn records_read(
+    pub(crate) fn records_read(
         &mut self,
-        key: &PoolKey,
+        key: &ObjectKey,
         request: &RecordRequest,
         family: Family,
         outcome: Outcome,
@@ -83,9 +84,9 @@ impl World {
 
     /// A change has come back. What it answered is known, also of a part of it; if it failed,
     /// nothing is, unless it was never sent.
-    pub(super) fn records_changed(
+    pub(crate) fn records_changed(
         &mut self,
-        key: &PoolKey,
+        key: &ObjectKey,
         (site, family): (&Site, Family),
         change: &RecordChange,
         outcome: Outcome,
@@ -145,7 +146,7 @@ impl World {
     }
 
     /// Whether it is not known what a name lists, because a call about it failed.
-    fn is_in_trouble(&self, key: &PoolKey, family: Family) -> bool {
+    fn is_in_trouble(&self, key: &ObjectKey, family: Family) -> bool {
         let set = self.records.entries.get(key).and_then(|entry| entry.sets.get(&family));
         set.is_some_and(|set| {
             let failed = set.change_work.failure.is_some() || set.read_work.failure.is_some();
@@ -174,7 +175,12 @@ impl World {
         }
     }
 
-    fn with_records(&mut self, key: &PoolKey, family: Family, change: impl FnOnce(&mut KnownSet)) {
+    fn with_records(
+        &mut self,
+        key: &ObjectKey,
+        family: Family,
+        change: impl FnOnce(&mut KnownSet),
+    ) {
         if let Some(entry) = self.records.entries.get_mut(key) {
             change(entry.sets.entry(family).or_default());
         }

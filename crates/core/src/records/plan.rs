@@ -11,24 +11,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::Draft;
-use super::difference::{Wanted, difference, lists};
-use super::standing::{Place, PoolView, Standing};
-use super::{drift, leaving};
+use super::diff::{Wanted, difference, lists};
+use super::verdict::{RecordReason, RecordVerdict};
+use super::{KnownSet, RecordEntry};
 use crate::Time;
 use crate::action::{Action, FailureKind};
+use crate::addresses::plan::view::{AddressView, Place, PoolView};
+use crate::addresses::plan::{delisted, drift};
+use crate::addresses::verdict::Precedence;
 use crate::model::{
-    EmptyPolicy, Family, Held, MachineId, NodeAddress, PoolKey, Record, RecordRequest,
+    EmptyPolicy, Family, Held, MachineId, NodeAddress, ObjectKey, Record, RecordRequest,
     RecordSource, Site,
 };
-use crate::record_verdict::{RecordReason, RecordVerdict};
-use crate::verdict::Precedence;
-use crate::world::{KnownSet, RecordEntry, Work, World};
+use crate::plan::Draft;
+use crate::world::{Work, World};
 
 /// Plans the records of every object in scope, and what is read again in its turn.
-pub(super) fn plan(
+pub(crate) fn plan(
     world: &World,
-    scope: &BTreeSet<PoolKey>,
+    scope: &BTreeSet<ObjectKey>,
     views: &[PoolView<'_>],
     draft: &mut Draft,
 ) {
@@ -308,12 +309,12 @@ impl Case<'_, '_> {
         match &request.source {
             RecordSource::Pool => {
                 let view = self.view.filter(|view| view.request.is_some())?;
-                let kept = |one: &&Standing<'_>| {
+                let kept = |one: &&AddressView<'_>| {
                     view.keeping.contains(&one.ip)
-                        || leaving::awaits_replacement(self.world, view, one)
+                        || delisted::awaits_replacement(self.world, view, one)
                 };
                 for one in view.leaving.iter().filter(kept) {
-                    let serves = leaving::serves(self.world, view, one);
+                    let serves = view.serves(self.world, one);
                     (if serves { &mut all.sure } else { &mut all.doubtful }).insert(one.ip);
                 }
                 for one in &view.addresses {
@@ -469,10 +470,10 @@ fn read_again(world: &World, draft: &mut Draft) {
     }
 }
 
-type OneSet<'w> = (&'w PoolKey, &'w RecordRequest, &'w Site, Family, &'w KnownSet);
+type OneSet<'w> = (&'w ObjectKey, &'w RecordRequest, &'w Site, Family, &'w KnownSet);
 
 /// The kinds of record of an object of which it is known what the name lists.
-fn known_sets<'w>((key, entry): (&'w PoolKey, &'w RecordEntry)) -> Vec<OneSet<'w>> {
+fn known_sets<'w>((key, entry): (&'w ObjectKey, &'w RecordEntry)) -> Vec<OneSet<'w>> {
     let (Ok(request), Some(site)) = (&entry.set.request, &entry.site) else { return vec![] };
     let sets = Family::ALL.map(|family| (key, request, site, family, entry.known(family)));
     sets.into_iter().filter(|(.., known)| known.records.is_some()).collect()

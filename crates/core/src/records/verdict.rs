@@ -6,9 +6,9 @@
 use std::fmt;
 
 use crate::Time;
-use crate::model::{Finding, Held, PoolKey, Site, Text};
-use crate::restraint::Withheld;
-use crate::verdict::{Outlook, Precedence, RESTART_FOR_CREDENTIALS};
+use crate::addresses::verdict::{Precedence, RESTART_FOR_CREDENTIALS};
+use crate::model::{Finding, Held, ObjectKey, Site, Text};
+use crate::verdict::{Outlook, Withheld};
 
 /// How the records of an object are doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub enum RecordReason {
     /// The account cannot be used.
     NoAccount(Finding),
     /// Another object has the name, for this reason.
-    Conflict(Site, PoolKey, Precedence),
+    Conflict(Site, ObjectKey, Precedence),
     /// The account does not host the zone; the next attempt starts then.
     ZoneNotFound(Text, Time),
     /// The host refuses the records; the next attempt starts then.

@@ -5,27 +5,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::record_drift::{RecordDrift, Stubborn};
-use super::{ClassId, Settings, Work, World};
+use super::drift::{RecordDrift, Stubborn};
 use crate::Time;
 use crate::action::FailureKind;
 use crate::model::{
-    AccountId, Family, Finding, Held, Node, PoolKey, Record, RecordRequest, RecordSet,
-    RecordSource, Site,
+    AccountId, Family, Finding, Held, Node, ObjectKey, Record, RecordRequest, RecordSet,
+    RecordSource, Site, Subject,
 };
+use crate::nodes::ClassId;
+use crate::world::{Settings, Work, World};
 
 /// Everything that is known of DNS.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Records {
-    pub(super) entries: BTreeMap<PoolKey, RecordEntry>,
-    pub(super) accounts: BTreeMap<AccountId, RecordAccount>,
-    claims: BTreeMap<Site, BTreeSet<PoolKey>>,
+pub(crate) struct Records {
+    pub(crate) entries: BTreeMap<ObjectKey, RecordEntry>,
+    pub(crate) accounts: BTreeMap<AccountId, RecordAccount>,
+    claims: BTreeMap<Site, BTreeSet<ObjectKey>>,
     /// Changes under way, and those that had no answer.
-    pub(super) writes: BTreeMap<(Site, Family), RecordWrite>,
+    pub(crate) writes: BTreeMap<(Site, Family), RecordWrite>,
     /// How many reads are under way, and when the last one was sent.
-    pub(super) reads: usize,
-    pub(super) last_read: Time,
-    pub(super) all_seen: bool,
+    pub(crate) reads: usize,
+    pub(crate) last_read: Time,
 }
 
 /// An account that hosts DNS.
@@ -51,7 +51,7 @@ pub struct RecordEntry {
     /// The records that it has: from the status at first, then our own doing.
     pub held: Option<Held>,
     /// What is known of each kind of record.
-    pub(super) sets: BTreeMap<Family, KnownSet>,
+    pub(crate) sets: BTreeMap<Family, KnownSet>,
 }
 
 /// What is known of one kind of record at a name.
@@ -62,7 +62,7 @@ pub struct KnownSet {
     /// When that was true: a read is as old as the moment it was sent.
     pub at: Time,
     /// A read that was sent before this is late: our own change is younger.
-    pub(super) firm_until: Time,
+    pub(crate) firm_until: Time,
     /// A read is under way.
     pub reading: bool,
     /// Reads that failed.
@@ -133,7 +133,7 @@ impl RecordEntry {
     }
 
     /// Whether it asks for the same name in the same words.
-    pub(super) fn asks_like(&self, other: &RecordRequest) -> bool {
+    pub(crate) fn asks_like(&self, other: &RecordRequest) -> bool {
         let words = |one: &RecordRequest| (one.account.clone(), one.zone.clone(), one.name.clone());
         self.set.request.as_ref().is_ok_and(|request| words(request) == words(other))
     }
@@ -148,7 +148,7 @@ impl RecordEntry {
     }
 
     /// The records must be read before the next change.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.sets.values_mut().for_each(|set| set.records = None);
     }
 }
@@ -202,41 +202,32 @@ impl World {
     }
 
     /// An object asks for no records any more, or is gone. What its name lists stays.
-    pub fn remove_record_set(&mut self, key: &PoolKey) {
+    pub fn remove_record_set(&mut self, key: &ObjectKey) {
         if let Some(entry) = self.records.entries.remove(key) {
             self.leave_records(key, &entry);
             self.dirty.insert(key.clone());
         }
     }
 
-    /// Only these objects of `kind` exist: a watch that starts again has listed them all.
-    pub fn retain_record_sets(&mut self, kind: &str, keys: &BTreeSet<PoolKey>) {
-        let gone = |key: &&PoolKey| key.kind == kind && !keys.contains(*key);
-        let gone: Vec<_> = self.records.entries.keys().filter(gone).cloned().collect();
-        for key in gone {
-            self.remove_record_set(&key);
-        }
-    }
-
     /// An object that asks for records.
-    pub fn record_set(&self, key: &PoolKey) -> Option<&RecordEntry> {
+    pub fn record_set(&self, key: &ObjectKey) -> Option<&RecordEntry> {
         self.records.entries.get(key)
     }
 
     /// Every object that asks for records.
-    pub fn record_sets(&self) -> impl Iterator<Item = (&PoolKey, &RecordEntry)> {
+    pub fn record_sets(&self) -> impl Iterator<Item = (&ObjectKey, &RecordEntry)> {
         self.records.entries.iter()
     }
 
     /// Whether everything has been read that a change of records rests on.
     pub(crate) fn may_plan_records(&self) -> bool {
-        self.is_read() && self.records.all_seen
+        self.is_read() && self.is_read_for(Subject::Records)
     }
 
     /// The object that a name belongs to: the one that has it, else the older, else the one
     /// with the smaller UID.
-    pub(crate) fn record_owner(&self, site: &Site) -> Option<&PoolKey> {
-        let rank = |key: &&PoolKey| {
+    pub(crate) fn record_owner(&self, site: &Site) -> Option<&ObjectKey> {
+        let rank = |key: &&ObjectKey| {
             let entry = self.records.entries.get(*key)?;
             Some((!entry.holds(site), entry.set.created_at, entry.set.uid.clone()))
         };
@@ -260,7 +251,7 @@ impl World {
     }
 
     /// Those who wait for others of an account to find their names look again.
-    pub(super) fn touch_unheld(&mut self, account: &AccountId) {
+    pub(crate) fn touch_unheld(&mut self, account: &AccountId) {
         let waits = |entry: &RecordEntry| {
             let site = entry.site.as_ref().filter(|site| site.account == *account);
             site.is_some_and(|site| !entry.holds(site))
@@ -280,7 +271,7 @@ impl World {
     }
 
     /// A plan found out which records an object has.
-    pub(crate) fn remember_records(&mut self, key: &PoolKey, held: Option<&Held>) {
+    pub(crate) fn remember_records(&mut self, key: &ObjectKey, held: Option<&Held>) {
         if let Some(entry) = self.records.entries.get_mut(key)
             && entry.held.as_ref() != held
         {
@@ -290,7 +281,7 @@ impl World {
     }
 
     /// What an object wrote to a name is its own, also if there is nothing to list by now.
-    pub(super) fn hold_records(&mut self, key: &PoolKey, site: &Site, family: Family) {
+    pub(crate) fn hold_records(&mut self, key: &ObjectKey, site: &Site, family: Family) {
         let Some(entry) = self.records.entries.get(key) else { return };
         let before = entry.held.clone().filter(|held| held.site == *site);
         let none = || Held { site: site.clone(), families: BTreeSet::new() };
@@ -300,7 +291,7 @@ impl World {
     }
 
     /// Nothing that was known of DNS counts any more; what the objects remember does.
-    pub(super) fn take_over_records(&mut self) {
+    pub(crate) fn take_over_records(&mut self) {
         for account in self.records.accounts.values_mut() {
             account.closed_until = Time::default();
         }
@@ -318,7 +309,7 @@ impl World {
     }
 
     /// A node changed: objects that list it have something new to list, perhaps.
-    pub(super) fn touch_listed(&mut self, before: &Node, after: &Node) {
+    pub(crate) fn touch_listed(&mut self, before: &Node, after: &Node) {
         if before.addresses == after.addresses && before.marks == after.marks {
             return;
         }
@@ -338,12 +329,12 @@ impl World {
         }
     }
 
-    fn enter_records(&mut self, key: &PoolKey) {
+    fn enter_records(&mut self, key: &ObjectKey) {
         self.reclaim_records(key);
         self.dirty.insert(key.clone());
     }
 
-    fn leave_records(&mut self, key: &PoolKey, entry: &RecordEntry) {
+    fn leave_records(&mut self, key: &ObjectKey, entry: &RecordEntry) {
         if let (None, Ok(request)) = (&entry.site, &entry.set.request) {
             let account = request.account.clone();
             self.touch_unheld(&account);
@@ -356,9 +347,9 @@ impl World {
 
     /// Brings the claims in line with the name that an object stands up for now. Whoever does
     /// not own its name forgets what it lists: the owner changes it.
-    pub(super) fn reclaim_records(&mut self, key: &PoolKey) {
+    pub(crate) fn reclaim_records(&mut self, key: &ObjectKey) {
         let claim = self.records.entries.get(key).and_then(RecordEntry::claim).cloned();
-        let mut touched: BTreeSet<PoolKey> = BTreeSet::new();
+        let mut touched: BTreeSet<ObjectKey> = BTreeSet::new();
         self.records.claims.retain(|site, claimants| {
             if Some(site) != claim.as_ref() && claimants.remove(key) {
                 touched.extend(claimants.iter().cloned());
@@ -380,7 +371,7 @@ impl World {
     }
 
     /// Everybody who stands up for a name.
-    pub(super) fn touch_site(&mut self, site: &Site) {
+    pub(crate) fn touch_site(&mut self, site: &Site) {
         self.dirty.extend(self.records.claims.get(site).into_iter().flatten().cloned());
     }
 }

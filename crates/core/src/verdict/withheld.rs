@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use crate::addresses::verdict::Verdict;
 use crate::model::Text;
-use crate::record_verdict::RecordVerdict;
-use crate::verdict::{Outlook, Verdict};
+use crate::records::verdict::RecordVerdict;
+use crate::verdict::Outlook;
 
 /// What keeps us from acting for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 
 use super::observe::marked_addresses;
-use super::{Account, Operation, PoolEntry, Work, World};
+use super::{Work, World};
 use crate::Time;
 use crate::action::{Action, Done, Failure, Outcome};
-use crate::model::{AccountId, Family, NodeName, PoolKey, Remembered, Text};
+use crate::addresses::{Account, Operation, PoolEntry};
+use crate::model::{AccountId, Family, NodeName, ObjectKey, Remembered, Text};
 
 impl World {
     /// An action is about to be carried out: what it touches is in doubt until it ends.
@@ -60,7 +61,7 @@ impl World {
         }
     }
 
-    fn departs(&mut self, pool: &PoolKey, ip: IpAddr) {
+    fn departs(&mut self, pool: &ObjectKey, ip: IpAddr) {
         if let Some(entry) = self.pools.get_mut(pool) {
             entry.departs(ip);
         }
@@ -126,7 +127,7 @@ impl World {
     }
 
     /// What a plan found out and the next one must remember.
-    pub fn remember(&mut self, key: &PoolKey, ip: IpAddr, memory: Remembered) {
+    pub fn remember(&mut self, key: &ObjectKey, ip: IpAddr, memory: Remembered) {
         if let Some(entry) = self.pools.get_mut(key)
             && entry.remembered.get(&ip) != Some(&memory)
         {
@@ -140,20 +141,20 @@ impl World {
     }
 
     /// A plan found a pool to have nothing to do with an address any more.
-    pub(crate) fn let_go(&mut self, key: &PoolKey, ip: IpAddr) {
+    pub(crate) fn let_go(&mut self, key: &ObjectKey, ip: IpAddr) {
         self.with_pool(key, |entry| entry.let_go(ip));
         self.reclaim(key);
     }
 
     /// A plan found the last assignment to lie ahead: it counts as then.
-    pub(crate) fn remember_assignment(&mut self, key: &PoolKey, at: Option<Time>) {
+    pub(crate) fn remember_assignment(&mut self, key: &ObjectKey, at: Option<Time>) {
         if let Some(entry) = self.pools.get_mut(key) {
             entry.last_assignment = at;
         }
     }
 
     /// A plan found an address where it should be: whatever was tried before is over.
-    pub(crate) fn arrived(&mut self, key: &PoolKey, ip: IpAddr) {
+    pub(crate) fn arrived(&mut self, key: &ObjectKey, ip: IpAddr) {
         let request = self.pools.get(key).and_then(|entry| entry.pool.request.as_ref().ok());
         let account = request.and_then(|request| self.accounts.get_mut(&request.account));
         if let Some(account) = account
@@ -185,14 +186,14 @@ impl World {
             .min()
     }
 
-    pub(super) fn with_account(&mut self, id: &AccountId, change: impl FnOnce(&mut Account)) {
+    pub(crate) fn with_account(&mut self, id: &AccountId, change: impl FnOnce(&mut Account)) {
         if let Some(account) = self.accounts.get_mut(id) {
             change(account);
             self.reoccupy_touched(id);
         }
     }
 
-    pub(super) fn with_pool(&mut self, key: &PoolKey, change: impl FnOnce(&mut PoolEntry)) {
+    pub(crate) fn with_pool(&mut self, key: &ObjectKey, change: impl FnOnce(&mut PoolEntry)) {
         if let Some(entry) = self.pools.get_mut(key) {
             change(entry);
             self.dirty.insert(key.clone());

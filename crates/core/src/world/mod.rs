@@ -5,89 +5,68 @@
 //! again. *Unknown is not absent*: a fact that was never read, or whose last call has no
 //! answer, is `Unknown`, and nothing is done on the strength of it.
 
-mod account;
-mod address;
-mod candidates;
-mod claims;
-mod listing;
-mod moves;
+mod fold;
 mod observe;
-mod pool;
-mod ready_pods;
-mod record_drift;
-mod record_work;
-mod records;
-mod reservations;
-mod setbacks;
 mod settings;
-mod vacancy;
 mod work;
 
-pub use account::{Account, AccountSetup};
-pub use address::{Address, Knowledge, Operation};
-pub use candidates::{Candidates, ClassId};
-pub use listing::{Listing, Silence};
-pub use pool::{IntentProgress, PoolEntry, Work};
-pub use record_drift::{RecordDrift, Stubborn};
-pub use records::{KnownSet, RecordAccount, RecordEntry, RecordWrite};
-pub use setbacks::{PATIENCE, Setback, Setbacks};
 pub use settings::{Settings, Source};
+pub use work::Work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::Time;
-use crate::matching::PodMatch;
+use crate::addresses::{Account, AccountSetup, Claims, PoolEntry, Seat, Vacancy};
 use crate::model::{
-    AccountId, Family, Finding, Machine, MachineId, Node, NodeName, Pool, PoolKey, Text,
+    AccountId, Family, Finding, Kind, Machine, MachineId, Node, NodeName, ObjectKey, Pool, Subject,
+    Text,
 };
-use claims::Claims;
-use records::Records;
-use vacancy::Vacancy;
-
-/// Where one more address of a family can be: a machine of a cloud.
-pub(crate) type Seat = (Text, MachineId, Family);
+use crate::nodes::{Candidates, ClassId, PodMatch};
+use crate::records::Records;
 
 /// Everything that is known.
 #[derive(Clone, Debug)]
 pub struct World {
-    settings: Settings,
-    unread: BTreeSet<Source>,
+    pub(crate) settings: Settings,
+    pub(crate) unread: BTreeSet<Source>,
     /// No call that changes a cloud starts before; what was read before does not count.
-    open_from: Time,
+    pub(crate) open_from: Time,
     /// Nothing of ours is carried out: what happens is others' doing.
-    hands_off: bool,
-    nodes: BTreeMap<NodeName, Node>,
-    machines: BTreeMap<Machine, BTreeSet<NodeName>>,
-    marked: BTreeMap<IpAddr, BTreeSet<NodeName>>,
-    mark_work: BTreeMap<(NodeName, Family), Work>,
-    candidates: Candidates,
-    pools: BTreeMap<PoolKey, PoolEntry>,
-    claims: Claims,
-    accounts: BTreeMap<AccountId, Account>,
+    pub(crate) hands_off: bool,
+    pub(crate) nodes: BTreeMap<NodeName, Node>,
+    pub(crate) machines: BTreeMap<Machine, BTreeSet<NodeName>>,
+    pub(crate) marked: BTreeMap<IpAddr, BTreeSet<NodeName>>,
+    pub(crate) mark_work: BTreeMap<(NodeName, Family), Work>,
+    pub(crate) candidates: Candidates,
+    pub(crate) pools: BTreeMap<ObjectKey, PoolEntry>,
+    pub(crate) claims: Claims,
+    pub(crate) accounts: BTreeMap<AccountId, Account>,
     /// The pools of each account.
-    users: BTreeMap<AccountId, BTreeSet<PoolKey>>,
-    vacancy: Vacancy,
+    pub(crate) users: BTreeMap<AccountId, BTreeSet<ObjectKey>>,
+    pub(crate) vacancy: Vacancy,
     /// Machines that an address is being reserved on, and by which reservation: its pool may
     /// be gone before the answer is there.
-    reserving: BTreeMap<Seat, (PoolKey, Text)>,
-    records: Records,
-    dirty: BTreeSet<PoolKey>,
+    pub(crate) reserving: BTreeMap<Seat, (ObjectKey, Text)>,
+    pub(crate) records: Records,
+    pub(crate) dirty: BTreeSet<ObjectKey>,
     /// Pools that had an address in a place where it does not serve when they were last planned.
-    untidy: BTreeSet<PoolKey>,
+    pub(crate) untidy: BTreeSet<ObjectKey>,
     /// Nodes that may have room that they did not have.
-    opened: BTreeSet<NodeName>,
+    pub(crate) opened: BTreeSet<NodeName>,
     /// Classes whose pools have something new to say but nothing to do, and how far they
     /// have been gone through.
-    stale: BTreeMap<ClassId, Option<PoolKey>>,
+    pub(crate) stale: BTreeMap<ClassId, Option<ObjectKey>>,
 }
 
 impl World {
-    /// A world in which nothing is known.
-    pub fn new(settings: Settings) -> Self {
+    /// A world in which nothing is known. Nothing is planned for a subject until the nodes and the
+    /// objects of every kind that may ask for the subject have been read whole.
+    pub fn new(settings: Settings, kinds: &[&'static Kind]) -> Self {
+        let objects = kinds.iter().map(|kind| Source::Objects(kind));
         Self {
             settings,
-            unread: [Source::Nodes, Source::Pools].into(),
+            unread: objects.chain([Source::Nodes]).collect(),
             open_from: Time::default(),
             hands_off: false,
             nodes: BTreeMap::new(),
@@ -116,7 +95,17 @@ impl World {
 
     /// Whether every source has been read whole that addresses depend on.
     pub fn is_read(&self) -> bool {
-        self.unread.is_empty()
+        self.is_read_for(Subject::Addresses)
+    }
+
+    /// Whether the nodes have been read whole, and the objects of every kind that may ask for a
+    /// subject.
+    pub(crate) fn is_read_for(&self, subject: Subject) -> bool {
+        !self.unread.iter().any(|source| match source {
+            Source::Nodes => true,
+            Source::Objects(kind) => kind.may_ask_for(subject),
+            Source::Pods => false,
+        })
     }
 
     /// From when on calls that change a cloud may start.
@@ -127,9 +116,8 @@ impl World {
     /// A source has been read whole.
     pub fn source_read(&mut self, source: Source) {
         match source {
-            Source::RecordSets => self.records.all_seen = true,
             Source::Pods => self.pods_read(PodMatch::default()),
-            Source::Nodes | Source::Pools => drop(self.unread.remove(&source)),
+            Source::Nodes | Source::Objects(_) => drop(self.unread.remove(&source)),
         }
         if self.is_read() {
             self.look_again();
@@ -250,17 +238,17 @@ impl World {
     }
 
     /// A pool.
-    pub fn pool(&self, key: &PoolKey) -> Option<&PoolEntry> {
+    pub fn pool(&self, key: &ObjectKey) -> Option<&PoolEntry> {
         self.pools.get(key)
     }
 
     /// Every pool.
-    pub fn pools(&self) -> impl Iterator<Item = (&PoolKey, &PoolEntry)> {
+    pub fn pools(&self) -> impl Iterator<Item = (&ObjectKey, &PoolEntry)> {
         self.pools.iter()
     }
 
     /// Pools that have `ip`, by their own account.
-    pub fn claimants(&self, ip: IpAddr) -> impl Iterator<Item = &PoolKey> {
+    pub fn claimants(&self, ip: IpAddr) -> impl Iterator<Item = &ObjectKey> {
         self.claims.of(ip)
     }
 
@@ -270,17 +258,17 @@ impl World {
     }
 
     /// The pools that something happened to since the last call.
-    pub fn take_dirty(&mut self) -> BTreeSet<PoolKey> {
+    pub fn take_dirty(&mut self) -> BTreeSet<ObjectKey> {
         std::mem::take(&mut self.dirty)
     }
 
     /// Pools that had an address in a place where it does not serve when they were last planned.
-    pub(crate) fn untidy(&self) -> impl Iterator<Item = &PoolKey> {
+    pub(crate) fn untidy(&self) -> impl Iterator<Item = &ObjectKey> {
         self.untidy.iter()
     }
 
     /// A plan found whether a pool has such an address.
-    pub(crate) fn set_untidy(&mut self, key: &PoolKey, untidy: bool) {
+    pub(crate) fn set_untidy(&mut self, key: &ObjectKey, untidy: bool) {
         if untidy {
             self.untidy.insert(key.clone());
         } else {
@@ -294,12 +282,12 @@ impl World {
     }
 
     /// Up to `limit` pools that have nothing to do, but perhaps something new to say.
-    pub(crate) fn take_stale(&mut self, limit: usize) -> BTreeSet<PoolKey> {
+    pub(crate) fn take_stale(&mut self, limit: usize) -> BTreeSet<ObjectKey> {
         let mut taken = BTreeSet::new();
         while let Some((class, last)) = self.stale.pop_first() {
             let left = limit - taken.len();
             let next = self.candidates.pools_after(class, last.as_ref()).take(left);
-            let next: Vec<PoolKey> = next.cloned().collect();
+            let next: Vec<ObjectKey> = next.cloned().collect();
             let last = next.last().cloned();
             taken.extend(next);
             if taken.len() >= limit {
@@ -312,7 +300,7 @@ impl World {
 
     /// The pools of accounts that have not been heard for so long by `now` that it is told to
     /// those that lack nothing, too. Each account's once.
-    pub(crate) fn take_unheard(&mut self, now: Time) -> BTreeSet<PoolKey> {
+    pub(crate) fn take_unheard(&mut self, now: Time) -> BTreeSet<ObjectKey> {
         let mut unheard = BTreeSet::new();
         for (id, users) in &self.users {
             let silence = self.accounts.get_mut(id).and_then(|one| one.listing.silence.as_mut());

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use super::{ClassId, PoolEntry, World};
-use crate::matching::PodMatch;
-use crate::model::{AccountId, Family, Machine, Node, NodeName, Pod, PodId, Pool, PoolKey};
+use super::World;
+use crate::addresses::PoolEntry;
+use crate::model::{AccountId, Family, Kind, Machine, Node, NodeName, ObjectKey, Pod, PodId, Pool};
+use crate::nodes::{ClassId, PodMatch};
 
 /// A class with more pools than this does not have all of them planned again whenever one
 /// node comes or goes: those that hold an address there are, and those that wait for one;
@@ -118,7 +119,7 @@ impl World {
     }
 
     /// Whether it is known which nodes an object may use, as far as that depends on pods.
-    pub(crate) fn knows_pods_for(&self, key: &PoolKey) -> bool {
+    pub(crate) fn knows_pods_for(&self, key: &ObjectKey) -> bool {
         let classes = [
             self.pools.get(key).and_then(|entry| entry.class),
             self.records.entries.get(key).and_then(|entry| entry.class),
@@ -181,7 +182,7 @@ impl World {
     }
 
     /// A pool's object has this version after a write of ours that planning does not read.
-    pub fn wrote_pool(&mut self, key: &PoolKey, uid: &str, version: u64) {
+    pub fn wrote_pool(&mut self, key: &ObjectKey, uid: &str, version: u64) {
         if let Some(entry) = self.pools.get_mut(key)
             && *entry.pool.uid == *uid
         {
@@ -190,7 +191,7 @@ impl World {
     }
 
     /// A pool is gone. Its addresses, its nodes' marks stay as they are.
-    pub fn remove_pool(&mut self, key: &PoolKey) {
+    pub fn remove_pool(&mut self, key: &ObjectKey) {
         if let Some(entry) = self.pools.remove(key) {
             self.untidy.remove(key);
             self.leave(key, &entry, None);
@@ -199,13 +200,18 @@ impl World {
         }
     }
 
-    /// Only these pools of `kind` exist: a watch that starts again has listed them all.
-    pub fn retain_pools(&mut self, kind: &str, keys: &BTreeSet<PoolKey>) {
-        let gone = |key: &&PoolKey| key.kind == kind && !keys.contains(*key);
-        let gone: Vec<_> = self.pools.keys().filter(gone).cloned().collect();
-        for key in gone {
-            self.remove_pool(&key);
+    /// Only these objects of `kind` exist: a watch that starts again has listed them all.
+    pub fn retain_objects(&mut self, kind: &'static Kind, keys: &BTreeSet<ObjectKey>) {
+        for key in self.objects_of(kind).difference(keys) {
+            self.remove_pool(key);
+            self.remove_record_set(key);
         }
+    }
+
+    /// The objects of a kind that ask for anything.
+    pub fn objects_of(&self, kind: &'static Kind) -> BTreeSet<ObjectKey> {
+        let all = self.pools.keys().chain(self.records.entries.keys());
+        all.filter(|key| key.kind == kind).cloned().collect()
     }
 
     /// A pool names an account that no pool named: it was not listed meanwhile, so that nothing
@@ -229,7 +235,7 @@ impl World {
     }
 
     /// A pool leaves its account and its class, unless it stays in that.
-    fn leave(&mut self, key: &PoolKey, entry: &PoolEntry, class: Option<ClassId>) {
+    fn leave(&mut self, key: &ObjectKey, entry: &PoolEntry, class: Option<ClassId>) {
         if let Ok(request) = &entry.pool.request
             && let Some(users) = self.users.get_mut(&request.account)
         {
@@ -244,7 +250,7 @@ impl World {
     }
 
     /// Brings the claims in line with what a pool has now.
-    pub(super) fn reclaim(&mut self, key: &PoolKey) {
+    pub(crate) fn reclaim(&mut self, key: &ObjectKey) {
         let entry = self.pools.get(key);
         let has = entry.map(|entry| {
             let named = entry.addresses().iter().chain(&entry.writing.created).copied();
@@ -339,7 +345,7 @@ impl World {
         }
     }
 
-    pub(super) fn touch_address(&mut self, ip: IpAddr) {
+    pub(crate) fn touch_address(&mut self, ip: IpAddr) {
         self.dirty.extend(self.claims.of(ip).cloned());
         // Where it serves nobody, it is in somebody's way perhaps.
         for machine in self.machines_of(ip) {
@@ -347,7 +353,7 @@ impl World {
         }
     }
 
-    pub(super) fn touch_machine(&mut self, machine: &Machine) {
+    pub(crate) fn touch_machine(&mut self, machine: &Machine) {
         for family in Family::ALL {
             for ip in self.occupants(&machine.cloud, &machine.id, family) {
                 self.touch_address(ip);
@@ -357,7 +363,7 @@ impl World {
 }
 
 /// The addresses that a node's marks name.
-pub(super) fn marked_addresses(node: &Node) -> Vec<IpAddr> {
+pub(crate) fn marked_addresses(node: &Node) -> Vec<IpAddr> {
     let marks = Family::ALL.into_iter().filter_map(|family| node.marks.get(family));
     marks.flat_map(|mark| mark.split(',')).filter_map(|ip| ip.trim().parse().ok()).collect()
 }

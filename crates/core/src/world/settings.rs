@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::model::Kind;
+
 /// Times that the world reckons with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -52,16 +54,13 @@ impl Settings {
     }
 }
 
-/// A source of observations. Nothing is planned until nodes and pools have been read whole; what
-/// asks for pods waits for pods, and records wait for the objects that ask for them.
+/// A source of observations that is read whole before plans rest on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// Nodes.
     Nodes,
     /// Pods, all of them.
     Pods,
-    /// Pools.
-    Pools,
-    /// Objects that ask for records of nodes.
-    RecordSets,
+    /// Objects of a kind.
+    Objects(&'static Kind),
 }

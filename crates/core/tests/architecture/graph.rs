@@ -1,4 +1,4 @@
-//! The packages of the workspace and what they depend on, as cargo resolves them.
+//! The packages of the workspace and their dependencies, as cargo resolves them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ struct Package {
     name: String,
     version: String,
     licence: String,
-    /// It comes from a registry.
+    /// Whether the package comes from a registry.
     foreign: bool,
-    /// Packages that it needs to run.
+    /// Normal dependencies, by package id.
     needs: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two folders up").to_owned()
 }
 
-/// The platform that we build for: what others would need is neither fetched nor shipped.
+/// The host platform. Dependencies of other platforms are neither fetched nor shipped.
 fn platform() -> String {
     let version = cargo(&["-vV"]);
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
@@ -45,7 +45,7 @@ fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The features that `package` is built with when `root` is built to be shipped.
+/// The features of `package` in a release build of `root`.
 pub fn features(root: &str, package: &str) -> BTreeSet<String> {
     let arguments = ["tree", "-p", root, "-e", "normal", "--prefix", "none", "-f", "{p}|{f}"];
     let tree = cargo(&arguments);
@@ -62,7 +62,7 @@ fn list<'a>(value: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
     value[field].as_array().into_iter().flatten()
 }
 
-/// Whether a dependency is there when the program runs.
+/// Whether a dependency is a normal one, neither for tests nor for builds.
 fn is_normal(dependency: &Value) -> bool {
     list(dependency, "dep_kinds").any(|kind| kind["kind"].is_null())
 }
@@ -104,8 +104,8 @@ impl Graph {
         foreign.map(|one| (one.name.clone(), one.version.clone(), one.licence.clone()))
     }
 
-    /// Fails if `root` needs a package of such a name, and says by which way. A name that
-    /// ends in `*` stands for all that begin so.
+    /// Panics with the path if `root` depends on a banned package. A final `*` in a name matches
+    /// any suffix.
     pub fn assert_never_reaches(&self, root: &str, banned: &[&str]) {
         let is_banned = |name: &str| {
             name != root
@@ -123,7 +123,7 @@ impl Graph {
         assert!(ways.is_empty(), "{root} must not depend on:\n{}", ways.join("\n"));
     }
 
-    /// Why a package is there at all: the way from one of ours, if there is a normal one.
+    /// The shortest normal dependency path from our packages to a package, for messages.
     pub fn why(&self, name: &str) -> String {
         let ways = self.members().into_iter().flat_map(|member| self.reached_from(member));
         let to_it = ways.filter(|way| way.last().is_some_and(|last| *last == name));
@@ -131,7 +131,7 @@ impl Graph {
         shortest.map_or("only for tests or builds".to_owned(), |way| way.join(" -> "))
     }
 
-    /// The shortest way to every package that `root` needs, itself included.
+    /// The shortest path to every package that `root` depends on, including `root` itself.
     fn reached_from(&self, root: &str) -> Vec<Vec<&str>> {
         let start = self.members.iter().find(|id| self.packages[*id].name == root);
         let start = start.unwrap_or_else(|| panic!("there is no package {root}"));

@@ -1,4 +1,4 @@
-//! Which licences may be part of what we ship: those that ask for no more than being named.
+//! Licences allowed in shipped code: those that only require attribution.
 
 /// The same list as in `deny.toml`.
 pub const ALLOWED: &[&str] = &[
@@ -19,8 +19,8 @@ pub const ALLOWED: &[&str] = &[
     "Zlib",
 ];
 
-/// Whether an SPDX expression leaves a choice that is on the list. The old `MIT/Apache-2.0`
-/// means `OR`. What cannot be read is not allowed.
+/// Whether an SPDX expression allows a choice from the list. The old form `MIT/Apache-2.0` means
+/// `OR`. Unparsable expressions are not allowed.
 pub fn is_allowed(expression: &str) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();

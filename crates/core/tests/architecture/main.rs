@@ -1,7 +1,7 @@
-//! What may depend on what, under which licences, and that no source file is left out.
+//! Allowed dependencies and licences, and a check for source files outside the module tree.
 //!
-//! A crate boundary is a dependency ban: here the bans are kept. Only normal edges count,
-//! because those are what ships; tests may use what they like.
+//! Crate boundaries are dependency bans, enforced here. Only normal dependencies count, because
+//! only they ship; tests may use any crate.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod graph;
@@ -10,10 +10,10 @@ mod orphans;
 
 use graph::Graph;
 
-/// Everything that talks to Kubernetes.
+/// Clients and types of Kubernetes.
 const KUBERNETES: &[&str] = &["kube", "kube-*", "k8s-openapi"];
 
-/// Everything that would make a plan depend on more than its world and its time.
+/// Packages that would make a plan depend on more than the world and the time.
 const IMPURE: &[&str] = &[
     "tokio",
     "tokio-*",
@@ -50,13 +50,13 @@ const IMPURE: &[&str] = &[
     "prometheus",
 ];
 
-/// Packages of this workspace that are only for tests.
+/// Packages of this workspace for tests only.
 const TEST_SUPPORT: &[&str] = &["control-plane"];
 
-/// Packages of this workspace that the sandbox runs on, and nothing else of the operator.
+/// Packages of this workspace for the sandbox only.
 const FAKES: &[&str] = &["fakecloud", "fakekube"];
 
-/// Crypto that needs a C toolchain, or a second one beside ring.
+/// Crypto that needs a C toolchain, or duplicates ring.
 const OTHER_CRYPTO: &[&str] = &["openssl", "openssl-sys", "native-tls", "aws-lc-*"];
 
 #[test]

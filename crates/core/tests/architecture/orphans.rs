@@ -1,7 +1,7 @@
-//! Source files that no `mod` declares: they would never be compiled, nor tested.
+//! Finds source files that no `mod` declares, and that are therefore neither compiled nor tested.
 //!
-//! A reading of the text, not of the language: a file counts as declared if the file that
-//! owns its folder has a line `mod name;`, or any file of the crate names it in a `#[path]`.
+//! Works on text, without parsing Rust: a file counts as declared if the owner of its folder has a
+//! line `mod name;`, or if any file of the crate names it in a `#[path]`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ fn orphans_of(source: &Path) -> Vec<PathBuf> {
     files.iter().filter(|file| !declared(file)).cloned().collect()
 }
 
-/// Files that cargo finds by itself.
+/// Whether cargo finds the file without a `mod`.
 fn is_root(source: &Path, file: &Path) -> bool {
     let at_top = ["lib.rs", "main.rs"].iter().any(|name| *file == source.join(name));
     at_top || file.starts_with(source.join("bin"))
 }
 
-/// Whether the file that owns the folder declares the module.
+/// Whether the owner of the file's folder declares the module.
 fn is_declared(file: &Path) -> bool {
     let folder = file.parent().expect("a file is in a folder");
     let is_folder_module = file.file_name().is_some_and(|name| name == "mod.rs");

@@ -1,8 +1,8 @@
-//! Whose a name in DNS is, where several objects ask for it.
+//! Ownership of a DNS name that several objects ask for.
 
 use pontoon_core::action::{Action, FailureKind};
 use pontoon_core::model::{NodeAddress, RecordSet};
-use pontoon_core::record_verdict::RecordReason;
+use pontoon_core::records::verdict::RecordReason;
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -14,7 +14,7 @@ fn the_object_that_has_a_name_keeps_it_and_the_other_writes_nothing() {
     let mut scene = scene().node(edge("a", ip(1)));
     scene.set_records(of_nodes("first", NodeAddress::External));
     scene.settle();
-    // Older, and the name written in another way.
+    // Older, with another spelling of the same name.
     let mut second = of_nodes("second", NodeAddress::Reserved);
     second.created_at = at(-5000);
     second = ask(second, |request| request.name = NAME.into());

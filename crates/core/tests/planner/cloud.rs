@@ -1,4 +1,4 @@
-//! A cloud that does at once what it is told, unless it is told to misbehave.
+//! A provider that carries out every call at once, unless a fault is scripted.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -9,50 +9,50 @@ use pontoon_core::model::{Family, Intent, MachineId, OperationId, Sighting};
 
 use super::fixture::REGION;
 
-/// What goes wrong with a call.
+/// The failure of a scripted call.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// Answered by this failure; nothing happens.
+    /// Answers with the failure, without effect.
     Answer(FailureKind),
-    /// It happens, and the answer is lost.
+    /// Takes effect, but the answer is lost.
     Lost,
-    /// It happens, and is answered by this failure all the same.
+    /// Takes effect, but answers with the failure.
     Although(FailureKind),
-    /// It is lost on its way there.
+    /// The call is lost, without effect.
     Dropped,
-    /// It is taken, and happens when the cloud is told to work.
+    /// Accepts an operation that takes effect when [`Cloud::work`] is called.
     Slow,
-    /// The same, and nothing shows that the cloud works on it.
+    /// As `Slow`, but the address does not show as busy.
     Quiet,
-    /// It is taken, and fails when the cloud is told to work.
+    /// Accepts an operation that fails.
     Broken,
-    /// It is taken and forgotten.
+    /// Accepts an operation and forgets it.
     Forgotten,
-    /// So many records are changed, and we keep the rest back for so long.
+    /// Changes the given number of records; the operator holds the rest back for the given time.
     Part(usize, Duration),
 }
 
 #[derive(Debug, Default)]
 pub struct Cloud {
     pub addresses: BTreeMap<IpAddr, Sighting>,
-    /// Actions that are refused for as long as this lasts.
+    /// Actions that always fail, with their failures.
     pub refuses: Vec<(Such, FailureKind)>,
-    /// Faults that wait for an action that they are for.
+    /// Scripted faults, each for the next matching action.
     pub faults: VecDeque<(Such, Fault)>,
     /// Project of new addresses.
     pub project: Option<&'static str>,
-    /// How many addresses were reserved.
+    /// Number of reserved addresses.
     pub made: u8,
-    /// How often something was to be put where there is no room.
+    /// Number of attempts to assign an address to a full machine.
     pub refused: usize,
-    /// What listings leave out, though it exists.
+    /// Existing addresses that listings omit.
     pub hidden: Vec<IpAddr>,
     open: BTreeMap<OperationId, (IpAddr, Option<MachineId>)>,
     over: BTreeMap<OperationId, OperationState>,
     per_machine: usize,
 }
 
-/// Actions of a kind.
+/// Predicate of actions.
 pub type Such = fn(&Action) -> bool;
 
 type Answer = Result<Done, Failure>;
@@ -62,7 +62,7 @@ impl Cloud {
         Self { per_machine, ..Self::default() }
     }
 
-    /// Puts an address there, or moves it.
+    /// Creates an address on a machine, or moves it there.
     pub fn place(&mut self, ip: IpAddr, machine: Option<&str>) {
         let seen = self.addresses.entry(ip).or_default();
         seen.region = Some(REGION.into());
@@ -102,13 +102,13 @@ impl Cloud {
         }
     }
 
-    /// The fault that waits for such an action.
+    /// Takes the first scripted fault that matches the action.
     pub fn fault_for(&mut self, action: &Action) -> Option<Fault> {
         let index = self.faults.iter().position(|(concerns, _)| concerns(action))?;
         self.faults.remove(index).map(|(_, fault)| fault)
     }
 
-    /// Finishes whatever it has taken on.
+    /// Finishes all open operations.
     pub fn work(&mut self) {
         for (id, (ip, to)) in std::mem::take(&mut self.open) {
             let room = self.put(ip, to);
@@ -136,7 +136,7 @@ impl Cloud {
         Ok(Done::Accepted(id))
     }
 
-    /// Shows that it works on what a move is about.
+    /// Marks the address of an assign or unassign as busy.
     fn lock(&mut self, action: &Action) {
         if let Action::Assign { ip, .. } | Action::Unassign { ip, .. } = action
             && let Some(seen) = self.addresses.get_mut(ip)
@@ -189,7 +189,7 @@ impl Cloud {
         }
     }
 
-    /// Returns whether there was room.
+    /// Assigns or unassigns an address; false if the machine is full.
     fn put(&mut self, ip: IpAddr, to: Option<MachineId>) -> bool {
         let on_it = |(other, seen): &(&IpAddr, &Sighting)| {
             seen.holder == to && **other != ip && Family::of(**other) == Family::of(ip)
@@ -216,7 +216,7 @@ impl Cloud {
             }
         };
         let seen = Sighting {
-            // Where a machine is named, a project cannot be.
+            // A request that names a machine cannot name a project.
             project: self.project.filter(|_| intent.target.is_none()).map(Into::into),
             ..in_region(intent)
         };
@@ -234,17 +234,17 @@ fn in_region(intent: &Intent) -> Sighting {
     Sighting { region: Some(intent.region.clone()), ..Sighting::default() }
 }
 
-/// We keep it back ourselves for so long.
+/// The operator holds the call back for the given time.
 pub fn held_back(seconds: u64) -> Fault {
     Fault::Answer(FailureKind::HeldBack { wait: Duration::from_secs(seconds), pacing: false })
 }
 
-/// A change of records is held back for so long after so many records.
+/// The operator holds a change of records back for a time, after the given number of records.
 pub fn held_back_after(records: usize, seconds: u64) -> Fault {
     Fault::Part(records, Duration::from_secs(seconds))
 }
 
-/// The rate limit is used up for so long.
+/// The provider's rate limit is used up for the given time.
 pub fn throttled(seconds: u64) -> Fault {
     Fault::Answer(FailureKind::Throttled { wait: Duration::from_secs(seconds) })
 }

@@ -1,7 +1,7 @@
-//! Two pools that name one address.
+//! Two pools that list the same address.
 
+use pontoon_core::addresses::verdict::{Note, Precedence, Reason, State};
 use pontoon_core::model::Finding;
-use pontoon_core::verdict::{Note, Precedence, Reason, State};
 
 use super::fixture::*;
 use super::scene::{Scene, scene};

@@ -1,8 +1,9 @@
-//! Names in DNS that somebody else keeps too, and hosts that do not store what they are asked.
+//! DNS names that another controller writes too, and DNS hosts that store other values than
+//! requested.
 
 use pontoon_core::action::{Action, Done};
 use pontoon_core::model::{NodeAddress, Record};
-use pontoon_core::record_verdict::RecordReason;
+use pontoon_core::records::verdict::RecordReason;
 use pontoon_core::verdict::Outlook;
 
 use super::fixture::*;
@@ -10,7 +11,7 @@ use super::recording::{NAME, ask, edge, is_change_of_records, of_nodes, of_pool,
 use super::recording::{is_read_of_records, nodes_key};
 use super::scene::{Scene, scene};
 
-/// Somebody else points the name elsewhere, and it is read again.
+/// Another controller changes the name, and the operator reads it again.
 fn taken(scene: &mut Scene) {
     scene.dns.clear(NAME);
     scene.dns.list(NAME, &[ip(9)]);
@@ -115,7 +116,7 @@ fn whoever_edits_the_name_of_a_paused_object_is_not_in_dispute_with_it() {
     assert!(!matches!(reason, RecordReason::Drift(..)), "{reason:?}");
 }
 
-/// The host stores whatever it likes of what a change asks for, and calls it success.
+/// Carries out changes on a DNS host that stores altered records and reports success.
 fn stubborn(scene: &mut Scene, odd: fn(Record) -> Record) -> Vec<Action> {
     let actions = scene.begin();
     for (action, sent_at) in std::mem::take(&mut scene.held_back) {

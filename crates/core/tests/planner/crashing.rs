@@ -1,17 +1,17 @@
-//! A crash at any point, once or twice, and the next process ends with what was wanted.
+//! Crashes at any point, up to twice: the next process still reaches the desired state.
 
+use pontoon_core::addresses::AccountSetup;
+use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::Resolution;
-use pontoon_core::verdict::Reason;
-use pontoon_core::world::AccountSetup;
 
 use super::fixture::*;
 use super::scene::{Scene, scene, scene_at, setup};
 
-/// After how many changes the process ends, and whether the last of them still happened.
+/// Number of changes before the crash, and whether the last change took effect.
 type Crash = (usize, bool);
 
-/// Runs until the `crash.0`th change is sent, and ends the process there. Returns false if
-/// there was nothing left to do before that.
+/// Runs until the `crash.0`th change is sent, and ends the process there. Returns false if the
+/// scene settled before.
 fn crash(scene: &mut Scene, (index, happened): Crash) -> bool {
     let mut changes = 0;
     for _ in 0..60 {
@@ -35,7 +35,7 @@ fn crash(scene: &mut Scene, (index, happened): Crash) -> bool {
     false
 }
 
-/// Every point at which the process can end in a run without crashes.
+/// Every possible crash point in a run without crashes.
 fn crashes(scene: impl Fn() -> Scene) -> Vec<Crash> {
     let mut scene = scene();
     scene.run(seconds(60));
@@ -43,7 +43,7 @@ fn crashes(scene: impl Fn() -> Scene) -> Vec<Crash> {
     (0..changes).flat_map(|index| [(index, false), (index, true)]).collect()
 }
 
-/// Ends the process at every point, and the next one at every point again.
+/// Crashes at every point, and then the next process at every point again.
 fn crash_twice(make: impl Fn() -> Scene, judge: impl Fn(&Scene, &str)) {
     let crashes = crashes(&make);
     assert!(crashes.len() > 6, "{}", crashes.len());
@@ -58,7 +58,8 @@ fn crash_twice(make: impl Fn() -> Scene, judge: impl Fn(&Scene, &str)) {
     }
 }
 
-/// Every address that was made is in the ledger, there are `wanted`, and all is in place.
+/// The provider has reserved exactly `wanted` addresses, all are in the ledger, and no intent is
+/// left.
 fn assert_exact(scene: &Scene, wanted: usize, how: &str) {
     let ledger = &scene.stored("p").ledger;
     assert_eq!(usize::from(scene.cloud.made), wanted, "made; {how}");

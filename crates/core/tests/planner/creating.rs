@@ -1,20 +1,20 @@
-//! Reserving addresses: written down first, then sent, then recorded.
+//! Reserving addresses: the intent is written, then the call is sent, then the result is recorded.
 
 use pontoon_core::action::{Action, Done, FailureKind};
+use pontoon_core::addresses::AccountSetup;
+use pontoon_core::addresses::verdict::{Reason, State};
 use pontoon_core::model::Intent;
-use pontoon_core::verdict::{Reason, State};
-use pontoon_core::world::AccountSetup;
 
 use super::cloud::Fault;
 use super::fixture::*;
 use super::scene::{Scene, scene, scene_at, setup};
 
-/// Nodes `a` and `b`, and a pool that wants so many new addresses.
+/// Nodes `a` and `b`, and a pool that wants `wanted` new addresses.
 fn wanting(wanted: usize) -> Scene {
     scene().nodes(["a", "b"]).pool(pool("p").wants(wanted))
 }
 
-/// Goes on until such an action has begun; its answer stays out.
+/// Runs until a matching action has begun; its answer stays pending.
 pub fn until_begun(scene: &mut Scene, such: fn(&Action) -> bool) -> Action {
     for _ in 0..20 {
         if let Some(action) = scene.begin().into_iter().find(such) {
@@ -25,7 +25,7 @@ pub fn until_begun(scene: &mut Scene, such: fn(&Action) -> bool) -> Action {
     panic!("never begun: {:#?}", scene.history);
 }
 
-/// What the ledger says: addresses, and targets of intents.
+/// The ledger's number of addresses, and the targets of its intents.
 fn ledger(scene: &Scene) -> (usize, Vec<Option<&str>>) {
     let ledger = &scene.stored("p").ledger;
     let target = |intent: &'_ Intent| intent.target.is_some();

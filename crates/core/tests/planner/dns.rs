@@ -1,4 +1,4 @@
-//! A DNS host that does at once what it is told, unless it is told to misbehave.
+//! A DNS host that carries out every call at once, unless a fault is scripted.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use pontoon_core::model::{Family, Record, RecordChange, Site};
 
 use super::cloud::Fault;
 
-/// The account that hosts DNS.
+/// The account of the DNS host.
 pub const DNS: &str = "dns";
 
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub struct Dns {
 }
 
 impl Dns {
-    /// Records that are there already, with the time to live that is usual.
+    /// Adds existing records, with the usual TTL.
     pub fn list(&mut self, name: &str, ips: &[IpAddr]) {
         for ip in ips {
             self.add(name, *ip, 60);
@@ -33,12 +33,12 @@ impl Dns {
         set.push(Record { id, value, ttl, proxied: false });
     }
 
-    /// Somebody takes out all that a name lists.
+    /// Deletes all records of a name, as another controller would.
     pub fn clear(&mut self, name: &str) {
         self.sets.retain(|(of, _), _| of != name);
     }
 
-    /// The host stores these records otherwise than it was asked to.
+    /// Overwrites stored records, as a DNS host does that alters requested values.
     pub fn replace(&mut self, name: &str, records: Vec<Record>) {
         for new in records {
             let sets = self.sets.iter_mut().filter(|((of, _), _)| of == name);
@@ -49,12 +49,12 @@ impl Dns {
         }
     }
 
-    /// Whether there is a record of this name.
+    /// Whether a record with the given id exists.
     pub fn has(&self, id: &str) -> bool {
         self.sets.values().flatten().any(|record| *record.id == *id)
     }
 
-    /// The addresses that a name lists, in order, of both families.
+    /// The sorted addresses of a name, of both families.
     pub fn listed(&self, name: &str) -> Vec<IpAddr> {
         let sets = Family::ALL.into_iter().filter_map(|one| self.sets.get(&(name.into(), one)));
         let mut listed: Vec<_> = sets.flatten().map(|record| record.value).collect();
@@ -75,7 +75,7 @@ impl Dns {
         }
     }
 
-    /// Changes the first so many records; we keep back the rest to pace ourselves.
+    /// Changes the first `records` records; the rest is held back for pacing.
     fn obey_in_part(&mut self, action: &Action, records: usize, wait: Duration) -> Done {
         let Action::ChangeRecords { site, family, change, .. } = action else {
             return self.obey(action);
@@ -124,7 +124,7 @@ impl Dns {
     }
 }
 
-/// A name is relative to its zone, or full.
+/// The full name of a name that is full or relative to its zone.
 fn located(zone: &str, name: &str) -> String {
     if name.ends_with(zone) { name.to_owned() } else { format!("{name}.{zone}") }
 }

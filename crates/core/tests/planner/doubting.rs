@@ -1,10 +1,10 @@
-//! Reservations whose outcome nobody can tell.
+//! Reservations with an unknown outcome.
 
 use std::net::IpAddr;
 
+use pontoon_core::addresses::AccountSetup;
+use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::Resolution;
-use pontoon_core::verdict::Reason;
-use pontoon_core::world::AccountSetup;
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -14,7 +14,7 @@ pub fn made(n: u8) -> IpAddr {
     IpAddr::from([198, 51, 100, n])
 }
 
-/// A reservation by region that worked, and whose answer was lost.
+/// A reservation by region that succeeded but whose answer was lost.
 fn in_doubt() -> Scene {
     let mut scene = scene().pool(pool("p").wants(1));
     scene.fault(is_create, Fault::Lost);
@@ -126,7 +126,7 @@ fn what_a_reservation_by_region_made_is_not_taken_for_one_on_a_machine() {
     scene.fault(is_create, Fault::Lost);
     scene.fault(is_create, Fault::Lost);
     scene.run(seconds(5));
-    // The machine is gone before its address was written down: it is on none now.
+    // The machine is gone before its address was recorded, so the address is unassigned now.
     scene.cloud.place(made(1), None);
     scene.remove_node("a");
     scene.run(seconds(120));
@@ -232,7 +232,7 @@ fn a_strangers_address_on_the_target_is_not_adopted_while_two_loose_ones_have_on
     }
     scene.settle();
     assert_eq!(scene.cloud.made, 3);
-    // The second was to come to `b`, and somebody else's was there first.
+    // The second address was meant for `b`, but a stranger was assigned to `b` first.
     scene.cloud.place(made(2), None);
     scene.cloud.place(ip(50), Some("m-b"));
     scene.run(seconds(60));
@@ -262,7 +262,7 @@ fn a_reservation_that_is_wiped_off_its_object_is_written_down_again_and_resolved
         });
         scene.settle();
         assert_eq!(scene.stored("p").ledger.intents, intents);
-        // Once more, while its outcome is in doubt.
+        // Once more, while the outcome of the intent is unknown.
         scene.held_back.push(create);
         scene.answer();
         scene.change_pool("p", |mut pool| {

@@ -1,7 +1,7 @@
-//! Somebody else moves or deletes addresses at the cloud.
+//! Drift: another controller moves or deletes addresses at the provider.
 
 use pontoon_core::action::Action;
-use pontoon_core::verdict::{Note, Reason, State};
+use pontoon_core::addresses::verdict::{Note, Reason, State};
 
 use super::fixture::*;
 use super::scene::{Scene, scene};
@@ -12,13 +12,14 @@ fn in_place() -> Scene {
     scene.address(ip(1), Some("b")).settled()
 }
 
-/// Somebody moves the address, and the next listing shows it.
+/// Another controller moves the address, and the next listing shows the move.
 fn moved(scene: &mut Scene, to: Option<&str>) -> Vec<Action> {
     scene.cloud.place(ip(1), to);
     scene.run(seconds(61))
 }
 
-/// Somebody takes the address off, and the next listing shows it. Returns when.
+/// Another controller unassigns the address, and the next listing shows it. Returns the time of the
+/// listing.
 fn taken_off(scene: &mut Scene) -> pontoon_core::Time {
     scene.cloud.place(ip(1), None);
     let found = scene.wake.unwrap();

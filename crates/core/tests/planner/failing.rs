@@ -1,8 +1,8 @@
-//! Calls that are refused, and what is tried next.
+//! Refused calls, and the next attempts.
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind};
+use pontoon_core::addresses::verdict::{Note, Obstacle, Reason, State};
 use pontoon_core::model::Sighting;
-use pontoon_core::verdict::{Note, Obstacle, Reason, State};
 
 use super::cloud::{Fault, throttled};
 use super::fixture::*;
@@ -220,7 +220,7 @@ fn an_operation_that_the_cloud_is_seen_to_work_on_is_asked_only_when_it_takes_su
     assert!(count(&scene.run(seconds(80)), is_operation_read) <= 3, "and then rarely");
 }
 
-/// Forty addresses on forty nodes that are lost, and forty other nodes.
+/// Forty addresses on forty lost nodes, and forty other nodes.
 fn forty_lost(fault: &Fault) -> Scene {
     let mut scene = scene().pool(pool("p").ask(|request| request.listed.extend((1..=40).map(ip))));
     for n in 1..=40 {

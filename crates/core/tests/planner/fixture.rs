@@ -6,17 +6,35 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::Action;
-use pontoon_core::matching::{PodMatch, Selector, Toleration};
 use pontoon_core::model::{
-    Addresses, Family, Finding, Intent, Labels, Ledger, Machine, Marks, Node, Pod, Pool, PoolKey,
-    Remembered, Request, Taint,
+    Addresses, Family, Finding, Intent, Kind, Labels, Ledger, Machine, Marks, Node, ObjectKey, Pod,
+    Pool, Remembered, Request, Scope, Subject, Taint,
 };
+use pontoon_core::nodes::{PodMatch, Selector, Toleration};
+use pontoon_core::world::Source;
 
-/// The account that pools are in, and the cloud that it is at.
+const fn kind(name: &'static str, scope: Scope, asks_for: &'static [Subject]) -> Kind {
+    Kind { group: "test", version: "v1", name, plural: "", aliases: &[], scope, asks_for }
+}
+
+/// The kind of pools, which may ask for a name too.
+pub static POOL: Kind = kind("Pool", Scope::Namespaced, &[Subject::Addresses, Subject::Records]);
+/// A second kind of pools.
+pub static ALLOCATION: Kind = kind("Allocation", Scope::Cluster, &[Subject::Addresses]);
+/// The kind of record sets.
+pub static RECORD_SET: Kind = kind("RecordSet", Scope::Namespaced, &[Subject::Records]);
+
+/// The kinds of a scene.
+pub const KINDS: [&Kind; 2] = [&POOL, &RECORD_SET];
+/// The sources of a scene.
+pub const SOURCES: [Source; 4] =
+    [Source::Nodes, Source::Pods, Source::Objects(&POOL), Source::Objects(&RECORD_SET)];
+
+/// The account of pools.
 pub const ACCOUNT: &str = "account";
-/// The cloud of [`ACCOUNT`].
+/// The provider of [`ACCOUNT`].
 pub const CLOUD: &str = "cloud";
-/// Where new addresses are reserved.
+/// The region of new addresses.
 pub const REGION: &str = "nyc3";
 
 /// The `n`th IPv4 address of a scene.
@@ -29,7 +47,7 @@ pub fn ip6(n: u16) -> IpAddr {
     Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, n).into()
 }
 
-/// So many seconds after the time at which scenes begin.
+/// The given number of seconds after the start of a scene.
 pub fn at(seconds: i64) -> Time {
     Time::from_micros((1_800_000_000 + seconds) * 1_000_000)
 }
@@ -42,12 +60,12 @@ pub fn labels(pairs: &[(&str, &str)]) -> Labels {
     Arc::new(pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
 }
 
-/// The machine that a node of this name runs on.
+/// The machine of a node.
 pub fn machine(node: &str) -> String {
     format!("m-{node}")
 }
 
-/// A ready node with a machine at the cloud.
+/// A ready node with a machine at the provider.
 pub fn node(name: &str) -> Node {
     Node {
         name: name.into(),
@@ -145,11 +163,11 @@ impl PodFixture for Pod {
     }
 }
 
-pub fn key(name: &str) -> PoolKey {
-    PoolKey { kind: "FloatingIPPool", namespace: "default".into(), name: name.into() }
+pub fn key(name: &str) -> ObjectKey {
+    ObjectKey { kind: &POOL, namespace: "default".into(), name: name.into() }
 }
 
-/// A pool without addresses that any node will do for.
+/// A pool without addresses and without rules for nodes.
 pub fn pool(name: &str) -> Pool {
     Pool {
         key: key(name),
@@ -335,7 +353,7 @@ pub fn creations(actions: &[Action]) -> Vec<Option<&str>> {
     targets
 }
 
-/// How many of `actions` are such.
+/// Number of matching actions.
 pub fn count(actions: &[Action], such: fn(&Action) -> bool) -> usize {
     actions.iter().filter(|action| such(action)).count()
 }
@@ -376,7 +394,7 @@ pub fn is_mark(action: &Action) -> bool {
     matches!(action, Action::Mark { .. })
 }
 
-/// Whether it changes something, at the cloud or in the cluster.
+/// Whether the action changes the provider or the cluster.
 pub fn is_change(action: &Action) -> bool {
     action.changes_cloud() || action.changes_cluster()
 }

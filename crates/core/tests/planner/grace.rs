@@ -1,7 +1,7 @@
-//! Nodes that may recover before their address is moved.
+//! Nodes that may recover within their grace period.
 
-use pontoon_core::matching::Unfit;
-use pontoon_core::verdict::{Note, Reason, State};
+use pontoon_core::addresses::verdict::{Note, Reason, State};
+use pontoon_core::nodes::Unfit;
 
 use super::fixture::*;
 use super::scene::{Scene, scene};

@@ -1,6 +1,6 @@
-//! IPv6 addresses beside, or instead of, IPv4 ones.
+//! IPv6 addresses beside, or in place of, IPv4 addresses.
 
-use pontoon_core::verdict::Reason;
+use pontoon_core::addresses::verdict::Reason;
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -46,7 +46,7 @@ fn a_pool_that_cools_off_has_them_reserved_too() {
 
 #[test]
 fn a_reservation_of_an_ipv6_address_without_an_answer_is_asked_about_even_with_a_project() {
-    let setup = pontoon_core::world::AccountSetup {
+    let setup = pontoon_core::addresses::AccountSetup {
         project: Some("project".into()),
         ..super::scene::setup()
     };

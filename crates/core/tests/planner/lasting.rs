@@ -1,11 +1,11 @@
-//! A fault that lasts must not spread: whatever cannot succeed now keeps no node from an address
-//! that can be served.
+//! Lasting faults must not spread: an address that cannot be assigned must not block a node for
+//! addresses that can.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use pontoon_core::action::{Action, FailureKind};
-use pontoon_core::verdict::{Note, Reason, State};
-use pontoon_core::world::Operation;
+use pontoon_core::addresses::Operation;
+use pontoon_core::addresses::verdict::{Note, Reason, State};
 
 use super::cloud::Fault;
 use super::creating::until_begun;
@@ -13,12 +13,12 @@ use super::doubting::made;
 use super::fixture::*;
 use super::scene::{Scene, scene};
 
-/// Address 1 is refused wherever it is to go.
+/// Address 1 is refused on every node.
 fn is_about_1(action: &Action) -> bool {
     matches!(action, Action::Assign { ip: one, .. } if *one == ip(1))
 }
 
-/// Node `a` is refused whatever is to go there.
+/// Node `a` is refused for every address.
 fn is_to_a(action: &Action) -> bool {
     matches!(action, Action::Assign { node, .. } if &*node.0 == "a")
 }
@@ -32,7 +32,7 @@ fn refusing(mut scene: Scene, such: fn(&Action) -> bool, kind: FailureKind) -> S
     scene
 }
 
-/// Address 2 on `e`; address 1, on no machine, is refused for good.
+/// Address 2 on `e`. Address 1, unassigned, is always refused.
 fn one_refused() -> Scene {
     let scene = scene().nodes(["a", "b", "c", "d", "e"]).pool(pool("p").ips([1, 2]));
     let scene = scene.address(ip(1), None).address(ip(2), Some("e"));
@@ -119,7 +119,7 @@ fn an_address_is_put_on_no_other_node_while_a_call_that_broke_down_may_have_work
     assert_eq!(scene.home(ip(1)), Some("a"));
 }
 
-/// Address 1 on `a`; the pool wants another, which the account has no room for.
+/// Address 1 on `a`. The pool wants another address, beyond the account's quota.
 fn at_the_limit() -> Scene {
     let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]).wants(2));
     let mut scene = refusing(scene.address(ip(1), Some("a")), is_create, FailureKind::Quota);
@@ -236,7 +236,7 @@ fn an_object_that_cannot_be_understood_keeps_the_addresses_that_it_lists_from_ot
     scene.change_node("a", NodeFixture::not_ready);
     assert_eq!(moves(&scene.run(seconds(60))), []);
     assert!(matches!(scene.reason("q"), Reason::Conflict(..)));
-    // Not even its status can be read.
+    // Even the status cannot be read.
     scene.change_pool("p", |pool| pontoon_core::model::Pool {
         named: None,
         remembered: [].into(),

@@ -1,20 +1,20 @@
-//! Entries that are taken out of a pool's list while it lives.
+//! Addresses removed from a pool's list while the pool exists.
 
 use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::addresses::verdict::{Note, Precedence, Reason, State};
 use pontoon_core::model::{EmptyPolicy, Pool, RecordRequest};
-use pontoon_core::verdict::{Note, Precedence, Reason, State};
 
 use super::cloud::Fault;
 use super::fixture::*;
 use super::recording::{NAME, ask, of_pool};
 use super::scene::{Scene, scene};
 
-/// The list names these from now on.
+/// Replaces the pool's list.
 fn listing(ips: impl IntoIterator<Item = u8> + Clone) -> impl Fn(Pool) -> Pool {
     move |pool| pool.ask(|request| request.listed = ips.clone().into_iter().map(ip).collect())
 }
 
-/// Addresses 1 and 2 on nodes `a` and `b`; 3 is at the cloud, on no machine.
+/// Addresses 1 and 2 on nodes `a` and `b`; address 3 exists, unassigned.
 fn two_in_place() -> Scene {
     let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]));
     scene.address(ip(1), None).address(ip(2), None).address(ip(3), None).settled()

@@ -1,4 +1,4 @@
-//! What the planner promises, each as a sentence.
+//! The planner's guarantees: each test name states a single guarantee.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod claiming;

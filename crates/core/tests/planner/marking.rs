@@ -1,8 +1,8 @@
-//! Marks on nodes tell the truth.
+//! Marks on nodes match the actual assignments.
 
 use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::addresses::AccountSetup;
 use pontoon_core::model::{Family, Finding};
-use pontoon_core::world::AccountSetup;
 
 use super::cloud::Fault;
 use super::fixture::*;

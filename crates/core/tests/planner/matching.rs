@@ -1,13 +1,13 @@
-//! Which nodes a pool may use.
+//! Eligible nodes of a pool.
 
-use pontoon_core::matching::Unfit;
+use pontoon_core::addresses::verdict::{Note, Obstacle, Reason};
 use pontoon_core::model::Pool;
-use pontoon_core::verdict::{Note, Obstacle, Reason};
+use pontoon_core::nodes::Unfit;
 
 use super::fixture::*;
 use super::scene::{Scene, scene};
 
-/// One address, which is free, and these nodes.
+/// A scene with the given nodes, and a pool with a free address.
 fn with(nodes: Vec<pontoon_core::model::Node>, pool: Pool) -> Scene {
     let scene = nodes.into_iter().fold(scene(), Scene::node);
     scene.pool(pool.ips([1])).address(ip(1), None)
@@ -195,7 +195,7 @@ fn a_watch_that_starts_again_takes_away_what_it_did_not_list() {
     scene.world.retain_nodes(&["a".into()].into());
     assert_eq!(moves(&scene.settle()), []);
     assert_eq!(scene.verdict("p").addresses[0].note, Some(Note::NoNode));
-    scene.world.retain_pools("FloatingIPPool", &[].into());
+    scene.world.retain_objects(&POOL, &[].into());
     assert!(scene.world.pool(&key("p")).is_none());
 }
 

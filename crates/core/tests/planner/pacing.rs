@@ -1,7 +1,7 @@
-//! Cool-off: the least time between two assignments of one pool.
+//! Cool-off: the shortest time between two assignments of a pool.
 
 use pontoon_core::action::FailureKind;
-use pontoon_core::verdict::Reason;
+use pontoon_core::addresses::verdict::Reason;
 
 use super::cloud::Fault;
 use super::fixture::*;

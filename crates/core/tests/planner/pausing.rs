@@ -1,9 +1,9 @@
-//! Pools that are left alone. What is planned for them is not carried out: that is not the
-//! planner's business, but nobody else may suffer from it.
+//! Paused pools. The caller withholds their actions; the planner only ensures that other pools do
+//! not suffer.
 
+use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::Pool;
-use pontoon_core::restraint::{Restraint, Withheld};
-use pontoon_core::verdict::{Outlook, Reason};
+use pontoon_core::verdict::{Outlook, Restraint, Withheld};
 
 use super::fixture::*;
 use super::scene::scene;
@@ -26,7 +26,7 @@ fn a_paused_pool_chooses_last() {
 #[test]
 fn what_is_a_paused_pools_makes_no_room_and_nothing_makes_room_for_it() {
     for one in ["p", "q"] {
-        // Each is on the node that only the other may use.
+        // Each address is on a node that is eligible for the other pool only.
         let mut scene = scene()
             .node(node("a").labelled("for", "p"))
             .node(node("b").labelled("for", "q"))

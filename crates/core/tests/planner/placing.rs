@@ -1,7 +1,7 @@
-//! Which address goes where, and what stays.
+//! Choice of nodes for addresses, and addresses that stay in place.
 
 use pontoon_core::action::FailureKind;
-use pontoon_core::verdict::{Note, Obstacle, Reason, State};
+use pontoon_core::addresses::verdict::{Note, Obstacle, Reason, State};
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -323,7 +323,7 @@ fn an_address_on_a_machine_that_is_no_node_is_moved_to_one() {
 
 #[test]
 fn machines_that_carry_several_addresses_are_filled_node_by_node() {
-    let mut scene = scene_at(pontoon_core::world::AccountSetup { per_machine: 2, ..setup() })
+    let mut scene = scene_at(pontoon_core::addresses::AccountSetup { per_machine: 2, ..setup() })
         .nodes(["a", "b"])
         .pool(pool("p").ips([1, 2, 3, 4, 5]).wants(4));
     for n in 1..=4 {
@@ -363,7 +363,7 @@ fn every_free_node_is_counted_however_many_there_are_and_a_hundred_are_named() {
     let free =
         |scene: &Scene| (scene.verdict("p").available_count, scene.verdict("p").available.len());
     assert_eq!(free(&scene), (497, 100));
-    // Whatever else is in the plan, and whatever becomes of nodes.
+    // The count is right for other pools in the plan and for changes of nodes too.
     scene.set_pool(pool("q").ips([4, 5]));
     scene.cloud.place(ip(4), None);
     scene.cloud.place(ip(5), None);

@@ -1,9 +1,9 @@
-//! Which pods have to be watched, and what waits while pods are not known.
+//! The set of watched pods, and the plans that wait while pods are unknown.
 
 use std::sync::Arc;
 
-use pontoon_core::matching::{PodMatch, Selector};
 use pontoon_core::model::{EmptyPolicy, NodeAddress, RecordRequest, RecordSet, RecordSource};
+use pontoon_core::nodes::{PodMatch, Selector};
 
 use super::fixture::*;
 use super::recording::{NAME, ask, edge, nodes_key, of_nodes, writes};
@@ -14,7 +14,7 @@ fn range(namespace: Option<&str>, selector: &str) -> PodMatch {
     PodMatch { namespace: namespace.map(Into::into), labels }
 }
 
-/// Records of the nodes with the label role=edge that run a pod of a namespace.
+/// Records of the nodes with the label role=edge and a pod in a namespace.
 fn by_pods(name: &str, namespace: Option<&str>) -> RecordSet {
     ask(of_nodes(name, NodeAddress::External), |request| {
         if let RecordSource::Nodes { matching, .. } = &mut request.source {
@@ -23,7 +23,7 @@ fn by_pods(name: &str, namespace: Option<&str>) -> RecordSet {
     })
 }
 
-/// Address 1 in place on node `a`, and nobody has asked for pods.
+/// Address 1 on node `a`, and no object with a rule for pods.
 fn without_pods() -> Scene {
     let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
     let mut scene = scene.address(ip(2), None).settled();
@@ -54,7 +54,7 @@ fn what_asks_for_pods_that_are_not_known_is_left_as_it_is() {
     scene.change_pool("p", |pool| pool.on("pool=edge").with_pods(Some("ingress"), ""));
     scene.change_node("a", |node| node.labelled("pool", "edge"));
     scene.change_node("b", |node| node.labelled("pool", "edge"));
-    // Another pool has no node but the one whose pods are not known.
+    // The only eligible node of another pool is the node with unknown pods.
     scene.set_pool(pool("q").ips([2]).on("only=a"));
     scene.change_node("a", |node| node.labelled("only", "a"));
     let done = scene.settle();

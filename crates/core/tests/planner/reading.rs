@@ -1,9 +1,9 @@
-//! What is known, from when, and what is not done while it is not known.
+//! Knowledge about addresses and its age, and the actions that wait for it.
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind};
+use pontoon_core::addresses::Knowledge;
+use pontoon_core::addresses::verdict::{Note, Reason, State};
 use pontoon_core::model::{Family, Sighting};
-use pontoon_core::verdict::{Note, Reason, State};
-use pontoon_core::world::Knowledge;
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -27,14 +27,14 @@ fn list() -> Action {
 }
 
 #[test]
-fn nothing_is_planned_before_nodes_and_pools_were_read() {
+fn nothing_is_planned_before_nodes_and_every_kind_of_pool_were_read() {
     use pontoon_core::plan::Planner;
     use pontoon_core::world::{Settings, Source, World};
-    let mut world = World::new(Settings::default());
+    let mut world = World::new(Settings::default(), &[&POOL, &ALLOCATION, &RECORD_SET]);
     let mut planner = Planner::default();
     world.set_account(ACCOUNT.into(), Ok(super::scene::setup()));
     world.set_pool(pool("p").ips([1]));
-    for source in [Source::Nodes, Source::Pools] {
+    for source in [Source::Nodes, Source::Objects(&POOL), Source::Objects(&ALLOCATION)] {
         assert_eq!(planner.next(&mut world, at(0)).actions, []);
         world.source_read(source);
     }
@@ -335,7 +335,7 @@ fn a_move_is_confirmed_although_routine_listings_are_held_back_for_an_hour() {
     scene.fault(is_assign, Fault::Slow);
     scene.change_node("a", NodeFixture::not_ready);
     scene.settle();
-    // Also what confirms is held back at times, and asked for again soon.
+    // Listings that confirm are sometimes held back too, and soon sent again.
     scene.fault(is_list, super::cloud::held_back(3600));
     assert_eq!(count(&scene.run(seconds(2)), is_list), 1);
     scene.cloud.work();

@@ -1,16 +1,16 @@
-//! Names in DNS list what they should, and nothing is taken out on the strength of an unknown.
+//! DNS names list the right addresses, and no record is deleted because of an unknown.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pontoon_core::action::{Action, FailureKind};
-use pontoon_core::matching::{Match, Selector};
 use pontoon_core::model::{
-    Addresses, EmptyPolicy, Finding, Node, NodeAddress, PoolKey, RecordChange, RecordRequest,
+    Addresses, EmptyPolicy, Finding, Node, NodeAddress, ObjectKey, RecordChange, RecordRequest,
     RecordSet, RecordSource,
 };
-use pontoon_core::record_verdict::RecordReason;
+use pontoon_core::nodes::{Match, Selector};
+use pontoon_core::records::verdict::RecordReason;
 
 use super::cloud::Fault;
 use super::dns::DNS;
@@ -19,11 +19,11 @@ use super::scene::{Scene, scene};
 
 pub const NAME: &str = "www.example.com";
 
-pub fn nodes_key(name: &str) -> PoolKey {
-    PoolKey { kind: "NodeDNSRecordSet", namespace: "default".into(), name: name.into() }
+pub fn nodes_key(name: &str) -> ObjectKey {
+    ObjectKey { kind: &RECORD_SET, namespace: "default".into(), name: name.into() }
 }
 
-fn records(key: PoolKey, source: RecordSource) -> RecordSet {
+fn records(key: ObjectKey, source: RecordSource) -> RecordSet {
     RecordSet {
         uid: format!("uid-{}", key.name).as_str().into(),
         key,
@@ -43,7 +43,7 @@ fn records(key: PoolKey, source: RecordSource) -> RecordSet {
     }
 }
 
-/// The records of the pool of this name.
+/// The records of a pool.
 pub fn of_pool(name: &str) -> RecordSet {
     records(key(name), RecordSource::Pool)
 }
@@ -85,7 +85,7 @@ pub fn last_change(actions: &[Action]) -> RecordChange {
     actions.iter().rev().find_map(change).expect("a change")
 }
 
-/// Two nodes with an address each, in DNS.
+/// Two nodes with an address each, both in DNS.
 pub fn served() -> Scene {
     let mut scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2])).records(of_pool("p"));
     scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b"));
@@ -195,7 +195,7 @@ fn records_that_a_predecessor_wrote_are_adopted_without_a_write() {
 fn what_somebody_else_put_there_is_put_right_with_the_fewest_records() {
     let mut scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2])).records(of_pool("p"));
     scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b"));
-    // One address twice, one with another time to live, two strangers.
+    // A duplicate address, a record with another TTL, two unexpected addresses.
     scene.dns.add(NAME, ip(1), 30);
     scene.dns.list(NAME, &[ip(1), ip(8), ip(9)]);
     let change = last_change(&scene.settle());
@@ -235,7 +235,7 @@ fn a_hundred_addresses_in_dns_at_rest_cost_two_listings_a_minute_at_most() {
     for n in 1..=100_u8 {
         let name = format!("n{n}");
         scene = scene.nodes([&*name]).address(ip(n), Some(&name));
-        // Half of them in one name, the others with a name each.
+        // Half of the addresses in a common name, the others with separate names.
         let pool_name = if n % 2 == 0 { "p".to_owned() } else { format!("p{n}") };
         let mut set = of_pool(&pool_name);
         set = ask(set, |request| request.name = pool_name.as_str().into());
@@ -365,7 +365,7 @@ fn a_change_that_was_never_sent_is_made_from_what_was_read_before() {
     assert_eq!((writes(&done), count(&done, is_read_of_records)), (4, 0), "{done:#?}");
 }
 
-/// Twenty nodes with an address each, all in one name.
+/// Twenty nodes with an address each, all in the same name.
 fn twenty_listed() -> Scene {
     let mut scene = scene().records(of_nodes("s", NodeAddress::External));
     for n in 1..=20 {

@@ -1,7 +1,8 @@
-//! Writes to Kubernetes that are refused for good are told, and not repeated for every version.
+//! Writes that Kubernetes refuses permanently are reported, and not repeated for every version.
 
 use pontoon_core::action::{Action, FailureKind};
-use pontoon_core::verdict::{Outlook, Reason};
+use pontoon_core::addresses::verdict::Reason;
+use pontoon_core::verdict::Outlook;
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -21,7 +22,7 @@ fn refuse(scene: &mut Scene, such: fn(&Action) -> bool, times: usize) {
     }
 }
 
-/// Our own status is written: the object has another version.
+/// Simulates a write of our own status: the object gets another version.
 fn status_written(scene: &mut Scene) {
     scene.change_pool("p", |pool| pool);
 }

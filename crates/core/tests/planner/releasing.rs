@@ -1,15 +1,15 @@
-//! What was reserved for a pool is given back when it is deleted, if it says so.
+//! Addresses reserved for a pool are released when the pool is deleted, if the pool asks for it.
 
 use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::{EmptyPolicy, Finding, Pool};
-use pontoon_core::verdict::Reason;
 
 use super::cloud::Fault;
 use super::fixture::*;
 use super::recording::{NAME, ask, of_pool, writes};
 use super::scene::{Scene, scene};
 
-/// Two reserved addresses on nodes `a` and `b`, and a listed one on `c`.
+/// Two reserved addresses on nodes `a` and `b`, and a listed address on `c`.
 fn three_in_place() -> Scene {
     let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1]).wants(3).releasing());
     scene.address(ip(1), Some("c")).settled()
@@ -187,7 +187,7 @@ fn a_pool_that_gives_nothing_back_after_all_goes_and_leaves_its_name_as_it_is() 
     assert!(scene.stored("p").ledger.guarded);
     let listed = scene.dns.listed(NAME);
     assert_eq!(listed.len(), 2);
-    // As it is found by whoever was not to touch it meanwhile.
+    // The policy and the deletion arrive together, as after a pause.
     scene.change_pool("p", |pool| Pool { releases: false, ..pool.deleted() });
     assert_eq!(writes(&scene.run(seconds(30))), 0);
     assert_eq!(scene.dns.listed(NAME), listed);

@@ -1,4 +1,4 @@
-//! A cluster, a cloud and the planner between them, driven until nothing is left to do.
+//! A cluster, a provider and the planner, run until nothing is left to do.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
-use pontoon_core::model::{Family, Node, NodeName, Pod, PodId, Pool, PoolKey, RecordSet};
+use pontoon_core::addresses::AccountSetup;
+use pontoon_core::addresses::verdict::{AddressVerdict, Reason, State, Verdict};
+use pontoon_core::model::{Family, Node, NodeName, ObjectKey, Pod, PodId, Pool, RecordSet};
 use pontoon_core::plan::{Plan, Planner, plan_all};
-use pontoon_core::record_verdict::RecordVerdict;
-use pontoon_core::verdict::{AddressVerdict, Reason, State, Verdict};
-use pontoon_core::world::{AccountSetup, Settings, Source, World};
+use pontoon_core::records::verdict::RecordVerdict;
+use pontoon_core::world::{Settings, World};
 
 use super::cloud::{Cloud, Fault};
 use super::dns::{DNS, Dns};
-use super::fixture::{ACCOUNT, CLOUD, at, key, machine, node};
+use super::fixture::{ACCOUNT, CLOUD, KINDS, SOURCES, at, key, machine, node};
 
 pub struct Scene {
     pub now: Time,
@@ -22,26 +23,26 @@ pub struct Scene {
     pub planner: Planner,
     pub cloud: Cloud,
     pub dns: Dns,
-    /// Every action that was begun, in order.
+    /// Every begun action, in order.
     pub history: Vec<Action>,
-    /// When to plan again.
+    /// Time of the next plan.
     pub wake: Option<Time>,
-    /// Whether it is in order to put an address where there is no room: only if a process
-    /// ended in the middle of a move.
+    /// Whether assigning to a full machine is acceptable: only after a crash in the middle of a
+    /// move.
     pub tolerant: bool,
-    /// Answers of these actions are kept back until they are asked for.
+    /// Begun actions with pending answers.
     pub held_back: Vec<(Action, Time)>,
     setups: BTreeMap<&'static str, AccountSetup>,
     nodes: BTreeMap<NodeName, Node>,
     pods: BTreeMap<PodId, Pod>,
-    pools: BTreeMap<PoolKey, Pool>,
-    verdicts: BTreeMap<PoolKey, Verdict>,
-    record_sets: BTreeMap<PoolKey, RecordSet>,
-    record_verdicts: BTreeMap<PoolKey, RecordVerdict>,
+    pools: BTreeMap<ObjectKey, Pool>,
+    verdicts: BTreeMap<ObjectKey, Verdict>,
+    record_sets: BTreeMap<ObjectKey, RecordSet>,
+    record_verdicts: BTreeMap<ObjectKey, RecordVerdict>,
     version: u64,
 }
 
-/// What a call takes.
+/// Duration of a call.
 const LATENCY: Duration = Duration::from_millis(1);
 
 pub fn setup() -> AccountSetup {
@@ -54,18 +55,18 @@ pub fn setup() -> AccountSetup {
     }
 }
 
-/// An empty cluster, whose nodes carry one address each.
+/// An empty cluster at a provider with a single address per machine.
 pub fn scene() -> Scene {
     scene_at(setup())
 }
 
-/// An empty cluster at such a cloud.
+/// An empty cluster with the given account.
 pub fn scene_at(setup: AccountSetup) -> Scene {
     let mut cloud = Cloud::new(setup.per_machine);
     cloud.project = setup.project.as_ref().map(|_| "project");
     let mut scene = Scene {
         now: at(0),
-        world: World::new(Settings::default()),
+        world: World::new(Settings::default(), &KINDS),
         planner: Planner::default(),
         cloud,
         dns: Dns::default(),
@@ -87,7 +88,7 @@ pub fn scene_at(setup: AccountSetup) -> Scene {
 }
 
 impl Scene {
-    // ---- what there is ----
+    // ---- setup ----
 
     pub fn account(mut self, name: &'static str, setup: AccountSetup) -> Self {
         self.setups.insert(name, setup.clone());
@@ -114,19 +115,19 @@ impl Scene {
         self
     }
 
-    /// An address at the cloud, on a node's machine or on none.
+    /// Adds an address at the provider, on a node's machine or unassigned.
     pub fn address(mut self, ip: IpAddr, node: Option<&str>) -> Self {
         self.cloud.place(ip, node.map(machine).as_deref());
         self
     }
 
-    /// A scene in which everything has been done.
+    /// Runs the scene until nothing is left to do.
     pub fn settled(mut self) -> Self {
         self.settle();
         self
     }
 
-    // ---- what happens ----
+    // ---- events ----
 
     pub fn set_node(&mut self, mut node: Node) {
         self.version += 1;
@@ -189,18 +190,18 @@ impl Scene {
         self.set_records(change(set.expect("records of that name")));
     }
 
-    pub fn remove_records(&mut self, key: &PoolKey) {
+    pub fn remove_records(&mut self, key: &ObjectKey) {
         self.record_sets.remove(key);
         self.world.remove_record_set(key);
     }
 
-    /// The watches deliver whatever they have not delivered yet.
+    /// Delivers all pending watch events.
     pub fn watch(&mut self) {
         self.nodes.values().for_each(|node| self.world.set_node(node.clone()));
         self.pools.values().for_each(|pool| self.world.set_pool(pool.clone()));
     }
 
-    /// The next such action goes wrong like this.
+    /// Scripts a fault for the next matching action.
     pub fn fault(&mut self, concerns: fn(&Action) -> bool, fault: Fault) {
         self.cloud.faults.push_back((concerns, fault));
     }
@@ -209,13 +210,13 @@ impl Scene {
         self.now = self.now + time;
     }
 
-    /// The process ends and another one begins, which may act after `wait`.
+    /// Ends the process and starts another, which may act after `wait`.
     pub fn restart(&mut self, wait: Duration) {
         self.boot(self.now + wait);
     }
 
     fn boot(&mut self, open_from: Time) {
-        self.world = World::new(Settings::default());
+        self.world = World::new(Settings::default(), &KINDS);
         self.planner = Planner::default();
         self.held_back.clear();
         for (name, setup) in &self.setups {
@@ -226,15 +227,15 @@ impl Scene {
         self.pools.values().for_each(|pool| self.world.set_pool(pool.clone()));
         self.world.set_record_account(DNS.into(), Ok(()));
         self.record_sets.values().for_each(|set| self.world.set_record_set(set.clone()));
-        for source in [Source::Nodes, Source::Pods, Source::Pools, Source::RecordSets] {
+        for source in SOURCES {
             self.world.source_read(source);
         }
         self.world.take_over(open_from);
     }
 
-    // ---- what is done about it ----
+    // ---- planning and acting ----
 
-    /// The next plan; checks that planning everything would have come to the same.
+    /// The next plan. Asserts that a full plan gives the same actions.
     pub fn plan(&mut self) -> Plan {
         let full = plan_all(&self.world, self.now);
         let plan = self.planner.next(&mut self.world, self.now);
@@ -257,12 +258,12 @@ impl Scene {
         plan
     }
 
-    /// The actions of the next plan, which are not begun.
+    /// The actions of the next plan, without beginning them.
     pub fn planned(&mut self) -> Vec<Action> {
         self.plan().actions
     }
 
-    /// Plans and begins; the answers stay out until [`answer`](Self::answer).
+    /// Plans and begins the actions; answers stay pending until [`answer`](Self::answer).
     pub fn begin(&mut self) -> Vec<Action> {
         let actions = self.planned();
         for action in &actions {
@@ -273,7 +274,7 @@ impl Scene {
         actions
     }
 
-    /// Lets the world do every action that was begun, and tells the planner.
+    /// Carries out every begun action, and reports the outcomes to the planner.
     pub fn answer(&mut self) {
         while !self.held_back.is_empty() {
             self.answer_one(0);
@@ -281,7 +282,7 @@ impl Scene {
         assert!(self.tolerant || self.cloud.refused == 0, "put where there is no room");
     }
 
-    /// Lets the world do one action that was begun, and tells the planner.
+    /// Carries out a begun action, and reports its outcome to the planner.
     pub fn answer_one(&mut self, index: usize) {
         let (action, sent_at) = self.held_back.remove(index);
         let result = self.carry_out(&action);
@@ -293,7 +294,7 @@ impl Scene {
         self.world.finish(Outcome { action, sent_at, result, jitter: 0 }, self.now);
     }
 
-    /// Plans and acts until there is nothing left to do now.
+    /// Plans and acts until nothing is left to do at this time.
     pub fn settle(&mut self) -> Vec<Action> {
         let from = self.history.len();
         for _ in 0..100 {
@@ -306,7 +307,7 @@ impl Scene {
         panic!("never quiet: {:#?}", &self.history[self.history.len() - 6..]);
     }
 
-    /// Goes on for a while, waking up when the planner asks for it.
+    /// Runs for a while, with a plan at each wake-up.
     pub fn run(&mut self, time: Duration) -> Vec<Action> {
         let (from, end) = (self.history.len(), self.now + time);
         self.settle();
@@ -320,7 +321,7 @@ impl Scene {
         self.history[from..].to_vec()
     }
 
-    /// The cloud, or the API server, does what an action says, or fails at it.
+    /// Carries out an action at the provider, the DNS host or the API server, with scripted faults.
     pub fn carry_out(&mut self, action: &Action) -> Result<Done, Failure> {
         if action.record_account().is_some() {
             let fault = self.cloud.fault_for(action);
@@ -371,14 +372,14 @@ impl Scene {
         }
     }
 
-    // ---- what came of it ----
+    // ---- results ----
 
-    /// The pool as the API server has it.
+    /// The pool as stored in the API server.
     pub fn stored(&self, name: &str) -> &Pool {
         &self.pools[&key(name)]
     }
 
-    pub fn record_verdict(&self, key: &PoolKey) -> &RecordVerdict {
+    pub fn record_verdict(&self, key: &ObjectKey) -> &RecordVerdict {
         &self.record_verdicts[key]
     }
 
@@ -394,7 +395,7 @@ impl Scene {
         self.verdict(name).addresses.iter().map(|one| one.state).collect()
     }
 
-    /// The node that an address is on, at the cloud.
+    /// The node of an address, according to the provider.
     pub fn home(&self, ip: IpAddr) -> Option<&str> {
         self.cloud.holder(ip).map(|machine| machine.trim_start_matches("m-"))
     }

@@ -1,7 +1,7 @@
-//! Several pools, one set of nodes.
+//! Several pools with common nodes.
 
-use pontoon_core::verdict::{Obstacle, Reason};
-use pontoon_core::world::AccountSetup;
+use pontoon_core::addresses::AccountSetup;
+use pontoon_core::addresses::verdict::{Obstacle, Reason};
 
 use super::fixture::*;
 use super::scene::{Scene, scene, setup};
@@ -187,7 +187,7 @@ fn two_pools_that_change_places_do_not_wait_for_each_other() {
     scene.set_node(serves("b", "p"));
     let actions = scene.settle();
     assert_eq!((scene.home(ip(1)), scene.home(ip(2))), (Some("b"), Some("a")));
-    // One address has to step aside; the other moves straight.
+    // An address is unassigned to make room; the other moves directly.
     assert_eq!(count(&actions, is_unassign), 1);
     assert_eq!(count(&actions, is_assign), 2);
 }
@@ -226,7 +226,7 @@ fn an_address_that_serves_nobody_makes_room_for_one_that_would() {
     assert_eq!(moves(&scene.run(seconds(300))), []);
 }
 
-/// Two nodes with an address of one pool each; another pool waits for one of them.
+/// Two nodes, each with an address of the same pool; another pool waits for a node.
 fn full() -> Scene {
     scene()
         .nodes(["a", "b"])

@@ -1,14 +1,14 @@
-//! What is said: why nodes are ruled out, why an address waits, why it was taken off.
+//! Explanations: why nodes are not eligible, why an address waits, why an address was unassigned.
 
 use pontoon_core::action::{Action, FailureKind, Removal};
+use pontoon_core::addresses::verdict::{Note, Precedence, Reason, State};
 use pontoon_core::model::Pool;
-use pontoon_core::verdict::{Note, Precedence, Reason, State};
 
 use super::cloud::Fault;
 use super::fixture::*;
 use super::scene::{Scene, scene};
 
-/// Six nodes of which two, `b` and `c`, may have an address; each other one lacks something else.
+/// Six nodes. Only `b` and `c` are eligible; each other node fails another rule.
 fn two_of_six() -> Scene {
     let edge = |name: &str| node(name).labelled("role", "edge");
     let nodes = [
@@ -162,20 +162,20 @@ fn reserved_addresses_that_serve_nobody_are_counted_and_so_is_the_way_out() {
 
 #[test]
 fn an_address_that_is_taken_off_its_node_says_why() {
-    // Given back with its pool.
+    // Released with its pool.
     let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1).releasing()).settled();
     let made = scene.stored("p").ledger.created[0];
     scene.change_pool("p", PoolFixture::deleted);
     assert_eq!(removals(&scene.settle()), [(made, Removal::Returned)]);
 
-    // Not listed any more.
+    // No longer listed.
     let mut scene = super::scene::scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]));
     scene = scene.address(ip(1), None).address(ip(2), None).settled();
     scene.watch();
     scene.change_pool("p", |pool| pool.ask(|request| request.listed.truncate(1)));
     assert_eq!(removals(&scene.settle()), [(ip(2), Removal::LeavesList)]);
 
-    // In the way of another pool.
+    // Unassigned to make room for another pool.
     let edge = |name: &str| node(name).labelled("role", "edge");
     let mut scene = super::scene::scene().node(edge("a")).pool(pool("p").ips([1, 2]).wants(2));
     scene = scene.node(node("b")).address(ip(1), Some("b")).address(ip(2), Some("a")).settled();

@@ -1,17 +1,17 @@
-//! A cloud that is not heard: who is told, and how soon it is asked again.
+//! Outages of a provider: reports to pools, and the time of the next attempt.
 
 use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, FailureKind};
+use pontoon_core::addresses::verdict::{Reason, State};
 use pontoon_core::model::{Family, Pool, RecordChange, Site};
-use pontoon_core::verdict::{Reason, State};
 
 use super::cloud::{Fault, held_back, throttled};
 use super::fixture::*;
 use super::scene::{Scene, scene};
 
-/// Address 1 on `a`, address 2 on `b`, each of a pool of its own; `c` is free.
+/// Address 1 on `a`, address 2 on `b`, each of a separate pool; `c` is free.
 fn at_rest() -> Scene {
     scene()
         .nodes(["a", "b", "c"])
@@ -26,7 +26,7 @@ fn calls_cloud(action: &Action) -> bool {
     action.account().is_some()
 }
 
-/// From now on every call to the cloud goes wrong like one of these, in turn.
+/// Makes every further call to the provider fail, with the given faults in turn.
 fn goes_wrong(scene: &mut Scene, faults: &[Fault]) {
     for fault in faults.iter().cycle().take(1000) {
         scene.fault(calls_cloud, fault.clone());
@@ -45,7 +45,7 @@ fn unavailable() -> Fault {
     Fault::Answer(FailureKind::Unavailable)
 }
 
-/// Goes on for a while; returns what was newly said of a pool meanwhile, and when.
+/// Runs for a while; returns each new reason of a pool, with its time.
 fn told(scene: &mut Scene, pool: &str, time: Duration) -> Vec<(Time, Reason)> {
     let (end, mut said) = (scene.now + time, vec![(scene.now, scene.reason(pool).clone())]);
     while scene.now < end {

@@ -1,4 +1,4 @@
-//! With every protection on, everything holds, however often each fault happens.
+//! All invariants hold with every protection active, however often each fault happens.
 
 use model::{Fault, Mark, Moves, Protocol};
 
@@ -31,7 +31,7 @@ fn creation_beside_strangers_holds_with_three_addresses_and_three_nodes() {
 
 #[test]
 fn creation_by_tag_and_moves_hold_together() {
-    // A stranger has no tag: beside it, nothing but nodes that are taken is different.
+    // A stranger has no tag, and its only effect would be an occupied node.
     let protocol = Protocol::of_creation(2, 2, Mark::Tag);
     let faults = protocol.faults.without(Fault::Stranger);
     let protocol = Protocol { faults, nameless: true, ..protocol };

@@ -1,4 +1,4 @@
-//! Each protection is needed: without it, an invariant is broken.
+//! Each protection is needed: leaving any out breaks an invariant.
 
 use model::Invariant::{
     NeverTooMany, NothingLost, NothingStolen, NothingTakenAway, OneCallAtATime, OneTermAtATime,
@@ -22,7 +22,7 @@ fn in_creation_by_either(protection: Protection, broken: &[Invariant]) {
     in_creation(Mark::TargetMachine, protection, broken);
 }
 
-/// Two addresses, and what it takes to lose one: an answer, or a leader.
+/// Two addresses, with lost answers and crashes as the only faults.
 fn in_creation_of_two(mark: Mark, protection: Protection, broken: &[Invariant]) {
     let what = format!("creation of two by {mark:?} without {protection:?}");
     let faults = Faults::none().often(Fault::Crash).often(Fault::LostAnswer);

@@ -1,4 +1,4 @@
-//! What the protocol does not promise.
+//! Limits of the protocol: violations once an assumption is dropped.
 
 use model::{Invariant, Mark, Pods, Protocol, Strangers};
 

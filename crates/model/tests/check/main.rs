@@ -1,4 +1,4 @@
-//! The model check: what holds, what is found missing, what stays open.
+//! The model check: invariants, necessity of each protection, limits.
 //!
 //! `cargo test -p model -- --nocapture` prints sizes, times and paths.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]

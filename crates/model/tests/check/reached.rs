@@ -1,4 +1,4 @@
-//! The model is not empty: what protections are for does happen.
+//! The model is not vacuous: the situations behind the protections are reachable.
 
 use model::{Action, Fault, Faults, Mark, Protocol};
 use stateright::{Checker, Model};

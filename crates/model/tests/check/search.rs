@@ -1,4 +1,4 @@
-//! Searches, and what is printed of them.
+//! Searches and their output.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -6,8 +6,7 @@ use std::time::Instant;
 use model::{Action, Invariant, Protocol};
 use stateright::{Checker, HasDiscoveries, Model};
 
-/// Goes through every state, and fails if an invariant is broken in one, or if an example is
-/// found in none.
+/// Visits every state. Fails if an invariant is broken anywhere, or if an example is unreachable.
 pub fn assert_holds(what: &str, protocol: Protocol) {
     let started = Instant::now();
     let checker = protocol.checker().spawn_bfs().join();
@@ -16,14 +15,14 @@ pub fn assert_holds(what: &str, protocol: Protocol) {
     println!("{what}: holds in {states} states, {steps} steps, {:.1?}", started.elapsed());
 }
 
-/// The shortest way to a state in which an invariant is broken.
+/// A shortest path to a state with a broken invariant.
 pub fn shortest(protocol: Protocol, invariant: Invariant) -> Option<Vec<Action>> {
     let name = invariant.name();
     let mut best: Option<Vec<Action>> = None;
     loop {
         let finish = HasDiscoveries::AnyOf(BTreeSet::from([name]));
         let mut search = protocol.checker().finish_when(finish);
-        // A search ends some states after the first find, with the last one.
+        // A search ends some states after its first find and returns the last find.
         if let Some(path) = &best {
             search = search.target_max_depth(path.len() + 1);
         }
@@ -34,7 +33,7 @@ pub fn shortest(protocol: Protocol, invariant: Invariant) -> Option<Vec<Action>>
     }
 }
 
-/// Fails unless every one of `invariants` is broken somewhere, and prints how.
+/// Fails unless each of `invariants` is broken somewhere, and prints the path.
 pub fn assert_broken(what: &str, protocol: Protocol, invariants: &[Invariant]) {
     for invariant in invariants {
         let started = Instant::now();

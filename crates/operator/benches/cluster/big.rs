@@ -1,8 +1,8 @@
-//! Memory in a big cluster: 10,000 nodes, 100,000 pods that match, 1,000 pools, and 300 large
-//! definitions of others.
+//! Memory in a big cluster: 10,000 nodes, 100,000 matching pods, 1,000 pools, and 300 large foreign
+//! definitions.
 //!
-//! No etcd is filled for that: nodes, pods and definitions are made up page by page, and
-//! everything else is the API server in memory.
+//! No etcd is needed: nodes, pods and definitions are generated page by page, and everything else
+//! comes from the in-memory API server.
 
 use std::net::SocketAddr;
 
@@ -40,7 +40,7 @@ pub async fn big() {
     config["clusters"][0]["cluster"]["server"] = format!("http://{address}").into();
     let file = arena.folder().join("big");
     std::fs::write(&file, config.to_string()).unwrap();
-    // Nothing is carried out: the nodes are not there to be marked.
+    // Observe mode, because the generated nodes cannot be marked.
     let file = file.to_str().unwrap();
     let extra = [QUIET[0], "--leader-elect=false", "--mode=observe", "--kubeconfig", file];
     let replica = Replica::start(&arena, "big", &extra);
@@ -66,7 +66,7 @@ async fn serve(kube: FakeKube) -> SocketAddr {
     address
 }
 
-/// The kind of a list, how many it has, and how each is made up.
+/// Kind of a list, its length, and a generator of its items.
 type Pages = (&'static str, usize, fn(usize) -> Value);
 
 async fn answer(kube: FakeKube, request: Request) -> Response<Body> {
@@ -75,7 +75,7 @@ async fn answer(kube: FakeKube, request: Request) -> Response<Body> {
     let page: Option<Pages> = match request.uri().path() {
         "/api/v1/nodes" => Some(("NodeList", NODES, node)),
         "/api/v1/pods" => Some(("PodList", PODS, pod)),
-        // One that is asked for by its name is not made up.
+        // Definitions requested by name are real.
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
             if !query.contains("fieldSelector") =>
         {
@@ -115,7 +115,7 @@ fn list(
     Response::new(Body::from(list.to_string()))
 }
 
-/// About as large as what a kubelet reports, images and all.
+/// About as large as a real node, with images.
 fn node(number: usize) -> Value {
     json!({
         "metadata": {
@@ -153,7 +153,7 @@ fn pod(number: usize) -> Value {
     })
 }
 
-/// A definition of 300 objects with a description each.
+/// A definition of 300 objects with descriptions.
 fn definition(number: usize) -> Value {
     let part = json!({
         "type": "object", "description": "d".repeat(400),

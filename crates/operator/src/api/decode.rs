@@ -1,9 +1,9 @@
-//! Decoding of what the API server lets through but Rust's types would refuse.
+//! Decoding of values that the API server stores and Rust's types would refuse.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use serde::{Deserialize, Deserializer};
 
-/// A time of our own making. One that somebody made unreadable counts as not there.
+/// Decodes a time that the operator wrote. Unreadable text counts as unset.
 pub(super) fn time<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<MicroTime>, D::Error> {

@@ -1,4 +1,4 @@
-//! The custom resource definitions, made from the types.
+//! The custom resource definitions, generated from the Rust types.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use kube::CustomResourceExt;
 use super::node_dns_record_set::NodeDNSDefinition;
 use super::pool::PoolDefinition;
 
-/// Says what the file is, to whoever opens it.
+/// Explains the generated file to its reader.
 const HEADER: &str = "\
 # The custom resources of Pontoon, for Kubernetes 1.30 and later.
 #
@@ -25,13 +25,13 @@ const HEADER: &str = "\
 
 /// Both definitions, in the order in which they are applied.
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    // Making them from the types takes a while, and they never change.
+    // Generating the definitions is slow and always gives the same result.
     static CRDS: LazyLock<Vec<CustomResourceDefinition>> =
         LazyLock::new(|| [PoolDefinition::crd(), NodeDNSDefinition::crd()].map(finished).into());
     CRDS.clone()
 }
 
-/// Both definitions as YAML documents, the same text each time.
+/// Both definitions as YAML documents. The text is the same for each call.
 pub fn crds_yaml() -> String {
     let mut text = HEADER.to_owned();
     for crd in crds() {
@@ -42,7 +42,7 @@ pub fn crds_yaml() -> String {
     text
 }
 
-/// What the derive cannot be told: see [`like_the_predecessors`].
+/// Applies the changes that the derive has no options for: see [`like_the_predecessors`].
 fn finished(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     for version in &mut crd.spec.versions {
         let Some(schema) =
@@ -50,16 +50,16 @@ fn finished(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
         else {
             continue;
         };
-        // FLIPOP's definitions store an object without a spec.
+        // FLIPOP's definitions allow an object without a spec.
         schema.required = None;
         like_the_predecessors(schema);
     }
     crd
 }
 
-/// Takes out what `schemars` derives from the Rust types and FLIPOP's definitions never had: a
-/// stored default, a stored `null`, a title. Gives each paragraph of a description one line, which
-/// `kubectl explain` then wraps.
+/// Removes the additions of `schemars` that FLIPOP's definitions never had: a stored default, a
+/// stored `null`, a title. Joins each paragraph of a description into one line, for `kubectl
+/// explain` to wrap.
 fn like_the_predecessors(schema: &mut JSONSchemaProps) {
     schema.default = None;
     schema.nullable = None;
@@ -68,7 +68,7 @@ fn like_the_predecessors(schema: &mut JSONSchemaProps) {
     children(schema).for_each(|(_, child)| like_the_predecessors(child));
 }
 
-/// The schemas right below this one, each with its step in a path.
+/// The direct child schemas, each with its step in a path.
 fn children(schema: &mut JSONSchemaProps) -> impl Iterator<Item = (&str, &mut JSONSchemaProps)> {
     let properties =
         schema.properties.iter_mut().flatten().map(|(name, child)| (name.as_str(), child));
@@ -83,7 +83,7 @@ fn children(schema: &mut JSONSchemaProps) -> impl Iterator<Item = (&str, &mut JS
     properties.chain(items).chain(values)
 }
 
-/// Lines that belong to one paragraph become one line.
+/// Joins the lines of each paragraph.
 fn paragraphs(text: &str) -> String {
     let joined = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
     text.split("\n\n").map(joined).collect::<Vec<_>>().join("\n\n")
@@ -135,7 +135,7 @@ mod tests {
         for mut crd in crds() {
             walk(&crd.spec.names.kind.clone(), root(&mut crd), &mut |path, schema| {
                 let described = schema.description.as_deref().is_some_and(|text| text.len() > 5);
-                // The entries of a list or map of texts are described by that.
+                // The description of a list or map of texts covers its entries.
                 let text = schema.type_.as_deref() == Some("string");
                 let entry = path.ends_with("[]") || (text && path.ends_with("{}"));
                 assert!(described || entry, "{path} has no description");

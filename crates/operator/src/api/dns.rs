@@ -1,4 +1,4 @@
-//! The DNS record that both kinds can ask for.
+//! The DNS record of pools and record sets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::rules;
 use super::wire::is_default;
 
-/// The DNS provider where none is named.
+/// The DNS provider of a spec without a `provider`.
 pub const DEFAULT_DNS_PROVIDER: &str = "digitalocean";
 
-/// Every name that may stand for a DNS provider: a vendor with DNS adds one word.
+/// Every accepted DNS provider. A new DNS host adds its name here.
 pub const DNS_PROVIDERS: &[&str] = &["digitalocean", "cloudflare"];
 
 /// A set of address records under one name.

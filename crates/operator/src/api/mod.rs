@@ -1,17 +1,16 @@
-//! The custom resources: their types, their validation, and the definitions made of both.
+//! The custom resources: types, validation, and the definitions generated from both.
 //!
-//! Group, kinds and fields are FLIPOP's; what is ours is added beside them. Two rules hold
-//! throughout:
+//! Group, kinds and fields are FLIPOP's; Pontoon only adds fields. Two rules hold throughout:
 //!
-//! - Decoding never fails on an object that FLIPOP's definitions could have stored. So
-//!   every field has a default, an empty text means *unset*, and whether a value makes sense
-//!   is asked later, of the one object that it concerns.
-//! - Validation (`rules.rs`) looks at what somebody writes now. A stored object that
-//!   breaks a newer rule can still be updated.
+//! - Decoding never fails on an object that FLIPOP's definitions could have stored: every field has
+//!   a default, and an empty text means *unset*. Values are checked later, object by object.
+//! - Validation (`rules.rs`) applies to new input only. A stored object that breaks a newer rule
+//!   can still be updated.
 
 mod decode;
 mod definitions;
 mod dns;
+mod kinds;
 mod names;
 mod node_dns_record_set;
 mod pool;
@@ -21,6 +20,7 @@ mod wire;
 
 pub use definitions::{crds, crds_yaml};
 pub use dns::{DEFAULT_DNS_PROVIDER, DNS_PROVIDERS, DnsRecordSet, DnsRecordStatus};
+pub use kinds::{FLOATING_IP_POOL, KINDS, NODE_DNS_RECORD_SET, all_objects, objects};
 pub(crate) use names::own;
 pub use names::{
     ADDRESSES_ANNOTATION, CONDITION_DNS, CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED,

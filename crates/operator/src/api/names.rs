@@ -1,6 +1,6 @@
 //! Names that other programs read: the group, its version, annotations, condition types.
 
-/// A name under our own prefix: the only place that spells it.
+/// A name under our own prefix. No other place spells the prefix.
 macro_rules! own {
     ($name:literal) => {
         concat!("pontoon.dev/", $name)
@@ -8,49 +8,47 @@ macro_rules! own {
 }
 pub(crate) use own;
 
-/// The group of both kinds.
+/// The API group of both kinds.
 pub const GROUP: &str = "flipop.digitalocean.com";
 
-/// The only version of both kinds.
+/// The only API version of both kinds.
 pub const VERSION: &str = "v1alpha1";
 
-/// The prefix of every name that is ours and not a predecessor's.
+/// The prefix of every name that Pontoon introduced.
 pub const PREFIX: &str = own!("");
 
-/// On a node: the IPv4 addresses that it holds, confirmed by the provider.
+/// On a node: its IPv4 addresses, confirmed by the provider.
 pub const IPV4_ANNOTATION: &str = "flipop.digitalocean.com/ipv4-reserved-ip";
 
-/// On a node: the IPv6 addresses that it holds, confirmed by the provider.
+/// On a node: its IPv6 addresses, confirmed by the provider.
 pub const IPV6_ANNOTATION: &str = "flipop.digitalocean.com/ipv6-reserved-ip";
 
-/// On a pool: the addresses that were created for it, and the creations whose outcome is open.
+/// On a pool: its ledger, with the reserved addresses and the open intents.
 pub const ADDRESSES_ANNOTATION: &str = own!("addresses");
 
-/// On a pool, a finalizer: it does not go before the addresses that were created for it are
-/// given back.
+/// Finalizer of a pool. The pool stays until its reserved addresses are released.
 pub const RELEASE_FINALIZER: &str = own!("release");
 
-/// On a pool, set by a person: how a creation with an unknown outcome ended.
+/// On a pool, set by a person: how a reservation with an unknown outcome ended.
 pub const RESOLVE_CREATE_ANNOTATION: &str = own!("resolve-create");
 
-/// On a pool or a record set, set by a person: it is left alone, for this reason.
+/// On a pool or a record set, set by a person: the reason for pausing the object.
 pub const PAUSED_ANNOTATION: &str = own!("paused");
 
-/// The condition that is `True` when everything that the spec asks for is in place. Of a pool
-/// whose addresses are, it is `False` with the reason [`DNS_NOT_READY`] if its DNS record lastingly
-/// is not.
+/// The condition that is `True` when everything in the spec is in place. A pool with all its
+/// addresses in place is `False` with the reason [`DNS_NOT_READY`] if its DNS record stays broken.
 pub const CONDITION_READY: &str = "Ready";
 
-/// The condition that is `True` while the operator is on its way there.
+/// The condition that is `True` while the operator works towards the spec.
 pub const CONDITION_RECONCILING: &str = "Reconciling";
 
-/// The condition that is `True` when it cannot get there without somebody's help.
+/// The condition that is `True` when the spec cannot be reached without a person's help.
 pub const CONDITION_STALLED: &str = "Stalled";
 
-/// The condition of a pool that is `True` when its DNS record lists what it should.
+/// The condition of a pool that is `True` when its DNS record lists the right addresses.
 pub const CONDITION_DNS: &str = "DNSReady";
 
-/// The reason of a pool whose addresses are in place and whose DNS record lastingly is not.
+/// The reason of a pool with all its addresses in place and a DNS record that stays broken.
 pub const DNS_NOT_READY: &str = "DNSNotReady";
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! NodeDNSRecordSet: a DNS record that lists the matching nodes.
 
-// Clippy takes the `type_` of one column for a repetition of another's.
+// Clippy takes the `type_` of a column for a duplicate of the next column's.
 #![allow(clippy::duplicated_attributes)]
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
@@ -15,16 +15,16 @@ use super::wire::Wire;
 
 /// A DNS record that lists the addresses of the matching nodes.
 ///
-/// Its fields are those of the stored object; a missing `spec` is an empty one.
+/// The fields mirror the stored object; a missing `spec` decodes as an empty spec.
 #[derive(Resource, Clone, Debug, Default, PartialEq, Deserialize)]
 #[resource(inherit = "NodeDNSDefinition")]
 pub struct NodeDNSRecordSet {
     /// Name, namespace, annotations and so on.
     pub metadata: ObjectMeta,
-    /// What the user asks for: input only.
+    /// The user's input; the operator never writes here.
     #[serde(default)]
     pub spec: NodeDNSRecordSetSpec,
-    /// What the operator last reported.
+    /// The operator's last report.
     pub status: Option<NodeDNSRecordSetStatus>,
 }
 

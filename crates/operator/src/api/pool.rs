@@ -1,6 +1,6 @@
 //! FloatingIPPool: addresses that are kept on matching nodes.
 
-// Clippy takes the `type_` of one column for a repetition of another's.
+// Clippy takes the `type_` of a column for a duplicate of the next column's.
 #![allow(clippy::duplicated_attributes)]
 
 use std::collections::BTreeMap;
@@ -17,21 +17,22 @@ use super::selection::Match;
 use super::wire::{Wire, is_default};
 use super::{decode, rules};
 
-/// More addresses than this no pool has: nobody means it, and each is a call to the cloud.
+/// The most addresses that a pool may ask for. A larger number is a mistake, and each address costs
+/// provider calls.
 pub const MOST_ADDRESSES: usize = 1000;
 
-/// A pool of floating (reserved) addresses and the nodes that they belong on.
+/// A pool of floating (reserved) addresses and the nodes that may hold them.
 ///
-/// Its fields are those of the stored object; a missing `spec` is an empty one.
+/// The fields mirror the stored object; a missing `spec` decodes as an empty spec.
 #[derive(Resource, Clone, Debug, Default, PartialEq, Deserialize)]
 #[resource(inherit = "PoolDefinition")]
 pub struct FloatingIPPool {
     /// Name, namespace, annotations and so on.
     pub metadata: ObjectMeta,
-    /// What the user asks for: input only.
+    /// The user's input; the operator never writes here.
     #[serde(default)]
     pub spec: FloatingIPPoolSpec,
-    /// What the operator last reported.
+    /// The operator's last report.
     pub status: Option<FloatingIPPoolStatus>,
 }
 
@@ -177,12 +178,12 @@ pub struct FloatingIPPoolSpec {
 }
 
 impl FloatingIPPoolSpec {
-    /// The time between two assignments, whatever number was stored.
+    /// The cool-off: negative numbers count as 0, too large ones as [`Duration::MAX`].
     pub fn cool_off(&self) -> Duration {
         span(self.assignment_cool_off_seconds)
     }
 
-    /// How long a node may recover, whatever number was stored.
+    /// The grace period: negative numbers count as 0, too large ones as [`Duration::MAX`].
     pub fn grace(&self) -> Duration {
         span(self.grace_period_seconds)
     }
@@ -316,26 +317,26 @@ pub struct DriftStatus {
     pub from: String,
 }
 
-/// The values of [`IpStatus::state`]. The field itself stays text, because a status may hold
-/// anything that a predecessor wrote.
+/// The values of [`IpStatus::state`]. The field itself stays text, because a predecessor may have
+/// written anything into a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IpState {
     /// On a matching node.
     Active,
     /// Being assigned.
     InProgress,
-    /// The last attempt to place it failed.
+    /// The last attempt to assign the address failed.
     Error,
-    /// Attached, but its node does not match now.
+    /// Assigned, but the node does not match now.
     NoMatch,
-    /// Attached nowhere.
+    /// Not assigned.
     Unassigned,
-    /// Beyond `desiredIPs`: left alone.
+    /// Beyond `desiredIPs`, and not used.
     Disabled,
 }
 
 impl IpState {
-    /// As it is written in a status and in the metrics.
+    /// The text in a status and in the metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",

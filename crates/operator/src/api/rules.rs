@@ -1,16 +1,16 @@
-//! What the API server checks before it stores an object, in CEL, with messages for people.
+//! The API server's checks of an object before storing, in CEL, with messages for people.
 //!
-//! FLIPOP's definitions checked next to nothing, so stored objects may break any rule
-//! here, and must stay updatable all the same. Kubernetes (1.30 and later) sees to it for
-//! rules on a single field: they are skipped while that field stays as it is. A rule across
-//! fields would come up with every edit of the spec, so it lets pass what was already broken
-//! before (see [`unless_already_broken`]).
+//! FLIPOP's definitions checked next to nothing, so stored objects may break any rule here, and
+//! must stay updatable. Kubernetes (1.30 and later) skips a rule on a single field while the field
+//! is unchanged. A rule across fields runs on every edit of the spec, so such rules let pass a spec
+//! that was already broken (see [`unless_already_broken`]).
 //!
-//! The API server refuses rules that could become expensive, which is what the limits on
-//! lengths are for. It compiles them with the functions of the Kubernetes release before its
-//! own: `isIP()` would make 1.31 the minimum, so addresses are checked by a pattern.
+//! The API server refuses rules that could become expensive, hence the limits on lengths. Rules may
+//! only use the CEL functions of the previous Kubernetes release: `isIP()` would make 1.31 the
+//! minimum, so addresses are checked by a pattern.
 //!
-//! Enums stay out: the API server stops at a wrong one, and says so in a second line of its own.
+//! Enums are not used: the API server stops at the first wrong enum, and adds a second line of its
+//! own.
 
 use kube::core::{Message, Reason, Rule, validate};
 use pontoon_providers::VENDORS;
@@ -19,28 +19,28 @@ use schemars::Schema;
 use super::dns::DNS_PROVIDERS;
 use super::names::IPV4_ANNOTATION;
 
-/// `spec.provider` of a pool: a vendor that this release knows.
+/// `spec.provider` of a pool: a provider that this release knows.
 pub(super) fn address_provider(field: &mut Schema) {
     let known: Vec<_> = VENDORS.iter().map(|vendor| vendor.name).collect();
     one_of(field, "provider", &known, Empty::Refused);
 }
 
-/// A DNS provider that this release knows, or none.
+/// A DNS provider that this release knows, or empty.
 pub(super) fn dns_provider(field: &mut Schema) {
     one_of(field, "DNS provider", DNS_PROVIDERS, Empty::Allowed);
 }
 
-/// What becomes of a record that has nothing to list.
+/// The policy for a record with no address to list.
 pub(super) fn empty_policy(field: &mut Schema) {
     one_of(field, "empty policy", &["Keep", "Remove"], Empty::Allowed);
 }
 
-/// Which address of a node to publish.
+/// The type of node address to publish.
 pub(super) fn address_type(field: &mut Schema) {
     one_of(field, "address type", &["ExternalIP", "InternalIP", IPV4_ANNOTATION], Empty::Allowed);
 }
 
-/// What becomes of reserved addresses.
+/// The policy for the reserved addresses of a deleted pool.
 pub(super) fn deletion_policy(field: &mut Schema) {
     one_of(field, "deletion policy", &["Retain", "Release"], Empty::Allowed);
 }
@@ -57,7 +57,7 @@ pub(super) fn toleration_effect(field: &mut Schema) {
 
 /// A label selector, as far as a pattern can tell. The operator parses it in full.
 pub(super) fn selector(field: &mut Schema) {
-    // With a comma after the last one too, all requirements look alike.
+    // A trailing comma makes all requirements look alike.
     let check =
         format!(r"self.matches(r'^\s*$') || (self + ',').matches(r'^({},)+$')", requirement());
     let message = "is not a label selector such as app=web,tier!=db,zone in (a,b),!old";
@@ -92,7 +92,7 @@ pub(super) fn some_address(spec: &mut Schema) {
     insert(spec, rule);
 }
 
-/// New addresses need a region, at the vendors that have regions.
+/// Reserving addresses needs a region, at providers with regions.
 pub(super) fn region_for_new_addresses(spec: &mut Schema) {
     let regional = VENDORS.iter().filter(|vendor| vendor.region_required);
     let regional: Vec<_> = regional.map(|vendor| vendor.name).collect();
@@ -126,7 +126,7 @@ pub(super) fn record_name_given(record: &mut Schema) {
     insert(record, rule);
 }
 
-/// A record set asks for a record.
+/// A record set names a record.
 pub(super) fn record_given(spec: &mut Schema) {
     let rule = unless_already_broken("has({}.dnsRecordSet)")
         .message("say which record shall list the nodes: zone and recordName")
@@ -141,7 +141,7 @@ enum Empty {
     Refused,
 }
 
-/// One of a few words, which the message names.
+/// Adds a rule that the text is in `known`. The message lists the known texts.
 fn one_of(field: &mut Schema, what: &str, known: &[&str], empty: Empty) {
     let accepted: Vec<_> = match empty {
         Empty::Allowed => [""].iter().chain(known).copied().collect(),
@@ -157,8 +157,7 @@ fn quoting_self(message: &str) -> Message {
     Message::Expression(format!(r#"'"' + self + '" {message}'"#))
 }
 
-/// A rule that lets an object pass which broke it before. `{}` in the check stands for the
-/// value.
+/// A rule that exempts objects that broke it before. `{}` in the check stands for the value.
 fn unless_already_broken(check: &str) -> Rule {
     let now = check.replace("{}", "self");
     let before = check.replace("{}", "oldSelf.value()");
@@ -167,7 +166,7 @@ fn unless_already_broken(check: &str) -> Rule {
 
 /// Adds a rule to a schema.
 fn insert(schema: &mut Schema, rule: Rule) {
-    // It fails only on what cannot be written as JSON, and a rule is a handful of texts.
+    // `validate` fails only if a rule cannot be written as JSON; a rule is a few texts.
     let _ = validate(schema, rule);
 }
 
@@ -183,7 +182,7 @@ fn ipv4() -> String {
     format!(r"^({number}\.){{3}}{number}$")
 }
 
-/// Eight groups, or fewer with one `::` for the missing ones, wherever it stands.
+/// Eight groups, or fewer with a `::` in place of the missing groups.
 fn ipv6() -> String {
     let group = "[0-9a-fA-F]{1,4}";
     let mut forms = vec![

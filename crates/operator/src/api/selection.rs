@@ -1,4 +1,4 @@
-//! Which nodes an object is about.
+//! Selection of nodes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
-//! How a custom resource is written out.
+//! Serialization of custom resources.
 //!
-//! `kube`'s derive makes a root type whose `spec` must be there, but FLIPOP's definitions
-//! store an object without one. So the root types are our own, with a default `spec`, and
-//! the derived ones only carry the definition (names, columns, schema).
+//! The root type of `kube`'s derive requires a `spec`, but FLIPOP's definitions store objects
+//! without a spec. So the root types are our own, with a default `spec`, and the derived types only
+//! carry the definition (names, columns, schema).
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use serde::Serialize;
 
-/// A custom resource as the API server takes it.
+/// A custom resource in the API server's format.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Wire<'a, S, T> {
@@ -39,7 +39,7 @@ impl<'a, S, T> Wire<'a, S, T> {
     }
 }
 
-/// A field that holds its default is not written: to us, and to FLIPOP, unset means the same.
+/// Skips fields that hold their default: Pontoon and FLIPOP treat unset fields the same.
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

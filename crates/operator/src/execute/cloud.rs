@@ -1,4 +1,4 @@
-//! Calls to clouds: core's words into the providers' and back.
+//! Calls to providers: translates core's types to the providers' and back.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use pontoon_providers as providers;
 use pontoon_providers::layers::Hold;
 use pontoon_providers::{AddressProvider, ErrorKind, Families};
 
-/// Carries out an action at the cloud.
+/// Carries out an action at the provider.
 pub(super) async fn call(provider: &dyn AddressProvider, action: &Action) -> Result<Done, Failure> {
     let result = match action {
         Action::List { families, confirms, .. } => list(provider, families, *confirms).await,

@@ -5,15 +5,16 @@ use kube::api::{Patch, PatchParams};
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
 use pontoon_core::action::{Action, Done, Failure, FailureKind};
-use pontoon_core::model::{Family, Ledger, NodeName, PoolKey, Text};
+use pontoon_core::model::{Family, Ledger, NodeName, ObjectKey, Text};
 use serde_json::json;
 
 use crate::api::{
-    ADDRESSES_ANNOTATION, FloatingIPPool, IPV4_ANNOTATION, IPV6_ANNOTATION, RELEASE_FINALIZER,
-    RESOLVE_CREATE_ANNOTATION,
+    ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION, RELEASE_FINALIZER,
+    RESOLVE_CREATE_ANNOTATION, objects,
 };
 use crate::connect::WRITE_DEADLINE;
-use crate::observe::{ledger, version};
+use crate::fronts::ledger;
+use crate::observe::version;
 
 /// Carries out an action in the cluster.
 pub(super) async fn write(client: &Client, action: &Action) -> Result<Done, Failure> {
@@ -37,7 +38,7 @@ pub(super) async fn write(client: &Client, action: &Action) -> Result<Done, Fail
 /// view and another object of the same name.
 async fn write_ledger(
     client: &Client,
-    pool: &PoolKey,
+    pool: &ObjectKey,
     uid: &str,
     at_version: u64,
     (ledger, guard): (&Ledger, Option<&[Text]>),
@@ -47,7 +48,7 @@ async fn write_ledger(
         "resourceVersion": at_version.to_string(),
         "annotations": {
             ADDRESSES_ANNOTATION: ledger::write(ledger),
-            // The word of a person on an intent that this write settles.
+            // A person's answer for an intent. The write settles the intent.
             RESOLVE_CREATE_ANNOTATION: null,
         },
     }});
@@ -56,8 +57,7 @@ async fn write_ledger(
         let all: Vec<&str> = others.iter().map(|one| &**one).chain(ours).collect();
         patch["metadata"]["finalizers"] = json!(all);
     }
-    let api: Api<PartialObjectMeta<FloatingIPPool>> =
-        Api::namespaced(client.clone(), &pool.namespace);
+    let api = objects(client.clone(), pool.kind, &pool.namespace);
     let params = PatchParams::default();
     let written = api.patch(&pool.name, &params, &Patch::Merge(&patch)).await.map_err(failure)?;
     Ok(Done::LedgerWritten { version: version(written.metadata.resource_version.as_deref()) })
@@ -81,7 +81,7 @@ async fn write_mark(
     Ok(Done::Marked { version: version(written.metadata.resource_version.as_deref()) })
 }
 
-/// What an answer of the API server means.
+/// Translates an error of the API server.
 pub fn failure(error: kube::Error) -> Failure {
     let kind = match &error {
         kube::Error::Api(status) => match status.code {

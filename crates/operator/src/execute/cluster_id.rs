@@ -1,5 +1,5 @@
-//! Which cluster this is, for marks at vendors: the UID of the namespace `kube-system`, which
-//! lives as long as the cluster does.
+//! The identity of the cluster, for marks at DNS hosts: the UID of the namespace `kube-system`,
+//! which lives as long as the cluster.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,27 +11,27 @@ use tokio::time::{sleep, timeout};
 
 use crate::connect::WRITE_DEADLINE;
 
-/// How soon an API server that did not answer is asked again.
+/// Wait before the next attempt to read the UID.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// The cluster's identity, once it was read. Clones share it. Nothing waits for it: a mark
-/// without it names the object alone.
+/// The identity of the cluster, once read. Clones share the value. Nothing waits for the read:
+/// without an identity, a mark names the object alone.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterId(Arc<OnceLock<String>>);
 
 impl ClusterId {
-    /// The UID, if it is known.
+    /// The UID, once read.
     pub fn get(&self) -> Option<&str> {
         self.0.get().map(String::as_str)
     }
 
-    /// Reads it once. Where that is not allowed, it stays unknown.
+    /// Reads the UID. Without the right to read, the UID stays unknown.
     pub async fn read(self, client: Client) {
         let namespaces: Api<PartialObjectMeta<Namespace>> = Api::all(client);
         loop {
             match timeout(WRITE_DEADLINE, namespaces.get_metadata("kube-system")).await {
                 Ok(Ok(namespace)) => {
-                    // Set once: nobody else does.
+                    // No other place sets the value, so `set` cannot fail.
                     drop(namespace.metadata.uid.map(|uid| self.0.set(uid)));
                     return;
                 }

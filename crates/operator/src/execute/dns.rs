@@ -1,4 +1,4 @@
-//! Calls to DNS hosts: core's words into the providers' and back.
+//! Calls to DNS hosts: translates core's types to the providers' and back.
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind};
 use pontoon_core::model::{Family, Record, RecordChange, RecordRequest, Site, Text};
@@ -8,11 +8,11 @@ use pontoon_providers::{Changed, RecordKind, RecordProvider, WantedRecord};
 
 use super::cloud::failure;
 
-/// A note that every host takes whole, in characters.
+/// Length of a note that every host stores in full, in characters.
 const LONGEST_MARK: usize = 100;
 
-/// Carries out an action at the host. Records that are written carry a mark with the identity of
-/// the `cluster`, if that is known.
+/// Carries out an action at the host. Written records carry a mark with the identity of the
+/// `cluster`, if known.
 pub(super) async fn call(
     host: &dyn RecordProvider,
     action: &Action,
@@ -33,8 +33,8 @@ pub(super) async fn call(
     result.map_err(failure)
 }
 
-/// Finding a name costs nothing once its zone is known, and is done each time: a zone may
-/// have been deleted and made anew.
+/// Reads the records of a name. The zone is located each time, because a zone may have been deleted
+/// and recreated; the lookup is free once the zone is known.
 async fn read(
     host: &dyn RecordProvider,
     request: &RecordRequest,
@@ -74,8 +74,8 @@ fn record(record: providers::Record) -> Record {
     Record { id: id.0.as_str().into(), value, ttl, proxied }
 }
 
-/// Whose records these are, for whoever looks at them at their host: cluster, namespace, name,
-/// kind. What does not fit is cut from the end.
+/// The note on a record for a person at the DNS host: cluster, namespace, name, kind. Text beyond
+/// [`LONGEST_MARK`] is cut off.
 fn mark(object: &str, cluster: Option<&str>) -> String {
     let cluster = cluster.map(|cluster| format!("{cluster} ")).unwrap_or_default();
     format!("pontoon: {cluster}{object}").chars().take(LONGEST_MARK).collect()

@@ -1,13 +1,12 @@
-//! Runs actions, all at once, and brings back their outcomes.
+//! Runs actions in parallel and returns their outcomes.
 //!
-//! Actions of one plan are independent of each other, and the planner never asks for two at
-//! a time about one address, one ledger or one node's mark: so everything runs in parallel
-//! and each address still has its calls in order.
+//! Actions of a plan are independent of each other, and the planner never asks for two concurrent
+//! actions on an address, a ledger or a node's mark: so everything runs in parallel, and the calls
+//! for each address still run in order.
 //!
-//! Leadership, observe mode and pause gate here and nowhere else: what is withheld is taken
-//! out of the plan before anything begins (`restraint`); a call that changes a cloud is
-//! checked last thing before the wire (the transport's gate), a write to Kubernetes before it
-//! is sent.
+//! Leadership, observe mode and pause are enforced here and nowhere else. Withheld actions are
+//! removed from the plan before anything begins (`restraint`). A call that changes a provider is
+//! checked last thing before the wire (the transport's gate), a write to Kubernetes before sending.
 
 mod cloud;
 mod cluster;
@@ -31,23 +30,23 @@ use crate::env::Env;
 use crate::leadership::Leadership;
 use crate::report::metrics::Metrics;
 
-/// The term in which calls are decided, shared with the gate on the wire.
+/// The term of the current decisions, shared with the gate on the wire.
 #[derive(Clone, Debug, Default)]
 pub struct Term(Arc<AtomicU64>);
 
 impl Term {
-    /// Decisions are made in this term from now on.
+    /// Starts a new term.
     pub fn set(&self, term: u64) {
         self.0.store(term, Ordering::SeqCst);
     }
 
-    /// The term that decisions are made in.
+    /// The current term.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }
 }
 
-/// Runs actions.
+/// Runs actions and counts the running calls that change a provider.
 pub struct Executor {
     clouds: Clouds,
     client: kube::Client,
@@ -56,21 +55,21 @@ pub struct Executor {
     metrics: Metrics,
     cluster: ClusterId,
     running: JoinSet<Finished>,
-    /// Calls that change a cloud and have not come back.
+    /// Running calls that change a provider.
     changing: usize,
 }
 
-/// An action that has come back.
+/// A finished action.
 #[derive(Debug)]
 pub struct Finished {
-    /// What came of it.
+    /// The action and its result.
     pub outcome: Outcome,
-    /// How long it took.
+    /// Duration of the action.
     pub took: Duration,
 }
 
 impl Executor {
-    /// An executor with nothing to do.
+    /// An executor without running actions.
     pub fn new(
         clouds: Clouds,
         client: kube::Client,
@@ -117,7 +116,7 @@ impl Executor {
         });
     }
 
-    /// The next action that comes back. Pending for ever while nothing runs.
+    /// The next finished action. Pending for ever while nothing runs.
     pub async fn next(&mut self) -> Finished {
         loop {
             match self.running.join_next().await {
@@ -127,21 +126,21 @@ impl Executor {
                     }
                     return finished;
                 }
-                // Aborted, or a defect that must not take the operator with it.
+                // Aborted, or panicked. A panic in an action must not stop the operator.
                 Some(Err(error)) => tracing::error!(%error, "an action was lost"),
                 None => std::future::pending().await,
             }
         }
     }
 
-    /// Forgets everything that runs: the term that it was decided in is over.
+    /// Drops every running action, because the term of their decision is over.
     pub fn abandon(&mut self) {
         self.running = JoinSet::new();
         self.changing = 0;
     }
 
-    /// Waits until every call that changes a cloud has come back, at most `limit`. Returns
-    /// whether each of them had an answer.
+    /// Waits until every call that changes a provider has finished, at most `limit`. Returns
+    /// whether every call had an answer.
     pub async fn drain(&mut self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         let mut answered = true;
@@ -153,7 +152,7 @@ impl Executor {
     }
 }
 
-/// Counts a call to a vendor. One that never left is none.
+/// Counts a call to a provider, unless the request was never sent.
 fn count(metrics: &Metrics, action: &Action, result: &Result<Done, Failure>, took: Duration) {
     if !matches!(result, Err(failure) if never_left(failure.kind)) {
         metrics.called(action, result.is_ok(), took);
@@ -164,7 +163,7 @@ fn never_left(kind: FailureKind) -> bool {
     matches!(kind, FailureKind::NotSent | FailureKind::HeldBack { .. })
 }
 
-/// Whether a call that changes a cloud may still take effect.
+/// Whether a call that changes a provider may still take effect.
 pub fn is_unanswered(outcome: &Outcome) -> bool {
     let no_answer = |result: &Result<Done, Failure>| matches!(result, Err(failure) if failure.kind == FailureKind::NoAnswer);
     outcome.action.changes_cloud() && no_answer(&outcome.result)
@@ -172,7 +171,7 @@ pub fn is_unanswered(outcome: &Outcome) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use pontoon_core::model::{Family, PoolKey, RecordChange, Site};
+    use pontoon_core::model::{Family, ObjectKey, RecordChange, Site};
 
     use super::*;
 
@@ -200,8 +199,11 @@ mod tests {
     fn a_change_that_was_held_back_in_the_middle_is_no_error() {
         let metrics = Metrics::new().unwrap();
         metrics.leads(true);
-        let owner =
-            PoolKey { kind: "NodeDNSRecordSet", namespace: "default".into(), name: "s".into() };
+        let owner = ObjectKey {
+            kind: &crate::api::NODE_DNS_RECORD_SET,
+            namespace: "default".into(),
+            name: "s".into(),
+        };
         metrics.see(&owner, "uid");
         let site =
             Site { account: "digitalocean".into(), zone: "z.com".into(), name: "s.z.com".into() };

@@ -1,38 +1,37 @@
-//! What of a plan is not carried out, and what is said of it instead.
+//! Removes withheld actions from a plan and reports them in the verdicts instead.
 //!
-//! An action that is withheld does not begin: the world stays as if nobody had thought of it,
-//! so that the next plan has it again and nothing waits for an outcome. Reads are never
-//! withheld.
+//! A withheld action does not begin and leaves no trace in the world, so the next plan contains the
+//! action again and nothing waits for an outcome. Reads are never withheld.
 //!
 //! | action | belongs to |
 //! |---|---|
-//! | about an address, a ledger or a name | the object that it is for |
+//! | on an address, a ledger or a name | the object in the action |
 //! | a node's mark | the pool whose address the mark gains, else loses |
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use pontoon_core::action::Action;
-use pontoon_core::model::{Family, Intent, Ledger, PoolKey, RecordChange, Site, Text};
+use pontoon_core::model::{Family, Intent, Ledger, ObjectKey, RecordChange, Site, Text};
 use pontoon_core::plan::Plan;
-use pontoon_core::restraint::{Restraint, Withheld};
+use pontoon_core::verdict::{Restraint, Withheld};
 use pontoon_core::world::World;
 
-/// Something that would be done.
+/// A withheld action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Would {
-    /// The object that it is for.
-    pub key: PoolKey,
-    /// The event that tells of it; what is no news by itself has none.
+    /// The object that the action is for.
+    pub key: ObjectKey,
+    /// The reason of the event, for actions that are announced with an event.
     pub event: Option<&'static str>,
-    /// What it is, after "would".
+    /// The action in words, to follow "would".
     pub words: Text,
-    /// It is about DNS.
+    /// Whether the action changes DNS records.
     pub of_records: bool,
 }
 
-/// Takes out of a plan what is not carried out, and puts it into the verdicts. `all` restrains
-/// every object.
+/// Removes withheld actions from a plan and adds them to the verdicts. `all` restrains every
+/// object.
 pub fn restrain(plan: &mut Plan, world: &World, all: Option<&Restraint>) -> Vec<Would> {
     let mut withheld = Vec::new();
     let actions = std::mem::take(&mut plan.actions);
@@ -40,7 +39,7 @@ pub fn restrain(plan: &mut Plan, world: &World, all: Option<&Restraint>) -> Vec<
         let key = subject(world, &action).filter(|key| restraint(world, key, all).is_some());
         match key {
             Some(key) => withheld.extend(describe(world, key, &action)),
-            // A mark of nobody's address is nobody's to withhold, unless all is.
+            // A mark without a pool is withheld only if everything is.
             None if all.is_some() && is_change(&action) => {}
             None => plan.actions.push(action),
         }
@@ -50,7 +49,7 @@ pub fn restrain(plan: &mut Plan, world: &World, all: Option<&Restraint>) -> Vec<
 }
 
 fn tell(plan: &mut Plan, world: &World, all: Option<&Restraint>, withheld: &[Would]) {
-    let say = |key: &PoolKey, of_records: bool| {
+    let say = |key: &ObjectKey, of_records: bool| {
         let by = restraint(world, key, all)?;
         let about = |one: &&Would| one.key == *key && one.of_records == of_records;
         Some(Withheld {
@@ -66,8 +65,9 @@ fn tell(plan: &mut Plan, world: &World, all: Option<&Restraint>, withheld: &[Wou
     }
 }
 
-/// What restrains an object: what restrains all, but for a mere observer a pause says more.
-fn restraint(world: &World, key: &PoolKey, all: Option<&Restraint>) -> Option<Restraint> {
+/// The restraint on an object. A competing controller comes first, then a pause of the object, then
+/// observe mode.
+fn restraint(world: &World, key: &ObjectKey, all: Option<&Restraint>) -> Option<Restraint> {
     if let Some(another) = all.filter(|all| all.is_for_another()) {
         return Some(another.clone());
     }
@@ -80,8 +80,8 @@ fn is_change(action: &Action) -> bool {
     action.changes_cloud() || action.changes_cluster()
 }
 
-/// The object that a change is for.
-fn subject(world: &World, action: &Action) -> Option<PoolKey> {
+/// The object that a change belongs to.
+fn subject(world: &World, action: &Action) -> Option<ObjectKey> {
     match action {
         Action::Assign { pool, .. }
         | Action::Unassign { pool, .. }
@@ -107,7 +107,7 @@ fn addresses(mark: Option<&Text>) -> BTreeSet<IpAddr> {
     parts.filter_map(|ip| ip.trim().parse().ok()).collect()
 }
 
-fn describe(world: &World, key: PoolKey, action: &Action) -> Option<Would> {
+fn describe(world: &World, key: ObjectKey, action: &Action) -> Option<Would> {
     let (event, words) = match action {
         Action::Assign { ip, node, .. } => (Some("WouldAssign"), format!("assign {ip} to {node}")),
         Action::Unassign { ip, .. } => (Some("WouldUnassign"), format!("unassign {ip}")),
@@ -132,8 +132,9 @@ fn describe(world: &World, key: PoolKey, action: &Action) -> Option<Would> {
     Some(Would { key, event, words: words.into(), of_records })
 }
 
-/// A reservation is written down before it is sent: that is what there is to see of it.
-fn written(world: &World, key: &PoolKey, ledger: &Ledger) -> (Option<&'static str>, String) {
+/// Describes a write of the ledger. A new intent is announced as the reservation that follows the
+/// write.
+fn written(world: &World, key: &ObjectKey, ledger: &Ledger) -> (Option<&'static str>, String) {
     let before = world.pool(key).map(|entry| &entry.pool.ledger);
     let is_new = |intent: &&Intent| {
         !before.is_some_and(|before| before.intents.iter().any(|one| one.id == intent.id))

@@ -1,23 +1,23 @@
-//! What objects ask for in DNS.
+//! DNS requests of objects.
 
 use std::collections::BTreeSet;
 
 use pontoon_core::model::{
-    EmptyPolicy, Family, Finding, Held, PoolKey, RecordRequest, RecordSource, Site,
+    EmptyPolicy, Family, Finding, Held, ObjectKey, RecordRequest, RecordSource, Site,
 };
 
 use crate::api::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus};
 
-/// The time to live of a pool's records where none is given, in seconds.
+/// The TTL of a pool's records without a `ttl` in the spec, in seconds.
 const DEFAULT_TTL: u32 = 60;
 
-/// Last labels by which a name looks like a full one.
+/// Last labels that make a name look like a full name.
 const TOP_LEVELS: &[&str] =
     &["com", "net", "org", "info", "io", "dev", "app", "cloud", "eu", "de", "uk", "us"];
 
-/// What `record` asks for at `provider`.
+/// The records that `record` requests at `provider`.
 pub(super) fn request(
-    key: &PoolKey,
+    key: &ObjectKey,
     record: &DnsRecordSet,
     provider: &str,
     source: RecordSource,
@@ -52,7 +52,7 @@ pub(super) fn request(
         name: record.record_name.as_str().into(),
         ttl: match (record.ttl, &source) {
             (..=0, RecordSource::Pool) => Some(DEFAULT_TTL),
-            // FLIPOP left that to the vendor: what it made is not rewritten for it.
+            // FLIPOP left the TTL to the provider, so existing records keep theirs.
             (..=0, RecordSource::Nodes { .. }) => None,
             (ttl, _) => Some(u32::try_from(ttl).unwrap_or(u32::MAX)),
         },
@@ -62,8 +62,8 @@ pub(super) fn request(
     })
 }
 
-/// What to say of a name that ends like a full one of another zone: it is relative to its zone,
-/// as it is for FLIPOP, and that may not be what was meant.
+/// A remark for a name that looks like a full name of another zone. As with FLIPOP, the name counts
+/// as relative to its zone, and the user may have meant otherwise.
 pub(super) fn remark(record: &DnsRecordSet) -> Option<String> {
     let plain = |text: &str| text.trim().trim_end_matches('.').to_ascii_lowercase();
     let (zone, name) = (plain(&record.zone), plain(&record.record_name));
@@ -79,7 +79,7 @@ pub(super) fn remark(record: &DnsRecordSet) -> Option<String> {
     })
 }
 
-/// A pool's DNS provider where its record names none: its own, if that hosts DNS.
+/// The DNS provider of a pool's record: by default the pool's own provider, if it hosts DNS.
 pub(super) fn provider_for(record: &DnsRecordSet, pools: &str) -> String {
     let own = pontoon_providers::dns_names().find(|name| *name == pools);
     match record.provider.as_str() {
@@ -88,11 +88,11 @@ pub(super) fn provider_for(record: &DnsRecordSet, pools: &str) -> String {
     }
 }
 
-/// The full name, as far as the object itself tells: for labels of metrics.
+/// The full name, as far as the object itself tells. For labels of metrics.
 pub(super) fn full_name(record: &DnsRecordSet) -> String {
     let plain = |text: &str| text.trim().trim_end_matches('.').to_ascii_lowercase();
     let (zone, name) = (plain(&record.zone), plain(&record.record_name));
-    // The name of a zone has a dot, an identifier has none.
+    // The name of a zone contains a dot, an ID does not.
     let is_id = !zone.is_empty() && !zone.contains('.');
     match name.as_str() {
         "" | "@" => zone,
@@ -102,7 +102,7 @@ pub(super) fn full_name(record: &DnsRecordSet) -> String {
     }
 }
 
-/// The records that a status says an object has.
+/// The records that an object has according to its status.
 pub(super) fn held(status: Option<&DnsRecordStatus>) -> Option<Held> {
     let status = status.filter(|status| !status.name.is_empty())?;
     let family = |kind: &String| match kind.as_str() {
@@ -129,7 +129,11 @@ mod tests {
     }
 
     fn asked(record: &DnsRecordSet) -> Result<RecordRequest, Finding> {
-        let key = PoolKey { kind: "FloatingIPPool", namespace: "n".into(), name: "p".into() };
+        let key = ObjectKey {
+            kind: &crate::api::FLOATING_IP_POOL,
+            namespace: "n".into(),
+            name: "p".into(),
+        };
         request(&key, record, "digitalocean", RecordSource::Pool)
     }
 

@@ -1,113 +1,75 @@
-//! FloatingIPPools become pools. What cannot be understood is a finding on the object
-//! itself: it never stops the watch, nor any other pool.
+//! Turns FloatingIPPools into pools. A defect is a finding on the object itself, and never stops
+//! the watch or another pool.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
-use kube::core::DeserializeGuard;
+use kube::api::DynamicObject;
 use pontoon_core::Time;
-use pontoon_core::matching::{Match, PodMatch, Selector, Toleration};
 use pontoon_core::model::{
-    Drift, Finding, Ledger, MachineId, Pool, PoolKey, RecordSet, RecordSource, Remembered, Request,
+    Drift, Finding, Kind, Ledger, MachineId, Pool, RecordSet, RecordSource, Remembered, Request,
     Text,
 };
+use pontoon_core::nodes::{Match, PodMatch, Selector, Toleration};
 use pontoon_providers::VENDORS;
 
-use super::schema::Schema;
-use super::{Observation, Watch, dns, ledger, paused, version};
+use super::{Front, Observed, dns, ledger};
 use crate::api::{
-    ADDRESSES_ANNOTATION, DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus,
-    IpStatus, MOST_ADDRESSES, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION,
+    ADDRESSES_ANNOTATION, DriftStatus, FLOATING_IP_POOL, FloatingIPPool, FloatingIPPoolSpec,
+    FloatingIPPoolStatus, IpStatus, MOST_ADDRESSES, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION,
 };
+use crate::observe::objects::key;
+use crate::observe::schema::Schema;
+use crate::observe::{paused, version};
 
-/// The kind, as core names it.
-pub const KIND: &str = "FloatingIPPool";
-
-/// A pool, and what reporting on it needs.
+/// A pool, with the data for reporting on the pool.
 #[derive(Clone, Debug)]
 pub struct ObservedPool {
-    /// As planning sees it.
+    /// The pool for planning.
     pub pool: Pool,
     /// `metadata.generation`.
     pub generation: Option<i64>,
-    /// The status that is stored now.
+    /// The stored status.
     pub status: FloatingIPPoolStatus,
-    /// The provider that the spec names.
+    /// The provider in the spec.
     pub provider: String,
-    /// The DNS record that the spec asks for.
+    /// The full name of the DNS record in the spec.
     pub dns: Option<String>,
-    /// What there is to say of that record's name.
+    /// A remark on the record's name.
     pub remark: Option<String>,
-    /// That record, as planning sees it.
+    /// The DNS record for planning.
     pub records: Option<RecordSet>,
-    /// The stored definition cannot hold what we report.
+    /// State of the stored definition.
     pub schema: Schema,
-    /// The object could be decoded; if not, its status is not known either.
+    /// Whether the object could be decoded; if not, its status is unknown too.
     pub decoded: bool,
 }
 
-/// Watches FloatingIPPools.
+/// The front of FloatingIPPools.
 #[derive(Debug)]
-pub struct Pools {
-    schema: Schema,
-    /// What the list that is under way has shown.
-    listing: Option<BTreeSet<PoolKey>>,
-}
+pub struct FloatingIPPools;
 
-impl Pools {
-    /// A watch over pools whose definition is as `schema` says.
-    pub fn new(schema: Schema) -> Self {
-        Self { schema, listing: None }
-    }
-}
-
-impl Watch for Pools {
-    type Object = DeserializeGuard<FloatingIPPool>;
-
-    fn name(&self) -> &'static str {
-        KIND
+impl Front for FloatingIPPools {
+    fn kind(&self) -> &'static Kind {
+        &FLOATING_IP_POOL
     }
 
-    fn restart(&mut self) {
-        self.listing = Some(BTreeSet::new());
-    }
-
-    fn seen(&mut self, object: Self::Object) -> Option<Observation> {
-        let observed = match object.0 {
-            Ok(object) => understood(object, self.schema),
-            Err(invalid) => {
-                let problem = format!("the stored object cannot be decoded: {}", invalid.error);
-                let finding = finding("Undecodable", problem);
-                bare(&invalid.metadata, Err(finding), self.schema)
+    fn decode(&self, object: DynamicObject, schema: Schema) -> Option<Observed> {
+        let metadata = object.metadata.clone();
+        let observed = match serde_json::to_value(object).and_then(serde_json::from_value) {
+            Ok(object) => understood(object, schema),
+            Err(error) => {
+                let problem = format!("the stored object cannot be decoded: {error}");
+                bare(&metadata, Err(finding("Undecodable", problem)), schema)
             }
         }?;
-        if let Some(listing) = &mut self.listing {
-            listing.insert(observed.pool.key.clone());
-        }
-        Some(Observation::Pool(Box::new(observed)))
-    }
-
-    fn gone(&mut self, object: Self::Object) -> Option<Observation> {
-        let key = match &object.0 {
-            Ok(object) => key(&object.metadata),
-            Err(invalid) => key(&invalid.metadata),
-        };
-        key.map(Observation::PoolGone)
-    }
-
-    fn listed(&mut self) -> Option<Observation> {
-        self.listing.take().map(|keys| Observation::PoolsListed(KIND, keys))
+        Some(Observed::Pool(observed))
     }
 }
 
-fn key(metadata: &ObjectMeta) -> Option<PoolKey> {
-    let namespace = metadata.namespace.as_deref().unwrap_or_default().into();
-    Some(PoolKey { kind: KIND, namespace, name: metadata.name.as_deref()?.into() })
-}
-
-/// An object of which only the metadata is known.
+/// An object with known metadata only.
 fn bare(
     metadata: &ObjectMeta,
     request: Result<Request, Finding>,
@@ -116,7 +78,7 @@ fn bare(
     let created_at = metadata.creation_timestamp.as_ref();
     let finalizers = metadata.finalizers.iter().flatten().map(String::as_str);
     let pool = Pool {
-        key: key(metadata)?,
+        key: key(&FLOATING_IP_POOL, metadata)?,
         uid: metadata.uid.as_deref().unwrap_or_default().into(),
         version: version(metadata.resource_version.as_deref()),
         created_at: Time::from_micros(created_at.map_or(0, |time| time.0.as_microsecond())),
@@ -163,7 +125,7 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
         _ => request(&spec),
     };
     let mut observed = bare(&metadata, request, schema)?;
-    // What cannot be read is not written, either: it stays as it is.
+    // With an unreadable ledger or an old definition, ledger and finalizer stay as they are.
     let writable = ledger.is_ok() && schema != Schema::Old;
     let mut finalizers = metadata.finalizers.iter().flatten();
     let stripped = annotation(ADDRESSES_ANNOTATION).is_none_or(|text| text.trim().is_empty());
@@ -205,8 +167,9 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
     Some(observed)
 }
 
-/// The status mirrors the ledger: addresses survive a tool that strips our annotation. While
-/// that is there, its word counts alone: it is written first, also when an address is dropped.
+/// The created addresses in the status, a copy of the ledger for pools whose annotation was
+/// stripped by a tool. An existing annotation takes precedence, because the ledger is always
+/// written before the status.
 fn mirrored(status: &FloatingIPPoolStatus) -> Vec<IpAddr> {
     let mut created = Vec::new();
     for ip in status.created_ips.iter().filter_map(|ip| ip.parse().ok()) {
@@ -218,8 +181,9 @@ fn mirrored(status: &FloatingIPPoolStatus) -> Vec<IpAddr> {
 }
 
 fn remembered(status: &FloatingIPPoolStatus) -> BTreeMap<IpAddr, Remembered> {
-    // What a predecessor's status says was never ours to let go of. Conditions of ours may
-    // stand beside it: while it works, they are all that we write.
+    // `assigned` is set only by an acting replica, so addresses in a predecessor's status were
+    // never ours to unassign. Our conditions may stand in the same status: we write nothing else
+    // while the predecessor works.
     let ours = !status.assigned.is_empty();
     let memory = |status: &IpStatus| Remembered {
         had: ours && !matches!(status.state.as_str(), "" | "error"),
@@ -243,7 +207,8 @@ fn machine(provider_id: &str) -> Option<MachineId> {
     pontoon_providers::machine_of(provider_id).map(|(_, id)| id.0.as_str().into())
 }
 
-/// The machine that a status says an address is on. One that is on its way may be elsewhere.
+/// The machine that holds an address according to a status. `None` while the address is in
+/// progress, because the address may be elsewhere.
 fn seen_on(status: &IpStatus) -> Option<MachineId> {
     let there = matches!(status.state.as_str(), "active" | "no-match" | "disabled");
     machine(&status.provider_id).filter(|_| there)
@@ -253,7 +218,7 @@ fn time(time: &MicroTime) -> Time {
     Time::from_micros(time.0.as_microsecond())
 }
 
-/// What a spec asks for.
+/// The request in a spec.
 fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
     if !VENDORS.iter().any(|vendor| vendor.name == spec.provider) {
         let known: Vec<_> = VENDORS.iter().map(|vendor| vendor.name).collect();
@@ -288,7 +253,7 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         account: spec.provider.as_str().into(),
         region: text(&spec.region),
         listed,
-        // None is reserved in the place of one that cannot be read.
+        // Unreadable entries of the list are not replaced by reserved addresses.
         wanted: wanted.map(|wanted| wanted.saturating_sub(unreadable.len())),
         unreadable: unreadable.into_iter().next(),
         matching: Arc::new(matching(&spec.matching)?),
@@ -297,8 +262,8 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
     })
 }
 
-/// The addresses of a list, and what is wrong with the rest of it: a definition that is less
-/// strict than ours may have let it in, and the others are served all the same.
+/// The valid addresses of a list, and findings for the invalid entries. A definition less strict
+/// than ours may have let those in; the valid addresses are served anyway.
 fn addresses(texts: &[String]) -> (Vec<IpAddr>, Vec<Finding>) {
     let (mut addresses, mut unreadable) = (Vec::with_capacity(texts.len()), Vec::new());
     for text in texts {
@@ -314,7 +279,7 @@ fn addresses(texts: &[String]) -> (Vec<IpAddr>, Vec<Finding>) {
     (addresses, unreadable)
 }
 
-/// The conditions on nodes that both kinds share.
+/// The rules for nodes of a pool or a record set.
 pub(super) fn matching(wanted: &crate::api::Match) -> Result<Match, Finding> {
     let selector = |field: &str, text: &str| {
         Selector::parse(text).map_err(|error| {
@@ -333,8 +298,8 @@ pub(super) fn matching(wanted: &crate::api::Match) -> Result<Match, Finding> {
     })
 }
 
-/// As Kubernetes itself compares it with a taint: an empty key is every key, and an operator
-/// that is not known tolerates nothing.
+/// A toleration with Kubernetes' semantics: an empty key matches every key, and an unknown operator
+/// tolerates nothing.
 fn toleration(toleration: &crate::api::Toleration) -> Option<Toleration> {
     let value = match toleration.operator.as_str() {
         "Exists" => None,
@@ -359,13 +324,13 @@ mod tests {
 
     fn seen(spec: serde_json::Value) -> ObservedPool {
         let object = serde_json::json!({
-            "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": KIND,
-            "metadata": {"name": "p", "namespace": "n", "uid": "u", "resourceVersion": "3"},
+            "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": FLOATING_IP_POOL.name,
+            "metadata": {"name": "x", "namespace": "n", "uid": "u", "resourceVersion": "3"},
             "spec": spec,
         });
         let object = serde_json::from_value(object).unwrap();
-        match Pools::new(Schema::Current).seen(object) {
-            Some(Observation::Pool(pool)) => *pool,
+        match FloatingIPPools.decode(object, Schema::Current) {
+            Some(Observed::Pool(observed)) => observed,
             other => panic!("{other:?}"),
         }
     }

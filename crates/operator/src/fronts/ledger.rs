@@ -1,4 +1,4 @@
-//! The ledger on the object: created addresses and open intents, as one annotation.
+//! The ledger on the object: reserved addresses and open intents, in an annotation.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -6,14 +6,14 @@ use std::net::IpAddr;
 use pontoon_core::model::{Family, Intent, Ledger, Resolution};
 use serde::{Deserialize, Serialize};
 
-/// The annotation's text. Its fields are a promise: later versions read what this one wrote.
+/// The annotation's content. The fields are stable: later versions must read older text.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     created: Vec<IpAddr>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kept: Vec<IpAddr>,
-    /// Strangers of every intent: once, because an account may have thousands, and an annotation
-    /// holds 256 KiB.
+    /// Strangers common to all intents. Stored once, because an account may have thousands, and an
+    /// annotation holds 256 KiB.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     strangers: BTreeSet<IpAddr>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -28,7 +28,7 @@ struct StoredIntent {
     region: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     target: Option<String>,
-    /// Strangers beyond those of every intent.
+    /// Strangers of this intent alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     strangers: Vec<IpAddr>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -40,7 +40,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The annotation that says what `ledger` says, but for the guard, which is a finalizer.
+/// The annotation for `ledger`. The guard is not included: the finalizer records it.
 pub fn write(ledger: &Ledger) -> String {
     let strangers = common_strangers(&ledger.intents);
     let stored = |intent: &Intent| StoredIntent {
@@ -54,26 +54,26 @@ pub fn write(ledger: &Ledger) -> String {
     let intents = ledger.intents.iter().map(stored).collect();
     let Ledger { created, kept, .. } = ledger.clone();
     let stored = Stored { created, kept, strangers, intents };
-    // Plain data: cannot fail.
+    // Plain data: serialization cannot fail.
     serde_json::to_string(&stored).unwrap_or_default()
 }
 
-/// Addresses that were there before each of the intents.
+/// Strangers that every intent has.
 fn common_strangers(intents: &[Intent]) -> BTreeSet<IpAddr> {
     let sets = intents.iter().map(|intent| intent.strangers.iter().copied().collect());
     sets.reduce(|all: BTreeSet<IpAddr>, one| &all & &one).unwrap_or_default()
 }
 
-/// What an annotation says.
+/// The ledger in an annotation.
 ///
 /// # Errors
-/// In words, if it cannot be read. That is not the same as an empty one: the addresses that
-/// it named would be reserved again.
+/// In words, if the annotation cannot be read. An unreadable ledger must not count as empty: its
+/// addresses would be reserved again.
 pub fn read(annotation: Option<&str>) -> Result<Ledger, String> {
     let Some(text) = annotation.filter(|text| !text.trim().is_empty()) else {
         return Ok(Ledger::default());
     };
-    // serde would take the fields of an object from an array, too, by their order.
+    // serde would accept an array as well, with the fields in order.
     if !text.trim_start().starts_with('{') {
         return Err("it is not a JSON object".into());
     }
@@ -97,7 +97,7 @@ pub fn read(annotation: Option<&str>) -> Result<Ledger, String> {
     Ok(Ledger { created: stored.created, kept: stored.kept, intents, guarded: false })
 }
 
-/// The user's word on a creation with an unknown outcome: an address, or `none`.
+/// A person's answer for a reservation with an unknown outcome: an address, or `none`.
 pub fn resolution(annotation: Option<&str>) -> Option<Resolution> {
     match annotation?.trim() {
         "none" => Some(Resolution::Nothing),

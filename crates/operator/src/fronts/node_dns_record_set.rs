@@ -1,102 +1,69 @@
-//! NodeDNSRecordSets become records of the nodes that match. What cannot be understood is a
-//! finding on the object itself.
+//! Turns NodeDNSRecordSets into record sets for planning. A defect is a finding on the object
+//! itself.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::core::DeserializeGuard;
+use kube::api::DynamicObject;
 use pontoon_core::Time;
-use pontoon_core::model::{Finding, NodeAddress, PoolKey, RecordRequest, RecordSet, RecordSource};
+use pontoon_core::model::{
+    Finding, Kind, NodeAddress, ObjectKey, RecordRequest, RecordSet, RecordSource,
+};
 
-use super::pool::{finding, matching};
-use super::schema::Schema;
-use super::{Observation, Watch, dns, paused, version};
-use crate::api::{IPV4_ANNOTATION, NodeDNSRecordSet, NodeDNSRecordSetSpec, NodeDNSRecordSetStatus};
+use super::floating_ip_pool::{finding, matching};
+use super::{Front, Observed, dns};
+use crate::api::{
+    IPV4_ANNOTATION, NODE_DNS_RECORD_SET, NodeDNSRecordSet, NodeDNSRecordSetSpec,
+    NodeDNSRecordSetStatus,
+};
+use crate::observe::objects::key;
+use crate::observe::schema::Schema;
+use crate::observe::{paused, version};
 
-/// The kind, as core names it.
-pub const KIND: &str = "NodeDNSRecordSet";
-
-/// A record set, and what reporting on it needs.
+/// A record set, with the data for reporting on the record set.
 #[derive(Clone, Debug)]
 pub struct ObservedRecordSet {
-    /// As planning sees it.
+    /// The record set for planning.
     pub set: RecordSet,
     /// `metadata.generation`.
     pub generation: Option<i64>,
-    /// The status that is stored now.
+    /// The stored status.
     pub status: NodeDNSRecordSetStatus,
-    /// The DNS provider that the spec names, or the default.
+    /// The DNS provider in the spec, or the default.
     pub provider: String,
     /// The full name of the record.
     pub dns: String,
-    /// What there is to say of that name.
+    /// A remark on the record's name.
     pub remark: Option<String>,
-    /// The stored definition cannot hold what we report.
+    /// State of the stored definition.
     pub schema: Schema,
-    /// The object could be decoded; if not, its status is not known either.
+    /// Whether the object could be decoded; if not, its status is unknown too.
     pub decoded: bool,
 }
 
-/// Watches NodeDNSRecordSets.
+/// The front of NodeDNSRecordSets.
 #[derive(Debug)]
-pub struct RecordSets {
-    schema: Schema,
-    /// What the list that is under way has shown.
-    listing: Option<BTreeSet<PoolKey>>,
-}
+pub struct NodeDNSRecordSets;
 
-impl RecordSets {
-    /// A watch over record sets whose definition is as `schema` says.
-    pub fn new(schema: Schema) -> Self {
-        Self { schema, listing: None }
-    }
-}
-
-impl Watch for RecordSets {
-    type Object = DeserializeGuard<NodeDNSRecordSet>;
-
-    fn name(&self) -> &'static str {
-        KIND
+impl Front for NodeDNSRecordSets {
+    fn kind(&self) -> &'static Kind {
+        &NODE_DNS_RECORD_SET
     }
 
-    fn restart(&mut self) {
-        self.listing = Some(BTreeSet::new());
-    }
-
-    fn seen(&mut self, object: Self::Object) -> Option<Observation> {
-        let observed = match object.0 {
-            Ok(object) => understood(object, self.schema),
-            Err(invalid) => {
-                let problem = format!("the stored object cannot be decoded: {}", invalid.error);
-                bare(&invalid.metadata, Err(finding("Undecodable", problem)), self.schema)
+    fn decode(&self, object: DynamicObject, schema: Schema) -> Option<Observed> {
+        let metadata = object.metadata.clone();
+        let observed = match serde_json::to_value(object).and_then(serde_json::from_value) {
+            Ok(object) => understood(object, schema),
+            Err(error) => {
+                let problem = format!("the stored object cannot be decoded: {error}");
+                bare(&metadata, Err(finding("Undecodable", problem)), schema)
             }
         }?;
-        if let Some(listing) = &mut self.listing {
-            listing.insert(observed.set.key.clone());
-        }
-        Some(Observation::RecordSet(Box::new(observed)))
-    }
-
-    fn gone(&mut self, object: Self::Object) -> Option<Observation> {
-        let key = match &object.0 {
-            Ok(object) => key(&object.metadata),
-            Err(invalid) => key(&invalid.metadata),
-        };
-        key.map(Observation::RecordSetGone)
-    }
-
-    fn listed(&mut self) -> Option<Observation> {
-        self.listing.take().map(Observation::RecordSetsListed)
+        Some(Observed::RecordSet(observed))
     }
 }
 
-fn key(metadata: &ObjectMeta) -> Option<PoolKey> {
-    let namespace = metadata.namespace.as_deref().unwrap_or_default().into();
-    Some(PoolKey { kind: KIND, namespace, name: metadata.name.as_deref()?.into() })
-}
-
-/// An object of which only the metadata is known.
+/// An object with known metadata only.
 fn bare(
     metadata: &ObjectMeta,
     request: Result<RecordRequest, Finding>,
@@ -104,7 +71,7 @@ fn bare(
 ) -> Option<ObservedRecordSet> {
     let created_at = metadata.creation_timestamp.as_ref();
     let set = RecordSet {
-        key: key(metadata)?,
+        key: key(&NODE_DNS_RECORD_SET, metadata)?,
         uid: metadata.uid.as_deref().unwrap_or_default().into(),
         version: version(metadata.resource_version.as_deref()),
         created_at: Time::from_micros(created_at.map_or(0, |time| time.0.as_microsecond())),
@@ -129,7 +96,7 @@ fn understood(object: NodeDNSRecordSet, schema: Schema) -> Option<ObservedRecord
     let status = status.unwrap_or_default();
     let request = match schema {
         Schema::Old => Err(Schema::finding()),
-        _ => request(&key(&metadata)?, &spec),
+        _ => request(&key(&NODE_DNS_RECORD_SET, &metadata)?, &spec),
     };
     let mut observed = bare(&metadata, request, schema)?;
     observed.set.held = dns::held(status.dns_record.as_ref());
@@ -141,8 +108,8 @@ fn understood(object: NodeDNSRecordSet, schema: Schema) -> Option<ObservedRecord
     Some(observed)
 }
 
-/// What a spec asks for.
-fn request(key: &PoolKey, spec: &NodeDNSRecordSetSpec) -> Result<RecordRequest, Finding> {
+/// The request in a spec.
+fn request(key: &ObjectKey, spec: &NodeDNSRecordSetSpec) -> Result<RecordRequest, Finding> {
     let addresses = match spec.address_type.as_str() {
         "" | "ExternalIP" => NodeAddress::External,
         "InternalIP" => NodeAddress::Internal,
@@ -166,13 +133,13 @@ mod tests {
 
     fn seen(spec: serde_json::Value) -> ObservedRecordSet {
         let object = serde_json::json!({
-            "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": KIND,
-            "metadata": {"name": "s", "namespace": "n", "uid": "u", "resourceVersion": "3"},
+            "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": NODE_DNS_RECORD_SET.name,
+            "metadata": {"name": "x", "namespace": "n", "uid": "u", "resourceVersion": "3"},
             "spec": spec,
         });
         let object = serde_json::from_value(object).unwrap();
-        match RecordSets::new(Schema::Current).seen(object) {
-            Some(Observation::RecordSet(set)) => *set,
+        match NodeDNSRecordSets.decode(object, Schema::Current) {
+            Some(Observed::RecordSet(observed)) => observed,
             other => panic!("{other:?}"),
         }
     }

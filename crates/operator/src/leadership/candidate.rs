@@ -1,4 +1,4 @@
-//! Carries the election out against the API server.
+//! Runs the election against the API server.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) struct Candidate {
     complaints: Complaints,
     shared: Arc<Shared>,
     resigned: watch::Receiver<Option<Resignation>>,
-    /// Closed when the loop ends, however it ends.
+    /// Closes when the loop ends for any reason.
     _ended: watch::Sender<()>,
 }
 
@@ -141,7 +141,8 @@ impl Candidate {
         }
     }
 
-    /// A retry period later, and a little more, so that replicas do not march in step.
+    /// Time of the next attempt: a retry period plus up to 10 %, so that replicas do not act in
+    /// lockstep.
     fn retry_at(&self, sent: Duration) -> Duration {
         sent + self.config.timing.retry_period.mul_f64(1.0 + self.env.random() / 10.0)
     }
@@ -166,7 +167,7 @@ impl Candidate {
         }
     }
 
-    /// How long a successor has to wait for calls of ours that had no answer.
+    /// Time that a successor must wait for our calls without an answer.
     fn owed(&self) -> Option<Duration> {
         let unsettled = *self.resigned.borrow() == Some(Resignation::Unsettled);
         unsettled.then_some(self.config.timing.settle)
@@ -178,7 +179,7 @@ impl Candidate {
         async move { within(longest, leases.replace(name, &PostParams::default(), &lease)).await }
     }
 
-    /// A request has a deadline of its own, within the one for renewing.
+    /// Deadline of a request: half of the renew deadline, and not beyond the loss of the Lease.
     fn longest(&self) -> Duration {
         let left = self.election.lost_at().map(|at| at.saturating_sub(self.env.elapsed()));
         left.unwrap_or(Duration::MAX).min(self.config.timing.request())

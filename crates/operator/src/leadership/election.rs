@@ -1,20 +1,20 @@
-//! The election as a pure state machine: it is told what was seen and what became of our
-//! requests, with the time of each on [`Env::elapsed`](crate::env::Env::elapsed), and says
-//! what to do next.
+//! The election as a pure state machine. Inputs are sightings of the Lease and answers to our
+//! requests, each with its time on [`Env::elapsed`](crate::env::Env::elapsed); the output is the
+//! next step.
 //!
 //! | we | the Lease, as last seen | next |
 //! |---|---|---|
 //! | any | not read yet, or a write of ours failed | read |
-//! | follow | free (released, or never held) | take it at once; settle if it says so |
-//! | follow | ours (an answer got lost, or we missed the deadline) | renew it |
-//! | follow | of a dead process of our own pod | take it at once; settle for its last calls |
-//! | follow | another's, changed within its own duration | wait; read if nothing new comes |
-//! | follow | another's, unchanged for its own duration | take it; settle first |
-//! | follow | gone, its last holder seen within its duration | wait, then create it; settle first |
-//! | follow | gone or never there | create it |
+//! | follow | free (released, or never held) | take at once; settle if the Lease says so |
+//! | follow | ours (an answer got lost, or we missed the deadline) | renew |
+//! | follow | of a dead process of our own pod | take at once; settle for its last calls |
+//! | follow | another's, changed within its own duration | wait; read after silence |
+//! | follow | another's, unchanged for its own duration | take; settle first |
+//! | follow | gone, its last holder seen within its duration | wait, then create; settle first |
+//! | follow | gone or never there | create |
 //! | lead | ours | renew each retry period |
-//! | lead | seen in other hands | renew at once: only its answer, or a read, is proof |
-//! | lead | not renewed by the deadline | step down; settle first should we lead again |
+//! | lead | seen in other hands | renew at once: only the answer, or a read, is proof |
+//! | lead | not renewed by the deadline | step down; settle before leading again |
 //!
 //! Times that other machines write into the Lease are never compared with a clock of ours.
 
@@ -25,27 +25,27 @@ use k8s_openapi::api::coordination::v1::Lease;
 use super::guard::Standing;
 use super::{Identity, Tenure, Timing, record};
 
-/// What to do next.
+/// The next step of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Read the Lease (a quorum read), then [`Election::read`].
     Read,
     /// Create the Lease as held by us, then [`Election::held`].
     Create,
-    /// Replace the Lease that was last seen by one held by us, then [`Election::held`].
+    /// Replace the Lease as last seen with a Lease held by us, then [`Election::held`].
     Replace,
     /// [`Election::step_down`].
     StepDown,
-    /// Nothing before this time, unless something is seen.
+    /// Nothing before this time, unless the watch shows something.
     WaitUntil(Duration),
 }
 
-/// What is left to do for one that no longer wants to lead.
+/// The next step of a replica that has resigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leave {
     /// Read the Lease, then [`Election::read`].
     Read,
-    /// Replace the Lease that was last seen by a free one.
+    /// Replace the Lease as last seen with a free Lease.
     Release,
     /// Nothing before this time.
     WaitUntil(Duration),
@@ -57,7 +57,7 @@ pub(super) enum Leave {
 #[derive(Debug)]
 struct Hold {
     tenure: Tenure,
-    /// When the last renewal that got through was sent.
+    /// When the last successful renewal was sent.
     renewed: Duration,
     contested: bool,
 }
@@ -66,31 +66,31 @@ struct Hold {
 pub(super) struct Election {
     identity: Identity,
     timing: Timing,
-    /// When calls of an earlier process of our pod have taken effect.
+    /// Time by which calls of an earlier process of our pod have taken effect.
     inherits_at: Duration,
-    /// The Lease, if it was there when last seen.
+    /// The Lease as last seen, if the Lease existed then.
     seen: Option<Lease>,
-    /// When anything was last seen, changed or not.
+    /// Time of the last sighting, changed or not.
     heard: Duration,
-    /// Until when another holder that stays silent keeps us out.
+    /// Until this time another holder keeps us out without renewing.
     barred_until: Duration,
-    /// Until when calls of an earlier leader that did not release may take effect.
+    /// Until this time calls of an earlier leader that did not release may take effect.
     unsettled_until: Duration,
     hold: Option<Hold>,
     terms: u64,
-    /// What was seen may be out of date: it has to be read before it is written.
+    /// Whether `seen` may be out of date. A read must come before the next write.
     outdated: bool,
-    /// A claim had no answer: the Lease may name us.
+    /// Whether a claim had no answer, so that the Lease may name us.
     in_doubt: bool,
     /// Conflicts in a row.
     conflicts: u32,
-    /// After a failure, no request before this time.
+    /// After a failure, earliest time of the next request.
     paused_until: Duration,
 }
 
 impl Election {
-    /// `born` is a time after which no earlier process of our pod was alive, and `call` the
-    /// hard deadline of a mutating call to a cloud.
+    /// An election that has seen nothing. `born` is a time after which no earlier process of our
+    /// pod was alive, and `call` the hard deadline of a mutating call to a provider.
     pub fn new(identity: Identity, timing: Timing, call: Duration, born: Duration) -> Self {
         Self {
             identity,
@@ -119,7 +119,7 @@ impl Election {
         if now >= at { step } else { Next::WaitUntil(lost_at.map_or(at, |lost| at.min(lost))) }
     }
 
-    /// When we stop leading unless a renewal gets through.
+    /// Time at which we stop leading unless a renewal succeeds.
     pub fn lost_at(&self) -> Option<Duration> {
         self.hold.as_ref().map(|hold| hold.renewed + self.timing.renew_deadline)
     }
@@ -144,8 +144,8 @@ impl Election {
         }
     }
 
-    /// A quorum read was answered at `now`: it is at least as new as any write of ours that
-    /// was answered before, so a leader that reads another's name has lost.
+    /// Handles the answer to a quorum read. The answer is at least as new as any answered write of
+    /// ours, so a leader that reads another's name has lost.
     pub fn read(&mut self, found: Option<Lease>, now: Duration) {
         (self.outdated, self.in_doubt) = (false, false);
         if !found.as_ref().is_some_and(|lease| self.is_ours(lease)) {
@@ -154,8 +154,8 @@ impl Election {
         self.take(found, now);
     }
 
-    /// We lead no more, and may lead again before calls of our own have taken effect: they
-    /// are as good as another's.
+    /// Ends our leadership. Our own calls may still take effect when we lead again, so they count
+    /// as a previous leader's.
     fn lose(&mut self) {
         if let Some(hold) = self.hold.take() {
             let settled = hold.renewed + self.timing.quiet(self.timing.lease);
@@ -163,9 +163,9 @@ impl Election {
         }
     }
 
-    /// The watch showed this at `now`. It may lag behind the answers to our own writes: to
-    /// a leader it is a reason to make sure, to a follower it is news; a claim on the
-    /// strength of old news is refused by the server.
+    /// Handles a sighting by the watch, which may lag behind the answers to our writes. A leader
+    /// renews to make sure; a follower accepts the sighting, because the server refuses a claim
+    /// based on an old version.
     pub fn glimpsed(&mut self, found: Option<Lease>, now: Duration) {
         let ours = found.as_ref().is_some_and(|lease| self.is_ours(lease));
         match &mut self.hold {
@@ -178,8 +178,8 @@ impl Election {
         self.heard = now;
         if let Some(lease) = &found {
             match record::holder(lease) {
-                // Whoever releases has drained, and has waited for its own predecessor; or it
-                // says how long a call of its own may still take effect.
+                // A releasing holder has drained its calls and waited for its own predecessor;
+                // otherwise the annotation says how long a call may still take effect.
                 None => {
                     self.barred_until = Duration::ZERO;
                     if self.is_change(lease) {
@@ -188,7 +188,7 @@ impl Election {
                     }
                 }
                 Some(name) if name == self.identity.as_str() => self.barred_until = Duration::ZERO,
-                // Nobody renews it and nobody calls any more; what was sent may take effect.
+                // A dead holder neither renews nor calls; its last calls may still take effect.
                 Some(name) if self.identity.is_of_our_pod(name) => {
                     self.barred_until = Duration::ZERO;
                     self.unsettled_until = self.unsettled_until.max(self.inherits_at);
@@ -205,19 +205,19 @@ impl Election {
         self.seen = found;
     }
 
-    /// Whether this is not the very object that we saw before.
+    /// Whether the object differs from the last sighting.
     fn is_change(&self, lease: &Lease) -> bool {
         let version = |lease: &Lease| lease.metadata.resource_version.clone();
         let same = |before: &Lease| before.spec == lease.spec && version(before) == version(lease);
         !self.seen.as_ref().is_some_and(same)
     }
 
-    /// Whether the holder has written since. A label or an annotation is no sign of life.
+    /// Whether the holder has written since. Labels and annotations do not count.
     fn is_news(&self, lease: &Lease) -> bool {
         self.seen.as_ref().is_none_or(|before| before.spec != lease.spec)
     }
 
-    /// Our claim, sent at `sent`, was answered with `lease` at `now`.
+    /// Handles a successful claim: sent at `sent`, answered with `lease` at `now`.
     pub fn held(&mut self, lease: Lease, sent: Duration, now: Duration) {
         let tenure = match &self.hold {
             Some(hold) => hold.tenure,
@@ -232,8 +232,8 @@ impl Election {
         (self.heard, self.outdated, self.in_doubt, self.conflicts) = (now, false, false, 0);
     }
 
-    /// A write was refused because the Lease is not as we saw it. Reading it again waits
-    /// for nothing the first time.
+    /// Handles a write that was refused because the Lease has changed. The first re-read happens at
+    /// once.
     pub fn conflict(&mut self, retry_at: Duration) {
         self.outdated = true;
         self.conflicts += 1;
@@ -248,27 +248,27 @@ impl Election {
         self.paused_until = retry_at;
     }
 
-    /// A write failed, or its answer did not come: it may have been obeyed, or may yet be.
+    /// Handles a write that failed or had no answer: the write may have taken effect, or may yet.
     pub fn unanswered(&mut self, retry_at: Duration) {
         self.in_doubt = true;
         self.unread(retry_at);
     }
 
-    /// The renew deadline has passed. The Lease may still name us, and be renewed as any
-    /// other that we may take.
+    /// Steps down after the renew deadline. A Lease that still names us can be taken again by a
+    /// follower's claim.
     pub fn step_down(&mut self) {
         self.lose();
         self.outdated = true;
     }
 
-    /// We no longer want to lead: nothing is renewed, and no deadline counts any more.
+    /// Stops leading for good: no renewals, no deadline.
     pub fn resign(&mut self) {
         self.hold = None;
     }
 
-    /// After [`resign`](Self::resign): how to free a Lease that names us, so that a follower
-    /// takes over at once. Not before our predecessor's calls have taken effect: it would
-    /// pass for a clean handover.
+    /// The next step after [`resign`](Self::resign): frees a Lease that names us, so that a
+    /// follower takes over at once. Waits until the predecessor's calls have taken effect, because
+    /// a free Lease means a clean handover.
     pub fn leave(&self, now: Duration) -> Leave {
         let (at, step) = match (self.outdated, self.is_named()) {
             (true, named) if named || self.in_doubt => (Duration::ZERO, Leave::Read),

@@ -1,4 +1,4 @@
-//! What the election does, case by case, on a clock that the test moves.
+//! The decisions of the election, case by case, on a clock that the test moves.
 
 use std::time::Duration;
 
@@ -42,14 +42,14 @@ fn free() -> Lease {
     record::released(&lease(OTHER, 7), None, wall(8))
 }
 
-/// Follows `OTHER`, whose last renewal was seen at `at`.
+/// Follows `OTHER`. The last renewal by `OTHER` was seen at `at`.
 fn following(at: f64) -> Election {
     let mut election = election();
     election.read(Some(lease(OTHER, 1)), s(at));
     election
 }
 
-/// Leads since 0 s by a free Lease.
+/// Leads since 0 s, after taking a free Lease.
 fn leading() -> Election {
     let mut election = election();
     election.read(Some(free()), s(0.0));

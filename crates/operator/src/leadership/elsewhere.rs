@@ -1,5 +1,5 @@
-//! Leases of other controllers in namespaces that do not count: a reason for a warning, never
-//! to stop. Whoever may write Leases in a namespace of their own can make one.
+//! Leases of other controllers in namespaces that do not count: a reason for a warning, never a
+//! reason to stop. Any user with the right to write Leases in a namespace can create such a Lease.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,10 +9,10 @@ use k8s_openapi::api::coordination::v1::Lease;
 use super::pulse::Pulse;
 use super::rivalry::{Place, place};
 
-/// However many there are, one line of the log a minute.
+/// Time between two warnings, for any number of Leases.
 const REPEAT: Duration = Duration::from_secs(60);
 
-/// How many a line names.
+/// The most Leases that a warning names.
 const NAMED: usize = 3;
 
 #[derive(Debug, Default)]
@@ -33,12 +33,12 @@ impl Elsewhere {
         self.pulses.remove(place);
     }
 
-    /// A whole list of this name showed these.
+    /// Handles a complete list of the Leases of a name.
     pub fn retain(&mut self, name: &str, shown: &BTreeSet<Place>) {
         self.pulses.retain(|place, _| place.1 != name || shown.contains(place));
     }
 
-    /// How many Leases of a name are being renewed.
+    /// Number of renewed Leases of a name.
     pub fn count(&self, name: &str, now: Duration) -> usize {
         self.alive(now).filter(|place| place.1 == name).count()
     }
@@ -47,13 +47,13 @@ impl Elsewhere {
         self.pulses.iter().filter(move |(_, pulse)| pulse.lives(now)).map(|(place, _)| place)
     }
 
-    /// When a count may change by itself.
+    /// Time at which a count may change without an event.
     pub fn wake(&self, now: Duration) -> Option<Duration> {
         let alive = self.pulses.values().filter(|pulse| pulse.lives(now));
         alive.map(Pulse::alive_until).min()
     }
 
-    /// The Leases to warn of now, in words: those that are renewed, if one of them is news.
+    /// Newly renewed Leases to warn of now, in words.
     pub fn news(&mut self, now: Duration) -> Option<String> {
         let alive: BTreeSet<Place> = self.alive(now).cloned().collect();
         self.told.retain(|place| alive.contains(place));

@@ -1,20 +1,20 @@
-//! May a call start now? Judged on what the election last published and the time, without
-//! waiting for anything.
+//! Decides whether a call may start now, from the election's last published standing and the time,
+//! without waiting.
 
 use std::time::Duration;
 
 use super::{Role, Tenure};
 
-/// Why a call must not start. The text is meant for a verdict or a log line.
+/// Why a call must not start. The text is for a verdict or a log line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotPermitted {
-    /// Another replica leads, or nobody does yet.
+    /// Another replica leads, or no replica yet.
     #[error("this replica does not lead: {}", leader.as_deref().map_or("nobody does yet".to_owned(), |name| format!("{name} does")))]
     Follower {
-        /// The holder's identity, where the Lease names one.
+        /// The holder's identity, if the Lease has a holder.
         leader: Option<String>,
     },
-    /// We lead, but in another term than the one in which the call was decided.
+    /// We lead, but in another term than the term of the decision.
     #[error("decided in term {decided} of leadership, which is over: this is term {current}")]
     OtherTerm {
         /// The term of the decision.
@@ -22,19 +22,19 @@ pub enum NotPermitted {
         /// The term now.
         current: u64,
     },
-    /// The previous leader vanished; calls of its may still take effect.
+    /// The previous leader vanished; its calls may still take effect.
     #[error("calls of the previous leader may still take effect for {left:?}")]
     Settling {
-        /// For how long.
+        /// Remaining wait.
         left: Duration,
     },
-    /// Renewals do not get through, and what is left of the lease is shorter than a call.
+    /// Renewals fail, and the rest of the lease is shorter than a call.
     #[error("the lease was not renewed for {since:?}: a call could outlive it")]
     LeaseRunsOut {
-        /// Time since the last renewal that got through was sent.
+        /// Time since the last successful renewal was sent.
         since: Duration,
     },
-    /// The Lease was seen in other hands, and no renewal has contradicted that.
+    /// The Lease was seen in other hands, without a successful renewal since.
     #[error("the Lease was deleted or changed by somebody else; renewing it to make sure")]
     Contested,
     /// [`release`](super::Leadership::release) was called.
@@ -42,7 +42,7 @@ pub enum NotPermitted {
     Released,
 }
 
-/// What the guard judges by.
+/// The standing of this replica in the election, as the guard's input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Follower {
@@ -50,11 +50,11 @@ pub(super) enum Standing {
     },
     Leader {
         tenure: Tenure,
-        /// When the last renewal that got through was sent.
+        /// When the last successful renewal was sent.
         renewed: Duration,
-        /// Until when we trust it.
+        /// Until this time we trust the renewal.
         trusted_until: Duration,
-        /// The Lease was seen in other hands since.
+        /// Whether the Lease was seen in other hands since.
         contested: bool,
     },
     Released,
@@ -69,12 +69,12 @@ impl Standing {
         }
     }
 
-    /// Whether the lease is ours now.
+    /// Whether we hold the Lease now.
     pub fn leads(&self, now: Duration) -> bool {
         matches!(self, Self::Leader { trusted_until, contested: false, .. } if now < *trusted_until)
     }
 
-    /// Whether a call that may take `reserve` may start now; the term if so.
+    /// The term, if a call that may take `reserve` may start now.
     pub fn permit(&self, now: Duration, reserve: Duration) -> Result<u64, NotPermitted> {
         match self {
             Self::Follower { leader } => Err(NotPermitted::Follower { leader: leader.clone() }),

@@ -1,4 +1,4 @@
-//! When a call may start, and which periods leave room for that.
+//! When a call may start, and which periods leave enough time for calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ fn leader(renewed: f64) -> Standing {
     }
 }
 
-/// What is kept free of a lease of the default timing for a call.
+/// Time that a call needs at the end of a lease.
 fn reserve() -> Duration {
     CALL + Timing::default().margin
 }

@@ -1,9 +1,9 @@
-//! What names a process in a Lease.
+//! The name of a process in a Lease.
 
-/// The name of a process, and of the pod that it runs in.
+/// The name of a process and of its pod.
 ///
 /// The text is `name_token`, in a pod `name_uid_token`. The token differs between any two
-/// processes; the UID is shared by those that run in one pod, one after the other.
+/// processes; the processes of a pod, which run in sequence, share its UID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     text: String,
@@ -11,7 +11,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// `token` is drawn anew by each process; `pod` is the UID of the pod, where there is one.
+    /// `token` is drawn anew by each process; `pod` is the UID of the pod, if any.
     pub fn new(name: &str, pod: Option<&str>, token: &str) -> Self {
         let text = match pod {
             Some(uid) => format!("{name}_{uid}_{token}"),
@@ -20,13 +20,13 @@ impl Identity {
         Self { text, pod: pod.map(ToOwned::to_owned) }
     }
 
-    /// As a Lease has it.
+    /// The text in a Lease.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Whether `holder` is another process of our pod. A pod has one container of ours, and a
-    /// container one process at a time: since we run, that one is dead.
+    /// container one process at a time: since we run, the other process is dead.
     pub(super) fn is_of_our_pod(&self, holder: &str) -> bool {
         let mut parts = holder.rsplitn(3, '_');
         let (token, uid, name) = (parts.next(), parts.next(), parts.next());

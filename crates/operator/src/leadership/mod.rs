@@ -1,25 +1,24 @@
-//! Which replica acts: a Lease with client-go's semantics, and the guard that every
-//! mutating call to a cloud passes.
+//! Which replica acts: a Lease with client-go's semantics, and the guard that every mutating call
+//! to a provider passes.
 //!
-//! A lease alone does not stop a leader that was paused, and no provider takes fencing
-//! tokens. So a mutating call starts only while the lease outlives the call
-//! ([`Leadership::permit`]), and a new leader whose predecessor vanished waits until the
-//! last of its calls has taken effect ([`Tenure::settle_until`]).
+//! A lease alone does not stop a leader that was paused, and no provider takes fencing tokens. So a
+//! mutating call starts only while the lease outlives the call ([`Leadership::permit`]), and a new
+//! leader whose predecessor vanished waits until the last of the predecessor's calls has taken
+//! effect ([`Tenure::settle_until`]).
 //!
-//! **Guarantee**: of two replicas, one's calls start only after the other's have taken
-//! effect, or after the other has released the Lease.
+//! **Guarantee**: calls of a replica start only after the calls of every other replica have taken
+//! effect, or after the other replica has released the Lease.
 //!
-//! **Assumptions**: the clocks of two machines run at rates within 5 % of each other; a
-//! call ends within `provider_timeout` of the check and takes effect within
-//! [`Timing::settle`] of that; a replica releases only after draining; of the processes that
-//! share a pod's UID one runs at a time; nobody deletes the
-//! Lease, or empties its holder by hand, while a leader lives. (Replicas that watch see
-//! that and react: the leader makes no calls until it has renewed, a follower waits as
-//! for an expired lease. One that starts at that moment cannot know.)
+//! **Assumptions**: the clocks of two machines run at rates within 5 % of each other; a call ends
+//! within `provider_timeout` of the check and takes effect within [`Timing::settle`] of its end; a
+//! replica releases only after draining; processes with the same pod UID run one at a time; nobody
+//! deletes the Lease, or empties its holder by hand, while a leader lives. (Watching replicas
+//! notice such a change and react: the leader makes no calls until a renewal succeeds, a follower
+//! waits as for an expired lease. A replica that starts at this moment cannot notice.)
 //!
-//! `record` reads and writes the object, `election` decides, `candidate` carries it out,
-//! `guard` judges a call. Other controllers of the same objects have Leases of their own:
-//! `rivalry` judges those that count, `elsewhere` the others, both by their `pulse`; `sentry`
+//! `record` reads and writes the object, `election` decides, `candidate` carries the decisions out,
+//! `guard` judges a call. Other controllers of the same objects have Leases of their own: `rivalry`
+//! judges the Leases that count, `elsewhere` all other Leases, both by their `pulse`; `sentry`
 //! watches them and holds the predecessor's.
 
 mod candidate;
@@ -63,64 +62,64 @@ pub use timing::{Timing, TimingError};
 /// The name of our own Lease.
 pub const LEASE: &str = "pontoon";
 
-/// The name of the Lease of those who only observe: it keeps nobody from acting.
+/// The name of the Lease of observers. Holding the Lease keeps no replica from acting.
 pub const OBSERVERS_LEASE: &str = "pontoon-observe";
 
-/// Which Lease to stand for, and how.
+/// Settings of an election.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The namespace of the Lease.
     pub namespace: String,
     /// The name of the Lease, usually [`LEASE`].
     pub name: String,
-    /// What names us in the Lease.
+    /// Our name in the Lease.
     pub identity: Identity,
-    /// The periods; whoever takes them from a user calls [`Timing::validate`].
+    /// The periods. Values from a user must pass [`Timing::validate`].
     pub timing: Timing,
-    /// The hard deadline of a mutating call to a cloud.
+    /// The hard deadline of a mutating call to a provider.
     pub provider_timeout: Duration,
 }
 
-/// What this replica is, as far as its election loop knows.
+/// The role of this replica, as far as its election loop knows.
 ///
-/// For display and for starting and stopping work. A loop that is not polled keeps its
-/// last role: before acting, ask [`Leadership::permit`] or [`Leadership::leads`].
+/// For display, and for starting and stopping work. A loop that is not polled keeps its last role:
+/// before acting, ask [`Leadership::permit`] or [`Leadership::leads`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Another replica leads, or nobody does.
+    /// Another replica leads, or no replica does.
     Follower {
-        /// The other's identity, if the Lease names one.
+        /// The leader's identity, if the Lease has a holder.
         leader: Option<String>,
     },
     /// We lead.
     Leader(Tenure),
 }
 
-/// One period of leading, from an acquisition to its loss.
+/// A period of leading, from an acquisition to its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tenure {
     /// Counts our own acquisitions, from 1.
     pub term: u64,
     /// When we began to lead, on [`Env::elapsed`].
     pub since: Duration,
-    /// No mutating call before this, on [`Env::elapsed`]. Equal to `since` after a clean
-    /// handover, with a fresh Lease, and when nobody led in between.
+    /// No mutating call before this time, on [`Env::elapsed`]. Equal to `since` after a clean
+    /// handover, with a fresh Lease, and when no other replica led in between.
     pub settle_until: Duration,
 }
 
-/// A handle on the election. Clones share it.
+/// A handle on the election. Clones share the election.
 #[derive(Clone, Debug)]
 pub struct Leadership {
     env: Env,
     shared: Arc<Shared>,
-    /// A call's hard deadline and the margin.
+    /// A call's hard deadline plus the margin.
     reserve: Duration,
-    /// The longest that a release may take.
+    /// Longest wait for a release.
     patience: Duration,
     ended: tokio::sync::watch::Receiver<()>,
 }
 
-/// What the loop and the handles share.
+/// State shared between the loop and the handles.
 #[derive(Debug)]
 struct Shared {
     standing: Mutex<Standing>,
@@ -139,8 +138,8 @@ impl Shared {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The guard first, then the role: whoever is told has the guard's answer. What was
-    /// released stays released.
+    /// Updates the guard before the role, so that a receiver of the role finds the guard up to
+    /// date. `Released` is final.
     fn publish(&self, new: Standing) {
         let role = new.role();
         {
@@ -165,9 +164,9 @@ impl Shared {
 }
 
 impl Leadership {
-    /// A candidate for the Lease, and the loop that makes it one: nothing happens unless
-    /// the future is polled. Dropping the future ends the candidature; the Lease then
-    /// expires. It finishes after [`release`](Self::release).
+    /// A candidate for the Lease, and its loop: nothing happens unless the future is polled.
+    /// Dropping the future ends the candidature; the Lease then expires. The future finishes after
+    /// [`release`](Self::release).
     pub fn start(
         client: kube::Client,
         env: Env,
@@ -185,29 +184,29 @@ impl Leadership {
         (this, Candidate::new(client, env, config, shared, ending).run())
     }
 
-    /// The role now and its changes.
+    /// The role and its changes.
     pub fn role(&self) -> tokio::sync::watch::Receiver<Role> {
         self.shared.role.subscribe()
     }
 
-    /// Whether a mutating call to a cloud may start now: we lead, our predecessor's calls
-    /// have taken effect, and the lease outlives the call with a margin. Call it
-    /// immediately before each; it waits for nothing.
+    /// Whether a mutating call to a provider may start now: we lead, our predecessor's calls have
+    /// taken effect, and the lease outlives the call with a margin. Must be checked immediately
+    /// before each call; never waits.
     ///
     /// # Errors
     ///
-    /// Says in words why not.
+    /// The reason in words.
     pub fn permit(&self) -> Result<(), NotPermitted> {
         self.shared.standing().permit(self.env.elapsed(), self.reserve).map(drop)
     }
 
-    /// [`permit`](Self::permit) for a call that was decided in an earlier moment of the
-    /// same tenure: refused if leadership was lost and won again since, because the other
-    /// leader's doings are not in that decision.
+    /// [`permit`](Self::permit) for a call that was decided earlier in the same tenure. Refused if
+    /// leadership was lost and won again since, because the decision does not know of the other
+    /// leader's changes.
     ///
     /// # Errors
     ///
-    /// Says in words why not.
+    /// The reason in words.
     pub fn permit_in(&self, term: u64) -> Result<(), NotPermitted> {
         match self.shared.standing().permit(self.env.elapsed(), self.reserve)? {
             current if current == term => Ok(()),
@@ -215,22 +214,21 @@ impl Leadership {
         }
     }
 
-    /// Whether the Lease is ours now, by our own reckoning. Enough for writes to
-    /// Kubernetes, which are compared and swapped.
+    /// Whether we hold the Lease now, by our own clock. Sufficient for writes to Kubernetes, which
+    /// use compare-and-swap.
     pub fn leads(&self) -> bool {
         self.shared.standing().leads(self.env.elapsed())
     }
 
-    /// Gives the Lease up, so that a follower takes over at once, and ends the loop. The
-    /// guard closes immediately and for good.
+    /// Releases the Lease, so that a follower takes over at once, and ends the loop. The guard
+    /// closes immediately and for good.
     ///
-    /// Call it after draining. `settled` says that every mutating call had its answer; if
-    /// not, the Lease tells the successor to wait [`Timing::settle`] before it changes
-    /// anything.
+    /// Must be called after draining. `settled` says that every mutating call had an answer; if
+    /// not, the Lease tells the successor to wait [`Timing::settle`] before changing anything.
     ///
-    /// Takes at most one and a half renew deadlines; a Lease that cannot be released in
-    /// that time expires by itself. If our own predecessor's calls may still take effect,
-    /// it waits for that: our successor will not.
+    /// Takes at most one and a half renew deadlines; a Lease that cannot be released in time
+    /// expires by itself. Waits while our own predecessor's calls may still take effect, because
+    /// our successor does not.
     pub async fn release(&self, settled: bool) {
         self.shared.publish(Standing::Released);
         let resignation = if settled { Resignation::Settled } else { Resignation::Unsettled };
@@ -243,20 +241,20 @@ impl Leadership {
     }
 }
 
-/// How a replica leaves.
+/// How a replica resigns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resignation {
-    /// Every mutating call had its answer.
+    /// Every mutating call had an answer.
     Settled,
-    /// One had none, and may still take effect.
+    /// A mutating call had no answer, and may still take effect.
     Unsettled,
 }
 
-/// Leading without a Lease (`--leader-elect=false`): there must be one replica only.
+/// Leading without a Lease (`--leader-elect=false`). No other replica may run.
 ///
 /// The guard opens once calls of a predecessor that has just died have taken effect:
-/// [`Timing::settle`] (5 s) after the start. There is no renewal to count from, and a
-/// predecessor that still lives is a mistake that nothing here can detect.
+/// [`Timing::settle`] (5 s) after the start. There is no renewal to count from, and a predecessor
+/// that is still alive cannot be detected here.
 pub fn always(env: Env) -> Leadership {
     let Timing { settle, .. } = Timing::default();
     let since = env.elapsed();

@@ -1,5 +1,5 @@
-//! Whatever the Lease says: reading it, claiming it and giving it up do not panic, and the
-//! election knows what to do next.
+//! With any content of the Lease, reading, claiming and releasing do not panic, and the election
+//! has a next step.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::odd_manifests::{corpus, faulty};
 
 const US: &str = "us_pod_1";
 
-/// Everything that is done with a Lease that was seen at `now`, by a clock that shows `time`.
+/// Runs every operation on a Lease seen at `now`. The wall clock shows `time`.
 fn live_with(lease: &Lease, now: Duration, time: Time) {
     let timing = Timing::default();
     black_box((record::holder(lease), record::duration(lease)));

@@ -1,5 +1,5 @@
-//! Signs of life of whoever holds a Lease, judged by change, on our own clock. Times that other
-//! machines write into a Lease are never compared with it.
+//! Signs of life of a Lease's holder, judged by changes of the Lease on our own clock. Times that
+//! other machines write into a Lease are never used.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use super::record;
 use super::rivalry::{PREDECESSORS_LEASE, US};
 
-/// A Lease without a duration is judged by what client-go takes for one.
+/// Duration of a Lease without a duration: client-go's default.
 const USUAL: Duration = Duration::from_secs(15);
 
-/// A Lease that is not renewed keeps nobody waiting for longer, whatever it says of itself.
+/// Longest duration that a Lease can claim for itself.
 const LONGEST: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pulse {
     spec: Option<LeaseSpec>,
-    /// The Lease changed before our eyes since it was last quiet.
+    /// Whether the Lease changed while watched, since it was last quiet.
     renewed: bool,
     alive_until: Duration,
 }
 
 impl Pulse {
-    /// `lease` was seen at `now`, after `before`.
+    /// The pulse after a sighting of `lease` at `now`; `before` is the pulse before.
     pub fn felt(before: Option<&Self>, lease: &Lease, now: Duration) -> Self {
-        // A label is no sign of life.
+        // Labels are no sign of life.
         let news = before.is_none_or(|before| before.spec != lease.spec);
         let until = now + record::duration(lease).unwrap_or(USUAL).min(LONGEST);
         let (renewed, alive_until) = match before {
@@ -42,19 +42,19 @@ impl Pulse {
         now < self.alive_until
     }
 
-    /// Whether the holder was seen to be alive, and is not quiet yet.
+    /// Whether a renewal was seen, and the duration since has not passed.
     pub fn lives(&self, now: Duration) -> bool {
         self.renewed && self.may_live(now)
     }
 
-    /// When the holder counts as gone unless the Lease changes.
+    /// Time at which the holder counts as gone unless the Lease changes.
     pub fn alive_until(&self) -> Duration {
         self.alive_until
     }
 }
 
-/// Whether nobody else holds it. Of those of us that hold a predecessor's Lease, our own Lease
-/// says who acts.
+/// Whether no other controller holds the Lease. A predecessor's Lease held by a Pontoon counts as
+/// free: our own Lease says which replica acts.
 fn is_free(lease: &Lease) -> bool {
     let theirs = lease.metadata.name.as_deref() == Some(PREDECESSORS_LEASE);
     record::holder(lease).is_none_or(|holder| theirs && holder.starts_with(US))

@@ -1,4 +1,4 @@
-//! The Lease object: what it says and what we write to it, field by field as client-go does.
+//! Reading and writing of the Lease object, field by field as client-go does.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use pontoon_core::Time;
 
 use crate::api::own;
 
-/// Who holds the Lease; nobody if the field is empty or missing.
+/// The holder of the Lease; `None` if the field is empty or missing.
 pub(super) fn holder(lease: &Lease) -> Option<&str> {
     lease.spec.as_ref()?.holder_identity.as_deref().filter(|name| !name.is_empty())
 }
 
-/// For how long a holder keeps others out without renewing.
+/// Time for which the holder keeps other replicas out without renewing.
 pub(super) fn duration(lease: &Lease) -> Option<Duration> {
     let seconds = lease.spec.as_ref()?.lease_duration_seconds?;
     u64::try_from(seconds).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
@@ -27,8 +27,8 @@ pub(super) fn fresh(name: &str, identity: &str, lasts: Duration, now: Time) -> L
     Lease { metadata, spec: Some(spec) }
 }
 
-/// `seen`, acquired or renewed by `identity`. It keeps its uid and resourceVersion: the
-/// server refuses it unless nothing has changed since.
+/// `seen`, acquired or renewed by `identity`. UID and resourceVersion stay, so the server refuses
+/// the write if the Lease has changed since.
 pub(super) fn claimed(seen: &Lease, identity: &str, lasts: Duration, now: Time) -> Lease {
     let before = seen.spec.clone().unwrap_or_default();
     let renewal = holder(seen) == Some(identity);
@@ -49,19 +49,19 @@ pub(super) fn claimed(seen: &Lease, identity: &str, lasts: Duration, now: Time) 
     Lease { metadata, spec: Some(spec) }
 }
 
-/// On a Lease that was given up while a call had no answer: how many seconds its successor
-/// waits before it changes anything at a cloud.
+/// On a Lease that was released while a call had no answer: the seconds that the successor waits
+/// before changing anything at a provider.
 const SETTLE_ANNOTATION: &str = own!("settle-seconds");
 
-/// How long the successor of whoever gave the Lease up has to wait.
+/// Time that the successor of a releasing holder must wait.
 pub(super) fn settle(lease: &Lease) -> Option<Duration> {
     let seconds = lease.metadata.annotations.as_ref()?.get(SETTLE_ANNOTATION)?.parse().ok()?;
-    // Anybody can write an annotation: an hour of standing still is enough.
+    // Any writer of the Lease can set the annotation, so the wait is limited to an hour.
     Some(Duration::from_secs(seconds).min(Duration::from_secs(3600)))
 }
 
-/// `seen`, given up: free for anybody at once. With `settle`, a call of ours had no answer
-/// and may take effect for that long.
+/// `seen`, released: any replica may take the Lease at once. `settle` is set if a call of ours had
+/// no answer and may take effect for this long.
 pub(super) fn released(seen: &Lease, settle: Option<Duration>, now: Time) -> Lease {
     let before = seen.spec.clone().unwrap_or_default();
     let spec = LeaseSpec {

@@ -1,16 +1,16 @@
-//! Other controllers of the same objects, told by their Leases, as a pure state machine: it is
-//! told what was seen, with the time of each on [`Env::elapsed`](crate::env::Env::elapsed).
+//! Detects other controllers of the same objects by their Leases, as a pure state machine. Inputs
+//! are sightings with their times on [`Env::elapsed`](crate::env::Env::elapsed).
 //!
-//! A Lease counts in the places that are watched for it, and nowhere else: whoever may write
-//! Leases in a namespace of their own must not be able to stop us.
+//! A Lease counts only in the places that are watched for it: a user with the right to write Leases
+//! in a namespace of their own must not be able to stop us.
 //!
-//! | a Lease of theirs | so |
+//! | another controller's Lease | meaning |
 //! |---|---|
-//! | has changed, and that within its own duration | it is a rival |
-//! | was found held, and has not changed since | nobody knows, until its duration is over |
+//! | changed within its own duration | a rival |
+//! | found held, and unchanged since | unknown until its duration is over |
 //! | unchanged for its own duration (a minute at most), released or gone | quiet |
-//! | the predecessor's, held by one of us | quiet: our own Lease says who acts |
-//! | not read yet, or we may not read it | nobody knows |
+//! | the predecessor's, held by a Pontoon | quiet: our own Lease says which replica acts |
+//! | not read yet, or forbidden to read | unknown |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -24,44 +24,44 @@ use super::{LEASE, record};
 /// The Lease of the predecessor.
 pub const PREDECESSORS_LEASE: &str = "floating-ip-pool-controller-leader-election";
 
-/// The namespace that the predecessor's documents install it into.
+/// The namespace of the predecessor in its own installation guide.
 pub const PREDECESSORS_NAMESPACE: &str = "flipop";
 
-/// Begins the name under which one of us holds a predecessor's Lease.
+/// Prefix of the name under which a Pontoon holds a predecessor's Lease.
 pub(super) const US: &str = "pontoon/";
 
-/// Whether somebody else is at work.
+/// Whether another controller is at work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rivalry {
-    /// That is not known.
+    /// Unknown, for this reason.
     Unknown(Doubt),
-    /// Nobody is.
+    /// No other controller is at work.
     None,
-    /// The predecessor is.
+    /// The predecessor is at work.
     Predecessor(Rival),
-    /// Another of us is, which acts, and we do not.
+    /// Another Pontoon acts, and we do not.
     Pontoon(Rival),
 }
 
-/// Somebody else at work.
+/// Another controller at work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rival {
-    /// Its Lease, as `namespace/name`.
+    /// The rival's Lease, as `namespace/name`.
     pub lease: String,
-    /// Whoever holds that.
+    /// The holder of the Lease.
     pub holder: String,
 }
 
-/// Why it is not known whether somebody else is at work. Leases are `namespace/name`.
+/// Why a rivalry is unknown. Leases are `namespace/name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// The role does not let us read this Lease.
     Forbidden(String),
     /// This Lease could not be read yet.
     Unread(String),
-    /// This Lease has a holder that was neither seen to renew it nor silent for long enough.
+    /// The holder of the Lease was neither seen to renew nor silent for long enough.
     Undecided(Rival),
-    /// This Lease of the predecessor's is quiet, and could not be taken.
+    /// The predecessor's Lease is quiet, and could not be taken.
     Untaken(String),
 }
 
@@ -85,10 +85,10 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// Where a Lease is: namespace and name.
+/// Namespace and name of a Lease.
 pub(super) type Place = (String, String);
 
-/// What hides a Lease from us.
+/// Why a Lease cannot be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blindness {
     NotListed,
@@ -99,34 +99,34 @@ pub(super) enum Blindness {
 struct Seen {
     lease: Lease,
     pulse: Pulse,
-    /// No attempt to hold it before.
+    /// Earliest time of the next attempt to hold the Lease.
     claim_at: Duration,
-    /// We may not write to it, said the answer to the last attempt.
+    /// Whether the last attempt was refused for lack of rights.
     refused: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Rivals {
-    /// What names us in a predecessor's Lease.
+    /// Our name in a predecessor's Lease.
     us: String,
-    /// The places that count and cannot be seen.
+    /// Places that count and cannot be seen.
     hidden: BTreeMap<Place, Blindness>,
     leases: BTreeMap<Place, Seen>,
 }
 
 impl Rivals {
-    /// Rivals that hold Leases at `places`, of which none was seen yet.
+    /// Rivals with Leases at `places`. Every place starts unseen.
     pub fn new(places: &BTreeSet<Place>, identity: &str) -> Self {
         let hidden = places.iter().map(|place| (place.clone(), Blindness::NotListed)).collect();
         Self { us: format!("{US}{identity}"), hidden, leases: BTreeMap::new() }
     }
 
-    /// What names us in a predecessor's Lease.
+    /// Our name in a predecessor's Lease.
     pub fn us(&self) -> &str {
         &self.us
     }
 
-    /// The Lease at a place, or that there is none, was seen at `now`.
+    /// Handles a sighting at `now`: the Lease at a place, or its absence.
     pub fn seen(&mut self, place: &Place, lease: Option<Lease>, now: Duration) {
         self.hidden.remove(place);
         let Some(lease) = lease else {
@@ -140,18 +140,18 @@ impl Rivals {
         self.leases.insert(place.clone(), Seen { lease, pulse, claim_at, refused });
     }
 
-    /// We may not see the Lease at a place, or not any more.
+    /// Handles a place that became forbidden to read.
     pub fn forbidden(&mut self, place: &Place) {
         self.hidden.insert(place.clone(), Blindness::Forbidden);
     }
 
-    /// Whether somebody else is at work, and when that may change by itself.
+    /// The rivalry now, and when it may change without an event.
     pub fn judge(&self, now: Duration) -> (Rivalry, Option<Duration>) {
         let alive: Vec<_> =
             self.leases.iter().filter(|(_, seen)| seen.pulse.may_live(now)).collect();
         let wake = alive.iter().map(|(_, seen)| seen.pulse.alive_until()).min();
         let ours = |place: &Place| place.1 == LEASE;
-        // Another of us does all the work and says all there is to say: it comes first.
+        // Another Pontoon comes first: it does and reports all the work.
         let mut rivals = alive.iter().filter(|(_, seen)| seen.pulse.lives(now));
         let first = rivals.clone().find(|(place, _)| ours(place)).or_else(|| rivals.next());
         let rivalry = match (first, self.blindness(), alive.first()) {
@@ -166,31 +166,31 @@ impl Rivals {
         (rivalry, wake)
     }
 
-    /// What cannot be seen; a right that is missing does not come by itself, and goes first.
+    /// A place that cannot be seen. A missing right comes first, because waiting does not help.
     fn blindness(&self) -> Option<Doubt> {
         let of = |wanted| self.hidden.iter().find(|(_, why)| **why == wanted);
         let forbidden = of(Blindness::Forbidden).map(|(at, _)| Doubt::Forbidden(words(at)));
         forbidden.or_else(|| of(Blindness::NotListed).map(|(at, _)| Doubt::Unread(words(at))))
     }
 
-    /// A predecessor's Lease that we should write to now, as the one who acts.
+    /// A predecessor's Lease to claim or renew now, if we act.
     pub fn due(&self, now: Duration) -> Option<&Lease> {
         self.predecessors().find(|(_, seen)| now >= seen.claim_at).map(|(_, seen)| &seen.lease)
     }
 
-    /// When the next is due.
+    /// Time at which the next claim is due.
     pub fn next_due(&self) -> Option<Duration> {
         self.predecessors().map(|(_, seen)| seen.claim_at).min()
     }
 
-    /// A predecessor's Lease that is not ours, and could be.
+    /// A predecessor's Lease that we do not hold, and have the right to hold.
     pub fn untaken(&self) -> Option<Doubt> {
         let mut all = self.predecessors();
         let (place, _) = all.find(|(_, seen)| !seen.refused && !self.is_ours(&seen.lease))?;
         Some(Doubt::Untaken(words(place)))
     }
 
-    /// The predecessors' Leases that name us.
+    /// The predecessors' Leases held by us.
     pub fn held(&self) -> Vec<Lease> {
         let held = self.predecessors().filter(|(_, seen)| self.is_ours(&seen.lease));
         held.map(|(_, seen)| seen.lease.clone()).collect()
@@ -204,7 +204,7 @@ impl Rivals {
         record::holder(lease) == Some(&self.us)
     }
 
-    /// An attempt to hold a predecessor's Lease came back; the next one is at `again`.
+    /// Handles the result of an attempt to hold a predecessor's Lease; `again` is the next attempt.
     pub fn claimed(&mut self, place: &Place, answer: Claim, again: Duration, now: Duration) {
         if let Claim::Held(lease) = &answer {
             self.seen(place, Some((**lease).clone()), now);
@@ -216,19 +216,19 @@ impl Rivals {
     }
 }
 
-/// What came of an attempt to hold a Lease.
+/// The result of an attempt to hold a Lease.
 pub(super) enum Claim {
-    /// It is ours, and says so.
+    /// We hold the Lease, in this version.
     Held(Box<Lease>),
-    /// Somebody else was faster.
+    /// Another writer was faster.
     Lost,
-    /// We may not write to it.
+    /// We have no right to write the Lease.
     Refused,
-    /// That is not known: it may be somebody else's.
+    /// Unknown: another controller may hold the Lease.
     Unanswered,
 }
 
-/// Where a Lease is.
+/// Namespace and name of a Lease.
 pub(super) fn place(lease: &Lease) -> Place {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     (text(&lease.metadata.namespace), text(&lease.metadata.name))

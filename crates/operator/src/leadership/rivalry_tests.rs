@@ -1,4 +1,4 @@
-//! Who counts as a rival, and for how long.
+//! Which Leases make a rival, and for how long.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn there() -> Place {
     place("flipop", PREDECESSORS_LEASE)
 }
 
-/// Nobody, as far as was seen.
+/// No rivals: the only place was seen empty.
 fn rivals() -> Rivals {
     let mut rivals = Rivals::new(&[there()].into(), "me");
     rivals.seen(&there(), None, at(0));

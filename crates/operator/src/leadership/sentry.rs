@@ -1,16 +1,16 @@
-//! Watches the Leases of other controllers, and holds the predecessor's once it is quiet, so
-//! that one that comes back stays passive.
+//! Watches the Leases of other controllers, and holds the predecessor's Lease once quiet, so that a
+//! predecessor that comes back stays passive.
 //!
 //! | Lease | watched | meaning |
 //! |---|---|---|
-//! | the predecessor's, in a namespace that counts | there | it is at work, or may be |
-//! | `pontoon`, for one that acts and stands for it | everywhere else | a warning |
-//! | `pontoon`, for an observer | in the namespaces that count | the other one acts and reports |
-//! | `pontoon` in our namespace, without an election | there | we are not the only one |
+//! | the predecessor's, in a namespace that counts | there | at work, or may be |
+//! | `pontoon`, for an acting replica with an election | everywhere else | a warning |
+//! | `pontoon`, for an observer | in the namespaces that count | the other acts and reports |
+//! | `pontoon` in our namespace, without an election | there | we are not the only replica |
 //! | any of them in another namespace | everywhere | a warning |
 //!
-//! What counts needs a right in its namespace, and without that right nothing is done. The
-//! watch over everywhere else needs a right in the whole cluster, and can be done without.
+//! Watching a Lease that counts needs a right in its namespace, and without the right we do not
+//! act. The watch over all other namespaces needs a cluster-wide right and is optional.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -33,20 +33,20 @@ use super::{LEASE, Leadership, Role, Timing, record};
 use crate::env::Env;
 use crate::report::metrics::Metrics;
 
-/// What a sentry needs to know of us.
+/// The sentry's settings.
 #[derive(Clone, Debug)]
 pub struct Post {
     /// Our own namespace.
     pub namespace: String,
     /// The namespaces in which a predecessor may be installed, beside our own.
     pub predecessors: BTreeSet<String>,
-    /// What names us.
+    /// Our name.
     pub identity: String,
     /// The periods of our own election.
     pub timing: Timing,
-    /// We stand for a Lease.
+    /// Whether we take part in an election.
     pub elects: bool,
-    /// We act, and hold the predecessor's Lease while we lead.
+    /// Whether we act, and hold the predecessor's Lease while we lead.
     pub acts: bool,
 }
 
@@ -70,14 +70,14 @@ impl Post {
         named(PREDECESSORS_LEASE).chain(ours).collect()
     }
 
-    /// Whether a Lease at a place is another's, and counts for nothing.
+    /// Whether the Lease at a place is neither ours nor counts.
     fn is_elsewhere(&self, place: &Place, counted: &BTreeSet<Place>) -> bool {
         let ours = place.0 == self.namespace && place.1 == LEASE;
         !ours && !counted.contains(place)
     }
 }
 
-/// A handle on the watch over others.
+/// A handle on the watch over other controllers.
 #[derive(Clone, Debug)]
 pub struct Sentry {
     rivalry: watch::Receiver<Rivalry>,
@@ -87,7 +87,7 @@ pub struct Sentry {
 }
 
 impl Sentry {
-    /// A sentry, and the loop that makes it one: nothing happens unless the future is polled.
+    /// A sentry and its loop: nothing happens unless the future is polled.
     pub fn start(
         client: Client,
         env: Env,
@@ -128,13 +128,13 @@ impl Sentry {
         (Self { rivalry, relieve, ended, patience }, round.run())
     }
 
-    /// Whether somebody else is at work, now and as it changes.
+    /// The rivalry and its changes.
     pub fn rivalry(&self) -> watch::Receiver<Rivalry> {
         self.rivalry.clone()
     }
 
-    /// Lets go of what is held for others' sake. A Lease that cannot be released in time
-    /// expires by itself.
+    /// Releases the predecessor's Leases. A Lease that cannot be released in time expires by
+    /// itself.
     pub async fn release(&self) {
         self.relieve.send_replace(true);
         let mut ended = self.ended.clone();
@@ -154,23 +154,23 @@ struct Near {
 struct Far {
     name: &'static str,
     watch: LeaseWatch,
-    /// What the list under way has shown.
+    /// Places shown by the list under way.
     shown: Option<BTreeSet<Place>>,
 }
 
-/// What a watch told, with its index.
+/// The news of a watch, with the watch's index.
 enum News {
     Near(usize, watcher::Result<Option<Lease>>),
     Far(usize, watcher::Result<Event<Lease>>),
 }
 
-/// What the first of the watches tells. May be dropped and called again.
+/// The news of the first watch to report. Cancel-safe.
 async fn news(near: &mut [Near], far: &mut [Far]) -> News {
     let near = near.iter_mut().enumerate();
     let near = near.map(|(at, one)| one.watch.next().map(move |told| News::Near(at, told)).boxed());
     let far = far.iter_mut().enumerate();
     let far = far.map(|(at, one)| one.watch.event().map(move |told| News::Far(at, told)).boxed());
-    // Of our own namespace there is always one.
+    // Never empty: our own namespace is always watched.
     select_all(near.chain(far)).await.0
 }
 
@@ -188,7 +188,7 @@ struct Round {
     env: Env,
     post: Post,
     to: watch::Sender<Rivalry>,
-    /// Closed when the loop ends, however it ends.
+    /// Closes when the loop ends for any reason.
     _ended: watch::Sender<()>,
 }
 
@@ -203,7 +203,7 @@ impl Round {
                 self.claim(lease).await;
                 continue;
             }
-            // The predecessor's Lease is taken before anything is done.
+            // Acting waits until the predecessor's Lease is taken.
             let untaken = self.rivals.untaken().filter(|_| holds);
             self.publish(untaken.map_or(rivalry, Rivalry::Unknown));
             let claim = self.rivals.next_due().filter(|_| holds);
@@ -229,7 +229,7 @@ impl Round {
         });
     }
 
-    /// Tells of Leases that count for nothing.
+    /// Warns of Leases that do not count.
     fn warn(&mut self, now: Duration) {
         for name in [LEASE, PREDECESSORS_LEASE] {
             self.metrics.standing().elsewhere(name, self.elsewhere.count(name, now));
@@ -251,7 +251,7 @@ impl Round {
             _ = self.relieved.changed() => return,
             changed = self.role.changed() => {
                 if changed.is_err() {
-                    // Nobody leads any more who could act.
+                    // The election has ended, so this replica will not act again.
                     std::future::pending().await
                 }
                 return;
@@ -270,8 +270,8 @@ impl Round {
         }
     }
 
-    /// Without the right to see, nothing is known; what else goes wrong passes, and what was
-    /// seen stands.
+    /// Handles a broken watch. Without the right to watch, the Lease counts as unseen; other errors
+    /// pass, and the last sighting stands.
     fn near_broke(&mut self, index: usize, trouble: Trouble, now: Duration) {
         let place = &self.near[index].place;
         if trouble.is_forbidden() {
@@ -299,7 +299,7 @@ impl Round {
         }
     }
 
-    /// A warning is not worth asking again and again for a right that was not granted.
+    /// A missing right ends the watch: warnings are optional.
     fn far_broke(&mut self, index: usize, trouble: Trouble, now: Duration) {
         if trouble.is_forbidden() {
             let Far { name, .. } = self.far.remove(index);
@@ -330,7 +330,7 @@ impl Round {
             }
             Err(trouble) => {
                 self.complaints.tell_of_others(&trouble, "update", &at.1, now);
-                // Nothing but an older role is a reason to act without it.
+                // Only a missing right (an older role) lets us act without the predecessor's Lease.
                 let answer =
                     if trouble.is_forbidden() { Claim::Refused } else { Claim::Unanswered };
                 (answer, self.post.timing.retry_period)

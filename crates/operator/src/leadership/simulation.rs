@@ -1,7 +1,7 @@
-//! Elections against each other on one Lease, under late, lost and reordered requests,
-//! lagging watches, pauses, crashes (in a pod that goes with its process, or that starts
-//! another), clean stops and clocks of unequal rates: nobody's call may start before everybody
-//! else's have taken effect. Every schedule comes from a seed.
+//! Several elections over one Lease, under late, lost and reordered requests, lagging watches,
+//! pauses, crashes (with a new pod, or a new process in the same pod), clean stops and clocks of
+//! unequal rates. A call must not start before the calls of all other processes have taken effect.
+//! Every schedule comes from a seed.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::{Identity, Timing, record};
 const TICK: Duration = Duration::from_millis(50);
 const CALL: Duration = Duration::from_secs(5);
 
-/// The API server: one Lease, compared and swapped.
+/// The API server: a Lease with compare-and-swap.
 #[derive(Default)]
 struct Server {
     lease: Option<Lease>,
@@ -56,17 +56,17 @@ enum Answer {
     Conflict,
 }
 
-/// A request under way. It reaches the server even if its sender no longer waits for it.
+/// A request under way, which reaches the server even if the sender no longer waits.
 struct Flight {
     process: usize,
     request: Request,
     arrives: Duration,
-    /// When the answer is back, unless it gets lost.
+    /// When the answer arrives; `None` if the answer gets lost.
     returns: Option<Duration>,
     answer: Option<Answer>,
 }
 
-/// One incarnation of a replica.
+/// A process of a replica.
 struct Process {
     election: Election,
     name: String,
@@ -74,14 +74,14 @@ struct Process {
     rate: f64,
     alive: bool,
     paused_until: Duration,
-    /// Until when nothing passes between it and the server.
+    /// Until this time the process is cut off from the server.
     cut_until: Duration,
-    /// When the request under way was sent, on its own clock.
+    /// When the request under way was sent, on the process's clock.
     sent: Option<Duration>,
     glimpses: Vec<(Duration, Option<Lease>)>,
     last_call: Option<Duration>,
     stopping: bool,
-    /// The server has obeyed its release.
+    /// Whether the server has accepted the release.
     released: bool,
 }
 
@@ -90,7 +90,7 @@ struct World {
     timing: Timing,
     now: Duration,
     faulty: bool,
-    /// How far clocks may be off: 0.025 is 2.5 % fast or slow.
+    /// Largest error of a clock's rate: 0.025 is 2.5 % fast or slow.
     drift: f64,
     server: Server,
     flights: Vec<Flight>,
@@ -120,7 +120,7 @@ impl World {
         world
     }
 
-    /// Starts a process, in a pod that is there or in one of its own.
+    /// Starts a process, in the given pod or in a new pod.
     fn boot(&mut self, pod: Option<String>) {
         let (number, rate) =
             (self.processes.len(), 1.0 + self.drift * (self.rng.f64() * 2.0 - 1.0));
@@ -144,7 +144,7 @@ impl World {
         });
     }
 
-    /// The clock of a process. It starts far from the others'.
+    /// The clock of a process, far from every other process's clock.
     fn clock(&self, process: usize) -> Duration {
         Self::clock_at(process, self.processes[process].rate, self.now)
     }
@@ -157,7 +157,7 @@ impl World {
         self.faulty && self.rng.f64() * one_in < 1.0
     }
 
-    /// Mostly some milliseconds, now and then long enough to be overtaken by everything.
+    /// Mostly milliseconds, now and then seconds, so that later requests arrive first.
     fn delay(&mut self) -> Duration {
         let longest = if self.chance(30.0) { 12_000.0 } else { 60.0 };
         Duration::from_secs_f64(self.rng.f64() * longest / 1000.0)
@@ -199,7 +199,7 @@ impl World {
         }
     }
 
-    /// What has reached the server is obeyed, and what changed is shown to the watchers.
+    /// Applies the requests that have arrived, and shows changes to the watchers.
     fn arrive(&mut self) {
         for index in 0..self.flights.len() {
             if self.flights[index].answer.is_some() || self.flights[index].arrives > self.now {
@@ -228,7 +228,7 @@ impl World {
         self.server.lease.as_ref().and_then(record::holder).map(str::to_owned)
     }
 
-    /// Whether the Lease has gone from a process to another one of the same pod.
+    /// Whether the Lease has passed between two processes of the same pod.
     fn is_inherited(&self, before: Option<&str>) -> bool {
         let pod = |name: &str| {
             let process = self.processes.iter().find(|process| process.name == name);
@@ -339,7 +339,7 @@ impl World {
         self.flights.push(Flight { process, request, arrives, returns, answer: None });
     }
 
-    /// Kubernetes writes, too, have one author at a time.
+    /// At most one process leads, so Kubernetes writes, too, have a single author.
     fn agree(&self) {
         let leads = |process: &usize| {
             self.processes[*process].election.standing().leads(self.clock(*process))
@@ -350,7 +350,8 @@ impl World {
         assert!(leaders.len() <= 1, "{leaders:?} all lead at {:?}", self.now);
     }
 
-    /// A process calls whenever it may; then nobody else's calls may still be taking effect.
+    /// Calls whenever the guard permits, and checks that the calls of all other processes have
+    /// taken effect.
     fn call(&mut self, process: usize) {
         let clock = self.clock(process);
         let this = &self.processes[process];
@@ -360,7 +361,7 @@ impl World {
         {
             return;
         }
-        // Unequal rates eat into the settling, by less than the margin.
+        // Unequal rates shorten the settling, by less than the margin.
         let settle =
             self.timing.settle - if self.drift > 0.0 { self.timing.margin } else { Duration::ZERO };
         for other in
@@ -392,7 +393,7 @@ fn simulate(drift: f64, seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let mut world = World::new(seed, drift, 3);
         world.run(Duration::from_secs(300));
-        // Once nothing is disturbed any more, one leads and may act.
+        // Without further faults, a single process leads and may act.
         world.faulty = false;
         world.run(Duration::from_secs(90));
         let before = world.calls;

@@ -1,26 +1,26 @@
-//! How long a lease lasts, and what follows from that for calls to a cloud.
+//! Durations of the lease, and their consequences for calls to a provider.
 
 use std::time::Duration;
 
-/// The least time after a renewal in which mutating calls may start.
+/// Shortest allowed time after a renewal in which mutating calls may start.
 const LEAST_GUARD: Duration = Duration::from_secs(4);
 
 /// The periods of the election. The defaults are client-go's 15 s / 10 s / 2 s.
 ///
-/// Two clocks may differ in rate by 5 %: the holder trusts its lease for 95 % of its
-/// duration only, while everybody else waits for all of it.
+/// Two clocks may differ in rate by 5 %: the holder trusts its lease for 95 % of its duration only,
+/// while all other replicas wait for the full duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// How long a lease that is not renewed keeps others out. Written to the Lease in
-    /// whole seconds, rounded up.
+    /// How long a lease without a renewal keeps other replicas out. Written to the Lease in whole
+    /// seconds, rounded up.
     pub lease: Duration,
-    /// A leader that has not renewed for this long stops being one.
+    /// A leader without a successful renewal for this long steps down.
     pub renew_deadline: Duration,
-    /// Between two renewals, and between two attempts at anything that failed.
+    /// Time between two renewals, and between two attempts after a failure.
     pub retry_period: Duration,
-    /// Kept free at the end of a lease, for a pause between the check and the call.
+    /// Reserved at the end of a lease, for a pause between the check and the call.
     pub margin: Duration,
-    /// How long a provider may take to apply or to show a call that it has accepted.
+    /// How long a provider may take to apply or to show an accepted call.
     pub settle: Duration,
 }
 
@@ -36,7 +36,7 @@ impl Default for Timing {
     }
 }
 
-/// Periods that do not fit together; the text says which flags to change.
+/// Periods that do not fit together; the message names the flags to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimingError {
     /// A renewal would come too late to keep the lease.
@@ -50,7 +50,7 @@ pub enum TimingError {
         /// `--leader-elect-lease-duration`
         lease: Duration,
     },
-    /// One lost request would cost the leadership.
+    /// A single lost request would end the leadership.
     #[error(
         "--leader-elect-retry-period ({retry:?}) must be above zero and at most half of \
          --leader-elect-renew-deadline ({deadline:?}): shorten the period or lengthen the deadline"
@@ -61,7 +61,7 @@ pub enum TimingError {
         /// `--leader-elect-renew-deadline`
         deadline: Duration,
     },
-    /// Calls to a cloud could hardly ever start.
+    /// Calls to a provider could hardly ever start.
     #[error(
         "a lease of {lease:?} and provider calls of up to {call:?} leave {guard:?} after a renewal in which \
          a call may start, and {LEAST_GUARD:?} are needed: set --leader-elect-lease-duration to at least \
@@ -72,9 +72,9 @@ pub enum TimingError {
         lease: Duration,
         /// `--provider-timeout`
         call: Duration,
-        /// What they leave.
+        /// The time left for starting calls.
         guard: Duration,
-        /// The shortest lease, in whole seconds, that goes with these calls.
+        /// The shortest lease, in whole seconds, that fits the calls.
         least_lease: Duration,
     },
 }
@@ -84,7 +84,7 @@ impl Timing {
     ///
     /// # Errors
     ///
-    /// Names the flags to change.
+    /// The error names the flags to change.
     pub fn validate(&self, provider_timeout: Duration) -> Result<(), TimingError> {
         let Self { lease, renew_deadline: deadline, retry_period: retry, margin, settle: _ } =
             *self;
@@ -109,42 +109,40 @@ impl Timing {
         Ok(())
     }
 
-    /// For how long after a renewal was sent a mutating call may start, so that it is over
-    /// (`provider_timeout` is its hard deadline) before anybody else may act.
+    /// Time after sending a renewal in which a mutating call may start and still end
+    /// (`provider_timeout` is its hard deadline) before another replica may act.
     pub fn guard(&self, provider_timeout: Duration) -> Duration {
         self.trusted().saturating_sub(provider_timeout).saturating_sub(self.margin)
     }
 
-    /// For how long after a renewal was sent its holder trusts the lease.
+    /// Time after sending a renewal for which the holder trusts the lease.
     pub(super) fn trusted(&self) -> Duration {
         steady(self.lease)
     }
 
-    /// When, after the last renewal of a holder that vanished, the last of its calls has
-    /// taken effect.
+    /// Time after the last renewal of a vanished holder by which its last call has taken effect.
     pub(super) fn quiet(&self, recorded: Duration) -> Duration {
         steady(recorded).saturating_sub(self.margin) + self.settle
     }
 
-    /// When, after the death of a process, the last of its calls has taken effect. Nothing
-    /// is sent after a death, but what was sent just before it may be under way for as long
-    /// as a caller would have waited.
+    /// Time after the death of a process by which its last call has taken effect. A call sent just
+    /// before the death may be under way for as long as its caller would have waited.
     pub(super) fn settled_after_death(&self, provider_timeout: Duration) -> Duration {
         provider_timeout + self.settle
     }
 
-    /// How long a single request to the API server may take.
+    /// Deadline of a single request to the API server.
     pub(super) fn request(&self) -> Duration {
         self.renew_deadline / 2
     }
 
-    /// A follower to whom nothing new has come for this long asks the API server itself.
+    /// Silence of the watch after which a follower reads the Lease from the API server.
     pub(super) fn silence(&self) -> Duration {
         self.retry_period * 2
     }
 }
 
-/// What is certain to be left of `span` on another clock.
+/// A time on our clock within which no more than `span` passes on another clock.
 fn steady(span: Duration) -> Duration {
     span - span / 20
 }

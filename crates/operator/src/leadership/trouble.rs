@@ -1,4 +1,4 @@
-//! What goes wrong with the Lease, in words that say what to do, without a flood of them.
+//! Failures of requests about the Lease, logged with advice and at a limited rate.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use kube::runtime::watcher;
 use super::Config;
 use crate::observe::causes;
 
-/// The same kind of trouble is not told again before this has passed.
+/// Time between two warnings of the same kind.
 const REPEAT: Duration = Duration::from_secs(60);
 
 /// Why a request about the Lease failed.
@@ -22,10 +22,10 @@ pub(super) enum Trouble {
     Watch(#[from] watcher::Error),
 }
 
-/// What lies behind it, as far as the fix differs.
+/// The cause of a failure, as far as the advice differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
-    /// A watch that was idle for too long; listing again is all there is to it.
+    /// A watch that was idle for too long; kube's watcher lists again.
     Expired,
     Forbidden,
     Unauthorized,
@@ -34,8 +34,8 @@ enum Cause {
 }
 
 impl Trouble {
-    /// Whether the server refused a write because the Lease is not as we saw it: changed,
-    /// created or deleted by somebody else in the meantime.
+    /// Whether the server refused a write because the Lease was changed, created or deleted by
+    /// another writer in the meantime.
     pub fn is_conflict(&self, verb: &str) -> bool {
         self.status().is_some_and(|status| match status.code {
             409 => true,
@@ -44,7 +44,7 @@ impl Trouble {
         })
     }
 
-    /// Whether the server does not let us.
+    /// Whether the server refused the request for lack of rights.
     pub fn is_forbidden(&self) -> bool {
         self.cause() == Cause::Forbidden
     }
@@ -70,7 +70,7 @@ impl Trouble {
             Some(403) => Cause::Forbidden,
             Some(401) => Cause::Unauthorized,
             Some(410) => Cause::Expired,
-            // Only a create gets here with a 404.
+            // Only a create reports a 404: for other verbs, a 404 is a conflict or an absent Lease.
             Some(404) => Cause::NamespaceMissing,
             _ => Cause::Other,
         }
@@ -96,7 +96,7 @@ impl Trouble {
         }
     }
 
-    /// The same about a Lease that is not ours.
+    /// The advice for a Lease of another controller.
     fn advice_about_others(&self) -> &'static str {
         match self.cause() {
             Cause::Forbidden => {
@@ -109,13 +109,14 @@ impl Trouble {
         }
     }
 
-    /// The server's own words, without the debug dump that kube appends to them; without an answer, all causes.
+    /// The server's message, without the debug dump that kube appends; without an answer, the chain
+    /// of causes.
     fn words(&self) -> String {
         self.status().map_or_else(|| causes(self), |status| status.message.clone())
     }
 }
 
-/// Tells of each kind of trouble at once, then at most once a minute.
+/// Logs each kind of failure at once, then at most once a minute.
 #[derive(Debug, Default)]
 pub(super) struct Complaints(BTreeMap<(Cause, &'static str), Duration>);
 
@@ -133,7 +134,7 @@ impl Complaints {
         );
     }
 
-    /// The same of a Lease that is not ours.
+    /// [`tell`](Self::tell) for a Lease of another controller.
     pub fn tell_of_others(
         &mut self,
         trouble: &Trouble,

@@ -1,4 +1,4 @@
-//! A watch on Leases of one name that goes on for ever, with a back-off from [`Env`].
+//! An endless watch on Leases of a given name, with a back-off on the clock of [`Env`].
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 pub(super) struct LeaseWatch {
     env: Env,
     events: BoxStream<'static, watcher::Result<Event<Lease>>>,
-    /// Whether the listing under way has shown the Lease.
+    /// Whether the list under way has shown the Lease.
     listed: bool,
     failures: u32,
     resume_at: Duration,
@@ -30,8 +30,7 @@ impl LeaseWatch {
         Self { env, events, listed: false, failures: 0, resume_at: Duration::ZERO }
     }
 
-    /// The Lease, or that there is none; or that the watch broke, which then starts again
-    /// after a pause. May be dropped and called again without losing anything.
+    /// The Lease, or its absence. After an error the watch starts again with a pause. Cancel-safe.
     pub async fn next(&mut self) -> watcher::Result<Option<Lease>> {
         loop {
             let event = self.event().await?;
@@ -41,7 +40,7 @@ impl LeaseWatch {
         }
     }
 
-    /// The next event as it comes. May be dropped and called again, too.
+    /// The next raw event. Cancel-safe.
     pub async fn event(&mut self) -> watcher::Result<Event<Lease>> {
         let pause = self.resume_at.saturating_sub(self.env.elapsed());
         if !pause.is_zero() {
@@ -49,7 +48,7 @@ impl LeaseWatch {
         }
         match self.events.next().await {
             Some(Ok(event)) => {
-                // A list that begins is no success yet.
+                // The start of a list is no success yet.
                 if matches!(event, Event::InitDone | Event::Apply(_)) {
                     self.failures = 0;
                 }
@@ -59,7 +58,7 @@ impl LeaseWatch {
                 self.back_off();
                 Err(error)
             }
-            // kube's watcher never ends; if it did, the election goes on by reading.
+            // kube's watcher never ends; if it did, the election would go on by reading.
             None => std::future::pending().await,
         }
     }

@@ -1,4 +1,4 @@
-//! When each watch was last heard: what readiness and metrics say of blindness.
+//! When each watch was last heard. Readiness and metrics report silent watches.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,60 +6,60 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 
-/// How long a watch may hear nothing. A server sends a bookmark about once a minute, and a watch
-/// that has heard nothing for [`super::watch::SILENCE`] starts again.
+/// Longest silence of a healthy watch. A server sends a bookmark about once a minute, and a watch
+/// restarts after [`super::watch::SILENCE`].
 const SILENT: Duration = Duration::from_secs(120);
 
-/// How long a watch may be broken.
+/// Longest time that a watch may be broken before readiness fails.
 const BROKEN: Duration = Duration::from_secs(20);
 
-/// When each watch was last heard. Clones share it.
+/// When each watch was last heard. Clones share the state.
 #[derive(Clone, Debug, Default)]
 pub struct Hearing(Arc<Mutex<BTreeMap<&'static str, Ear>>>);
 
-/// One watch.
+/// The state of a watch.
 #[derive(Clone, Copy, Debug)]
 struct Ear {
     begun: Time,
-    /// The whole list has been read once.
+    /// Whether the whole list has been read once.
     listed: bool,
     heard: Option<Time>,
     broken_since: Option<Time>,
 }
 
 impl Hearing {
-    /// A watch begins.
+    /// Adds a watch.
     pub fn begins(&self, watch: &'static str, now: Time) {
         let ear = Ear { begun: now, listed: false, heard: None, broken_since: None };
         self.ears().insert(watch, ear);
     }
 
-    /// A watch is not needed any more.
+    /// Removes a watch that is no longer needed.
     pub fn ends(&self, watch: &'static str) {
         self.ears().remove(watch);
     }
 
-    /// The server has said something on a watch: a page, an event, a bookmark.
+    /// Notes an answer of the server on a watch: a page, an event, a bookmark.
     pub fn hears(&self, watch: &'static str, now: Time) {
         self.change(watch, |ear| (ear.heard, ear.broken_since) = (Some(now), None));
     }
 
-    /// A watch has read its whole list.
+    /// Notes that a watch has read its whole list.
     pub fn lists(&self, watch: &'static str) {
         self.change(watch, |ear| ear.listed = true);
     }
 
-    /// A watch broke, or an attempt to start it again failed.
+    /// Notes that a watch broke, or that a restart failed.
     pub fn breaks(&self, watch: &'static str, now: Time) {
         self.change(watch, |ear| ear.broken_since = ear.broken_since.or(Some(now)));
     }
 
-    /// When each watch was last heard; none if it never was.
+    /// When each watch was last heard; `None` before the first answer.
     pub fn last_heard(&self) -> Vec<(&'static str, Option<Time>)> {
         self.ears().iter().map(|(watch, ear)| (*watch, ear.heard)).collect()
     }
 
-    /// Why what is known of the cluster may be old, if it may be.
+    /// Why our view of the cluster may be out of date, if so.
     pub fn trouble(&self, now: Time) -> Option<String> {
         let ears = self.ears();
         if ears.is_empty() {

@@ -1,16 +1,13 @@
-//! Watches become plain values.
+//! Turns watches into plain values.
 //!
-//! One task per watch turns events into [`Observation`]s, projected to what planning reads. A
-//! watch that breaks starts again with a back-off; objects that went away in between are found by
+//! A task per watch turns events into [`Observation`]s with only the fields that planning reads. A
+//! broken watch restarts with a back-off; objects that disappeared in between are found by
 //! comparing with the new list.
 
-mod dns;
 pub mod hearing;
-pub mod ledger;
 pub mod node;
+pub mod objects;
 pub mod pod;
-pub mod pool;
-pub mod record_set;
 pub mod schema;
 mod watch;
 
@@ -20,55 +17,47 @@ pub use watch::{Selection, Station, Watch, watch};
 use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use pontoon_core::matching::PodMatch;
-use pontoon_core::model::{Node, NodeName, Pod, PodId, PoolKey, Text};
+use pontoon_core::model::{Kind, Node, NodeName, ObjectKey, Pod, PodId, Text};
+use pontoon_core::nodes::PodMatch;
 
 use crate::api::PAUSED_ANNOTATION;
-
-use pool::ObservedPool;
-use record_set::ObservedRecordSet;
+use crate::fronts::Observed;
 use schema::Schema;
 
-/// Something that was seen in the cluster.
+/// A change in the cluster.
 #[derive(Debug)]
 pub enum Observation {
     /// A node appeared or changed.
     Node(Box<Node>),
     /// A node is gone.
     NodeGone(NodeName),
-    /// All nodes have been listed, and these are they.
+    /// All nodes have been listed, with these names.
     NodesListed(BTreeSet<NodeName>),
     /// A pod is ready on a node.
     Pod(Box<Pod>),
     /// A pod is gone, or not ready.
     PodGone(PodId),
-    /// All pods of a range have been listed, and these are the ready ones.
+    /// All pods of a range have been listed, with these ready pods.
     PodsListed(PodMatch, BTreeSet<PodId>),
-    /// A pool appeared or changed.
-    Pool(Box<ObservedPool>),
-    /// A pool is gone.
-    PoolGone(PoolKey),
-    /// All pools of a kind have been listed, and these are they.
-    PoolsListed(&'static str, BTreeSet<PoolKey>),
-    /// A record set appeared or changed.
-    RecordSet(Box<ObservedRecordSet>),
-    /// A record set is gone.
-    RecordSetGone(PoolKey),
-    /// All record sets have been listed, and these are they.
-    RecordSetsListed(BTreeSet<PoolKey>),
-    /// The definition of a kind appeared or changed, or there is none.
-    Schema(&'static str, Schema),
+    /// An object of ours appeared or changed.
+    Object(Box<Observed>),
+    /// An object of ours is gone.
+    ObjectGone(ObjectKey),
+    /// All objects of a kind have been listed, with these keys.
+    ObjectsListed(&'static Kind, BTreeSet<ObjectKey>),
+    /// The definition of a kind appeared, changed or disappeared.
+    Schema(&'static Kind, Schema),
 }
 
-/// A resource version, counted. Versions of one kind are ordered numbers; a server that
-/// breaks this makes every event count as news.
+/// A resource version as a number. Versions of a kind are ordered numbers; with a server that
+/// breaks this rule, every event counts as new.
 pub fn version(resource_version: Option<&str>) -> u64 {
     resource_version.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX)
 }
 
-/// Why an object is paused, if it is. Any text pauses it, even none: whoever annotated it
-/// wants it left alone. Only `false` says the opposite; `true` is no reason.
-fn paused(metadata: &ObjectMeta) -> Option<Text> {
+/// Why an object is paused, if the object is. Any text pauses, even an empty text; only `false`
+/// does not. `true` pauses without a reason.
+pub(crate) fn paused(metadata: &ObjectMeta) -> Option<Text> {
     let why = metadata.annotations.as_ref()?.get(PAUSED_ANNOTATION)?.trim();
     match why.to_ascii_lowercase().as_str() {
         NOT_PAUSED => None,
@@ -77,7 +66,7 @@ fn paused(metadata: &ObjectMeta) -> Option<Text> {
     }
 }
 
-/// The text of the annotation that does not pause an object.
+/// The annotation's value that does not pause.
 pub(crate) const NOT_PAUSED: &str = "false";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Nodes, projected at decode.
+//! Nodes, reduced to the needed fields while decoding.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub struct Status {
 /// Watches nodes.
 #[derive(Debug, Default)]
 pub struct Nodes {
-    /// What the list that is under way has shown.
+    /// Nodes in the list under way.
     listing: Option<BTreeSet<NodeName>>,
 }
 
@@ -82,7 +82,7 @@ impl Watch for Nodes {
 }
 
 impl NodeView {
-    /// The node as planning sees it; none for an object without a name.
+    /// The node for planning; `None` without a name.
     pub fn into_node(self) -> Option<Node> {
         let Self { metadata, spec, status } = self;
         let annotation = |key: &str| {
@@ -107,7 +107,7 @@ impl NodeView {
     }
 }
 
-/// The addresses that a node reports; what is none, or of another type, is left out.
+/// The addresses that a node reports. Unparsable entries and other types are left out.
 fn addresses(reported: &[NodeAddress]) -> Addresses {
     let of = |type_: &str| {
         let such = reported.iter().filter(|one| one.type_ == type_);
@@ -129,7 +129,7 @@ fn taint(taint: &KubeTaint) -> Taint {
     }
 }
 
-/// Labels as planning keeps them.
+/// Converts labels to planning's type.
 pub(super) fn labels(labels: BTreeMap<String, String>) -> Labels {
     let text = |text: String| Text::from(text.as_str());
     Arc::new(labels.into_iter().map(|(key, value)| (text(key), text(value))).collect())

@@ -1,18 +1,19 @@
-//! Pods, projected at decode. Only those that run, are ready and stay are passed on.
+//! Pods, reduced to the needed fields while decoding. Only running, ready pods without a deletion
+//! timestamp are passed on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{Pod as KubePod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Resource;
-use pontoon_core::matching::PodMatch;
 use pontoon_core::model::{Labels, Pod, PodId};
+use pontoon_core::nodes::PodMatch;
 use serde::{Deserialize, Deserializer};
 
 use super::node::labels;
 use super::{Observation, Selection, Watch};
 
-/// The kind, as readiness and metrics name it.
+/// The kind, in readiness and metrics.
 pub const KIND: &str = "Pod";
 
 /// The parts of a Pod that planning reads; the rest is skipped while decoding.
@@ -22,7 +23,7 @@ pub struct PodView {
     /// Name, namespace, labels.
     #[serde(default, deserialize_with = "lean_metadata")]
     pub metadata: ObjectMeta,
-    /// The node.
+    /// Name of the node.
     #[serde(default)]
     pub spec: Spec,
     /// Phase and conditions.
@@ -49,11 +50,11 @@ pub struct Status {
 #[derive(Debug, Default)]
 pub struct Pods {
     range: PodMatch,
-    /// What the list that is under way has shown.
+    /// Pods in the list under way.
     listing: Option<BTreeSet<PodId>>,
-    /// Label sets that were seen, so that equal ones are shared.
+    /// Label sets seen so far. Pods with equal labels share a set.
     shared: BTreeSet<Labels>,
-    /// At this many label sets, those that nobody uses any more are dropped.
+    /// At this number of label sets, unused sets are dropped.
     tidy_at: usize,
 }
 
@@ -97,7 +98,7 @@ impl Pods {
         Self { range, ..Self::default() }
     }
 
-    /// What the server is asked for; the namespace is part of the address.
+    /// The selection for the server. The namespace is part of the URL instead.
     pub fn selection(&self) -> Selection {
         let labels = &self.range.labels;
         Selection { labels: (!labels.is_empty()).then(|| labels.to_string()), fields: None }
@@ -131,8 +132,8 @@ impl Pods {
     }
 }
 
-/// Metadata without managed fields and owners: they are most of an object's size, and
-/// nobody here reads them.
+/// Metadata without managed fields and owners, which are most of an object's size and never read
+/// here.
 pub(super) fn lean_metadata<'de, D: Deserializer<'de>>(from: D) -> Result<ObjectMeta, D::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

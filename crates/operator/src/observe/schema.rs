@@ -1,32 +1,34 @@
-//! The definitions of our kinds: whether they exist, and whether they can hold what we
-//! report. On a predecessor's definition our conditions would be pruned without a word.
+//! The definitions of our kinds: whether they exist, and whether they can hold our status. A
+//! predecessor's definition would silently prune our conditions.
+
+use std::sync::LazyLock;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use pontoon_core::model::Finding;
+use pontoon_core::model::{Finding, Kind};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::{Observation, Selection, Watch};
-use crate::api::{FloatingIPPool, GROUP, NodeDNSRecordSet};
+use crate::api::KINDS;
 
-/// The command that brings the definitions up to date.
+/// The command that updates the definitions.
 pub const UPGRADE: &str = "pontoon crds | kubectl apply --server-side --force-conflicts -f -";
 
 /// State of a kind's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schema {
-    /// There is none.
+    /// The definition does not exist.
     Missing,
-    /// It is a predecessor's: it has no conditions.
+    /// A predecessor's definition, without conditions.
     Old,
-    /// It has what we need.
+    /// A definition with conditions.
     Current,
 }
 
 impl Schema {
-    /// What an object of an old definition is told.
+    /// The finding on objects of an old definition.
     pub fn finding() -> Finding {
         let message = format!(
             "observing only: the definition of this kind is a predecessor's and has no \
@@ -47,15 +49,15 @@ impl Schema {
     }
 }
 
-/// The parts of a definition that tell its state. The rest of a schema is skipped while decoding:
-/// as values it takes many times the space of its text.
+/// The parts of a definition that determine its state. The rest of a schema is skipped while
+/// decoding, because decoded schemas take many times the space of their text.
 #[derive(Resource, Clone, Debug, Default, Deserialize)]
 #[resource(inherit = "CustomResourceDefinition")]
 pub struct DefinitionView {
     /// The name.
     #[serde(default, deserialize_with = "super::pod::lean_metadata")]
     pub metadata: ObjectMeta,
-    /// The versions with their schemas.
+    /// Versions and their schemas.
     #[serde(default)]
     pub spec: Spec,
     /// Whether the kind is served.
@@ -63,7 +65,7 @@ pub struct DefinitionView {
     pub status: Option<Status>,
 }
 
-/// The parts of a definition's spec that tell its state.
+/// The parts of a definition's spec that determine its state.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Spec {
@@ -84,7 +86,7 @@ struct Schemas {
     open_api_v3_schema: Option<Part<Root>>,
 }
 
-/// A part of a schema, with those of its properties that are looked at.
+/// A part of a schema, with the needed properties.
 #[derive(Clone, Debug, Deserialize)]
 struct Part<P> {
     properties: Option<P>,
@@ -100,7 +102,7 @@ struct StatusFields {
     conditions: Option<IgnoredAny>,
 }
 
-/// The parts of a definition's status that tell its state.
+/// The parts of a definition's status that determine its state.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Status {
@@ -115,37 +117,33 @@ struct DefinitionCondition {
     status: String,
 }
 
-/// Watches the definition of one of our kinds, by its name: what else is defined in the cluster
-/// is neither read nor allowed to be.
+/// Watches the definition of a kind by its name. No right to read other definitions is needed.
 #[derive(Debug)]
 pub struct Definition {
-    kind: &'static str,
+    kind: &'static Kind,
+    /// Name of the watch, for people.
+    name: &'static str,
     seen: bool,
 }
 
 impl Definition {
-    /// The definitions that are watched.
-    pub fn all() -> [Self; 2] {
-        [super::pool::KIND, super::record_set::KIND].map(|kind| Self { kind, seen: false })
+    /// A watch for each of our kinds.
+    pub fn all() -> impl Iterator<Item = Self> {
+        static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+            KINDS.iter().map(|kind| format!("CustomResourceDefinition of {kind}")).collect()
+        });
+        KINDS.into_iter().zip(&*NAMES).map(|(kind, name)| Self { kind, name, seen: false })
     }
 
-    /// The one definition that the server is asked for.
+    /// Selects the definition by its name.
     pub fn selection(&self) -> Selection {
-        let fields = Some(format!("metadata.name={}", self.full_name()));
+        let fields = Some(format!("metadata.name={}", self.kind.definition()));
         Selection { fields, labels: None }
     }
 
-    fn full_name(&self) -> String {
-        let plural = match self.kind {
-            super::record_set::KIND => NodeDNSRecordSet::plural(&()),
-            _ => FloatingIPPool::plural(&()),
-        };
-        format!("{plural}.{GROUP}")
-    }
-
-    /// Whether the server gave what it was asked for.
+    /// Whether the server returned the requested definition.
     fn is_it(&self, definition: &DefinitionView) -> bool {
-        definition.metadata.name.as_deref() == Some(&self.full_name())
+        definition.metadata.name.as_deref() == Some(&self.kind.definition())
     }
 }
 
@@ -153,10 +151,7 @@ impl Watch for Definition {
     type Object = DefinitionView;
 
     fn name(&self) -> &'static str {
-        match self.kind {
-            super::record_set::KIND => "CustomResourceDefinition of NodeDNSRecordSet",
-            _ => "CustomResourceDefinition of FloatingIPPool",
-        }
+        self.name
     }
 
     fn restart(&mut self) {
@@ -190,7 +185,7 @@ mod tests {
     fn seen(definition: &CustomResourceDefinition) -> Vec<Observation> {
         let text = serde_json::to_string(definition).unwrap();
         let decode = || serde_json::from_str::<DefinitionView>(&text).unwrap();
-        Definition::all().into_iter().filter_map(|mut one| one.seen(decode())).collect()
+        Definition::all().filter_map(|mut one| one.seen(decode())).collect()
     }
 
     #[test]
@@ -209,7 +204,7 @@ mod tests {
             let kind = served.spec.names.kind.clone();
             let seen = seen(&served);
             assert!(
-                matches!(&seen[..], [Observation::Schema(of, Schema::Current)] if *of == kind),
+                matches!(&seen[..], [Observation::Schema(of, Schema::Current)] if of.name == kind),
                 "{seen:?}"
             );
         }

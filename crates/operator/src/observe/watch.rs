@@ -1,9 +1,9 @@
-//! One watch: events in, observations out, for ever.
+//! An endless watch: events in, observations out.
 //!
-//! A watch reads the whole list, page by page, and follows the changes from there. Each request
-//! has a deadline, and a watch that hears nothing is started again, so that a server that does
-//! not answer costs seconds (decision 19 has the figures). kube's own watcher has no deadline for
-//! a list and for the start of a watch, and shows no bookmark.
+//! A watch reads the whole list, page by page, and follows the changes from there. Each request has
+//! a deadline, and a silent watch is restarted, so that a server that does not answer costs seconds
+//! (decision 19 has the figures). kube's own watcher has no deadline for a list or for the start of
+//! a watch, and hides bookmarks.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -19,28 +19,28 @@ use super::Observation;
 use super::hearing::Hearing;
 use crate::env::Env;
 
-/// Turns the events of one kind into observations.
+/// Turns the events of a kind into observations.
 pub trait Watch: Send + 'static {
-    /// What is decoded.
+    /// The decoded type.
     type Object: Resource + Clone + Debug + DeserializeOwned + Send + 'static;
 
-    /// What is watched, for the log, readiness and metrics.
+    /// Name of the watch, for the log, readiness and metrics.
     fn name(&self) -> &'static str;
 
-    /// A new list begins.
+    /// Starts a new list.
     fn restart(&mut self);
 
-    /// An object appeared or changed.
+    /// Handles an object that appeared or changed.
     fn seen(&mut self, object: Self::Object) -> Option<Observation>;
 
-    /// An object is gone.
+    /// Handles an object that is gone.
     fn gone(&mut self, object: Self::Object) -> Option<Observation>;
 
-    /// The list is complete.
+    /// Handles the end of the list.
     fn listed(&mut self) -> Option<Observation>;
 }
 
-/// The objects of a kind that the server is asked for; all of them unless a part is set.
+/// Selects objects of a kind at the server. The default selects all objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// A label selector.
@@ -49,32 +49,32 @@ pub struct Selection {
     pub fields: Option<String>,
 }
 
-/// What a watch is part of.
+/// The surroundings of a watch.
 #[derive(Clone, Debug)]
 pub struct Station {
     /// Clock and randomness.
     pub env: Env,
-    /// Where it says when it was last heard.
+    /// Records when the watch was last heard.
     pub hearing: Hearing,
-    /// Where observations go.
+    /// Receives the observations.
     pub to: Sender<Observation>,
 }
 
-/// Longest pause between two attempts to watch: for so long after an outage a leader may act on
-/// what was before it.
+/// Longest pause between two attempts to watch. After an outage, a leader may act on the old view
+/// for this long.
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// Objects in one page of a list.
 const PAGE: u32 = 500;
 
-/// The server has to answer with a page of a list within this time.
+/// Deadline for a page of a list.
 const LIST_DEADLINE: Duration = Duration::from_secs(20);
 
-/// The server has to begin to answer to a watch within this time.
+/// Deadline for the start of a watch.
 const START_DEADLINE: Duration = Duration::from_secs(10);
 
-/// A watch that has heard nothing for so long is started again: a server sends a bookmark about
-/// once a minute. A server that sends none is asked more often, and nothing else.
+/// Silence after which a watch is restarted. A server sends a bookmark about once a minute; a
+/// server without bookmarks only gets more requests.
 pub(super) const SILENCE: Duration = Duration::from_secs(80);
 
 /// Watches until the receiver is gone.
@@ -91,7 +91,7 @@ pub async fn watch<W: Watch>(
             Ok(()) => {}
             Err(Ended::NobodyListens) => return,
             Err(Ended::Expired(error)) => {
-                // A server that has forgotten where we were is well, and is listed again.
+                // The server is healthy but has dropped our version: list again.
                 (session.version, session.failures) = (None, 0);
                 session.back_off(&error).await;
             }
@@ -105,23 +105,23 @@ struct Session<W: Watch> {
     selection: Selection,
     watch: W,
     station: Station,
-    /// The version that changes are followed from; none before a list.
+    /// The version to follow changes from; `None` before the first list.
     version: Option<String>,
     failures: u32,
 }
 
-/// Why a list or a watch ended.
+/// Why a list or a watch stopped.
 enum Ended {
-    /// The replica is gone.
+    /// The receiver of observations is gone.
     NobodyListens,
-    /// The server cannot go on from where we were.
+    /// The server no longer has the changes since our version.
     Expired(String),
-    /// Anything else.
+    /// Any other failure.
     Broken(String),
 }
 
 impl<W: Watch> Session<W> {
-    /// Reads the list, or follows it until the server ends the watch.
+    /// Reads the list, or follows the changes until the server ends the watch.
     async fn step(&mut self) -> Result<(), Ended> {
         match self.version.clone() {
             None => self.list().await,
@@ -173,10 +173,10 @@ impl<W: Watch> Session<W> {
         loop {
             match timeout(SILENCE, events.try_next()).await {
                 Ok(Ok(Some(event))) => self.take(event).await?,
-                // A watch that ends before it has told anything is no success.
+                // A watch that ends before the first event counts as a failure.
                 Ok(Ok(None)) if heard => return Ok(()),
                 Ok(Ok(None)) => return Err(Ended::Broken("the server ended the watch".to_owned())),
-                // The object that cannot be read is left out: the next one may be.
+                // Skip the unreadable object; later events may be readable.
                 Ok(Err(error @ kube::Error::SerdeError(_))) => {
                     tracing::warn!(
                         kind = self.watch.name(),
@@ -207,7 +207,7 @@ impl<W: Watch> Session<W> {
             WatchEvent::Bookmark(bookmark) => (Some(bookmark.metadata.resource_version), None),
             WatchEvent::Error(status) => return Err(ended(&kube::Error::Api(status))),
         };
-        // A version that is missing is no place to go on from.
+        // A watch cannot continue without a version.
         self.version = version.filter(|version| !version.is_empty());
         tell(&self.station.to, observation).await?;
         match self.version {
@@ -235,7 +235,7 @@ async fn tell(to: &Sender<Observation>, observation: Option<Observation>) -> Res
     to.send(observation).await.map_err(|_| Ended::NobodyListens)
 }
 
-/// The server's answer, if it comes in time.
+/// The server's answer, or an error after the deadline.
 async fn answer<T>(
     deadline: Duration,
     request: impl Future<Output = kube::Result<T>>,
@@ -254,7 +254,7 @@ fn ended(error: &kube::Error) -> Ended {
     }
 }
 
-/// An error with everything that caused it: the last part says most.
+/// The error message with the messages of all causes. The last cause says most.
 pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -268,8 +268,8 @@ pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Doubling from a quarter of a second, with jitter. The first one is short: a server that
-/// merely closed the connection is back at once.
+/// Doubles from a quarter of a second, with jitter. The first pause is short, because a server that
+/// merely closed the connection is available at once.
 fn pause(failures: u32, random: f64) -> Duration {
     let step = Duration::from_millis(250).saturating_mul(1 << failures.min(10));
     step.min(LONGEST_PAUSE).mul_f64(0.5 + random / 2.0)

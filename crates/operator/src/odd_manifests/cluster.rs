@@ -1,4 +1,4 @@
-//! Objects on their way from the API server into the world, as in the main loop.
+//! Feeds objects from the API server into the world, as the main loop does.
 
 use std::collections::BTreeMap;
 
@@ -6,34 +6,37 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{ObjectList, WatchEvent};
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Outcome};
-use pontoon_core::model::{Family, PoolKey, Sighting, Taint};
+use pontoon_core::addresses::AccountSetup;
+use pontoon_core::model::{Family, ObjectKey, Sighting, Taint};
 use pontoon_core::plan::{Planner, plan_all};
-use pontoon_core::world::{AccountSetup, Settings, Source, World};
+use pontoon_core::world::{Settings, Source, World};
 use serde_json::Value;
 
-use crate::api::FloatingIPPool;
+use crate::api::{FloatingIPPool, KINDS};
+use crate::fronts::floating_ip_pool::ObservedPool;
+use crate::fronts::node_dns_record_set::ObservedRecordSet;
+use crate::fronts::{FRONTS, Observed, ledger};
 use crate::observe::node::Nodes;
+use crate::observe::objects::Objects;
 use crate::observe::pod::Pods;
-use crate::observe::pool::{self, ObservedPool, Pools};
-use crate::observe::record_set::{self, ObservedRecordSet, RecordSets};
 use crate::observe::schema::{Definition, Schema};
-use crate::observe::{Observation, Watch, ledger};
+use crate::observe::{Observation, Watch};
 use crate::report::{record_status, status};
 
 const NOW: Time = Time::from_micros(1_794_713_757_000_000);
 
-/// What has been seen so far.
+/// The world, built from the objects seen so far.
 pub(super) struct Cluster {
     world: World,
     nodes: Nodes,
     pods: Pods,
-    pools: BTreeMap<PoolKey, ObservedPool>,
-    record_sets: BTreeMap<PoolKey, ObservedRecordSet>,
+    pools: BTreeMap<ObjectKey, ObservedPool>,
+    record_sets: BTreeMap<ObjectKey, ObservedRecordSet>,
 }
 
 impl Cluster {
     pub fn new() -> Self {
-        let mut world = World::new(Settings::default());
+        let mut world = World::new(Settings::default(), &KINDS);
         let setup = AccountSetup {
             cloud: "digitalocean".into(),
             per_machine: 1,
@@ -43,7 +46,8 @@ impl Cluster {
         };
         world.set_account("digitalocean".into(), Ok(setup));
         world.set_record_account("digitalocean".into(), Ok(()));
-        for source in [Source::Nodes, Source::Pods, Source::Pools, Source::RecordSets] {
+        let objects = KINDS.map(Source::Objects);
+        for source in objects.into_iter().chain([Source::Nodes, Source::Pods]) {
             world.source_read(source);
         }
         Self {
@@ -55,13 +59,14 @@ impl Cluster {
         }
     }
 
-    /// Every watch gets the object, also those that it is not for.
+    /// Passes the object to every watch, whatever the object's kind.
     pub fn take(&mut self, text: &str) {
         let mut seen = decode(&mut self.nodes, text);
         seen.extend(decode(&mut self.pods, text));
         for schema in [Schema::Old, Schema::Current] {
-            seen.extend(decode(&mut Pools::new(schema), text));
-            seen.extend(decode(&mut RecordSets::new(schema), text));
+            for front in FRONTS {
+                seen.extend(decode(&mut Objects::new(front, schema), text));
+            }
         }
         for mut definition in Definition::all() {
             seen.extend(decode(&mut definition, text));
@@ -78,28 +83,32 @@ impl Cluster {
             Observation::Pod(pod) => self.world.set_pod(&pod),
             Observation::PodGone(id) => self.world.remove_pod(&id),
             Observation::PodsListed(_, ids) => self.world.retain_pods(&ids),
-            Observation::Pool(observed) => {
-                self.world.set_pool(observed.pool.clone());
-                if let Some(records) = &observed.records {
-                    self.world.set_record_set(records.clone());
-                }
-                self.pools.insert(observed.pool.key.clone(), *observed);
-            }
-            Observation::RecordSet(observed) => {
-                self.world.set_record_set(observed.set.clone());
-                self.record_sets.insert(observed.set.key.clone(), *observed);
-            }
-            // What comes stays, so that it is planned.
-            Observation::PoolGone(_)
-            | Observation::PoolsListed(..)
-            | Observation::RecordSetGone(_)
-            | Observation::RecordSetsListed(_)
+            Observation::Object(observed) => self.observe_object(*observed),
+            // Objects are never removed, so that all are planned.
+            Observation::ObjectGone(_)
+            | Observation::ObjectsListed(..)
             | Observation::Schema(..) => {}
         }
     }
 
-    /// Plans everything, in part and as a whole, before and after the cloud was heard, and
-    /// makes every status of it.
+    fn observe_object(&mut self, observed: Observed) {
+        match observed {
+            Observed::Pool(observed) => {
+                self.world.set_pool(observed.pool.clone());
+                if let Some(records) = &observed.records {
+                    self.world.set_record_set(records.clone());
+                }
+                self.pools.insert(observed.pool.key.clone(), observed);
+            }
+            Observed::RecordSet(observed) => {
+                self.world.set_record_set(observed.set.clone());
+                self.record_sets.insert(observed.set.key.clone(), observed);
+            }
+        }
+    }
+
+    /// Plans everything, in part and as a whole, before and after a listing, and builds every
+    /// status.
     pub fn plan(&mut self) {
         let mut planner = Planner::default();
         for turn in 0..3 {
@@ -119,7 +128,7 @@ impl Cluster {
                 self.world.begin(&action);
                 if let Action::WriteLedger { ledger, .. } = &action {
                     let stored = ledger::write(ledger);
-                    // The guard is no part of the annotation.
+                    // The guard is not part of the annotation.
                     let read = ledger::read(Some(&stored)).map(|mut read| {
                         read.guarded = ledger.guarded;
                         read
@@ -133,7 +142,7 @@ impl Cluster {
         }
     }
 
-    /// The cloud shows an address or two.
+    /// Handles a listing with two addresses.
     fn hear(&mut self) {
         let held = Sighting { holder: Some("12".into()), ..Sighting::default() };
         let listed = [("192.0.2.1", held), ("198.51.100.7", Sighting::default())];
@@ -144,21 +153,21 @@ impl Cluster {
         self.world.finish(Outcome { action, sent_at: NOW, result, jitter: 0 }, NOW);
     }
 
-    /// What the only pool is told that is wrong with it.
+    /// The finding on the only pool.
     pub fn finding(&self) -> Option<&'static str> {
         let request = &self.pools.values().next()?.pool.request;
         let finding = request.as_ref().map_or_else(Some, |request| request.unreadable.as_ref());
         finding.map(|finding| finding.reason)
     }
 
-    /// Whether the only pool tolerates a taint; none if it cannot be understood.
+    /// Whether the only pool tolerates a taint; `None` without a valid request.
     pub fn tolerates(&self, taint: &Taint) -> Option<bool> {
         let request = self.pools.values().next()?.pool.request.as_ref().ok()?;
         Some(request.matching.tolerations.iter().any(|one| one.tolerates(taint)))
     }
 }
 
-/// An object in a list and in an event, as the client decodes them.
+/// Decodes an object from a list and from an event, as the client does.
 fn decode<W: Watch>(watch: &mut W, text: &str) -> Vec<Observation> {
     let list = format!(
         r#"{{"apiVersion":"v1","kind":"List","metadata":{{"resourceVersion":"1"}},"items":[{text}]}}"#
@@ -180,30 +189,31 @@ fn decode<W: Watch>(watch: &mut W, text: &str) -> Vec<Observation> {
     seen
 }
 
-/// An object of ours with metadata as the API server keeps it is always seen, and told if it
-/// could not be decoded.
+/// Objects of ours with valid metadata are always observed, and carry a finding if they could not
+/// be decoded.
 fn assert_told(text: &str, seen: &[Observation]) {
     let Ok(object) = serde_json::from_str::<Value>(text) else { return };
     let metadata = serde_json::from_value::<ObjectMeta>(object["metadata"].clone());
     if !metadata.is_ok_and(|metadata| metadata.name.is_some()) {
         return;
     }
-    let pools = seen.iter().filter_map(|one| match one {
-        Observation::Pool(observed) => Some(observed),
+    let objects = seen.iter().filter_map(|one| match one {
+        Observation::Object(observed) => Some(&**observed),
         _ => None,
     });
-    if object["kind"] == pool::KIND {
-        assert_eq!(pools.clone().count(), 4, "in a list and an event, for both schemas: {text}");
+    let pools = objects.clone().filter_map(|one| match one {
+        Observed::Pool(observed) => Some(observed),
+        Observed::RecordSet(_) => None,
+    });
+    for kind in KINDS.into_iter().filter(|kind| object["kind"] == kind.name) {
+        let of_kind = objects.clone().filter(|one| one.key().kind == kind).count();
+        assert_eq!(of_kind, 4, "in a list and an event, for both schemas: {text}");
     }
     if serde_json::from_value::<FloatingIPPool>(object.clone()).is_err() {
         let told = |observed: &ObservedPool| {
             let finding = observed.pool.request.as_ref().err();
             !observed.decoded && finding.is_some_and(|finding| finding.reason == "Undecodable")
         };
-        assert!(pools.into_iter().all(|observed| told(observed)), "{text}");
-    }
-    if object["kind"] == record_set::KIND {
-        let sets = seen.iter().filter(|one| matches!(one, Observation::RecordSet(_)));
-        assert_eq!(sets.count(), 4, "{text}");
+        assert!(pools.into_iter().all(told), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! Objects that somebody spoiled, and objects of our words in any shape.
+//! Corrupted objects of the corpus, and arbitrary objects made of known words.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 
-/// Larger files of the corpus are not spoiled: once is enough for them.
+/// Larger files of the corpus are not corrupted; testing them unchanged is enough.
 const LARGE: usize = 4096;
 
 #[derive(Clone, Debug)]
 enum Fault {
     Drop,
     Replace(Value),
-    /// In a list of one.
+    /// Wraps the value in a list.
     Wrap,
-    /// There is another member beside it.
+    /// Adds another member to an object.
     Beside(String, Value),
-    /// A list has its elements twice.
+    /// Repeats the elements of a list.
     Double,
 }
 
@@ -33,7 +33,7 @@ fn fault() -> impl Strategy<Value = Fault> {
     ]
 }
 
-/// An object of the corpus with something wrong in it, as text.
+/// An object of the corpus with up to three faults, as text.
 pub(crate) fn faulty(corpus: BTreeMap<String, String>) -> impl Strategy<Value = String> {
     let small = corpus.into_values().filter(|text| text.len() < LARGE);
     let seeds: Vec<Value> = small.filter_map(|text| serde_json::from_str(&text).ok()).collect();
@@ -47,7 +47,7 @@ pub(crate) fn faulty(corpus: BTreeMap<String, String>) -> impl Strategy<Value = 
     })
 }
 
-/// A version and kind, or none.
+/// An API version and kind, or `None`.
 pub(crate) fn kinds() -> impl Strategy<Value = Option<(&'static str, &'static str)>> {
     let ours = "flipop.digitalocean.com/v1alpha1";
     select(vec![
@@ -107,7 +107,7 @@ fn key() -> impl Strategy<Value = String> {
     prop_oneof![12 => select(known.to_vec()).prop_map(ToOwned::to_owned), 1 => "\\PC{0,4}"]
 }
 
-/// A value that is not made of others.
+/// A value other than a list or an object.
 fn scalar() -> impl Strategy<Value = Value> {
     let known = [
         json!(null),
@@ -149,7 +149,7 @@ fn scalar() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Any value of our words.
+/// An arbitrary value made of known words.
 pub(crate) fn value() -> impl Strategy<Value = Value> {
     scalar().prop_recursive(4, 32, 5, |inner| {
         let object = vec((key(), inner.clone()), 0..6);
@@ -160,7 +160,7 @@ pub(crate) fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every place in a value, as pointers.
+/// Every place in a value, as JSON pointers.
 fn places(value: &Value, here: &str) -> Vec<String> {
     let mut all = vec![here.to_owned()];
     match value {

@@ -1,8 +1,8 @@
-//! Whatever the API server may hand us: nothing panics, an object that cannot be decoded is
-//! a finding on itself, and what was decoded can be planned and reported.
+//! Arbitrary input from the API server: nothing panics, an object that cannot be decoded gets a
+//! finding, and decoded objects can be planned and reported.
 //!
-//! `tests/corpus/manifests` holds objects worth keeping, one a file. Each goes through every
-//! watch, and they are the seeds of the mutations. A new surprise becomes a new file.
+//! `tests/corpus/manifests` holds one object per file. Every watch gets every object, and the
+//! objects are the seeds of the mutations. A new surprise becomes a new file.
 
 mod cluster;
 mod faults;
@@ -14,7 +14,7 @@ use pontoon_core::model::Taint;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::observe::ledger;
+use crate::fronts::ledger;
 use cluster::Cluster;
 pub(crate) use faults::{faulty, kinds, value};
 
@@ -45,7 +45,7 @@ fn every_object_of_the_corpus_is_taken_in_planned_and_reported() {
         cluster.take(text);
         cluster.plan();
     }
-    // And all of them together, in a cluster that works.
+    // All objects together, in a working cluster.
     let mut cluster = Cluster::new();
     all.values().for_each(|text| cluster.take(text));
     cluster.plan();

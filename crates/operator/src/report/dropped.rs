@@ -1,12 +1,12 @@
-//! What of a status the API server did not store.
+//! Finds the parts of a status that the API server did not store.
 
 use serde_json::Value;
 
-/// So many parts are named.
+/// The most parts that are named.
 const NAMED: usize = 5;
 
-/// The parts of `sent` that `stored` has not, or has otherwise: the first few, as paths. Entries
-/// of lists and of maps by address are not told apart.
+/// The parts of `sent` that `stored` lacks or changed: the first few, as paths. Entries of lists,
+/// and of maps by address, share a path.
 pub(super) fn dropped(sent: &Value, stored: &Value) -> Vec<String> {
     let mut found = Vec::new();
     compare("status", sent, stored, &mut found);
@@ -20,7 +20,7 @@ fn compare(path: &str, sent: &Value, stored: &Value, found: &mut Vec<String>) {
     match (sent, stored) {
         (Value::Object(sent), Value::Object(stored)) => {
             for (name, value) in sent {
-                // A key that is no name of a field is an address or a node.
+                // A key with a dot or a colon is an address or a node, not a field.
                 let step = match name.contains(['.', ':']) {
                     true => format!("{path}[]"),
                     false => format!("{path}.{name}"),

@@ -1,11 +1,11 @@
-//! Writes events, one after the other, in the order in which they were told.
+//! Writes events one by one, in the order of their arrival.
 //!
-//! | an event | so it |
+//! | event | written as |
 //! |---|---|
-//! | is the same as one of the last ten minutes | counts there (`x7`) |
-//! | is another one | is an object of its own, named by its time: lists are in order |
-//! | cannot be written now | is tried again, and the others wait behind it |
-//! | is refused, or cannot be written for minutes | is left out: counted, and told |
+//! | same as an event of the last ten minutes | a higher count of the earlier event (`x7`) |
+//! | different | a new object, named by its time, so that lists are in order |
+//! | cannot be written now | retried; later events wait |
+//! | refused, or not writable for minutes | left out, counted, and reported |
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,22 +31,22 @@ use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
 use crate::execute::api_failure;
 
-/// Longest note that the API server takes, in bytes.
+/// Longest note that the API server accepts, in bytes.
 const LONGEST_NOTE: usize = 1024;
 
-/// Longest name of an object that leaves room for the time behind it.
+/// Longest part of an object's name in an event's name; the time follows.
 const LONGEST_NAME: usize = 253 - 1 - 20;
 
-/// The same event within this time is counted, not written again.
+/// Equal events within this time are counted instead of written again.
 const SERIES: Duration = Duration::from_secs(600);
 
-/// So many different events are remembered before those that are over are forgotten.
+/// Number of remembered events at which expired events are forgotten.
 const REMEMBERED: usize = 1024;
 
-/// An event that cannot be written now is tried so often.
+/// Attempts to write an event.
 const ATTEMPTS: u32 = 8;
 
-/// Waits between two attempts: doubled from the first to the longest.
+/// Wait between two attempts: doubles from the first to the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -58,15 +58,15 @@ pub(super) struct EventDesk {
     instance: String,
     left_out: Arc<AtomicU64>,
     series: BTreeMap<Subject, Series>,
-    /// The time in the last name: names of later events are greater.
+    /// The time in the last name. Names strictly increase.
     last_named: i64,
     reminders: Reminders,
 }
 
-/// What makes two events the same.
+/// The key of equal events.
 type Subject = (String, String, Weight, String, String);
 
-/// An event that was written.
+/// A written event and its count.
 struct Series {
     name: String,
     count: i32,
@@ -85,7 +85,7 @@ impl EventDesk {
         Self { client, env, metrics, instance, left_out, series, last_named: 0, reminders }
     }
 
-    /// Writes whatever comes, until no more can come.
+    /// Writes events until the channel closes.
     pub async fn write_all(mut self, mut from: Receiver<Told>, home: ObjectReference) {
         while let Some(told) = from.recv().await {
             if !self.write(&told).await {
@@ -100,7 +100,7 @@ impl EventDesk {
         }
     }
 
-    /// Events can be written again: how many could not.
+    /// Reports the number of events left out, once events can be written again.
     async fn tell_left_out(&mut self, count: u64, home: &ObjectReference) {
         let note = format!("{count} events were left out: they could not be written in time");
         tracing::warn!("{note}");
@@ -111,7 +111,7 @@ impl EventDesk {
         }
     }
 
-    /// Writes an event. Returns whether it is written.
+    /// Writes an event. Returns whether the write succeeded.
     async fn write(&mut self, told: &Told) -> bool {
         let name = self.name(told);
         for attempt in 0..ATTEMPTS {
@@ -140,7 +140,7 @@ impl EventDesk {
             let patch = json!({"count": count, "lastTimestamp": last});
             let patch = Patch::Merge(patch);
             match sent(api.patch(&name, &PatchParams::default(), &patch)).await {
-                // The API server forgets events after a while.
+                // The API server deletes events after a while.
                 Err(failure) if failure.kind == FailureKind::NotFound => {}
                 written => {
                     let series = Series { name, count, last: told.at };
@@ -150,7 +150,7 @@ impl EventDesk {
         }
         let event = self.event(told, name, namespace);
         match sent(api.create(&PostParams::default(), &event)).await {
-            // An earlier attempt had come through.
+            // An earlier attempt has succeeded.
             Err(failure) if failure.kind == FailureKind::Conflict => {}
             written => drop(written?),
         }
@@ -162,8 +162,7 @@ impl EventDesk {
         Ok(())
     }
 
-    /// Object and time: a list of events, which is ordered by name, is ordered by time for each
-    /// object.
+    /// Object and time. Lists of events are ordered by name, hence by time for each object.
     fn name(&mut self, told: &Told) -> String {
         self.last_named = told.at.as_micros().max(self.last_named.saturating_add(1));
         let object = cut(told.about.name.as_deref().unwrap_or_default(), LONGEST_NAME);
@@ -216,7 +215,7 @@ fn subject(told: &Told) -> Subject {
     (place, text(&about.uid), *weight, reason.clone(), note.clone())
 }
 
-/// Events about objects that have no namespace live in `default`.
+/// The namespace of an event: `default` for objects without a namespace.
 fn namespace(about: &ObjectReference) -> String {
     let namespace = about.namespace.clone().filter(|name| !name.is_empty());
     namespace.unwrap_or_else(|| "default".to_owned())
@@ -229,7 +228,7 @@ fn word(weight: Weight) -> &'static str {
     }
 }
 
-/// The beginning of a text, at most so many bytes, without half a character.
+/// The longest prefix of at most `bytes` bytes that ends between characters.
 fn cut(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]

@@ -1,4 +1,4 @@
-//! Events arrive: all of them, in order, counted.
+//! All events arrive, in order and counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,16 +7,16 @@ use std::time::Duration;
 use fakekube::{Answer, FakeKube, Fault, On, Rule};
 use kube::Client;
 use pontoon_core::Time;
-use pontoon_core::model::PoolKey;
+use pontoon_core::model::ObjectKey;
 use serde_json::Value;
 
-use super::events::{Events, Weight, about_lease, about_pool};
+use super::events::{Events, Weight, about, about_lease};
 use super::metrics::Metrics;
 use crate::env::Env;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// An API server, events, and a clock that each event moves on by a millisecond.
+/// An API server, events, and a clock that advances by a millisecond per event.
 struct Stage {
     kube: FakeKube,
     events: Events,
@@ -39,11 +39,15 @@ fn stage() -> Stage {
 impl Stage {
     fn tell(&mut self, reason: &str, note: &str) {
         self.clock.fetch_add(1, Ordering::SeqCst);
-        let key = PoolKey { kind: "FloatingIPPool", namespace: "default".into(), name: "p".into() };
-        self.events.tell(about_pool(&key, "uid"), Weight::Normal, reason, note);
+        let key = ObjectKey {
+            kind: &crate::api::FLOATING_IP_POOL,
+            namespace: "default".into(),
+            name: "p".into(),
+        };
+        self.events.tell(about(&key, "uid"), Weight::Normal, reason, note);
     }
 
-    /// What is stored, in the order of a list.
+    /// The stored events, in the order of a list.
     fn stored(&self) -> Vec<Arc<Value>> {
         self.kube.objects("", "events")
     }
@@ -106,7 +110,7 @@ async fn a_note_is_cut_in_bytes_and_between_characters() {
 #[tokio::test]
 async fn what_finds_no_place_in_the_queue_is_counted_and_told() {
     let mut stage = stage();
-    // The writer has no chance to run in between.
+    // The writer task has no chance to run in between.
     for n in 0..4106 {
         stage.tell("Assigned", &format!("move {n}"));
     }

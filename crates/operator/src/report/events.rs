@@ -1,7 +1,7 @@
-//! Kubernetes events: what is told is queued here, and written in order by `event_desk.rs`.
+//! Kubernetes events: queued here, written in order by `event_desk.rs`.
 //!
-//! They are written in the core group's form: that of `events.k8s.io` may not have the
-//! timestamps and the count that `kubectl describe` and `kubectl get events` sort and show.
+//! Events use the core group's form: the form of `events.k8s.io` cannot have the timestamps and the
+//! count that `kubectl describe` and `kubectl get events` sort by and show.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use pontoon_core::Time;
-use pontoon_core::model::{Node, PoolKey};
+use pontoon_core::model::{Node, ObjectKey, Scope};
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -18,25 +18,24 @@ use tokio::time::timeout;
 use super::event_desk::EventDesk;
 use super::metrics::Metrics;
 use super::reminders::Reminders;
-use crate::api::{GROUP, VERSION};
 use crate::env::Env;
 
-/// The name under which we report.
+/// Our name as a reporting controller.
 pub const CONTROLLER: &str = "pontoon";
 
-/// So many events wait to be written, at most: what a thousand pools have to tell at once.
+/// Length of the queue: enough for a thousand pools at once.
 const QUEUE: usize = 4096;
 
-/// How much an event matters.
+/// Importance of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// As it should be.
+    /// Expected behaviour.
     Normal,
-    /// Somebody should look.
+    /// Needs a person's attention.
     Warning,
 }
 
-/// An event that is to be written.
+/// An event in the queue.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
     pub about: ObjectReference,
@@ -46,21 +45,20 @@ pub(super) struct Told {
     pub at: Time,
 }
 
-/// Takes events and has them written, one after the other.
+/// Accepts events and writes them in a task.
 pub struct Events {
     env: Env,
     metrics: Metrics,
-    /// None once no more are taken.
+    /// `None` after [`Events::finish`].
     to: Option<Sender<Told>>,
     desk: JoinSet<()>,
-    /// Events that were not queued, and nobody was told of yet.
+    /// Events left out since the last report.
     left_out: Arc<AtomicU64>,
     reminders: Reminders,
 }
 
 impl Events {
-    /// Events of the replica that is called `instance`. How many were left out is told of
-    /// `home`.
+    /// Events of the replica `instance`. Reports about events left out refer to `home`.
     pub fn new(
         client: Client,
         env: Env,
@@ -76,8 +74,8 @@ impl Events {
         Self { env, metrics, to: Some(to), desk, left_out, reminders: Reminders::default() }
     }
 
-    /// Tells something about an object. Nothing waits for it to be written; what finds no place
-    /// in the queue is counted, and the count is told.
+    /// Queues an event about an object. Never waits; an event that does not fit the queue is
+    /// counted and reported later.
     pub fn tell(&mut self, about: ObjectReference, weight: Weight, reason: &str, note: &str) {
         let (reason, note, at) = (reason.to_owned(), note.to_owned(), self.env.now());
         let told = Told { about, weight, reason, note, at };
@@ -91,7 +89,7 @@ impl Events {
         }
     }
 
-    /// Takes no more, and waits until those that were told are written, at most `limit`.
+    /// Accepts no more events, and waits until the queued events are written, at most `limit`.
     pub async fn finish(&mut self, limit: Duration) {
         self.to = None;
         if timeout(limit, self.desk.join_next()).await.is_err() {
@@ -100,19 +98,19 @@ impl Events {
     }
 }
 
-/// A pool, for events about it.
-pub fn about_pool(key: &PoolKey, uid: &str) -> ObjectReference {
+/// A reference to an object of ours.
+pub fn about(key: &ObjectKey, uid: &str) -> ObjectReference {
     ObjectReference {
-        api_version: Some(format!("{GROUP}/{VERSION}")),
-        kind: Some(key.kind.to_owned()),
-        namespace: Some(key.namespace.to_string()),
+        api_version: Some(key.kind.api_version()),
+        kind: Some(key.kind.name.to_owned()),
+        namespace: (key.kind.scope == Scope::Namespaced).then(|| key.namespace.to_string()),
         name: Some(key.name.to_string()),
         uid: Some(uid.to_owned()),
         ..ObjectReference::default()
     }
 }
 
-/// A node, for events about it.
+/// A reference to a node.
 pub fn about_node(node: &Node) -> ObjectReference {
     ObjectReference {
         api_version: Some("v1".to_owned()),
@@ -123,7 +121,7 @@ pub fn about_node(node: &Node) -> ObjectReference {
     }
 }
 
-/// The Lease that replicas stand for, for events about the election.
+/// A reference to the election's Lease.
 pub fn about_lease(namespace: &str, name: &str) -> ObjectReference {
     ObjectReference {
         api_version: Some("coordination.k8s.io/v1".to_owned()),

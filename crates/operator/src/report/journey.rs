@@ -1,22 +1,22 @@
-//! Where an address comes from and why it leaves: what is told of a move.
+//! Origin and cause of a move, for events.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use pontoon_core::Time;
-use pontoon_core::model::{AccountId, Machine, MachineId, NodeName, PoolKey};
-use pontoon_core::verdict::{State, Verdict};
-use pontoon_core::world::{Knowledge, World};
+use pontoon_core::addresses::Knowledge;
+use pontoon_core::addresses::verdict::{State, Verdict};
+use pontoon_core::model::{AccountId, Machine, MachineId, NodeName, ObjectKey};
+use pontoon_core::world::World;
 
-use crate::observe::pool::ObservedPool;
+use crate::fronts::floating_ip_pool::ObservedPool;
 
-/// The node that each address of a pool was last seen on. A node that is gone is still called by
-/// its name.
+/// The node on which each address of a pool was last seen. A node that is gone keeps its name.
 #[derive(Debug, Default)]
 pub(super) struct Homes(BTreeMap<IpAddr, (MachineId, NodeName)>);
 
 impl Homes {
-    /// The nodes that a pool's status names.
+    /// Reads the nodes from a pool's status.
     pub fn recall(observed: &ObservedPool) -> Self {
         let home = |(ip, status): (&String, &crate::api::IpStatus)| {
             let ip: IpAddr = ip.parse().ok()?;
@@ -27,7 +27,7 @@ impl Homes {
         Self(observed.status.ips.iter().filter_map(home).collect())
     }
 
-    /// Takes in where the addresses of a pool are.
+    /// Updates the nodes from a verdict.
     pub fn see(&mut self, verdict: &Verdict) {
         let there = verdict.addresses.iter().filter(|one| one.state != State::InProgress);
         for one in there {
@@ -35,31 +35,32 @@ impl Homes {
                 self.0.insert(one.ip, (machine.clone(), node.clone()));
             }
         }
-        // An object that cannot be planned has no addresses to speak of.
+        // A verdict on an invalid object lists no addresses, which does not mean that they are
+        // gone.
         if self.0.len() > verdict.addresses.len() && !verdict.addresses.is_empty() {
             let named: BTreeSet<_> = verdict.addresses.iter().map(|one| one.ip).collect();
             self.0.retain(|ip, _| named.contains(ip));
         }
     }
 
-    /// The last name of the node that an address is on.
+    /// The last known name of the node that holds an address.
     fn last_name(&self, ip: IpAddr, machine: &MachineId) -> Option<&NodeName> {
         self.0.get(&ip).filter(|(id, _)| id == machine).map(|(_, node)| node)
     }
 }
 
-/// The machine that an address leaves, and what it is called.
+/// The machine that an address leaves.
 pub(super) struct Origin {
-    /// Its node, if there is one.
+    /// The machine's node, if the node still exists.
     pub node: Option<NodeName>,
-    /// Its node's name, or last name, else its own.
+    /// The node's name or last known name, else the machine's ID.
     pub name: String,
-    /// It was a node of this cluster.
+    /// Whether the machine was a node of this cluster.
     was_node: bool,
 }
 
 impl Origin {
-    /// Where an address is, as far as that is known.
+    /// The machine that holds an address, if known.
     pub fn of(world: &World, homes: &Homes, account: &AccountId, ip: IpAddr) -> Option<Self> {
         let account = world.account(account)?;
         let Knowledge::Known { sighting, .. } = &account.address(ip)?.knowledge else {
@@ -73,8 +74,8 @@ impl Origin {
         Some(Self { node, name, was_node })
     }
 
-    /// Why an address of a pool does not stay there; nothing if it could.
-    fn leaves_because(&self, world: &World, pool: &PoolKey) -> Option<String> {
+    /// Why an address of a pool leaves the machine; `None` if the node is eligible.
+    fn leaves_because(&self, world: &World, pool: &ObjectKey) -> Option<String> {
         let Some(node) = &self.node else {
             let gone = if self.was_node { "is gone" } else { "is no node of this cluster" };
             return Some(format!("{} {gone}", self.name));
@@ -85,27 +86,27 @@ impl Origin {
     }
 }
 
-/// An address that is on its way.
+/// An address in the course of a move.
 pub(super) struct Departure {
-    /// When it was sent.
+    /// When the call was sent.
     pub at: Time,
-    /// From where.
+    /// The machine that held the address before.
     pub from: Option<Origin>,
-    /// Why.
+    /// The cause of the move, in words.
     why: Option<String>,
 }
 
 impl Departure {
-    /// An address that was just reserved.
+    /// The departure of a newly reserved address.
     pub fn of_new(at: Time) -> Self {
         Self { at, from: None, why: None }
     }
 
-    /// An address that a pool is about to put on a node.
+    /// The departure of an address that a pool is about to assign.
     pub fn of(
         world: &World,
         homes: &Homes,
-        (account, pool, ip): (&AccountId, &PoolKey, IpAddr),
+        (account, pool, ip): (&AccountId, &ObjectKey, IpAddr),
         at: Time,
     ) -> Self {
         let from = Origin::of(world, homes, account, ip);
@@ -117,7 +118,7 @@ impl Departure {
         Self { at, from, why }
     }
 
-    /// What is told of it once it has arrived.
+    /// The note of the event for the arrival.
     pub fn told(&self, ip: IpAddr, node: &NodeName, took_ms: u64) -> String {
         let moved = match &self.from {
             Some(from) => format!("{ip} moved {} → {node} in {took_ms} ms", from.name),

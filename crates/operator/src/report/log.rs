@@ -1,12 +1,12 @@
-//! A line in the log for each action that has come back.
+//! A log line for each finished action.
 
 use pontoon_core::action::{Action, FailureKind};
 
 use super::narrator::millis;
 use crate::execute::Finished;
 
-/// An action has come back. A write to Kubernetes that is refused is `repeated` if it was told
-/// less than a minute ago.
+/// Logs a finished action. `repeated` marks a refused write to Kubernetes that was already logged
+/// within the last minute.
 pub(super) fn ended(finished: &Finished, repeated: bool) {
     let took_ms = millis(finished.took);
     let action = &finished.outcome.action;
@@ -16,7 +16,7 @@ pub(super) fn ended(finished: &Finished, repeated: bool) {
             tracing::info!(%pool, ?done, took_ms, "reserved")
         }
         (Ok(done), _) => tracing::debug!(?action, ?done, took_ms, "done"),
-        // Nothing went wrong: it was not sent yet. The status says what it waits for.
+        // Not an error: the rate limit delays the call, and the status says so.
         (Err(failure), action) if matches!(failure.kind, FailureKind::HeldBack { .. }) => {
             tracing::debug!(?action, kind = ?failure.kind, "held back");
         }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use pontoon_core::Time;
 use pontoon_core::action::{Action, FailureKind};
-use pontoon_core::model::PoolKey;
-use pontoon_core::verdict::{AddressVerdict, Note, State, Verdict};
+use pontoon_core::addresses::verdict::{AddressVerdict, Note, State, Verdict};
+use pontoon_core::model::ObjectKey;
 use prometheus::{
     Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounterVec, Opts,
     Registry, TextEncoder,
@@ -23,7 +23,7 @@ use crate::api::IpState;
 
 const POOL: &[&str] = &["namespace", "name", "provider", "dns"];
 const IP: &[&str] = &["namespace", "name", "ip", "provider", "dns"];
-/// Where the address is among the labels of one.
+/// Index of the address in [`IP`].
 const IP_LABEL: usize = 2;
 const ASSIGNMENTS: &str = "ip_assignments";
 const ASSIGNMENT_ERRORS: &str = "ip_assignment_errors";
@@ -34,7 +34,7 @@ const PLACE: &[&str] = &["provider_id", "node"];
 const CONDITION: &[&str] = &["kind", "namespace", "name", "condition", "status"];
 const OF_POOLS: &str = "flipop_floatingippoolcontroller";
 
-/// Every metric of this process. Clones share them.
+/// Every metric of this process. Clones share the registry.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -55,7 +55,7 @@ pub struct Metrics {
     listing_success: GaugeVec,
     conditions: GaugeVec,
     process: Option<Process>,
-    /// Held while a page is made, so that no page shows half of a change.
+    /// Locked while a page is rendered, so that no page shows half of a change.
     book: Arc<Mutex<Book>>,
 }
 
@@ -80,19 +80,19 @@ fn plan_duration(registry: &Registry) -> Result<Histogram, prometheus::Error> {
     registered(registry, Histogram::with_opts(opts)?)
 }
 
-/// How a pool is labelled.
+/// The labels of a pool's series.
 #[derive(Clone, Copy, Debug)]
 pub struct PoolLabels<'a> {
-    /// The pool.
-    pub key: &'a PoolKey,
-    /// Its provider.
+    /// Key of the pool.
+    pub key: &'a ObjectKey,
+    /// The pool's provider.
     pub provider: &'a str,
-    /// Its DNS name, or nothing.
+    /// The pool's DNS name, or empty.
     pub dns: &'a str,
 }
 
 impl Metrics {
-    /// A fresh set.
+    /// A new registry with all metrics.
     ///
     /// # Errors
     /// None in practice: the names are constants.
@@ -148,7 +148,7 @@ impl Metrics {
         })
     }
 
-    /// The page that Prometheus reads.
+    /// The page for Prometheus.
     pub fn page(&self) -> String {
         let mut page = Vec::new();
         if let Some(process) = &self.process {
@@ -161,7 +161,7 @@ impl Metrics {
         String::from_utf8(page).unwrap_or_default()
     }
 
-    /// The same, with what the predecessor's client says of its process.
+    /// The same metrics, plus the process metrics of the predecessor's client library.
     ///
     /// # Errors
     /// None in practice: the names are constants.
@@ -170,7 +170,7 @@ impl Metrics {
         Ok(self)
     }
 
-    /// When each watch was last heard.
+    /// Sets when each watch was last heard.
     pub fn heard(&self, watches: &[(&'static str, Option<Time>)]) {
         let _whole = self.book();
         self.watch_heard.reset();
@@ -180,68 +180,68 @@ impl Metrics {
         }
     }
 
-    /// When the last listing of an account was sent that was answered.
+    /// Sets when the last answered listing of an account was sent.
     pub fn listed(&self, account: &str, at: Option<Time>) {
         if let Some(at) = at.filter(|_| self.book().leads) {
             self.listing_success.with_label_values(&[account]).set(seconds(at));
         }
     }
 
-    /// This replica leads, or not. A follower shows no objects and no calls.
+    /// Sets whether this replica leads. A follower shows no objects and no calls.
     pub fn leads(&self, leads: bool) {
         self.leader.set(f64::from(u8::from(leads)));
         let mut book = self.book();
         book.leads = leads;
         if !leads {
             book.clear();
-            // Those that are nobody's: the account's.
+            // Series of accounts belong to no object.
             self.calls.reset();
             self.call_duration.reset();
             self.listing_success.reset();
         }
     }
 
-    /// An object is there.
-    pub fn see(&self, key: &PoolKey, uid: &str) {
+    /// Notes that an object exists.
+    pub fn see(&self, key: &ObjectKey, uid: &str) {
         self.book().see(key, uid);
     }
 
-    /// An object is gone, and its series with it.
-    pub fn forget(&self, key: &PoolKey) {
+    /// Removes an object and its series.
+    pub fn forget(&self, key: &ObjectKey) {
         self.book().forget(key);
     }
 
-    /// Whether this replica stands aside, and for whom.
+    /// Metrics of standing aside for other controllers.
     pub fn standing(&self) -> &Standing {
         &self.standing
     }
 
-    /// One planning pass took this long.
+    /// Records the duration of a planning pass.
     pub fn planned(&self, took: Duration) {
         self.plan_duration.observe(took.as_secs_f64());
     }
 
-    /// A write to Kubernetes did not work.
+    /// Counts a failed write to Kubernetes.
     pub(super) fn unwritten(&self, write: Write, kind: FailureKind) {
         self.writes.failed(write, kind);
     }
 
-    /// An event is never written.
+    /// Counts an event that is never written.
     pub(super) fn left_out(&self) {
         self.writes.left_out();
     }
 
-    /// The conditions that an object's stored status has.
-    pub fn conditions(&self, key: &PoolKey, conditions: &[Condition]) {
+    /// Sets the conditions from an object's stored status.
+    pub fn conditions(&self, key: &ObjectKey, conditions: &[Condition]) {
         let mut book = self.book();
         let Some(object) = book.shown(key) else { return };
         let labels = |one: &Condition| {
-            owned(&[key.kind, &key.namespace, &key.name, &one.type_, &one.status])
+            owned(&[key.kind.name, &key.namespace, &key.name, &one.type_, &one.status])
         };
         object.set_conditions(&self.conditions, conditions.iter().map(labels).collect());
     }
 
-    /// A pool is doing as `verdict` says.
+    /// Sets the gauges of a pool from its verdict.
     pub fn pool(&self, labels: PoolLabels<'_>, verdict: &Verdict) {
         let mut book = self.book();
         let Some(object) = book.shown(labels.key) else { return };
@@ -268,7 +268,7 @@ impl Metrics {
         self.begin_counting(labels, verdict, object);
     }
 
-    /// What is counted of an address begins at zero, and ends with the address.
+    /// Starts the counters of each address at zero, and removes counters of addresses that left.
     fn begin_counting(&self, labels: PoolLabels<'_>, verdict: &Verdict, object: &mut Object) {
         let managed = verdict.addresses.iter().filter(|one| is_managed(one));
         let managed: BTreeSet<_> = managed.map(|one| one.ip.to_string()).collect();
@@ -284,14 +284,14 @@ impl Metrics {
         }
     }
 
-    /// A record set should list so many addresses.
+    /// Sets the number of addresses that a record set should list.
     pub fn record_set(&self, labels: PoolLabels<'_>, records: usize) {
         let mut book = self.book();
         let Some(object) = book.shown(labels.key) else { return };
         object.set(vec![(self.record_set_records.clone(), labels.pool(), records as f64)]);
     }
 
-    /// An assignment worked, or did not.
+    /// Counts an assignment, successful or failed.
     pub fn assigned(&self, labels: PoolLabels<'_>, ip: &str, worked: bool) {
         let mut book = self.book();
         let Some(object) = book.shown(labels.key) else { return };
@@ -304,7 +304,7 @@ impl Metrics {
         object.count(name, labels, Counting::Counter(family.clone()));
     }
 
-    /// A call to a cloud came back.
+    /// Counts a finished call to a provider.
     pub fn called(&self, action: &Action, worked: bool, took: Duration) {
         let (account, call, pool) = match action {
             Action::List { account, .. } | Action::ReadAddress { account, .. } => {
@@ -324,7 +324,7 @@ impl Metrics {
             Action::WriteLedger { .. } | Action::Mark { .. } => return,
         };
         let (kind, namespace, name) =
-            pool.map_or(("", "", ""), |key| (key.kind, &*key.namespace, &*key.name));
+            pool.map_or(("", "", ""), |key| (key.kind.name, &*key.namespace, &*key.name));
         let outcome = if worked { "success" } else { "error" };
         let counted = owned(&[&account.0, call, outcome, kind, namespace, name]);
         let timed = owned(&[&account.0, call, kind, namespace, name]);
@@ -380,24 +380,24 @@ fn state(state: State) -> Option<IpState> {
     }
 }
 
-/// How many addresses are on a machine or on their way to one, whether it matches or not.
+/// Number of addresses on a machine or in progress, whether the node matches or not.
 fn assigned(verdict: &Verdict) -> usize {
     verdict.addresses.iter().filter(|one| is_managed(one) && one.machine.is_some()).count()
 }
 
-/// Whether the predecessor would look after an address: of one that is not used, or not listed
-/// any more, it shows at most the state.
+/// Whether the predecessor would manage the address. For unused or unlisted addresses the
+/// predecessor shows at most the state.
 fn is_managed(one: &AddressVerdict) -> bool {
     !matches!(one.state, State::Disabled | State::Leaving)
 }
 
-/// The node that an address is on or on its way to, if that is one that matches.
+/// The matching node that holds or receives an address; empty if the node does not match.
 fn active_node(one: &AddressVerdict) -> &str {
     let active = matches!(one.state, State::Active | State::InProgress);
     one.node.as_ref().filter(|_| active).map_or("", |node| &node.0)
 }
 
-/// How many addresses are wanted and not the pool's yet.
+/// Number of wanted addresses that the pool lacks.
 fn lacking(verdict: &Verdict) -> usize {
     let acquired = verdict.addresses.iter().filter(|one| is_acquired(one)).count();
     verdict.wanted.saturating_sub(acquired)

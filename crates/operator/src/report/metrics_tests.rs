@@ -1,16 +1,16 @@
-//! Whose series are shown, and for how long.
+//! Which series are shown, and for how long.
 
 use std::time::Duration;
 
 use pontoon_core::action::Action;
-use pontoon_core::model::{PoolKey, Remembered};
-use pontoon_core::verdict::{AddressVerdict, Note, Reason, State, Verdict};
+use pontoon_core::addresses::verdict::{AddressVerdict, Note, Reason, State, Verdict};
+use pontoon_core::model::{Kind, ObjectKey, Remembered};
 
 use super::metrics::{Metrics, PoolLabels};
-use crate::observe::{pool, record_set};
+use crate::api::{FLOATING_IP_POOL, NODE_DNS_RECORD_SET};
 
-fn key(kind: &'static str, name: &str) -> PoolKey {
-    PoolKey { kind, namespace: "flipop".into(), name: name.into() }
+fn key(kind: &'static Kind, name: &str) -> ObjectKey {
+    ObjectKey { kind, namespace: "flipop".into(), name: name.into() }
 }
 
 fn leading() -> Metrics {
@@ -19,7 +19,7 @@ fn leading() -> Metrics {
     metrics
 }
 
-fn assign(pool: &PoolKey) -> Action {
+fn assign(pool: &ObjectKey) -> Action {
     Action::Assign {
         account: "digitalocean".into(),
         pool: pool.clone(),
@@ -37,8 +37,8 @@ fn count(metrics: &Metrics, part: &str) -> usize {
     metrics.page().lines().filter(|line| !line.starts_with('#') && line.contains(part)).count()
 }
 
-/// A pool's assignment, as the executor and the narrator tell of it.
-fn assigns(metrics: &Metrics, pool: &PoolKey) {
+/// An assignment, as reported by the executor and the narrator.
+fn assigns(metrics: &Metrics, pool: &ObjectKey) {
     metrics.called(&assign(pool), true, Duration::from_millis(3));
     let labels = PoolLabels { key: pool, provider: "digitalocean", dns: "" };
     metrics.assigned(labels, "192.0.2.1", true);
@@ -47,7 +47,7 @@ fn assigns(metrics: &Metrics, pool: &PoolKey) {
 #[test]
 fn counters_go_with_their_object_and_leave_those_of_others() {
     let metrics = leading();
-    let (gone, stays) = (key(pool::KIND, "gone"), key(pool::KIND, "stays"));
+    let (gone, stays) = (key(&FLOATING_IP_POOL, "gone"), key(&FLOATING_IP_POOL, "stays"));
     for pool in [&gone, &stays] {
         metrics.see(pool, "1");
         assigns(&metrics, pool);
@@ -63,7 +63,7 @@ fn counters_go_with_their_object_and_leave_those_of_others() {
 #[test]
 fn a_call_that_comes_back_after_its_object_has_gone_brings_nothing_back() {
     let metrics = leading();
-    let gone = key(pool::KIND, "gone");
+    let gone = key(&FLOATING_IP_POOL, "gone");
     metrics.see(&gone, "1");
     metrics.forget(&gone);
     assigns(&metrics, &gone);
@@ -73,7 +73,7 @@ fn a_call_that_comes_back_after_its_object_has_gone_brings_nothing_back() {
 #[test]
 fn an_object_that_is_seen_again_goes_on_counting_and_another_of_its_name_begins_anew() {
     let metrics = leading();
-    let pool = key(pool::KIND, "ingress");
+    let pool = key(&FLOATING_IP_POOL, "ingress");
     for _ in 0..2 {
         metrics.see(&pool, "1");
         assigns(&metrics, &pool);
@@ -86,7 +86,7 @@ fn an_object_that_is_seen_again_goes_on_counting_and_another_of_its_name_begins_
 #[test]
 fn a_pool_and_a_record_set_of_one_name_are_two_objects() {
     let metrics = leading();
-    let (pool, set) = (key(pool::KIND, "edge"), key(record_set::KIND, "edge"));
+    let (pool, set) = (key(&FLOATING_IP_POOL, "edge"), key(&NODE_DNS_RECORD_SET, "edge"));
     metrics.see(&pool, "1");
     metrics.see(&set, "2");
     assigns(&metrics, &pool);
@@ -99,17 +99,17 @@ fn a_pool_and_a_record_set_of_one_name_are_two_objects() {
 #[test]
 fn a_replica_that_does_not_lead_shows_its_process_and_nothing_else() {
     let metrics = leading();
-    let pool = key(pool::KIND, "ingress");
+    let pool = key(&FLOATING_IP_POOL, "ingress");
     metrics.see(&pool, "1");
     assigns(&metrics, &pool);
     metrics.called(&list(), true, Duration::ZERO);
     metrics.leads(false);
-    // What was under way when leadership ended.
+    // Calls that were under way when leadership ended.
     assigns(&metrics, &pool);
     metrics.called(&list(), true, Duration::ZERO);
     assert_eq!(count(&metrics, "flipop_"), 0, "{}", metrics.page());
     assert_eq!(count(&metrics, "pontoon_leader 0"), 1);
-    // The next term counts from nothing.
+    // The next term counts from zero.
     metrics.leads(true);
     assigns(&metrics, &pool);
     assert_eq!(count(&metrics, "ip_assignments{"), 1);
@@ -148,7 +148,7 @@ fn verdict(addresses: Vec<AddressVerdict>) -> Verdict {
 #[test]
 fn an_address_on_a_machine_is_assigned_whether_that_matches_or_is_a_node_at_all() {
     let metrics = leading();
-    let pool = key(pool::KIND, "ingress");
+    let pool = key(&FLOATING_IP_POOL, "ingress");
     let labels = PoolLabels { key: &pool, provider: "digitalocean", dns: "" };
     metrics.see(&pool, "1");
     metrics.pool(
@@ -176,7 +176,7 @@ fn an_address_on_a_machine_is_assigned_whether_that_matches_or_is_a_node_at_all(
 #[test]
 fn what_is_counted_of_an_address_begins_at_zero_and_goes_with_it() {
     let metrics = leading();
-    let pool = key(pool::KIND, "ingress");
+    let pool = key(&FLOATING_IP_POOL, "ingress");
     let labels = PoolLabels { key: &pool, provider: "digitalocean", dns: "" };
     metrics.see(&pool, "1");
     let first = address(1, State::Unassigned, None, None);
@@ -194,7 +194,7 @@ fn what_is_counted_of_an_address_begins_at_zero_and_goes_with_it() {
 fn a_condition_is_shown_with_its_status_and_goes_with_its_object() {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
     let metrics = leading();
-    let pool = key(pool::KIND, "ingress");
+    let pool = key(&FLOATING_IP_POOL, "ingress");
     metrics.see(&pool, "1");
     let ready = |status: &str| Condition {
         type_: "Ready".into(),

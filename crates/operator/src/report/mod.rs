@@ -1,5 +1,4 @@
-//! What the operator says: status, conditions, events and metrics, made from verdicts and
-//! outcomes alone.
+//! Status, conditions, events and metrics, made from verdicts and outcomes alone.
 
 pub mod events;
 pub mod metrics;

@@ -1,4 +1,4 @@
-//! Tells people what happens: events, metrics and log lines about pools and their addresses.
+//! Reports events, metrics and log lines about pools and their addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -7,13 +7,15 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Removal};
-use pontoon_core::model::{AccountId, Drift, Intent, Machine, MachineId, NodeName, PoolKey, Text};
+use pontoon_core::addresses::verdict::{AddressVerdict, Note, Reason, State, Verdict};
+use pontoon_core::model::{
+    AccountId, Drift, Intent, Machine, MachineId, NodeName, ObjectKey, Text,
+};
 use pontoon_core::plan::Plan;
-use pontoon_core::restraint::Restraint;
-use pontoon_core::verdict::{AddressVerdict, Note, Outlook, Reason, State, Verdict};
+use pontoon_core::verdict::{Outlook, Restraint};
 use pontoon_core::world::World;
 
-use super::events::{Events, Weight, about_node, about_pool};
+use super::events::{Events, Weight, about, about_node};
 use super::journey::{Departure, Homes, Origin};
 use super::metrics::{Metrics, PoolLabels};
 use super::record_narrator::ToldRecords;
@@ -22,56 +24,56 @@ use super::{log, would};
 use crate::api::{CONDITION_READY, DNS_NOT_READY};
 use crate::env::Env;
 use crate::execute::Finished;
-use crate::observe::pool::ObservedPool;
+use crate::fronts::floating_ip_pool::ObservedPool;
 
-/// Tells people what happens.
+/// Reports plans and finished actions as events, metrics and log lines.
 pub struct Narrator {
     pub(super) env: Env,
     pub(super) events: Events,
     pub(super) metrics: Metrics,
-    pools: BTreeMap<PoolKey, Told>,
-    pub(super) records: BTreeMap<PoolKey, ToldRecords>,
-    /// When each address that is on its way was sent, and from where.
+    pools: BTreeMap<ObjectKey, Told>,
+    pub(super) records: BTreeMap<ObjectKey, ToldRecords>,
+    /// Each address in the course of a move: when it was sent, and from where.
     departures: BTreeMap<IpAddr, Departure>,
-    /// Attempts that failed: told with the next plan, which knows when the next attempt is.
+    /// Failed attempts, reported with the next plan, which knows the time of the next attempt.
     failed: Vec<Attempt>,
-    /// What was told that would be done.
-    pub(super) would: BTreeMap<PoolKey, BTreeSet<Text>>,
+    /// Withheld actions that were already reported.
+    pub(super) would: BTreeMap<ObjectKey, BTreeSet<Text>>,
     pub(super) reminders: Reminders,
 }
 
-/// What was told of a pool.
+/// The last report about a pool.
 struct Told {
     uid: String,
     provider: String,
     dns: String,
     verdict: Option<Verdict>,
     reason: Option<&'static str>,
-    /// As the stored status has them.
+    /// The conditions in the stored status.
     conditions: Vec<Condition>,
     /// When each address was last found moved by somebody else.
     drifts: BTreeMap<IpAddr, Time>,
-    /// The node that each address was last seen on.
+    /// The node on which each address was last seen.
     homes: Homes,
 }
 
-/// An attempt that failed.
+/// A failed attempt.
 struct Attempt {
-    pool: PoolKey,
+    pool: ObjectKey,
     ip: IpAddr,
     event: &'static str,
     note: String,
 }
 
 impl Narrator {
-    /// A narrator that knows no pool yet.
+    /// A narrator without pools.
     pub fn new(env: Env, events: Events, metrics: Metrics) -> Self {
         let (pools, records, departures) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (would, failed, reminders) = (BTreeMap::new(), Vec::new(), Reminders::default());
         Self { env, events, metrics, pools, records, departures, failed, would, reminders }
     }
 
-    /// A pool was seen.
+    /// Handles a pool that appeared or changed.
     pub fn see_pool(&mut self, observed: &ObservedPool) {
         let told = self.pools.entry(observed.pool.key.clone()).or_insert_with(|| Told {
             uid: String::new(),
@@ -90,13 +92,13 @@ impl Narrator {
             told.drifts.clear();
             told.homes = Homes::recall(observed);
         }
-        // What a status says already, nobody tells again.
+        // A drift in the stored status was already reported.
         let known = &observed.pool.remembered;
         let known = known.iter().filter_map(|(ip, memory)| Some((*ip, memory.drift.as_ref()?.at)));
         told.drifts.extend(known);
         let dns = observed.dns.clone().unwrap_or_default();
         if (&told.provider, &told.dns) != (&observed.provider, &dns) {
-            // The same verdict, under other labels.
+            // Report the same verdict again, under the new labels.
             told.verdict = None;
         }
         (told.provider, told.dns) = (observed.provider.clone(), dns);
@@ -106,15 +108,15 @@ impl Narrator {
         self.see_records_of_pool(observed);
     }
 
-    /// A pool is gone.
-    pub fn forget_pool(&mut self, key: &PoolKey) {
+    /// Removes an object.
+    pub fn forget(&mut self, key: &ObjectKey) {
         self.pools.remove(key);
         self.records.remove(key);
         self.would.remove(key);
         self.metrics.forget(key);
     }
 
-    /// Leadership began or ended.
+    /// Handles the start or end of leadership.
     pub fn set_leads(&mut self, leads: bool) {
         self.metrics.leads(leads);
         self.departures.clear();
@@ -125,7 +127,7 @@ impl Narrator {
         self.records.values_mut().for_each(ToldRecords::forget_verdict);
     }
 
-    /// Takes in what a plan has to say.
+    /// Reports the verdicts of a plan.
     pub fn take(&mut self, plan: &Plan, world: &World) {
         self.take_records(plan);
         self.tell_failed(plan);
@@ -137,7 +139,7 @@ impl Narrator {
                 continue;
             }
             self.metrics.conditions(key, &told.conditions);
-            // What is not known is not shown: a gauge cannot say so.
+            // A gauge cannot express unknown, so an unknown state leaves the gauges as they are.
             if is_known(verdict) {
                 self.metrics.pool(told.labels(key), verdict);
             }
@@ -148,12 +150,12 @@ impl Narrator {
                 told.reason = Some(word);
                 let (weight, note) = (weight(verdict), verdict.to_string());
                 tracing::info!(pool = %key, reason = word, "{note}");
-                self.events.tell(about_pool(key, &told.uid), weight, word, &note);
+                self.events.tell(about(key, &told.uid), weight, word, &note);
             }
         }
     }
 
-    /// An action begins.
+    /// Notes the start of an action.
     pub fn begins(&mut self, world: &World, action: &Action, now: Time) {
         if let Action::Assign { account, pool, ip, .. } = action
             && let Some(told) = self.pools.get(pool)
@@ -163,25 +165,25 @@ impl Narrator {
         }
     }
 
-    /// A new address: told once, and again when it is on its node.
-    fn created(&mut self, pool: &PoolKey, intent: &Intent, finished: &Finished) {
+    /// Reports a reserved address. The arrival on its node is reported separately.
+    fn created(&mut self, pool: &ObjectKey, intent: &Intent, finished: &Finished) {
         let Ok(Done::Created { ip, .. } | Done::CreatedLoose { ip }) = finished.outcome.result
         else {
             return;
         };
         let Some(told) = self.pools.get(pool) else { return };
-        // Reserved on its machine: an assignment without a call of its own.
+        // Reserved directly on its machine: an assignment without a separate call.
         let placed = matches!(finished.outcome.result, Ok(Done::Created { .. }));
         if placed && intent.target.is_some() {
             self.metrics.assigned(told.labels(pool), &ip.to_string(), true);
         }
         let note = format!("{ip} reserved for this pool in {} ms", millis(finished.took));
-        self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Created", &note);
+        self.events.tell(about(pool, &told.uid), Weight::Normal, "Created", &note);
         let at = finished.outcome.sent_at;
         self.departures.insert(ip, Departure::of_new(at));
     }
 
-    /// An action has come back.
+    /// Reports a finished action.
     pub fn ended(&mut self, world: &World, finished: &Finished) {
         let repeated = self.unwritten(finished);
         log::ended(finished, repeated);
@@ -207,7 +209,7 @@ impl Narrator {
         let Some(told) = self.pools.get(pool) else { return };
         match &finished.outcome.result {
             Ok(_) => self.metrics.assigned(told.labels(pool), &ip.to_string(), true),
-            // Nothing happened; what the account waits for, the pool says.
+            // Nothing happened; the pool's status says what the account waits for.
             Err(Failure {
                 kind:
                     FailureKind::NotSent | FailureKind::Throttled { .. } | FailureKind::HeldBack { .. },
@@ -225,7 +227,7 @@ impl Narrator {
         }
     }
 
-    /// The cloud accepted a call and then did not carry it out.
+    /// Reports an operation that the provider accepted and then did not carry out.
     fn given_up(&mut self, world: &World, ip: IpAddr, finished: &Finished) {
         if !matches!(finished.outcome.result, Ok(Done::Operation(OperationState::Failed))) {
             return;
@@ -240,23 +242,23 @@ impl Narrator {
         }
     }
 
-    /// Attempts that failed, each with the time of the next one.
+    /// Reports failed attempts, each with the time of the next attempt.
     fn tell_failed(&mut self, plan: &Plan) {
         for Attempt { pool, ip, event, mut note } in std::mem::take(&mut self.failed) {
             let Some(told) = self.pools.get(&pool) else { continue };
             if let Some(next) = plan.verdicts.get(&pool).and_then(|one| next_attempt(one, ip)) {
                 note.push_str(&format!("; next attempt at {next}"));
             }
-            self.events.tell(about_pool(&pool, &told.uid), Weight::Warning, event, &note);
+            self.events.tell(about(&pool, &told.uid), Weight::Warning, event, &note);
         }
     }
 
-    /// An address was taken off its machine; told while it is still known which that was.
+    /// Reports an unassigned address, while the world still knows its machine.
     fn taken_off(
         &mut self,
         world: &World,
         account: &AccountId,
-        (pool, ip): (&PoolKey, IpAddr),
+        (pool, ip): (&ObjectKey, IpAddr),
         why: &Removal,
     ) {
         let Some(told) = self.pools.get(pool) else { return };
@@ -264,24 +266,24 @@ impl Narrator {
         let from = origin.as_ref().map_or("its machine", |origin| &origin.name);
         let note = format!("{ip} taken off {from}: {why}");
         tracing::info!(%pool, %ip, from, "taken off: {why}");
-        self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Unassigned", &note);
+        self.events.tell(about(pool, &told.uid), Weight::Normal, "Unassigned", &note);
         self.lost(world, origin.and_then(|origin| origin.node).as_ref(), &note);
     }
 
-    /// A node has lost an address.
+    /// Reports on a node that an address has left.
     fn lost(&mut self, world: &World, node: Option<&NodeName>, note: &str) {
         if let Some(node) = node.and_then(|name| world.node(name)) {
             self.events.tell(about_node(node), Weight::Normal, "AddressLeft", note);
         }
     }
 
-    /// An address was given back to the cloud, or not.
-    fn given_back(&mut self, pool: &PoolKey, ip: IpAddr, finished: &Finished) {
+    /// Reports a release, successful or failed.
+    fn given_back(&mut self, pool: &ObjectKey, ip: IpAddr, finished: &Finished) {
         let Some(told) = self.pools.get(pool) else { return };
         match &finished.outcome.result {
             Ok(_) => {
                 let note = format!("{ip} given back to the cloud");
-                self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Released", &note);
+                self.events.tell(about(pool, &told.uid), Weight::Normal, "Released", &note);
             }
             Err(failure) => {
                 let note = format!("giving back {ip} failed: {}", failure.message);
@@ -291,8 +293,8 @@ impl Narrator {
         }
     }
 
-    /// Addresses that a listing showed where they were sent.
-    fn arrivals(&mut self, world: &World, key: &PoolKey, verdict: &Verdict) {
+    /// Reports the addresses that a listing shows at their destination.
+    fn arrivals(&mut self, world: &World, key: &ObjectKey, verdict: &Verdict) {
         if self.departures.is_empty() {
             return;
         }
@@ -303,18 +305,18 @@ impl Narrator {
         }
     }
 
-    /// Addresses that somebody else moved.
-    fn drifts(&mut self, world: &World, key: &PoolKey, verdict: &Verdict) {
+    /// Reports the addresses that somebody else moved.
+    fn drifts(&mut self, world: &World, key: &ObjectKey, verdict: &Verdict) {
         let Some(told) = self.pools.get_mut(key) else { return };
         for one in &verdict.addresses {
             let Some(drift) = &one.memory.drift else { continue };
-            // A time that lay ahead was corrected since, and is no news.
+            // A drift with an earlier time is not new: a time that lay ahead was corrected since.
             if told.drifts.insert(one.ip, drift.at).is_some_and(|before| before >= drift.at) {
                 continue;
             }
             let note = drift_note(world, key, one, drift);
             tracing::warn!(pool = %key, ip = %one.ip, times = drift.times, "{note}");
-            self.events.tell(about_pool(key, &told.uid), Weight::Warning, "Drift", &note);
+            self.events.tell(about(key, &told.uid), Weight::Warning, "Drift", &note);
             let lost = drift.from.as_ref().and_then(|from| node_of(world, key, from));
             if let Some(node) = lost.and_then(|name| world.node(name)) {
                 self.events.tell(about_node(node), Weight::Warning, "Drift", &note);
@@ -322,13 +324,13 @@ impl Narrator {
         }
     }
 
-    fn arrived(&mut self, world: &World, pool: &PoolKey, ip: IpAddr, node: &NodeName) {
+    fn arrived(&mut self, world: &World, pool: &ObjectKey, ip: IpAddr, node: &NodeName) {
         let Some(departure) = self.departures.remove(&ip) else { return };
         let Some(told) = self.pools.get(pool) else { return };
         let took = millis(self.env.now().since(departure.at));
         let note = departure.told(ip, node, took);
         tracing::info!(%pool, %ip, %node, took_ms = took, "{note}");
-        self.events.tell(about_pool(pool, &told.uid), Weight::Normal, "Assigned", &note);
+        self.events.tell(about(pool, &told.uid), Weight::Normal, "Assigned", &note);
         if let Some(node) = world.node(node) {
             self.events.tell(about_node(node), Weight::Normal, "Assigned", &note);
         }
@@ -338,20 +340,20 @@ impl Narrator {
 }
 
 impl Narrator {
-    /// The identity of an object that was seen.
-    pub(super) fn uid_of(&self, key: &PoolKey) -> Option<String> {
+    /// The UID of a known object.
+    pub(super) fn uid_of(&self, key: &ObjectKey) -> Option<String> {
         let pool = self.pools.get(key).map(|told| told.uid.clone());
         pool.or_else(|| self.records.get(key).map(|told| told.uid.clone()))
     }
 }
 
 impl Told {
-    fn labels<'a>(&'a self, key: &'a PoolKey) -> PoolLabels<'a> {
+    fn labels<'a>(&'a self, key: &'a ObjectKey) -> PoolLabels<'a> {
         PoolLabels { key, provider: &self.provider, dns: &self.dns }
     }
 }
 
-/// When the next attempt on an address starts, as far as a pool's verdict tells.
+/// Time of the next attempt on an address, as far as a pool's verdict says.
 fn next_attempt(verdict: &Verdict, ip: IpAddr) -> Option<Time> {
     let one = verdict.addresses.iter().find(|one| one.ip == ip)?;
     match (&one.note, &verdict.reason) {
@@ -361,20 +363,20 @@ fn next_attempt(verdict: &Verdict, ip: IpAddr) -> Option<Time> {
     }
 }
 
-/// A machine of a pool's cloud.
-fn machine_of(world: &World, key: &PoolKey, id: &MachineId) -> Option<Machine> {
+/// A machine at a pool's provider.
+fn machine_of(world: &World, key: &ObjectKey, id: &MachineId) -> Option<Machine> {
     let request = world.pool(key)?.pool.request.as_ref().ok()?;
     let cloud = world.account(&request.account)?.cloud()?.clone();
     Some(Machine { cloud, id: id.clone() })
 }
 
-/// The node that runs on a machine of a pool's cloud.
-fn node_of<'w>(world: &'w World, key: &PoolKey, id: &MachineId) -> Option<&'w NodeName> {
+/// The node that runs on a machine of a pool's provider.
+fn node_of<'w>(world: &'w World, key: &ObjectKey, id: &MachineId) -> Option<&'w NodeName> {
     world.node_on(&machine_of(world, key, id)?)
 }
 
-/// What somebody did to an address, and what becomes of it.
-fn drift_note(world: &World, key: &PoolKey, one: &AddressVerdict, drift: &Drift) -> String {
+/// Describes a drift and its consequence.
+fn drift_note(world: &World, key: &ObjectKey, one: &AddressVerdict, drift: &Drift) -> String {
     let words = |id: &MachineId| {
         let node = node_of(world, key, id).map(ToString::to_string);
         node.unwrap_or_else(|| format!("machine {id}"))
@@ -393,10 +395,10 @@ fn drift_note(world: &World, key: &PoolKey, one: &AddressVerdict, drift: &Drift)
     }
 }
 
-/// What a status says already, a new leader does not repeat.
+/// The reason in the stored status, which a new leader does not report again.
 fn told_by_status(observed: &ObservedPool) -> Option<&'static str> {
     let ready = observed.status.conditions.iter().find(|one| one.type_ == CONDITION_READY)?;
-    // Whatever became of its name, its addresses are in place.
+    // The addresses are in place, in spite of the DNS record.
     if ready.reason == DNS_NOT_READY {
         return Some(Reason::AllAssigned.word());
     }
@@ -404,13 +406,14 @@ fn told_by_status(observed: &ObservedPool) -> Option<&'static str> {
     lasting.find(|word| ready.reason == *word)
 }
 
-/// Whether a verdict says where each address is. An object that cannot be planned leaves
-/// everything as it is, and what was last known of it stands, as it does in its status.
+/// Whether a verdict says where each address is. An invalid object leaves everything as it is, and
+/// the metrics keep the last known state, as the status does.
 fn is_known(verdict: &Verdict) -> bool {
     verdict.is_heard() && !matches!(verdict.reason, Reason::Invalid(_) | Reason::NoAccount(_))
 }
 
-/// Passing states are not worth an event; what somebody moved is told for each address.
+/// Whether a verdict deserves an event. Passing states do not; drifts are reported address by
+/// address.
 fn is_news(verdict: &Verdict) -> bool {
     if verdict.withheld.is_some() {
         return verdict.reason != Reason::Reading;

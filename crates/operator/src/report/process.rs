@@ -1,5 +1,5 @@
-//! What Prometheus' Go client says of every process, name for name: dashboards of the predecessor
-//! have panels for it.
+//! The process metrics of Prometheus' Go client, under the same names, for the predecessor's
+//! dashboards.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use prometheus::{Counter, Gauge, Opts, Registry};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-/// The series of this process. Clones share them.
+/// The series of this process. Clones share the series.
 #[derive(Clone, Debug)]
 pub(super) struct Process {
     cpu: Counter,
@@ -17,7 +17,7 @@ pub(super) struct Process {
     virtual_memory: Gauge,
     virtual_memory_max: Gauge,
     resident_memory: Gauge,
-    /// One look at a time: the counter grows by what is new.
+    /// Serializes updates, because the counter grows by the difference.
     looking: Arc<Mutex<()>>,
 }
 
@@ -49,17 +49,17 @@ impl Process {
         })
     }
 
-    /// Looks at the process. What cannot be read keeps its last value.
+    /// Updates the series. A value that cannot be read stays as it is.
     pub fn look(&self) {
         let _alone = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let spent = clock_gettime(ClockId::ProcessCPUTime);
         let spent = spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9;
         self.cpu.inc_by((spent - self.cpu.get()).max(0.0));
         if let Ok(open) = std::fs::read_dir("/proc/self/fd") {
-            // One of them is open only to look.
+            // The read itself opens a descriptor.
             self.open_fds.set(open.count().saturating_sub(1) as f64);
         }
-        // Without a limit Go's client shows the largest number that there is.
+        // Without a limit, Go's client shows the largest number.
         let limit = |of| getrlimit(of).current.unwrap_or(u64::MAX) as f64;
         self.max_fds.set(limit(Resource::Nofile));
         self.virtual_memory_max.set(limit(Resource::As));
@@ -83,8 +83,8 @@ fn field_of(status: &str, field: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// What client_golang's process collector shows on Linux; `process_network_*`, which it has
-    /// had since 1.21, is not among what FLIPOP shows.
+    /// The metrics of client_golang's process collector on Linux, without `process_network_*`
+    /// (since 1.21), which FLIPOP does not show.
     const NAMES: [&str; 7] = [
         "process_cpu_seconds_total",
         "process_max_fds",

@@ -1,26 +1,25 @@
-//! Tells people what happens to names in DNS.
+//! Reports changes of DNS records.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use pontoon_core::action::{Action, Done};
-use pontoon_core::model::{Family, PoolKey, Record, RecordChange, RecordSet, Site, Text};
+use pontoon_core::model::{Family, ObjectKey, Record, RecordChange, RecordSet, Site, Text};
 use pontoon_core::plan::Plan;
-use pontoon_core::record_verdict::{RecordReason, RecordVerdict};
-use pontoon_core::restraint::Restraint;
-use pontoon_core::verdict::Outlook;
+use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
+use pontoon_core::verdict::{Outlook, Restraint};
 
-use super::events::{Weight, about_pool};
+use super::events::{Weight, about};
 use super::metrics::PoolLabels;
 use super::narrator::{Narrator, millis};
 use super::would;
-use crate::api::{CONDITION_DNS, CONDITION_READY};
+use crate::api::{CONDITION_DNS, CONDITION_READY, NODE_DNS_RECORD_SET};
 use crate::execute::Finished;
-use crate::observe::pool::ObservedPool;
-use crate::observe::record_set::{self, ObservedRecordSet};
+use crate::fronts::floating_ip_pool::ObservedPool;
+use crate::fronts::node_dns_record_set::ObservedRecordSet;
 
-/// What was told of an object's records.
+/// The last report about an object's records.
 #[derive(Debug, Default)]
 pub(super) struct ToldRecords {
     pub(super) uid: String,
@@ -28,15 +27,16 @@ pub(super) struct ToldRecords {
     dns: String,
     verdict: Option<RecordVerdict>,
     reason: Option<&'static str>,
-    /// As the stored status of a record set has them; a pool's are told with the pool.
+    /// The conditions in a record set's stored status. Empty for a pool, whose conditions are
+    /// reported with the pool.
     conditions: Vec<Condition>,
-    /// Where its records are, or were last.
+    /// The current or last site of the records.
     site: Option<Site>,
-    /// What was done of changes that are not over.
+    /// The finished parts of unfinished changes.
     parts: BTreeMap<Family, Tally>,
 }
 
-/// How many records were changed how, and how long that took.
+/// Number of changed records, and the total duration.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     added: usize,
@@ -46,7 +46,7 @@ struct Tally {
 }
 
 impl Narrator {
-    /// A record set was seen.
+    /// Handles a record set that appeared or changed.
     pub fn see_record_set(&mut self, observed: &ObservedRecordSet) {
         let said = said(&observed.status.conditions, CONDITION_READY);
         self.see_records(&observed.set, (&observed.provider, &observed.dns), said);
@@ -56,10 +56,10 @@ impl Narrator {
         }
     }
 
-    /// A pool was seen, with its record or without.
+    /// Handles a pool that appeared or changed, with or without a record.
     pub(super) fn see_records_of_pool(&mut self, observed: &ObservedPool) {
         let Some(set) = &observed.records else {
-            // One that cannot be decoded has not let go of anything.
+            // An undecodable pool still has its record.
             if observed.decoded
                 && let Some(ToldRecords { uid, site: Some(site), .. }) =
                     self.records.remove(&observed.pool.key)
@@ -85,21 +85,14 @@ impl Narrator {
             };
         }
         if (&*told.provider, &*told.dns) != labels {
-            // The same verdict, under other labels.
+            // Report the same verdict again, under the new labels.
             told.verdict = None;
         }
         (told.provider, told.dns) = (labels.0.to_owned(), labels.1.to_owned());
         self.metrics.see(&set.key, &set.uid);
     }
 
-    /// A record set is gone.
-    pub fn forget_record_set(&mut self, key: &PoolKey) {
-        self.records.remove(key);
-        self.would.remove(key);
-        self.metrics.forget(key);
-    }
-
-    /// Takes in what a plan has to say of records.
+    /// Reports the record verdicts of a plan.
     pub(super) fn take_records(&mut self, plan: &Plan) {
         for (key, verdict) in &plan.records {
             let Some(told) = self.records.get_mut(key) else { continue };
@@ -107,15 +100,14 @@ impl Narrator {
                 continue;
             }
             told.verdict = Some(verdict.clone());
-            if key.kind == record_set::KIND {
+            if *key.kind == NODE_DNS_RECORD_SET {
                 self.metrics.conditions(key, &told.conditions);
             }
             if verdict.reason == RecordReason::Current {
                 told.parts.clear();
             }
-            // As the predecessor has it: what should be listed, and not what the host was last
-            // heard to list.
-            if let (record_set::KIND, Some(wanted)) = (key.kind, verdict.wanted) {
+            // Like the predecessor, show the number of wanted addresses, not of listed ones.
+            if let Some(wanted) = verdict.wanted.filter(|_| *key.kind == NODE_DNS_RECORD_SET) {
                 let labels = PoolLabels { key, provider: &told.provider, dns: &told.dns };
                 self.metrics.record_set(labels, wanted);
             }
@@ -129,7 +121,7 @@ impl Narrator {
                 told.reason = Some(word);
                 let note = verdict.to_string();
                 tracing::info!(object = %key, reason = word, "{note}");
-                self.events.tell(about_pool(key, &uid), weight(verdict), word, &note);
+                self.events.tell(about(key, &uid), weight(verdict), word, &note);
             }
             if let Some(site) = left {
                 self.left(key, &uid, &site);
@@ -137,7 +129,7 @@ impl Narrator {
         }
     }
 
-    /// A change of records has come back. What failed, the verdict tells.
+    /// Reports a finished change of records. Failures are reported by the verdict.
     pub(super) fn changed_records(&mut self, finished: &Finished) {
         let (Action::ChangeRecords { owner, site, family, change }, Ok(done)) =
             (&finished.outcome.action, &finished.outcome.result)
@@ -148,7 +140,7 @@ impl Narrator {
         let mut tally = told.parts.remove(family).unwrap_or_default();
         tally.took += finished.took;
         if let Done::RecordsChangedInPart { written, deleted, .. } = done {
-            // Told as one, once all of it is done.
+            // Reported as a whole, after the last part.
             tally.add_part(change, written, deleted);
             told.parts.insert(*family, tally);
             return;
@@ -164,17 +156,17 @@ impl Narrator {
             millis(took)
         );
         tracing::info!(object = %owner, "{note}");
-        self.events.tell(about_pool(owner, &told.uid), Weight::Normal, "RecordUpdated", &note);
+        self.events.tell(about(owner, &told.uid), Weight::Normal, "RecordUpdated", &note);
     }
 
-    /// A name that an object had and does not ask for any more.
-    fn left(&mut self, key: &PoolKey, uid: &str, site: &Site) {
+    /// Reports a name that an object had and no longer asks for.
+    fn left(&mut self, key: &ObjectKey, uid: &str, site: &Site) {
         let note = format!(
             "{site} at {} is not kept any more and left as it is; delete it there if nobody needs it",
             site.account
         );
         tracing::info!(object = %key, "{note}");
-        self.events.tell(about_pool(key, uid), Weight::Normal, "RecordLeft", &note);
+        self.events.tell(about(key, uid), Weight::Normal, "RecordLeft", &note);
     }
 }
 
@@ -195,20 +187,20 @@ impl Tally {
 }
 
 impl ToldRecords {
-    /// Leadership began or ended.
+    /// Forgets the last verdict when leadership begins or ends.
     pub(super) fn forget_verdict(&mut self) {
         self.verdict = None;
     }
 }
 
-/// What a status says already, a new leader does not repeat.
+/// The reason in the stored status, which a new leader does not report again.
 fn said(conditions: &[Condition], type_: &str) -> Option<&'static str> {
     let found = conditions.iter().find(|one| one.type_ == type_)?;
     let mut lasting = Restraint::WORDS.into_iter().chain([RecordReason::Current.word()]);
     lasting.find(|word| found.reason == *word)
 }
 
-/// Passing states are not worth an event.
+/// Whether a verdict deserves an event. Passing states do not.
 fn is_news(verdict: &RecordVerdict) -> bool {
     if verdict.withheld.is_some() {
         return verdict.reason != RecordReason::Reading;

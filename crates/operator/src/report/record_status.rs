@@ -1,24 +1,23 @@
-//! What the statuses of both kinds say of DNS.
+//! DNS in the statuses of both kinds.
 
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use pontoon_core::Time;
 use pontoon_core::model::{Family, Held};
-use pontoon_core::record_verdict::{RecordReason, RecordVerdict};
-use pontoon_core::restraint::Withheld;
-use pontoon_core::verdict::Outlook;
+use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
+use pontoon_core::verdict::{Outlook, Withheld};
 
 use super::status::{Conditions, is_anothers};
 use crate::api::{
     CONDITION_DNS, CONDITION_READY, CONDITION_STALLED, DNS_NOT_READY, DnsRecordStatus,
     NodeDNSRecordSetStatus,
 };
-use crate::observe::pool::ObservedPool;
-use crate::observe::record_set::ObservedRecordSet;
+use crate::fronts::floating_ip_pool::ObservedPool;
+use crate::fronts::node_dns_record_set::ObservedRecordSet;
 use crate::observe::schema::Schema;
 
-/// The status that a record set should have.
+/// The wanted status of a record set.
 pub fn record_set(
     observed: &ObservedRecordSet,
     verdict: &RecordVerdict,
@@ -27,7 +26,7 @@ pub fn record_set(
     let before = &observed.status;
     let message = remarked(verdict, observed.remark.as_deref());
     if observed.schema == Schema::Old {
-        // Whatever else we wrote would be pruned, and written again for ever.
+        // The API server would prune every other field, and the write would repeat for ever.
         let error = match is_anothers(verdict.withheld.as_ref()) {
             true => before.error.clone(),
             false => message,
@@ -49,7 +48,7 @@ pub fn record_set(
     }
 }
 
-/// The condition of a pool that asks for a record. What is not known yet is as it was said.
+/// The DNS condition of a pool with a record. Before the first read, the stored condition stays.
 pub(super) fn condition(
     observed: &ObservedPool,
     verdict: Option<&RecordVerdict>,
@@ -66,24 +65,24 @@ pub(super) fn condition(
     }
 }
 
-/// What a pool's record means for its `Ready`.
+/// Effect of a pool's record on its `Ready`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bearing {
-    /// Nothing: it is as it should be, or not known, or a consequence of the addresses.
+    /// No effect: the record is fine, unknown, or waits for the addresses.
     None,
-    /// It is being worked on.
+    /// The record is being changed.
     Working,
-    /// It has been wrong for long, and is tried again.
+    /// The record has failed for long, and is retried.
     Failing,
-    /// It is wrong until somebody acts.
+    /// The record stays wrong until a person acts.
     Stuck,
 }
 
-/// For so long a record may fail before its pool is not ready: a hiccup of DNS is none of the
-/// addresses.
+/// How long a record may fail before its pool is not ready. A short DNS failure does not concern
+/// the addresses.
 const LASTING: Duration = Duration::from_secs(300);
 
-/// What a pool's record, of which `dns` is the condition, means for its `Ready`.
+/// The effect of a pool's record, with the condition `dns`, on the pool's `Ready`.
 pub(super) fn bearing(
     observed: &ObservedPool,
     verdict: Option<&RecordVerdict>,
@@ -104,7 +103,8 @@ pub(super) fn bearing(
     }
 }
 
-/// What is not known yet is as it was said: a restart writes nothing.
+/// The effect according to the stored conditions. Before the first read nothing changes, so that a
+/// restart writes nothing.
 fn said_before(conditions: &[Condition]) -> Bearing {
     let of = |type_: &str| conditions.iter().find(|one| one.type_ == type_);
     if of(CONDITION_READY).is_none_or(|ready| ready.reason != DNS_NOT_READY) {
@@ -116,7 +116,7 @@ fn said_before(conditions: &[Condition]) -> Bearing {
     }
 }
 
-/// What a verdict says, and what there is to say of the name itself.
+/// The verdict's message, followed by the remark on the name.
 fn remarked(verdict: &RecordVerdict, remark: Option<&str>) -> String {
     match remark {
         Some(remark) => format!("{verdict}; {remark}"),
@@ -124,7 +124,7 @@ fn remarked(verdict: &RecordVerdict, remark: Option<&str>) -> String {
     }
 }
 
-/// The record that a pool has.
+/// The record of a pool, for its status.
 pub(super) fn of_pool(
     observed: &ObservedPool,
     verdict: Option<&RecordVerdict>,
@@ -141,14 +141,14 @@ fn ready(verdict: &RecordVerdict) -> &'static str {
     match verdict.outlook() {
         Outlook::Well if unsure => "Unknown",
         Outlook::Well => "True",
-        // What a host refused or failed at is known.
+        // A failed call makes the condition `False`, even before the first read.
         Outlook::Working if matches!(verdict.reason, RecordReason::Failed(..)) => "False",
         Outlook::Working if verdict.listed.is_none() => "Unknown",
         Outlook::Working | Outlook::Waiting | Outlook::Stuck => "False",
     }
 }
 
-/// As the predecessor names it.
+/// The predecessor's word for the state.
 fn state(outlook: Outlook) -> &'static str {
     match outlook {
         Outlook::Well => "active",

@@ -1,4 +1,4 @@
-//! What goes wrong again and again is said at most once a minute.
+//! Limits repeated reports to one a minute.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use pontoon_core::Time;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// When each subject was last spoken of.
+/// When each subject was last reported.
 #[derive(Debug, Default)]
 pub(super) struct Reminders {
     said: BTreeMap<String, Time>,
 }
 
 impl Reminders {
-    /// Whether the subject has not been spoken of for a minute; if so, it is now.
+    /// Whether the subject was not reported within the last minute. If so, notes the report.
     pub fn is_due(&mut self, subject: &str, now: Time) -> bool {
         self.said.retain(|_, at| now.since(*at) < MINUTE);
         if self.said.contains_key(subject) {

@@ -1,20 +1,20 @@
-//! Which series tell of which object, so that they come and go with it.
+//! Maps series to objects, so that the series of an object appear and disappear with it.
 
 use std::collections::BTreeMap;
 
-use pontoon_core::model::PoolKey;
+use pontoon_core::model::ObjectKey;
 use prometheus::core::{MetricVec, MetricVecBuilder};
 use prometheus::{GaugeVec, HistogramVec, IntCounterVec};
 
-/// Whose series a replica shows.
+/// The objects with series.
 #[derive(Debug, Default)]
 pub(super) struct Book {
-    /// A replica that does not lead shows nothing of any object: it does not know.
+    /// A replica that does not lead shows no objects, because its view is incomplete.
     pub leads: bool,
-    objects: BTreeMap<PoolKey, Object>,
+    objects: BTreeMap<ObjectKey, Object>,
 }
 
-/// What is shown of one object.
+/// The series of an object.
 #[derive(Debug, Default)]
 pub(super) struct Object {
     uid: String,
@@ -40,8 +40,8 @@ impl Counting {
 }
 
 impl Book {
-    /// An object is there. Another one of the same name begins from nothing.
-    pub fn see(&mut self, key: &PoolKey, uid: &str) {
+    /// Adds an object. A new object of the same name starts from zero.
+    pub fn see(&mut self, key: &ObjectKey, uid: &str) {
         let object = self.objects.entry(key.clone()).or_default();
         if object.uid != uid {
             object.clear();
@@ -49,27 +49,27 @@ impl Book {
         }
     }
 
-    /// An object that is shown: there, and ours to tell of. A call may well come back after
-    /// its object has gone.
-    pub fn shown(&mut self, key: &PoolKey) -> Option<&mut Object> {
+    /// An object with visible series: known, and this replica leads. Calls may finish after their
+    /// object is gone.
+    pub fn shown(&mut self, key: &ObjectKey) -> Option<&mut Object> {
         self.objects.get_mut(key).filter(|_| self.leads)
     }
 
-    /// An object is gone, and its series with it.
-    pub fn forget(&mut self, key: &PoolKey) {
+    /// Removes an object and its series.
+    pub fn forget(&mut self, key: &ObjectKey) {
         if let Some(mut object) = self.objects.remove(key) {
             object.clear();
         }
     }
 
-    /// Shows nothing of any object.
+    /// Removes the series of all objects.
     pub fn clear(&mut self) {
         self.objects.values_mut().for_each(Object::clear);
     }
 }
 
 impl Object {
-    /// What is true of the object now, in place of what was.
+    /// Replaces the gauges of the object.
     pub fn set(&mut self, gauges: Vec<(GaugeVec, Vec<String>, f64)>) {
         self.clear_gauges();
         for (family, labels, value) in gauges {
@@ -78,7 +78,7 @@ impl Object {
         }
     }
 
-    /// The conditions that the object has now, in place of those that it had.
+    /// Replaces the conditions of the object.
     pub fn set_conditions(&mut self, family: &GaugeVec, conditions: Vec<Vec<String>>) {
         self.clear_conditions();
         for labels in conditions {
@@ -87,13 +87,13 @@ impl Object {
         }
     }
 
-    /// Something is about to be counted. Counters stay for as long as what they count does:
-    /// one that is taken away and comes back looks like a restart to whoever takes its rate.
+    /// Registers a counter. Counters stay as long as their subject, because a counter that
+    /// disappears and returns looks like a restart in a rate.
     pub fn count(&mut self, name: &'static str, labels: Vec<String>, family: Counting) {
         self.counters.entry((name, labels)).or_insert(family);
     }
 
-    /// Of the counters of this name, only those with such labels are kept.
+    /// Removes the counters of a name with labels that do not satisfy `such`.
     pub fn keep(&mut self, name: &str, such: impl Fn(&[String]) -> bool) {
         self.counters.retain(|(of, labels), family| {
             let kept = *of != name || such(labels);
@@ -126,7 +126,7 @@ impl Object {
 }
 
 fn remove<T: MetricVecBuilder>(family: &MetricVec<T>, labels: &[String]) {
-    // Not there any more is what we want.
+    // A missing series is fine.
     drop(family.remove_label_values(&texts(labels)));
 }
 

@@ -1,18 +1,17 @@
-//! Metrics of a replica beside other controllers: whether it stands aside, and whose Leases it
-//! has seen.
+//! Metrics about other controllers: whether this replica stands aside, and the Leases elsewhere.
 
-use pontoon_core::restraint::Restraint;
+use pontoon_core::verdict::Restraint;
 use prometheus::{GaugeVec, Opts, Registry};
 
 use crate::leadership::{LEASE, PREDECESSORS_LEASE};
 
-/// Another controller is at work, or another of us acts.
+/// Another controller is at work, or another Pontoon acts.
 pub const COMPETING: &str = Restraint::WORDS[0];
 
-/// Whether another controller is at work has not been known for long.
+/// Whether another controller is at work has been unknown for long.
 pub const UNSURE: &str = Restraint::WORDS[1];
 
-/// The gauges. Clones share them.
+/// The gauges. Clones share the gauges.
 #[derive(Clone, Debug)]
 pub struct Standing {
     aside: GaugeVec,
@@ -42,7 +41,7 @@ impl Standing {
         Ok(this)
     }
 
-    /// This replica leads and stands aside for this reason, or for none.
+    /// Sets the reason for which this replica leads but stands aside, if any.
     pub fn aside(&self, reason: Option<&str>) {
         for one in [COMPETING, UNSURE] {
             let holds = reason == Some(one);
@@ -50,7 +49,7 @@ impl Standing {
         }
     }
 
-    /// So many Leases of a name are renewed where they do not count.
+    /// Sets the number of renewed Leases of a name in namespaces that do not count.
     pub fn elsewhere(&self, lease: &str, count: usize) {
         self.elsewhere.with_label_values(&[lease]).set(count as f64);
     }

@@ -1,14 +1,14 @@
-//! The status of a pool, as a function of its verdict and of the status that it has.
+//! The status of a pool, as a function of its verdict and its stored status.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Time as KubeTime};
 use pontoon_core::Time;
+use pontoon_core::addresses::verdict::{AddressVerdict, Obstacle, Reason, State, Verdict};
 use pontoon_core::model::{MachineId, NodeName};
-use pontoon_core::record_verdict::RecordVerdict;
-use pontoon_core::restraint::Withheld;
-use pontoon_core::verdict::{AddressVerdict, Obstacle, Outlook, Reason, State, Verdict};
+use pontoon_core::records::verdict::RecordVerdict;
+use pontoon_core::verdict::{Outlook, Withheld};
 use pontoon_providers::VENDORS;
 
 use super::record_status::{self, Bearing};
@@ -16,10 +16,10 @@ use crate::api::{
     CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, DNS_NOT_READY, DriftStatus,
     FloatingIPPoolStatus, IpState, IpStatus,
 };
-use crate::observe::pool::ObservedPool;
+use crate::fronts::floating_ip_pool::ObservedPool;
 use crate::observe::schema::Schema;
 
-/// The status that a pool should have.
+/// The wanted status of a pool.
 pub fn pool(
     observed: &ObservedPool,
     verdict: &Verdict,
@@ -28,7 +28,7 @@ pub fn pool(
 ) -> FloatingIPPoolStatus {
     let before = &observed.status;
     if observed.schema == Schema::Old {
-        // Whatever else we wrote would be pruned, and written again for ever.
+        // The API server would prune every other field, and the write would repeat for ever.
         let error = match is_anothers(verdict.withheld.as_ref()) {
             true => before.error.clone(),
             false => verdict.to_string(),
@@ -40,7 +40,7 @@ pub fn pool(
         return FloatingIPPoolStatus { conditions, ..before.clone() };
     }
     let ips: BTreeMap<_, _> = match &verdict.reason {
-        // An object that cannot be planned keeps what was last known of its addresses.
+        // An object that cannot be planned keeps the last known state of its addresses.
         Reason::Invalid(_) | Reason::NoAccount(_) => before.ips.clone(),
         _ => verdict.addresses.iter().filter_map(|one| address(observed, one)).collect(),
     };
@@ -51,8 +51,8 @@ pub fn pool(
         conditions: conditions(observed, verdict, records, now),
         observed_generation: observed.generation,
         assigned: match verdict.withheld.is_some() && before.assigned.is_empty() {
-            // By this field a status is told to be of one that acts: what an observer has seen
-            // is nobody's to take off.
+            // `assigned` is set only by an acting replica. The field stays empty in observe mode,
+            // so that addresses that were merely seen are never unassigned later.
             true => String::new(),
             false => format!("{active}/{}", verdict.wanted),
         },
@@ -60,7 +60,7 @@ pub fn pool(
         created_ips: verdict.created.iter().map(ToString::to_string).collect(),
         kept_ips: verdict.kept.iter().map(ToString::to_string).collect(),
         last_assignment_time: verdict.last_assignment.and_then(micro_time),
-        // Who could take an address is not known while it is not known who has one.
+        // Free nodes are unknown while the holders of the addresses are unknown.
         assignable_nodes: if verdict.is_heard() {
             assignable
         } else {
@@ -79,8 +79,8 @@ fn reasons(verdict: &Verdict) -> BTreeMap<String, String> {
     verdict.unusable.iter().map(one).collect()
 }
 
-/// What is wrong with the pool as a whole. As in the predecessor, a reservation that fails is,
-/// for as long as it does: its consumers look here.
+/// The error of the pool as a whole. As in the predecessor, a failing reservation counts, because
+/// the predecessor's consumers look here.
 fn error(verdict: &Verdict) -> String {
     if verdict.outlook() == Outlook::Stuck {
         return verdict.to_string();
@@ -89,13 +89,13 @@ fn error(verdict: &Verdict) -> String {
     failed.map(|error| format!("reserving an address failed: {error}")).unwrap_or_default()
 }
 
-/// Whether the status is a predecessor's own, or may be: the fields that a predecessor knows
-/// are its word while it works, and whoever wrote them too would fight over them.
+/// Whether a predecessor owns the status, or may own the status. A working predecessor writes its
+/// own fields, so writing them as well would start a fight.
 pub(super) fn is_anothers(withheld: Option<&Withheld>) -> bool {
     withheld.is_some_and(|withheld| withheld.by.is_for_another())
 }
 
-/// One address, with what is said of it. Unknown is not absent: what was said before stands.
+/// The status of an address. An unknown address keeps its stored status.
 fn address(observed: &ObservedPool, one: &AddressVerdict) -> Option<(String, IpStatus)> {
     let ip = one.ip.to_string();
     let state = match one.state {
@@ -112,7 +112,7 @@ fn address(observed: &ObservedPool, one: &AddressVerdict) -> Option<(String, IpS
     };
     let machine = one.machine.as_ref();
     let provider = |id: &MachineId| provider_id(&observed.provider, id);
-    // An error is what a predecessor's consumers look for; anything else is no error.
+    // `error` is for errors alone, because the predecessor's consumers alert on it.
     let note = one.note.as_ref().map(ToString::to_string).unwrap_or_default();
     let (error, message) = match state {
         IpState::Error => (note, String::new()),
@@ -135,7 +135,7 @@ fn address(observed: &ObservedPool, one: &AddressVerdict) -> Option<(String, IpS
     Some((ip, status))
 }
 
-/// A machine as `spec.providerID` names it.
+/// A machine in the form of `spec.providerID`.
 pub fn provider_id(provider: &str, machine: &MachineId) -> String {
     let vendor = VENDORS.iter().find(|vendor| vendor.name == provider);
     let id = pontoon_providers::MachineId(machine.to_string());
@@ -160,7 +160,7 @@ fn conditions(
     let bearing = record_status::bearing(observed, records, dns.as_ref(), now);
     let mut conditions = match (ready, bearing, &dns) {
         ("True", Bearing::Working, Some(dns)) => {
-            // The addresses are in place, and stay ready while the name follows them.
+            // The addresses are in place, and the pool stays ready while DNS follows.
             vec![
                 set.condition(CONDITION_READY, ready, reason, &message),
                 set.condition(CONDITION_RECONCILING, "True", &dns.reason, &dns.message),
@@ -182,7 +182,7 @@ fn conditions(
     conditions
 }
 
-/// Makes conditions out of those that there were.
+/// Builds conditions, based on the stored conditions.
 pub(super) struct Conditions<'a> {
     pub before: &'a [Condition],
     pub generation: Option<i64>,
@@ -190,7 +190,7 @@ pub(super) struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// `Ready`, `Reconciling`, `Stalled`, as `kubectl wait`, Flux and Argo CD read them.
+    /// `Ready`, `Reconciling` and `Stalled`, for `kubectl wait`, Flux and Argo CD.
     pub fn three(
         &self,
         ready: &str,
@@ -207,7 +207,7 @@ impl Conditions<'_> {
         ]
     }
 
-    /// A condition whose transition time changes only with its status.
+    /// A condition with a transition time that changes only with its status.
     pub fn condition(&self, type_: &str, status: &str, reason: &str, message: &str) -> Condition {
         let same = self.before.iter().find(|one| one.type_ == type_ && one.status == status);
         let now = KubeTime(timestamp(self.now).unwrap_or_default());
@@ -222,12 +222,12 @@ impl Conditions<'_> {
     }
 }
 
-/// A time as statuses store it.
+/// A time in the form of a status.
 pub fn micro_time(time: Time) -> Option<MicroTime> {
     timestamp(time).map(MicroTime)
 }
 
-/// The same, as conditions and events store it.
+/// A time in the form of conditions and events.
 pub(super) fn timestamp(time: Time) -> Option<Timestamp> {
     Timestamp::from_microsecond(time.as_micros()).ok()
 }

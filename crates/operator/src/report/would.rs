@@ -1,18 +1,18 @@
-//! Tells people what would be done, and why it is not.
+//! Reports withheld actions, and why they are withheld.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pontoon_core::model::{PoolKey, Text};
+use pontoon_core::model::{ObjectKey, Text};
 use pontoon_core::plan::Plan;
-use pontoon_core::restraint::{Restraint, Withheld};
+use pontoon_core::verdict::{Restraint, Withheld};
 
 use super::Narrator;
-use super::events::{Weight, about_lease, about_pool};
+use super::events::{Weight, about, about_lease};
 use crate::execute::restraint::Would;
 
 impl Narrator {
-    /// Takes in what of a plan is not carried out: each is told once, and again only after
-    /// something else would have been done instead.
+    /// Reports the withheld actions of a plan. Each action is reported once, and again only after a
+    /// different action was withheld in between.
     pub fn take_would(&mut self, plan: &Plan, would: &[Would]) {
         for key in plan.verdicts.keys().chain(plan.records.keys()) {
             let verdict = plan.verdicts.get(key).is_some_and(|one| one.withheld.is_some());
@@ -21,7 +21,7 @@ impl Narrator {
                 self.would.remove(key);
             }
         }
-        let mut by_object: BTreeMap<&PoolKey, Vec<&Would>> = BTreeMap::new();
+        let mut by_object: BTreeMap<&ObjectKey, Vec<&Would>> = BTreeMap::new();
         for one in would {
             by_object.entry(&one.key).or_default().push(one);
         }
@@ -33,13 +33,13 @@ impl Narrator {
                 tracing::info!(object = %key, "would {}", one.words);
                 if let Some(reason) = one.event {
                     let note = format!("would {}", one.words);
-                    self.events.tell(about_pool(key, &uid), Weight::Normal, reason, &note);
+                    self.events.tell(about(key, &uid), Weight::Normal, reason, &note);
                 }
             }
         }
     }
 
-    /// This replica leads and acts for no object: told on the Lease that it stands for.
+    /// Reports on the election's Lease that this replica leads and acts for no object.
     pub fn stands_aside(&mut self, (namespace, lease): &(String, &str), reason: &str, note: &str) {
         tracing::warn!(reason, "{note}");
         let about = about_lease(namespace, lease);
@@ -47,7 +47,7 @@ impl Narrator {
     }
 }
 
-/// How much it matters that something is not done: a person asked for it, or nobody did.
+/// Weight of a restraint: normal if a person asked for the restraint, otherwise a warning.
 pub(super) fn weight(withheld: &Withheld) -> Weight {
     match withheld.by {
         Restraint::Paused(_) | Restraint::Observing => Weight::Normal,

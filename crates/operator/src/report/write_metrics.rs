@@ -1,16 +1,16 @@
-//! Writes to Kubernetes that did not work, counted.
+//! Counts failed writes to Kubernetes.
 
 use pontoon_core::action::FailureKind;
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
 
-/// What we write to Kubernetes.
+/// Kind of a write to Kubernetes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
     /// The status of a pool or a record set.
     Status,
-    /// The annotation of a pool that remembers reserved addresses.
+    /// The ledger annotation of a pool.
     Ledger,
-    /// The annotation of a node.
+    /// The mark of a node.
     Annotation,
     /// An event.
     Event,
@@ -27,7 +27,7 @@ impl Write {
     }
 }
 
-/// The counters. Clones share them.
+/// The counters. Clones share the counters.
 #[derive(Clone, Debug)]
 pub(super) struct WriteMetrics {
     errors: IntCounterVec,
@@ -35,7 +35,7 @@ pub(super) struct WriteMetrics {
 }
 
 impl WriteMetrics {
-    /// Counters at zero, on the page of `registry`.
+    /// Counters at zero, registered at `registry`.
     pub fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
         let name = "pontoon_kubernetes_write_errors_total";
         let opts = Opts::new(name, "Writes to Kubernetes that did not work.");
@@ -47,7 +47,7 @@ impl WriteMetrics {
         Ok(Self { errors, left_out })
     }
 
-    /// A write did not work.
+    /// Counts a failed write.
     pub fn failed(&self, write: Write, kind: FailureKind) {
         let error = match kind {
             // Never sent.
@@ -60,7 +60,7 @@ impl WriteMetrics {
         self.errors.with_label_values(&[write.word(), error]).inc();
     }
 
-    /// An event is never written.
+    /// Counts an event that is never written.
     pub fn left_out(&self) {
         self.left_out.inc();
     }

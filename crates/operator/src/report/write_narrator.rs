@@ -1,25 +1,25 @@
-//! Tells people of writes to Kubernetes that do not work.
+//! Reports failed writes to Kubernetes.
 
 use std::time::Duration;
 
 use pontoon_core::action::{Action, Failure};
-use pontoon_core::model::PoolKey;
+use pontoon_core::model::ObjectKey;
 
 use super::Narrator;
-use super::events::{Weight, about_pool};
+use super::events::{Weight, about};
 use super::write_metrics::Write;
 use super::writer::Wrote;
 use crate::execute::Finished;
 use crate::observe::schema::UPGRADE;
 
 impl Narrator {
-    /// Counts an action that writes to Kubernetes and failed. Returns whether the same refusal
-    /// was told less than a minute ago; the verdict tells it anyway.
+    /// Counts a failed write to Kubernetes. Returns whether the same refusal was logged within the
+    /// last minute; the verdict reports the refusal in any case.
     pub(super) fn unwritten(&mut self, finished: &Finished) -> bool {
         let Err(failure) = &finished.outcome.result else { return false };
         let (write, subject) = match &finished.outcome.action {
             Action::WriteLedger { pool, .. } => (Write::Ledger, format!("ledger of {pool}")),
-            // What is refused on one node is refused on all: one of them stands for the others.
+            // A refusal concerns all nodes alike, so all nodes share a reminder.
             Action::Mark { .. } => (Write::Annotation, "annotations".to_owned()),
             _ => return false,
         };
@@ -27,7 +27,7 @@ impl Narrator {
         failure.kind.is_refusal() && !self.reminders.is_due(&subject, self.env.now())
     }
 
-    /// A status was written, or not.
+    /// Reports the result of a status write.
     pub fn status_written(&mut self, wrote: &Wrote) {
         let Wrote { key, uid, result, dropped } = wrote;
         match result {
@@ -37,13 +37,13 @@ impl Narrator {
         }
     }
 
-    /// Takes no more events, and waits until those that were told are written.
+    /// Accepts no more events, and waits until the queued events are written.
     pub async fn finish(&mut self, limit: Duration) {
         self.events.finish(limit).await;
     }
 
-    /// A status cannot say itself that it cannot be written.
-    fn status_failed(&mut self, key: &PoolKey, uid: &str, failure: &Failure) {
+    /// Reports a refused status write with an event, because the status cannot be written.
+    fn status_failed(&mut self, key: &ObjectKey, uid: &str, failure: &Failure) {
         self.metrics.unwritten(Write::Status, failure.kind);
         let error = &*failure.message;
         let subject = format!("status of {key}");
@@ -56,11 +56,11 @@ impl Narrator {
              Grant what deploy/rbac.yaml grants, or let the admission policy pass it"
         );
         tracing::warn!(object = %key, "{note}");
-        self.events.tell(about_pool(key, uid), Weight::Warning, "StatusRefused", &note);
+        self.events.tell(about(key, uid), Weight::Warning, "StatusRefused", &note);
     }
 
-    /// The API server stored less than it was sent, and called that success.
-    fn status_dropped(&mut self, key: &PoolKey, uid: &str, dropped: &[String]) {
+    /// Reports that the API server silently stored only a part of the status.
+    fn status_dropped(&mut self, key: &ObjectKey, uid: &str, dropped: &[String]) {
         let note = format!(
             "the API server does not store {} as it is sent: the definition of this kind is older \
              than Pontoon; upgrade it with: {UPGRADE}",
@@ -69,6 +69,6 @@ impl Narrator {
         if self.reminders.is_due(&format!("definition of {}", key.kind), self.env.now()) {
             tracing::warn!(object = %key, "{note}");
         }
-        self.events.tell(about_pool(key, uid), Weight::Warning, "StatusDropped", &note);
+        self.events.tell(about(key, uid), Weight::Warning, "StatusDropped", &note);
     }
 }

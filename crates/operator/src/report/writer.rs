@@ -1,20 +1,20 @@
-//! Writes statuses: one writer per object, compared first, at most one write a second.
+//! Writes statuses: one writer per object, only on a change, at most one write a second.
 //!
-//! What was sent is what an object is taken to say, also where the API server stored less of it
-//! (a definition that is older than this program): nothing is sent again until there is something
-//! else to say, or the definition changes.
+//! An object counts as having the status that we sent, even if the API server stored less (a
+//! definition older than this program). Nothing is sent again until the wanted status or the
+//! definition changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
-use kube::{Api, Client};
+use kube::Client;
+use kube::api::{Patch, PatchParams, PostParams};
 use pontoon_core::Time;
 use pontoon_core::action::{Failure, FailureKind};
-use pontoon_core::model::PoolKey;
+use pontoon_core::addresses::verdict::{Reason, Verdict};
+use pontoon_core::model::{Kind, ObjectKey, Scope};
 use pontoon_core::plan::Plan;
-use pontoon_core::record_verdict::{RecordReason, RecordVerdict};
-use pontoon_core::verdict::{Reason, Verdict};
+use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 use pontoon_core::world::World;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -22,80 +22,81 @@ use tokio::task::JoinSet;
 
 use super::dropped::dropped;
 use super::{record_status, status};
-use crate::api::{GROUP, VERSION};
+use crate::api::objects;
 use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
 use crate::execute::api_failure;
-use crate::observe::pool::ObservedPool;
-use crate::observe::record_set::ObservedRecordSet;
+use crate::fronts::floating_ip_pool::ObservedPool;
+use crate::fronts::node_dns_record_set::ObservedRecordSet;
 use crate::observe::version;
 
-/// After the first write, a status is written at most this often.
+/// Shortest time between two writes of a status.
 const PACE: Duration = Duration::from_secs(1);
 
 /// Writes the status of every object.
 pub struct StatusWriter {
     client: Client,
     env: Env,
-    objects: BTreeMap<PoolKey, Tracked>,
-    /// Objects whose status may differ from what it should be.
-    pending: BTreeSet<PoolKey>,
+    objects: BTreeMap<ObjectKey, Tracked>,
+    /// Objects with a status that may differ from the wanted status.
+    pending: BTreeSet<ObjectKey>,
     writing: JoinSet<Written>,
 }
 
 struct Tracked {
     subject: Subject,
-    /// What is to be said of its records.
+    /// The last verdict on the object's records.
     records: Option<Box<RecordVerdict>>,
     in_flight: bool,
     not_before: Time,
     failures: u32,
-    /// The last write was refused: another version of the object does not change that.
+    /// Whether the last write was refused. A new version of the object does not help.
     refused: bool,
     pruned: Option<Pruned>,
 }
 
-/// A status of which the API server stored less than was sent.
+/// A status that the API server stored only in part.
 struct Pruned {
     sent: Value,
     stored: Value,
-    /// The parts that it did not store.
+    /// The parts that were not stored.
     dropped: Vec<String>,
 }
 
-/// What a status is made from.
+/// The inputs of a status.
 enum Subject {
     Pool(Box<ObservedPool>, Option<Box<Verdict>>),
     RecordSet(Box<ObservedRecordSet>),
 }
 
-/// A status that has been written, or not.
+/// A finished write.
 #[derive(Debug)]
 pub struct Written {
-    key: PoolKey,
+    key: ObjectKey,
     uid: String,
     sent: Value,
     result: Result<Stored, Failure>,
 }
 
-/// What came of writing a status.
+/// The result of a status write.
 #[derive(Debug)]
 pub struct Wrote {
-    /// The object.
-    pub key: PoolKey,
-    /// Its identity.
+    /// Key of the object.
+    pub key: ObjectKey,
+    /// UID of the object.
     pub uid: String,
-    /// The version that the object has now, or why it was not written.
+    /// The new version of the object, or why the write failed.
     pub result: Result<u64, Failure>,
-    /// The parts that the API server did not store, if that is news.
+    /// The parts that the API server did not store, unless already reported.
     pub dropped: Vec<String>,
 }
 
 /// How a status is written.
 enum Write {
-    /// As the whole status.
+    /// Replaces the whole status.
     Whole(Value),
-    /// Over what is there and cannot be read: nothing of it may be lost.
+    /// Merge patch, for an object that could not be decoded: fields that we cannot read must
+    /// survive.
     Over(Value),
 }
 
@@ -106,13 +107,13 @@ struct Stored {
 }
 
 impl StatusWriter {
-    /// A writer that knows no object yet.
+    /// A writer without objects.
     pub fn new(client: Client, env: Env) -> Self {
         let (objects, pending) = (BTreeMap::new(), BTreeSet::new());
         Self { client, env, objects, pending, writing: JoinSet::new() }
     }
 
-    /// A pool was seen.
+    /// Handles a pool that appeared or changed.
     pub fn see_pool(&mut self, mut observed: ObservedPool) {
         let key = observed.pool.key.clone();
         let verdict = match self.objects.get_mut(&key) {
@@ -123,7 +124,7 @@ impl StatusWriter {
                     return;
                 }
                 if !observed.decoded {
-                    // What we wrote is all that is known of its status.
+                    // The stored status is unreadable; our last write is all we know.
                     observed.status = before.status.clone();
                 }
                 unprune(pruned.as_ref(), &mut observed.status);
@@ -134,7 +135,7 @@ impl StatusWriter {
         self.see(key, Subject::Pool(Box::new(observed), verdict));
     }
 
-    /// A record set was seen.
+    /// Handles a record set that appeared or changed.
     pub fn see_record_set(&mut self, mut observed: ObservedRecordSet) {
         let key = observed.set.key.clone();
         if let Some(Tracked { subject: Subject::RecordSet(before), pruned, .. }) =
@@ -145,7 +146,7 @@ impl StatusWriter {
                 return;
             }
             if !observed.decoded {
-                // What we wrote is all that is known of its status.
+                // The stored status is unreadable; our last write is all we know.
                 observed.status = before.status.clone();
             }
             unprune(pruned.as_ref(), &mut observed.status);
@@ -153,7 +154,7 @@ impl StatusWriter {
         self.see(key, Subject::RecordSet(Box::new(observed)));
     }
 
-    fn see(&mut self, key: PoolKey, subject: Subject) {
+    fn see(&mut self, key: ObjectKey, subject: Subject) {
         match self.objects.get_mut(&key) {
             Some(tracked) => {
                 if tracked.subject.uid() != subject.uid() {
@@ -161,7 +162,7 @@ impl StatusWriter {
                 }
                 tracked.subject = subject;
                 if tracked.failures > 0 && !tracked.refused {
-                    // The write failed on an older version: this one is worth an attempt.
+                    // The write failed on an older version, so a new version deserves an attempt.
                     tracked.not_before = Time::default();
                 }
             }
@@ -172,8 +173,8 @@ impl StatusWriter {
         self.pending.insert(key);
     }
 
-    /// The definition of a kind changed: it may store what it did not store before.
-    pub fn redefined(&mut self, kind: &str) {
+    /// Handles a changed definition, which may store fields that were dropped before.
+    pub fn redefined(&mut self, kind: &Kind) {
         for (key, tracked) in self.objects.iter_mut().filter(|(key, _)| key.kind == kind) {
             if let Some(Pruned { stored, .. }) = tracked.pruned.take() {
                 tracked.subject.says(stored);
@@ -182,13 +183,13 @@ impl StatusWriter {
         }
     }
 
-    /// An object is gone.
-    pub fn forget(&mut self, key: &PoolKey) {
+    /// Removes an object.
+    pub fn forget(&mut self, key: &ObjectKey) {
         self.objects.remove(key);
         self.pending.remove(key);
     }
 
-    /// A term begins or ends: what was under way belongs to another one.
+    /// Starts a new term. Writes under way belong to the old term and are dropped.
     pub fn restart(&mut self) {
         self.writing = JoinSet::new();
         for (key, tracked) in &mut self.objects {
@@ -202,7 +203,7 @@ impl StatusWriter {
         }
     }
 
-    /// Takes in what a plan has to say.
+    /// Takes the verdicts of a plan.
     pub fn take(&mut self, plan: &Plan) {
         for (key, new) in &plan.verdicts {
             if let Some(Tracked { subject: Subject::Pool(_, verdict), .. }) =
@@ -223,17 +224,17 @@ impl StatusWriter {
         }
     }
 
-    /// Whether a write to this object is under way: its version is about to change.
-    pub fn is_writing(&self, key: &PoolKey) -> bool {
+    /// Whether a write to this object is under way, so that its version is about to change.
+    pub fn is_writing(&self, key: &ObjectKey) -> bool {
         self.objects.get(key).is_some_and(|tracked| tracked.in_flight)
     }
 
-    /// Starts every write that is due. Returns when to look again.
+    /// Starts every write that is due. Returns the time of the next call.
     pub fn flush(&mut self, world: &World, now: Time) -> Option<Time> {
         let mut wake: Option<Time> = None;
         for key in std::mem::take(&mut self.pending) {
             let Some(tracked) = self.objects.get_mut(&key) else { continue };
-            // A ledger write under way makes this version stale: it would only conflict.
+            // A ledger write under way makes this version stale, so a status write would conflict.
             let stale = world.pool(&key).is_some_and(|entry| entry.is_writing_ledger());
             if tracked.in_flight || stale {
                 self.pending.insert(key);
@@ -255,7 +256,7 @@ impl StatusWriter {
         wake
     }
 
-    /// The next write that comes back. Pending for ever while none is under way.
+    /// The next finished write. Pending for ever while nothing is under way.
     pub async fn next(&mut self) -> Written {
         loop {
             match self.writing.join_next().await {
@@ -266,7 +267,7 @@ impl StatusWriter {
         }
     }
 
-    /// Takes in a write that has come back. None of an object that is gone.
+    /// Handles a finished write. `None` if the object is gone.
     pub fn written(&mut self, written: Written, now: Time) -> Option<Wrote> {
         let Written { key, uid, sent, result } = written;
         let tracked = self.objects.get_mut(&key)?;
@@ -297,8 +298,8 @@ impl Tracked {
         Self { subject, records, in_flight, not_before, failures: 0, refused: false, pruned }
     }
 
-    /// What was sent is what the object says now. Returns what of it was not stored, if that is
-    /// news.
+    /// Notes the sent status as the object's status. Returns the parts that were not stored, unless
+    /// already reported.
     fn keep(&mut self, uid: &str, sent: Value, stored: &Stored) -> Vec<String> {
         self.subject.stored(uid, stored.version, sent.clone());
         let missing = dropped(&sent, &stored.status);
@@ -313,7 +314,7 @@ impl Tracked {
     }
 }
 
-/// A status that is what the API server stored of one of ours is that one of ours.
+/// Replaces a status that the API server pruned with the status that we sent.
 fn unprune<T>(pruned: Option<&Pruned>, status: &mut T)
 where
     T: DeserializeOwned + PartialEq + Default,
@@ -333,7 +334,7 @@ impl Subject {
         }
     }
 
-    /// The status that the object should have, if it has another one.
+    /// The wanted status, if different from the object's status.
     fn correction(
         &self,
         records: Option<&RecordVerdict>,
@@ -359,7 +360,7 @@ impl Subject {
         }
     }
 
-    /// Our own write is what the object says now: the watch will only repeat it.
+    /// Notes our own write, which the watch will only repeat.
     fn stored(&mut self, written_uid: &str, written: u64, sent: Value) {
         let (uid, version) = match self {
             Self::Pool(observed, _) => (&observed.pool.uid, &mut observed.pool.version),
@@ -371,7 +372,7 @@ impl Subject {
         }
     }
 
-    /// The object has this status.
+    /// Sets the object's status.
     fn says(&mut self, status: Value) {
         match self {
             Self::Pool(observed, _) => {
@@ -384,21 +385,17 @@ impl Subject {
     }
 }
 
-/// Writes a status, with the version that it replaces: a stale view is refused.
-async fn put(client: Client, key: PoolKey, uid: String, at: u64, write: Write) -> Written {
-    let resource = ApiResource {
-        group: GROUP.into(),
-        version: VERSION.into(),
-        api_version: format!("{GROUP}/{VERSION}"),
-        kind: key.kind.into(),
-        plural: format!("{}s", key.kind.to_lowercase()),
-    };
-    let api: Api<DynamicObject> = Api::namespaced_with(client, &key.namespace, &resource);
-    let metadata = json!({
-        "name": *key.name, "namespace": *key.namespace, "uid": uid,
-        "resourceVersion": at.to_string(),
+/// Writes a status with the version that the write is based on, so that the server refuses a stale
+/// view.
+async fn put(client: Client, key: ObjectKey, uid: String, at: u64, write: Write) -> Written {
+    let api = objects(client, key.kind, &key.namespace);
+    let mut metadata = json!({
+        "name": *key.name, "uid": uid, "resourceVersion": at.to_string(),
     });
-    let (api_version, kind) = (&resource.api_version, key.kind);
+    if key.kind.scope == Scope::Namespaced {
+        metadata["namespace"] = json!(*key.namespace);
+    }
+    let (api_version, kind) = (key.kind.api_version(), key.kind.name);
     let value = match &write {
         Write::Whole(status) | Write::Over(status) => status.clone(),
     };

@@ -1,23 +1,22 @@
-//! Statuses are written once, also where the API server does not store all of them.
+//! Statuses are written once, even if the API server does not store all fields.
 
 use std::time::Duration;
 
 use fakekube::{Answer, FakeKube, Fault, On, Rule};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, PostParams};
-use kube::core::DeserializeGuard;
 use kube::{Api, Client};
 use pontoon_core::Time;
+use pontoon_core::addresses::verdict::{Reason, Verdict};
 use pontoon_core::plan::Plan;
-use pontoon_core::verdict::{Reason, Verdict};
 use pontoon_core::world::{Settings, World};
 
 use super::writer::{StatusWriter, Wrote};
-use crate::api::{FloatingIPPool, FloatingIPPoolSpec, crds};
+use crate::api::{FLOATING_IP_POOL, FloatingIPPool, FloatingIPPoolSpec, crds};
 use crate::env::Env;
-use crate::observe::pool::{KIND, Pools};
+use crate::fronts::floating_ip_pool::FloatingIPPools;
+use crate::fronts::{Front, Observed};
 use crate::observe::schema::Schema;
-use crate::observe::{Observation, Watch};
 
 struct Stage {
     kube: FakeKube,
@@ -34,7 +33,7 @@ async fn stage() -> Stage {
     let started = Time::from_micros(1_800_000_000_000_000);
     let env = Env::new(|| Duration::ZERO, started, fastrand::Rng::with_seed(1));
     let writer = StatusWriter::new(client.clone(), env);
-    let world = World::new(Settings::default());
+    let world = World::new(Settings::default(), &crate::api::KINDS);
     let mut stage = Stage { kube, client, writer, world, now: started };
     stage.define(older()).await;
     let ips = vec!["192.0.2.1".to_owned()];
@@ -72,12 +71,13 @@ impl Stage {
         }
     }
 
-    /// The watch delivers the pool as it is stored.
+    /// Delivers the stored pool, as the watch would.
     async fn observe(&mut self) {
         let pool = self.pools().get("p").await.unwrap();
-        let seen = Pools::new(Schema::Current).seen(DeserializeGuard(Ok(pool)));
-        let Some(Observation::Pool(observed)) = seen else { panic!("{seen:?}") };
-        self.writer.see_pool(*observed);
+        let object = serde_json::from_value(serde_json::to_value(pool).unwrap()).unwrap();
+        let seen = FloatingIPPools.decode(object, Schema::Current);
+        let Some(Observed::Pool(observed)) = seen else { panic!("{seen:?}") };
+        self.writer.see_pool(observed);
     }
 
     fn say(&mut self, reason: Reason) {
@@ -102,11 +102,15 @@ impl Stage {
         self.writer.take(&plan);
     }
 
-    fn key(&self) -> pontoon_core::model::PoolKey {
-        pontoon_core::model::PoolKey { kind: KIND, namespace: "default".into(), name: "p".into() }
+    fn key(&self) -> pontoon_core::model::ObjectKey {
+        pontoon_core::model::ObjectKey {
+            kind: &FLOATING_IP_POOL,
+            namespace: "default".into(),
+            name: "p".into(),
+        }
     }
 
-    /// Lets a minute pass, a second at a time, and carries out what is written meanwhile.
+    /// Lets a minute pass, second by second, and carries out the writes.
     async fn minute(&mut self) -> Vec<Wrote> {
         let mut all = Vec::new();
         for _ in 0..60 {
@@ -129,13 +133,13 @@ async fn what_an_older_definition_drops_is_told_once_and_not_sent_again() {
     let wrote = stage.minute().await;
     assert_eq!(wrote.len(), 1, "{wrote:#?}");
     assert_eq!(wrote[0].dropped, ["status.observedGeneration"]);
-    // Something else to say is written, and what is dropped is known by now.
+    // A different status is written; the dropped field was already reported.
     stage.say(Reason::Assigning);
     let wrote = stage.minute().await;
     assert_eq!((wrote.len(), wrote[0].dropped.len()), (1, 0), "{wrote:#?}");
-    // The upgrade of the definition is news.
+    // The upgraded definition causes another write.
     stage.define(crds().remove(0)).await;
-    stage.writer.redefined(KIND);
+    stage.writer.redefined(&FLOATING_IP_POOL);
     let wrote = stage.minute().await;
     assert_eq!((wrote.len(), wrote[0].dropped.len()), (1, 0), "{wrote:#?}");
     let status = stage.pools().get("p").await.unwrap().status.unwrap();

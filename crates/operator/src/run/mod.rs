@@ -1,7 +1,6 @@
-//! One replica: observe, plan, execute, report, for as long as it lives.
+//! A replica: observes, plans, executes and reports until stopped.
 //!
-//! Everything that a replica runs is owned by [`run`]'s future: dropping it is killing the
-//! replica.
+//! [`run`]'s future owns all tasks of a replica: dropping the future kills the replica.
 
 mod replica;
 mod stance;
@@ -22,6 +21,7 @@ use pontoon_providers::layers::Gate;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
+use crate::api::KINDS;
 use crate::clouds::Clouds;
 use crate::env::Env;
 use crate::execute::{ClusterId, Executor, Term};
@@ -45,24 +45,24 @@ pub enum Mode {
     Observe,
 }
 
-/// How a replica behaves.
+/// Settings of a replica.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The namespace of the Lease.
     pub namespace: String,
-    /// The name of this replica, before a random part is added.
+    /// The name of this replica, before a random suffix.
     pub name: String,
-    /// The UID of the pod, in which one process runs at a time.
+    /// The UID of the pod. Processes of a pod run one at a time.
     pub pod: Option<String>,
     /// The namespaces in which a predecessor may be installed, beside [`Self::namespace`].
     pub predecessor_namespaces: BTreeSet<String>,
-    /// Stand for election; without, this must be the only replica.
+    /// Whether to take part in an election; if not, this must be the only replica.
     pub leader_elect: bool,
-    /// Act, or only say what would be done.
+    /// Whether to act, or only report the plan.
     pub mode: Mode,
     /// The election's periods.
     pub timing: Timing,
-    /// Hard deadline of each call to a cloud.
+    /// Hard deadline of each call to a provider.
     pub provider_timeout: Duration,
     /// Wait after the first failure of a call.
     pub retry_initial: Duration,
@@ -70,34 +70,34 @@ pub struct Options {
     pub retry_max: Duration,
 }
 
-/// Reads one variable of an environment.
+/// Reads an environment variable.
 pub type Variable = Box<dyn Fn(&str) -> Option<String>>;
 
-/// What a replica works with.
+/// The surroundings of a replica.
 pub struct Surroundings {
     /// The API server.
     pub client: Client,
-    /// Makes the way to the clouds, with the gate that shuts it.
+    /// Opens the connection to the providers behind the gate.
     pub transport: Box<dyn Fn(&Gate) -> Transport>,
-    /// Reads one variable of the environment.
+    /// Reads an environment variable.
     pub variable: Variable,
     /// Clock, randomness and tasks.
     pub env: Env,
-    /// Where metrics go.
+    /// The metrics to update.
     pub metrics: Metrics,
-    /// Where the heartbeat and the watches are told of.
+    /// Receives the heartbeat and the state of the watches.
     pub health: Health,
-    /// Becomes true when the replica shall stop.
+    /// Becomes true to stop the replica.
     pub stop: watch::Receiver<bool>,
 }
 
-/// What somebody should know who turned the election off.
+/// Warning for a user who turned the election off.
 const ALONE: &str = "leader election is off: this must be the only replica";
 
-/// Observations that wait to be taken in.
+/// Length of the queue of observations.
 const INBOX: usize = 4096;
 
-/// Runs a replica until it is told to stop, then drains and hands over.
+/// Runs a replica until `stop` becomes true, then drains calls and hands over.
 pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output = ()> + Send {
     let Surroundings { client, transport, variable, env, metrics, health, stop } = surroundings;
     let token = env.token();
@@ -157,15 +157,16 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     process.run(replica.run(stop))
 }
 
-/// A world that knows the accounts, and nothing else yet.
+/// A world with the accounts and nothing else.
 fn world(options: &Options, clouds: &Clouds) -> World {
-    let mut world = World::new(Settings {
+    let settings = Settings {
         call_deadline: options.provider_timeout,
         settle: options.timing.settle,
         retry_initial: options.retry_initial,
         retry_max: options.retry_max,
         ..Settings::default()
-    });
+    };
+    let mut world = World::new(settings, &KINDS);
     for (account, setup) in clouds.setups() {
         world.set_account(account, setup);
     }
@@ -175,8 +176,7 @@ fn world(options: &Options, clouds: &Clouds) -> World {
     world
 }
 
-/// The name of the Lease that replicas of a mode stand for. An observer must not keep a
-/// replica that acts from leading.
+/// The election's Lease, by mode. An observer must not keep an acting replica from leading.
 fn lease(mode: Mode) -> &'static str {
     match mode {
         Mode::Active => leadership::LEASE,
@@ -184,7 +184,7 @@ fn lease(mode: Mode) -> &'static str {
     }
 }
 
-/// The last check before a cloud is changed.
+/// The last check before a call that changes a provider.
 fn gate(mode: Mode, leadership: &Leadership, term: &Term, sentry: &Sentry) -> Gate {
     let (leadership, term, rivalry) = (leadership.clone(), term.clone(), sentry.rivalry());
     Gate::new(move || match (mode, &*rivalry.borrow()) {
@@ -196,7 +196,7 @@ fn gate(mode: Mode, leadership: &Leadership, term: &Term, sentry: &Sentry) -> Ga
     })
 }
 
-/// How a replica looks out for others.
+/// The sentry's settings for a replica.
 fn post(options: &Options, identity: &Identity) -> Post {
     Post {
         namespace: options.namespace.clone(),

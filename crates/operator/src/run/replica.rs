@@ -22,19 +22,19 @@ use crate::report::metrics::Metrics;
 use crate::report::{Narrator, StatusWriter};
 use crate::serve::Health;
 
-/// How many observations are taken in before the next plan, at most.
+/// The most observations between two plans.
 const BATCH: usize = 10_000;
 
-/// How often the main loop shows that it goes round.
+/// Interval of the main loop's heartbeat.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// How soon it is looked again whether a lease that is not surely ours was renewed.
+/// Wait before checking again whether a doubtful lease was renewed.
 const LEASE_DOUBTED: Duration = Duration::from_millis(250);
 
-/// How long a replica that stops goes on writing events.
+/// How long a stopping replica goes on writing events.
 const EVENTS_LIMIT: Duration = Duration::from_secs(3);
 
-/// A replica at work.
+/// The state of the main loop.
 pub(super) struct Replica {
     pub(super) world: World,
     pub(super) planner: Planner,
@@ -48,19 +48,19 @@ pub(super) struct Replica {
     pub(super) metrics: Metrics,
     pub(super) health: Health,
     pub(super) inbox: Receiver<Observation>,
-    /// The term that we lead in.
+    /// The term of our leadership, if we lead.
     pub(super) leading: Option<u64>,
     pub(super) mode: Mode,
-    /// The Lease that we stand for: namespace and name.
+    /// The election's Lease: namespace and name.
     pub(super) lease: (String, &'static str),
-    /// Whether somebody else is at work, as far as we have followed it.
+    /// The rivalry as last handled.
     pub(super) facing: Facing,
-    /// What we do for that as a leader, as it was last told.
+    /// Our stance as a leader, as last reported.
     pub(super) stance: Option<Stance>,
     pub(super) sentry: Sentry,
-    /// Plan again at this time.
+    /// Time of the next plan, if nothing happens before.
     pub(super) wake: Option<Time>,
-    /// A call of ours without an answer may take effect until then.
+    /// Until this time a call of ours without an answer may take effect.
     pub(super) unanswered_until: Time,
     pub(super) drain_limit: Duration,
 }
@@ -84,7 +84,8 @@ impl Replica {
                     continue;
                 }
                 failed = self.watches.failed() => {
-                    // A replica that has lost one of its tasks sees, or renews, no more.
+                    // A replica without one of its tasks no longer sees changes, or no longer
+                    // renews.
                     if let Ok(panic) = failed.try_into_panic() {
                         std::panic::resume_unwind(panic);
                     }
@@ -125,7 +126,7 @@ impl Replica {
         self.hand_over().await;
     }
 
-    /// Takes in whatever else has arrived, so that one plan serves it all.
+    /// Applies all waiting observations, so that a single plan covers them.
     fn take_in_all(&mut self) {
         for _ in 0..BATCH {
             let Ok(observation) = self.inbox.try_recv() else { return };
@@ -146,7 +147,7 @@ impl Replica {
             }
             _ => return,
         };
-        // One that was stopped for a while learns of its lease before it says anything.
+        // After a pause of the process, the lease must be renewed before anything is reported.
         if !self.leadership.leads() {
             self.wake = Some(now + LEASE_DOUBTED);
             return;
@@ -159,7 +160,8 @@ impl Replica {
         self.statuses.take(&plan);
         self.wake = plan.wake;
         for action in plan.actions {
-            // Its version is about to change: planned again when that is over.
+            // The status write changes the pool's version; the next plan contains the ledger write
+            // again.
             if matches!(&action, Action::WriteLedger { pool, .. } if self.statuses.is_writing(pool))
             {
                 continue;
@@ -184,7 +186,7 @@ impl Replica {
         }
     }
 
-    /// The role changed: a term begins, or ends.
+    /// Handles a change of the role: a term begins or ends.
     fn follow(&mut self, role: &Role) {
         let term = match role {
             Role::Leader(tenure) => Some(tenure.term),
@@ -208,11 +210,11 @@ impl Replica {
         }
     }
 
-    /// Somebody else is at work, or not any more.
+    /// Handles a change of the rivalry.
     fn face(&mut self, rivalry: Rivalry) {
         let was_rival = self.facing.face(rivalry, self.env.now());
         if was_rival && self.leading.is_some() {
-            // What it did last may take effect for as long as a call of ours.
+            // The rival's last calls may take effect for as long as calls of ours.
             let settings = self.world.settings();
             let open_from = self.env.now() + settings.call_deadline + settings.settle;
             self.executor.abandon();
@@ -221,7 +223,7 @@ impl Replica {
         }
     }
 
-    /// Decides whether we act beside others, and tells when that changes.
+    /// Decides whether we act beside other controllers, and reports a change.
     fn take_stance(&mut self, now: Time) {
         let stance = self.leading.map(|_| self.facing.stance(self.mode, now));
         if stance == self.stance {
@@ -238,14 +240,14 @@ impl Replica {
         self.stance = stance;
     }
 
-    /// Stops deciding, waits for the calls that are under way, gives up the lease.
+    /// Stops planning, waits for the calls under way, and releases the lease.
     async fn hand_over(mut self) {
         if self.leading.is_some() {
             tracing::info!("stopping: waiting for calls under way");
             let answered = self.executor.drain(self.drain_limit).await;
             let settled = answered && self.env.now() >= self.unanswered_until;
             self.leadership.release(settled).await;
-            // After our own: a follower of ours is to be faster than a predecessor.
+            // Our own Lease is released first, so that our follower is faster than a predecessor.
             self.sentry.release().await;
         }
         self.narrator.finish(EVENTS_LIMIT).await;

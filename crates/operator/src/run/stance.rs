@@ -1,30 +1,30 @@
-//! What a leader does beside other controllers, as far as it knows of them.
+//! The stance of a leader towards other controllers.
 
 use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::restraint::Restraint;
+use pontoon_core::verdict::Restraint;
 
 use super::Mode;
 use crate::leadership::{Rival, Rivalry};
 use crate::report::standing::{COMPETING, UNSURE};
 
-/// For so long it may be unknown whether another controller is at work before that is told:
-/// a Lease that was left behind is known for one after 15 seconds.
+/// How long a rivalry may be unknown before this is reported. An abandoned Lease is recognised
+/// after 15 seconds.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a leader does.
+/// The stance of a leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stance {
-    /// It plans and reports; under a restraint it carries nothing out.
+    /// Plans and reports; under a restraint no action is carried out.
     Plans(Option<Restraint>),
-    /// Nothing before this time: whether another controller is at work will be known soon.
+    /// Waits until this time, because the rivalry will be known soon.
     Waits(Time),
-    /// Nothing: another of us acts, and says all there is to say.
+    /// Does nothing, because another Pontoon acts and reports.
     Aside(Rival),
 }
 
-/// Who else is at work, and since when that is not known.
+/// The rivalry, and since when it is unknown.
 #[derive(Debug)]
 pub(super) struct Facing {
     rivalry: Rivalry,
@@ -37,7 +37,7 @@ impl Facing {
         Self { rivalry, unknown_since }
     }
 
-    /// Takes in who is at work now. Whether somebody else has been until now, or may have been
+    /// Takes a new rivalry. Returns whether another controller worked until now, or may have worked
     /// for long.
     pub fn face(&mut self, rivalry: Rivalry, now: Time) -> bool {
         let since = self.unknown_since.unwrap_or(now);
@@ -69,7 +69,7 @@ impl Facing {
 }
 
 impl Stance {
-    /// What restrains every object.
+    /// The restraint on every object.
     pub fn restraint(&self) -> Option<&Restraint> {
         match self {
             Self::Plans(restraint) => restraint.as_ref(),
@@ -77,8 +77,7 @@ impl Stance {
         }
     }
 
-    /// The word and the sentence for one that acts for no object because of another
-    /// controller.
+    /// Reason and note of a leader that acts for no object because of another controller.
     pub fn aside(&self) -> Option<(&'static str, String)> {
         match self {
             Self::Aside(Rival { lease, holder }) => {

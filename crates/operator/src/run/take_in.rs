@@ -1,10 +1,11 @@
-//! What was seen becomes what is known.
+//! Applies observations to the world.
 
-use pontoon_core::model::PoolKey;
+use pontoon_core::model::ObjectKey;
 use pontoon_core::world::Source;
 
 use super::replica::Replica;
-use crate::observe::{Observation, record_set};
+use crate::fronts::Observed;
+use crate::observe::Observation;
 
 impl Replica {
     pub(super) fn take_in(&mut self, observation: Observation) {
@@ -21,38 +22,13 @@ impl Replica {
                 self.world.retain_pods(&ids);
                 self.world.pods_read(range);
             }
-            Observation::Pool(observed) => {
-                self.narrator.see_pool(&observed);
-                self.world.set_pool(observed.pool.clone());
-                match &observed.records {
-                    Some(records) => self.world.set_record_set(records.clone()),
-                    None => self.world.remove_record_set(&observed.pool.key),
+            Observation::Object(observed) => self.take_object(*observed),
+            Observation::ObjectGone(key) => self.forget(&key),
+            Observation::ObjectsListed(kind, keys) => {
+                for key in self.world.objects_of(kind).difference(&keys) {
+                    self.forget(key);
                 }
-                self.statuses.see_pool(*observed);
-            }
-            Observation::PoolGone(key) => self.forget_pool(&key),
-            Observation::PoolsListed(kind, keys) => {
-                let gone = |key: &&_| !keys.contains(*key);
-                let gone: Vec<_> =
-                    self.world.pools().map(|(key, _)| key).filter(gone).cloned().collect();
-                for key in gone.into_iter().filter(|key| key.kind == kind) {
-                    self.forget_pool(&key);
-                }
-                self.world.source_read(Source::Pools);
-            }
-            Observation::RecordSet(observed) => {
-                self.narrator.see_record_set(&observed);
-                self.world.set_record_set(observed.set.clone());
-                self.statuses.see_record_set(*observed);
-            }
-            Observation::RecordSetGone(key) => self.forget_record_set(&key),
-            Observation::RecordSetsListed(keys) => {
-                let ours = |key: &&PoolKey| key.kind == record_set::KIND && !keys.contains(*key);
-                let gone = self.world.record_sets().map(|(key, _)| key).filter(ours);
-                for key in gone.cloned().collect::<Vec<_>>() {
-                    self.forget_record_set(&key);
-                }
-                self.world.source_read(Source::RecordSets);
+                self.world.source_read(Source::Objects(kind));
             }
             Observation::Schema(kind, schema) => {
                 self.statuses.redefined(kind);
@@ -61,16 +37,29 @@ impl Replica {
         }
     }
 
-    fn forget_record_set(&mut self, key: &PoolKey) {
-        self.world.remove_record_set(key);
-        self.narrator.forget_record_set(key);
-        self.statuses.forget(key);
+    fn take_object(&mut self, observed: Observed) {
+        match observed {
+            Observed::Pool(observed) => {
+                self.narrator.see_pool(&observed);
+                self.world.set_pool(observed.pool.clone());
+                match &observed.records {
+                    Some(records) => self.world.set_record_set(records.clone()),
+                    None => self.world.remove_record_set(&observed.pool.key),
+                }
+                self.statuses.see_pool(observed);
+            }
+            Observed::RecordSet(observed) => {
+                self.narrator.see_record_set(&observed);
+                self.world.set_record_set(observed.set.clone());
+                self.statuses.see_record_set(observed);
+            }
+        }
     }
 
-    fn forget_pool(&mut self, key: &PoolKey) {
+    fn forget(&mut self, key: &ObjectKey) {
         self.world.remove_pool(key);
         self.world.remove_record_set(key);
-        self.narrator.forget_pool(key);
+        self.narrator.forget(key);
         self.statuses.forget(key);
     }
 }

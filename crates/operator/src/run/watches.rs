@@ -1,16 +1,20 @@
-//! The watches of a replica: nodes, the definitions of our kinds, the kinds that are defined, and
-//! the pods that some object asks for.
+//! The watches of a replica: nodes, the definitions of our kinds, objects of the defined kinds, and
+//! the pods that objects select.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use kube::{Api, Client};
-use pontoon_core::matching::PodMatch;
+use pontoon_core::model::Kind;
+use pontoon_core::nodes::PodMatch;
 use pontoon_core::world::World;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
+use crate::api::all_objects;
 use crate::env::Env;
+use crate::fronts::front;
 use crate::observe::node::Nodes;
+use crate::observe::objects::Objects;
 use crate::observe::pod::{self, PodView, Pods};
-use crate::observe::pool::{self, Pools};
-use crate::observe::record_set::{self, RecordSets};
 use crate::observe::schema::{Definition, Schema, UPGRADE};
 use crate::observe::{self, Observation, Selection, Station};
 
@@ -19,15 +23,14 @@ pub(super) struct Watches {
     client: Client,
     station: Station,
     tasks: JoinSet<()>,
-    pools: Option<(Schema, AbortHandle)>,
-    record_sets: Option<(Schema, AbortHandle)>,
+    objects: BTreeMap<&'static Kind, (Schema, AbortHandle)>,
     pods: Option<(PodMatch, AbortHandle)>,
 }
 
 impl Watches {
-    /// Watches that do not watch yet, among the other tasks of the replica.
+    /// Watches that have not started, among the other tasks of the replica.
     pub fn new(client: Client, station: Station, tasks: JoinSet<()>) -> Self {
-        Self { client, station, tasks, pools: None, record_sets: None, pods: None }
+        Self { client, station, tasks, objects: BTreeMap::new(), pods: None }
     }
 
     pub fn start(&mut self) {
@@ -38,7 +41,7 @@ impl Watches {
         }
     }
 
-    /// Waits for a task of the replica that panicked: none of them may be missing without a word.
+    /// Waits for a task of the replica to panic, because no task may disappear silently.
     pub async fn failed(&mut self) -> JoinError {
         loop {
             match self.tasks.join_next().await {
@@ -49,10 +52,10 @@ impl Watches {
         }
     }
 
-    /// Watches the pods that objects ask for, and none if no object asks for pods.
+    /// Watches the pods that objects select. Without a selection, no pods are watched.
     ///
-    /// A watch that covers more than is asked for goes on: each change of the range reads a whole
-    /// list. While a wider one reads its list, what was known stays known.
+    /// A watch that covers more than needed goes on, because each change of the range reads a whole
+    /// list. Known pods stay known while a wider watch reads its list.
     pub fn follow_pods(&mut self, world: &mut World) {
         let (wanted, watched) = (world.pods_wanted(), self.pods.as_ref());
         let enough = match (wanted, watched) {
@@ -81,49 +84,47 @@ impl Watches {
         self.pods = Some((range, handle));
     }
 
-    /// Watches a kind while it is defined. A definition that changes starts its watch anew,
-    /// so that every object is looked at again in its light.
-    pub fn schema(&mut self, kind: &'static str, schema: Schema) {
-        let slot = if kind == pool::KIND { &mut self.pools } else { &mut self.record_sets };
-        if slot.as_ref().is_some_and(|(before, _)| *before == schema) {
+    /// Watches a kind while its definition exists. A changed definition restarts the watch, so that
+    /// every object is evaluated again.
+    pub fn schema(&mut self, kind: &'static Kind, schema: Schema) {
+        if self.objects.get(kind).is_some_and(|(before, _)| *before == schema) {
             return;
         }
-        if let Some((_, before)) = slot.take() {
+        if let Some((_, before)) = self.objects.remove(kind) {
             before.abort();
-            self.station.hearing.ends(kind);
+            self.station.hearing.ends(kind.name);
         }
+        let name = kind.name;
         match schema {
             Schema::Missing => {
-                tracing::warn!(kind, "not defined in this cluster; define it with: {UPGRADE}");
+                tracing::warn!(
+                    kind = name,
+                    "not defined in this cluster; define it with: {UPGRADE}"
+                );
             }
             Schema::Old => {
-                tracing::warn!(kind, "a predecessor's definition: observing only; run: {UPGRADE}");
+                tracing::warn!(
+                    kind = name,
+                    "a predecessor's definition: observing only; run: {UPGRADE}"
+                );
             }
-            Schema::Current => tracing::info!(kind, "watching"),
+            Schema::Current => tracing::info!(kind = name, "watching"),
         }
-        let handle = match (kind, schema) {
-            (_, Schema::Missing) => self.tell_none(kind),
-            (pool::KIND, schema) => {
-                let api = Api::all(self.client.clone());
-                self.watch(api, Selection::default(), Pools::new(schema))
+        let handle = match front(kind).filter(|_| schema != Schema::Missing) {
+            Some(front) => {
+                let api = all_objects(self.client.clone(), kind);
+                self.watch(api, Selection::default(), Objects::new(front, schema))
             }
-            (_, schema) => {
-                let api = Api::all(self.client.clone());
-                self.watch(api, Selection::default(), RecordSets::new(schema))
-            }
+            None => self.tell_none(kind),
         };
-        let slot = if kind == pool::KIND { &mut self.pools } else { &mut self.record_sets };
-        *slot = Some((schema, handle));
+        self.objects.insert(kind, (schema, handle));
     }
 
-    /// A kind that is not defined has no objects.
-    fn tell_none(&mut self, kind: &'static str) -> AbortHandle {
+    /// Reports an empty list for a kind without a definition.
+    fn tell_none(&mut self, kind: &'static Kind) -> AbortHandle {
         let to = self.station.to.clone();
-        let none = match kind {
-            record_set::KIND => Observation::RecordSetsListed(Default::default()),
-            _ => Observation::PoolsListed(kind, Default::default()),
-        };
-        // Nobody listens any more only when the replica is gone.
+        let none = Observation::ObjectsListed(kind, BTreeSet::new());
+        // The channel is closed only after the end of the replica.
         self.env().spawn(&mut self.tasks, async move { drop(to.send(none).await) })
     }
 
@@ -142,7 +143,7 @@ impl Watches {
     }
 }
 
-/// The pods of a namespace, or of all.
+/// The pods of a namespace, or of all namespaces.
 fn pods_of(client: &Client, namespace: Option<&str>) -> Api<PodView> {
     match namespace {
         Some(namespace) => Api::namespaced(client.clone(), namespace),

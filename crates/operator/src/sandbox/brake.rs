@@ -1,28 +1,28 @@
-//! Stops a replica as SIGSTOP stops a process: none of its tasks gets to run.
+//! Stops a replica as SIGSTOP stops a process: its tasks are not polled.
 
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use crate::env::Pace;
 
-/// The brake of one replica.
+/// The brake of a replica.
 #[derive(Default)]
 pub struct Brake(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// How many hold it.
+    /// Number of holds.
     holds: usize,
     waiting: Vec<Waker>,
 }
 
 impl Brake {
-    /// No task of the replica runs until this hold is released.
+    /// Stops all tasks of the replica until this hold is released.
     pub fn hold(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).holds += 1;
     }
 
-    /// All tasks run again, unless somebody else holds them, too.
+    /// Releases a hold. All tasks run again after the last hold is released.
     pub fn release(&self) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.holds = state.holds.saturating_sub(1);

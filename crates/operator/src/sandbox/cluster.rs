@@ -1,4 +1,4 @@
-//! The sandbox's cluster: objects, and what they need at the cloud.
+//! The sandbox's cluster: objects, and their counterparts at the provider.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -19,10 +19,10 @@ pub(super) const NAMESPACE: &str = "ingress";
 /// The region of every machine.
 const REGION: &str = "nyc3";
 
-/// How many objects are written at once.
+/// The most concurrent writes.
 const AT_ONCE: usize = 64;
 
-/// How much there is.
+/// Size of a sandbox.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// Nodes.
@@ -33,7 +33,7 @@ pub struct Load {
     pub ips: u64,
 }
 
-/// The cluster and its cloud.
+/// The cluster and its provider.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
@@ -46,17 +46,17 @@ impl Cluster {
         Self { client, cloud }
     }
 
-    /// Its API server.
+    /// A client of the API server.
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The cloud that its machines are in.
+    /// The provider of the machines.
     pub fn cloud(&self) -> &FakeCloud {
         &self.cloud
     }
 
-    /// Defines our kinds.
+    /// Creates our custom resource definitions.
     pub async fn define(&self) -> Result<(), String> {
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         for crd in api::crds() {
@@ -65,14 +65,14 @@ impl Cluster {
         Ok(())
     }
 
-    /// Nodes with a ready ingress on each.
+    /// Creates nodes, each with a ready ingress.
     pub async fn fill(&self, load: &Load) -> Result<(), String> {
         self.namespace(NAMESPACE).await?;
         let join = |number| self.join(number);
         stream::iter((1..=load.nodes).map(join)).buffer_unordered(AT_ONCE).try_collect().await
     }
 
-    /// Pools over those nodes, with addresses that exist.
+    /// Creates pools over the nodes, with existing addresses.
     pub async fn pools(&self, load: &Load) -> Result<(), String> {
         let make = |number| self.pool(number, load);
         stream::iter((1..=load.pools).map(make)).buffer_unordered(AT_ONCE).try_collect().await
@@ -86,7 +86,7 @@ impl Cluster {
             "provider": "digitalocean", "region": REGION, "ips": ips,
             "match": {"podNamespace": NAMESPACE, "podLabel": "app=nginx"},
         });
-        // Under load it is about addresses.
+        // Under load, addresses alone are of interest.
         if load.pools == 1 {
             spec["dnsRecordSet"] = dns::record(&name);
         }
@@ -97,8 +97,8 @@ impl Cluster {
         .await
     }
 
-    /// Applies an object of the user's. What it needs outside Kubernetes comes to be: the
-    /// addresses that a pool lists, the machine that a node runs on, the zone of a record.
+    /// Applies a user's object. Its counterparts outside Kubernetes are created too: the addresses
+    /// in a pool, the machine of a node, the zone of a record.
     pub async fn apply(&self, object: &Value) -> Result<(), String> {
         let called = manifest::named(object);
         let problem = |error: kube::Error| format!("{called}: {}", told(error));
@@ -133,7 +133,7 @@ impl Cluster {
         }
     }
 
-    /// Creates an object; a field that its kind does not know is refused, as `kubectl apply` has it.
+    /// Creates an object. Unknown fields are refused, as `kubectl apply` does.
     async fn create(&self, object: &Value, url: &str) -> kube::Result<()> {
         let request = http::Request::post(format!("{url}?fieldValidation=Strict"))
             .header(http::header::CONTENT_TYPE, "application/json")
@@ -142,7 +142,7 @@ impl Cluster {
         self.client.request::<Value>(request).await.map(drop)
     }
 
-    /// What the cloud must have for an object to make sense.
+    /// Creates the counterparts of an object at the provider.
     fn provide(&self, object: &Value) {
         dns::provide(&self.cloud, object);
         for ip in object["spec"]["ips"].as_array().into_iter().flatten() {
@@ -160,7 +160,7 @@ impl Cluster {
         }
     }
 
-    /// A kubelet's part: what a manifest says of the status of nodes and pods, comes true.
+    /// Plays the kubelet: applies the status in a manifest of a node or a pod.
     async fn settle(&self, object: &Value, api: &Api<DynamicObject>) -> kube::Result<()> {
         let has_kubelet = object["kind"] == "Node" || object["kind"] == "Pod";
         if has_kubelet && object["status"].is_object() {
@@ -181,14 +181,14 @@ impl Cluster {
         }
     }
 
-    /// How many nodes the cluster has, and how many addresses the cloud.
+    /// Number of nodes in the cluster and of addresses at the provider.
     pub async fn counts(&self) -> Result<(usize, usize), String> {
         let nodes = self.nodes().list_metadata(&ListParams::default()).await.map_err(told)?;
         Ok((nodes.items.len(), self.cloud.look(|state| state.addresses().count())))
     }
 }
 
-/// The address with this number, from the ranges that are set aside for examples.
+/// The address with this number, from the ranges for documentation and benchmarks.
 fn address(number: u64) -> IpAddr {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     let base = if number < 200 {
@@ -199,7 +199,7 @@ fn address(number: u64) -> IpAddr {
     Ipv4Addr::from(base.saturating_add(number)).into()
 }
 
-/// The items of a list; none where their kind is not defined.
+/// The items of a list; `None` if the kind is not defined.
 pub(super) fn listed<T: Clone>(
     answer: kube::Result<kube::core::ObjectList<T>>,
 ) -> Result<Option<Vec<T>>, String> {
@@ -210,7 +210,7 @@ pub(super) fn listed<T: Clone>(
     }
 }
 
-/// The API server's own words.
+/// The API server's message.
 pub(super) fn told(error: kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message,

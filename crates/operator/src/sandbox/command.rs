@@ -1,39 +1,39 @@
-//! What a person can do to the sandbox: typed as words, or as single keys.
+//! Commands of the sandbox: typed as words, or as single keys.
 
 use std::time::Duration;
 
-/// Something to do.
+/// A command of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// A node stops being ready, and its pods with it.
+    /// Makes a node, and its pods, unready.
     Kill(Option<String>),
-    /// A node is cordoned.
+    /// Cordons a node.
     Cordon(Option<String>),
-    /// A node is well again.
+    /// Heals a node.
     Heal(Option<String>),
-    /// One more node joins.
+    /// Adds a node.
     Add,
-    /// The cloud answers every call with 503, or stops doing so.
+    /// The provider answers every call with 503, or stops doing so.
     Fail,
-    /// The cloud answers every call with 429 for a while.
+    /// The provider answers every call with 429 for a while.
     Throttle(Duration),
-    /// The operator's leader is killed and started anew.
+    /// Kills the operator's leader and starts it again.
     Crash,
-    /// The operator's leader does not get to run until another replica leads.
+    /// Stops the operator's leader until another replica leads.
     Freeze,
-    /// Somebody moves an address at the cloud, to a node or off all nodes.
+    /// Moves an address at the provider, to a node or off all nodes.
     Move(Option<String>, Option<String>),
     /// Show nodes and pools.
     Status,
-    /// Wait until every pool is ready, for so long at most.
+    /// Wait until every pool is ready, at most this long.
     Wait(Duration),
     /// Show the commands.
     Help,
-    /// End.
+    /// End the sandbox.
     Quit,
 }
 
-/// The commands, for people.
+/// The help text.
 pub const HELP: &str = "\
 kill [node]        a node stops being ready (without a name: one that holds an address)
 cordon [node]      a node is cordoned
@@ -48,25 +48,25 @@ status             nodes, addresses, pools, names
 wait [60s]         until every pool is ready
 quit               end";
 
-/// The keys, on one line.
+/// The keys, on a line.
 pub const KEYS: &str = "[k]ill a node  [c]ordon one  [h]eal all  [a]dd one  [f]ail the cloud  \
                         [t]hrottle it  [m]ove an address  crash [x] the operator  free[z]e it  \
                         [s]tatus  [?] help  [q]uit";
 
-/// How long `wait` waits, if nothing else is said.
+/// Default of `wait`.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where an address is that somebody took off its node.
+/// The word for no node in `move`.
 pub const NOWHERE: &str = "none";
 
-/// How long a throttled cloud stays so, if nothing else is said.
+/// Default of `throttle`.
 const THROTTLE: Duration = Duration::from_secs(30);
 
 impl Command {
-    /// Reads a line; `None` for an empty one or a comment.
+    /// Parses a line; `None` for an empty line or a comment.
     ///
     /// # Errors
-    /// In words, for a line that is no command.
+    /// In words, if the line is not a command.
     pub fn parse(line: &str) -> Result<Option<Self>, String> {
         let line = line.split('#').next().unwrap_or_default();
         let mut words = line.split_whitespace();
@@ -117,7 +117,7 @@ impl Command {
             b'z' => Self::Freeze,
             b's' => Self::Status,
             b'?' => Self::Help,
-            // Ctrl-C and Ctrl-D, which a terminal without line editing passes on as they are.
+            // Ctrl-C and Ctrl-D, which a terminal without line editing passes on unchanged.
             b'q' | 3 | 4 => Self::Quit,
             _ => return None,
         })

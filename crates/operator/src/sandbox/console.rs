@@ -1,4 +1,4 @@
-//! What commands do.
+//! Carries out commands.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use super::replicas::{Frozen, Replicas};
 use super::story::Story;
 use super::tally::{Book, Tally};
 
-/// How long the operator may take to come to rest before what has come so far is told.
+/// Longest wait for the operator to come to rest before the summary.
 const REST: Duration = Duration::from_secs(90);
 
-/// For how long nothing may happen at the cloud before it counts as rest.
+/// Time without provider calls that counts as rest.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// How often it is looked.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Carries out commands.
@@ -35,7 +35,7 @@ pub struct Console {
     input: Input,
     book: Book,
     failing: Option<RuleId>,
-    /// What still waits to tell how it ended.
+    /// Summaries that wait for their end.
     pending: JoinSet<()>,
 }
 
@@ -46,10 +46,10 @@ impl Console {
         Self { cluster, replicas, story, input, book, failing: None, pending }
     }
 
-    /// Carries out commands until one says quit, then stops the operator.
+    /// Carries out commands until `quit`, then stops the operator.
     ///
     /// # Errors
-    /// The first command that cannot be carried out, unless a person can type another.
+    /// The first command that fails, unless a person can type another command.
     pub async fn run(mut self) -> Result<(), String> {
         let ended = self.carry_out_all().await;
         ended.and(self.replicas.stop().await)
@@ -71,7 +71,7 @@ impl Console {
         }
     }
 
-    /// The cause is told before it has effects.
+    /// Carries out a command. The cause is reported before its effects.
     async fn carry_out(&mut self, command: Command) -> Result<(), String> {
         match command {
             Command::Kill(node) => {
@@ -166,7 +166,7 @@ impl Console {
         Ok(())
     }
 
-    /// A node and its machine: the one that is named, else a well one that holds nothing, else none.
+    /// A node and its machine: the named node, else a healthy node without addresses, else no node.
     async fn destination(&self, node: Option<String>) -> Result<(String, Option<u64>), String> {
         let nodes = self.cluster.all_nodes().await?;
         let found = match &node {
@@ -204,7 +204,7 @@ impl Console {
         Ok(())
     }
 
-    /// Tells what came of something once all is at rest. A person at the keys goes on meanwhile.
+    /// Reports the effects of a command once all is at rest. Interactive users can go on meanwhile.
     async fn sum_up(&mut self, what: &'static str, tally: Tally, before: Option<Before>) {
         let (cluster, story) = (self.cluster.clone(), self.story.clone());
         let summary = async move {
@@ -226,14 +226,14 @@ impl Console {
     }
 }
 
-/// The leader before something happened.
+/// The leader before a command.
 struct Before {
     holder: String,
-    /// Its name and brake, if it does not run.
+    /// Name and brake of the leader, if frozen.
     frozen: Option<(&'static str, Arc<Brake>)>,
 }
 
-/// Waits until another leads, if one must, and all is at rest.
+/// Waits until another replica leads, if `before` is given, and all is at rest.
 async fn settle(
     cluster: &Cluster,
     story: &Story,
@@ -250,7 +250,7 @@ async fn settle(
         let mark = tally.mark();
         let next = next.rsplit_once('_').map_or(next.as_str(), |(name, _)| name);
         story.tell_now(&format!("{next} leads"));
-        // It may act once it has read the cloud.
+        // A new leader may act after its first listing.
         while !tally.was_read_since(mark) {
             tokio::time::sleep(LOOK).await;
         }
@@ -269,7 +269,7 @@ async fn settle(
     }
 }
 
-/// Waits until every object is ready and its status true.
+/// Waits until every object is ready and its status matches the provider.
 async fn at_rest(cluster: &Cluster) -> Result<(), String> {
     while !cluster.unready().await?.is_empty() {
         tokio::time::sleep(LOOK).await;

@@ -1,4 +1,4 @@
-//! The sandbox's DNS: a zone that both hosts have, and what its names list.
+//! The sandbox's DNS: a zone at both hosts, and the records of its names.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,27 @@ use super::cluster::{Cluster, listed};
 use super::nodes::is_well;
 use crate::api::{CONDITION_DNS, FloatingIPPool, IPV4_ANNOTATION, IpState, NodeDNSRecordSet};
 
-/// The zone that is always there.
+/// The zone that always exists.
 pub const ZONE: &str = "example.com";
 
-/// The record that the sandbox's own pool asks for.
+/// The record of the sandbox's own pool.
 pub fn record(name: &str) -> Value {
     json!({"zone": ZONE, "recordName": name})
 }
 
-/// The zone that an object names comes to be.
+/// Creates the zone of an object.
 pub fn provide(cloud: &FakeCloud, object: &Value) {
     let named = object["spec"]["dnsRecordSet"]["zone"].as_str().unwrap_or_default();
     let name = named.trim_end_matches('.').to_ascii_lowercase();
     for zone in [ZONE, &name] {
-        // Without a dot it is an identifier: nobody knows of which name.
+        // A zone without a dot is an ID, with an unknown name.
         if zone.contains('.') && cloud.look(|state| state.zone(zone).is_none()) {
             cloud.domain(zone);
         }
     }
 }
 
-/// What every name lists: name, type, addresses.
+/// The addresses of every record, by name and type.
 pub fn names(cloud: &FakeCloud) -> BTreeMap<(String, String), Vec<String>> {
     let mut names: BTreeMap<_, Vec<String>> = BTreeMap::new();
     cloud.look(|state| {
@@ -72,7 +72,7 @@ pub fn is_current(cloud: &FakeCloud, pool: &FloatingIPPool) -> bool {
 }
 
 impl Cluster {
-    /// Record sets whose names do not list what they should yet.
+    /// Record sets with incomplete records.
     pub(super) async fn unready_record_sets(&self, nodes: &[Node]) -> Result<Vec<String>, String> {
         let sets: Api<NodeDNSRecordSet> = Api::all(self.client().clone());
         let sets = listed(sets.list(&ListParams::default()).await)?.unwrap_or_default();
@@ -91,7 +91,7 @@ impl Cluster {
     }
 }
 
-/// The address that a node's mark names.
+/// The address in a node's mark.
 pub fn mark(node: &Node) -> Option<String> {
     node.annotations().get(IPV4_ANNOTATION).cloned()
 }

@@ -1,4 +1,4 @@
-//! Where commands come from: a script, keys, or lines.
+//! Sources of commands: a script, keys, or lines.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -17,8 +17,8 @@ pub struct Input {
 type To = mpsc::Sender<Result<Command, String>>;
 
 impl Input {
-    /// A script, the keys of a terminal, or the lines of standard input. Where standard input is taken for manifests
-    /// and there is no terminal, no command ever comes.
+    /// A script, the keys of a terminal, or the lines of standard input. If standard input holds
+    /// manifests and there is no terminal, no command ever arrives.
     ///
     /// # Errors
     /// If the script cannot be read.
@@ -34,7 +34,7 @@ impl Input {
                         return;
                     }
                 }
-                // A script that ends is done.
+                // The end of a script ends the sandbox.
                 send(&to, Ok(Some(Command::Quit)));
             });
             return Ok(Self { commands, terminal: None });
@@ -43,7 +43,7 @@ impl Input {
         match terminal.as_ref().and_then(Terminal::reader) {
             Some(keys) => drop(std::thread::spawn(move || read_keys(keys, &to))),
             None if stdin_is_taken => drop(std::thread::spawn(move || {
-                // Until a signal ends the sandbox.
+                // Waits until a signal ends the sandbox.
                 loop {
                     std::thread::park();
                     if to.is_closed() {
@@ -87,7 +87,7 @@ fn read_lines(to: &To) {
     send(to, Ok(Some(Command::Quit)));
 }
 
-/// Passes a command on; false if nobody listens any more.
+/// Passes a command on; false if the receiver is gone.
 fn send(to: &To, command: Result<Option<Command>, String>) -> bool {
     match command.transpose() {
         Some(command) => to.blocking_send(command).is_ok(),

@@ -6,14 +6,15 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// A terminal that passes on single keys, as it was before when dropped.
+/// A terminal in raw mode. Dropping it restores the mode.
 pub struct Terminal {
     file: OwnedFd,
     before: Termios,
 }
 
 impl Terminal {
-    /// Standard input, or, where that is used up, the terminal of the process; none where there is no terminal.
+    /// Standard input, or the controlling terminal if standard input is in use; `None` without a
+    /// terminal.
     pub fn open(stdin_is_taken: bool) -> Option<Self> {
         let file = if stdin_is_taken {
             File::open("/dev/tty").ok()?.into()
@@ -31,7 +32,7 @@ impl Terminal {
         Some(Self { file, before })
     }
 
-    /// Where its keys are read from.
+    /// A reader for the keys.
     pub fn reader(&self) -> Option<File> {
         self.file.try_clone().ok().map(File::from)
     }
@@ -39,12 +40,12 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A terminal that is gone needs no restoring.
+        // Restoring fails only if the terminal is gone.
         let _ = tcsetattr(&self.file, OptionalActions::Now, &self.before);
     }
 }
 
-/// Tells keys that stand for themselves from the escape sequences of all others.
+/// Separates plain keys from escape sequences.
 #[derive(Debug, Default)]
 pub struct Parser(State);
 
@@ -54,14 +55,14 @@ enum State {
     Plain,
     /// After ESC.
     Escape,
-    /// After `ESC [`: parameters, then one final byte.
+    /// After `ESC [`: parameters, then a final byte.
     Sequence,
-    /// After `ESC O`: one byte.
+    /// After `ESC O`: a single byte.
     Single,
 }
 
 impl Parser {
-    /// The plain keys among the bytes of one read.
+    /// The plain keys among the bytes of a read.
     pub fn read(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut keys = Vec::new();
         for byte in bytes {
@@ -74,11 +75,11 @@ impl Parser {
                     keys.push(*key);
                     State::Plain
                 }
-                // The key that was pressed together with Alt, or the end of a sequence.
+                // A key pressed together with Alt, or the end of a sequence.
                 (State::Escape | State::Sequence | State::Single, _) => State::Plain,
             };
         }
-        // A sequence comes in one piece: this was the key Esc.
+        // A sequence arrives in a single read, so this was the Esc key.
         if self.0 == State::Escape {
             self.0 = State::Plain;
         }

@@ -1,27 +1,27 @@
-//! The user's own objects.
+//! Manifests of the user.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::observe::pool;
+use crate::api::FLOATING_IP_POOL;
 
-/// What stands for standard input.
+/// The file name for standard input.
 const STDIN: &str = "-";
 
-/// What `kubectl apply -f FOLDER` reads of a folder.
+/// File extensions that `kubectl apply -f FOLDER` reads.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
-/// Whether standard input is read for manifests.
+/// Whether manifests are read from standard input.
 pub fn takes_stdin(files: &[PathBuf]) -> bool {
     files.iter().any(|file| file.as_os_str() == STDIN)
 }
 
-/// Reads the objects of manifest files, of those of a folder, or of standard input (`-`), `List`s taken apart.
+/// Reads the objects of manifest files, folders, or standard input (`-`), with `List`s expanded.
 ///
 /// # Errors
-/// In words that name the file, also of one that holds no object.
+/// In words, with the file's name. A file without objects is an error too.
 pub fn read(files: &[PathBuf]) -> Result<Vec<Value>, String> {
     let mut objects = Vec::new();
     for given in files {
@@ -52,7 +52,7 @@ fn text(file: &Path) -> Result<String, String> {
     std::fs::read_to_string(file).map_err(problem)
 }
 
-/// The manifests in a folder, but not in those below it, by name.
+/// The manifests in a folder, sorted by name, without subfolders.
 fn folder(path: &Path) -> Result<Vec<PathBuf>, String> {
     let problem = |error: std::io::Error| format!("cannot read {}: {error}", shown(path));
     let entries = std::fs::read_dir(path).map_err(problem)?;
@@ -84,12 +84,13 @@ fn parse(file: &Path, text: &str) -> Result<Vec<Value>, String> {
     Ok(documents)
 }
 
-/// Whether an object is a pool, so that the sandbox needs none of its own.
+/// Whether an object is a pool. With a pool among the manifests the sandbox creates no pool of its
+/// own.
 pub fn is_pool(object: &Value) -> bool {
-    object["kind"] == pool::KIND
+    object["kind"] == FLOATING_IP_POOL.name
 }
 
-/// What an object is called in a message.
+/// Kind and name of an object, for messages.
 pub fn named(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
     format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]))

@@ -1,8 +1,8 @@
-//! The whole product on a machine with nothing but Rust: an in-memory API server over TCP,
-//! an emulated cloud, a small cluster, and the ordinary operator.
+//! The whole product on a machine with nothing but Rust: an in-memory API server over TCP, an
+//! emulated provider, a small cluster, and the ordinary operator.
 //!
-//! The operator does not know that it is in a sandbox: it gets a `kube::Client` over
-//! `fakekube` and vendor clients over `fakecloud`, and runs as it always does.
+//! The operator does not know about the sandbox: a `kube::Client` over `fakekube` and provider
+//! clients over `fakecloud` take the place of the real clients.
 
 mod brake;
 mod cluster;
@@ -41,18 +41,18 @@ use input::Input;
 use replicas::Replicas;
 use story::Story;
 
-/// How many calls of the cloud are remembered.
+/// The most remembered calls to the provider.
 const REMEMBERED: usize = 20_000;
 
-/// Runs a sandbox until it is told to quit, or a signal ends it.
+/// Runs a sandbox until `quit` or a signal.
 ///
 /// # Errors
-/// In words that say what to change: a port in use, a file that cannot be read, a manifest
-/// that the API server refuses, a command that is not known.
+/// In words that say what to change: a port in use, an unreadable file, a manifest that the API
+/// server refuses, an unknown command.
 pub async fn sandbox(args: SandboxArgs) -> Result<(), String> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
-    // Dropping the sandbox is ending it: everything that it made goes with it.
+    // Dropping the sandbox ends it, with everything in it.
     tokio::select! {
         _ = interrupt.recv() => Ok(()),
         _ = terminate.recv() => Ok(()),
@@ -99,7 +99,7 @@ async fn play(args: SandboxArgs) -> Result<(), String> {
     Console::new(cluster, replicas, story, input).run().await
 }
 
-/// A client that the API server knows by this name.
+/// A client with this user agent.
 fn client(kube: &FakeKube, name: &'static str) -> Client {
     let named = kube.service().map_request(move |mut request: http::Request<Body>| {
         request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(name));
@@ -108,7 +108,7 @@ fn client(kube: &FakeKube, name: &'static str) -> Client {
     Client::new(named, "default")
 }
 
-/// The kubeconfig on disk, gone when the sandbox ends.
+/// The kubeconfig file, removed when dropped.
 struct Kubeconfig {
     path: PathBuf,
 }
@@ -125,7 +125,7 @@ impl Kubeconfig {
 
 impl Drop for Kubeconfig {
     fn drop(&mut self) {
-        // Somebody else removed it: as good.
+        // Fails if the file is already gone, which is fine.
         drop(std::fs::remove_file(&self.path));
     }
 }

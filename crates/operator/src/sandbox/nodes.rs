@@ -1,4 +1,4 @@
-//! Nodes with machines at the cloud and an ingress on each, and what befalls them.
+//! Nodes with machines at the provider and an ingress pod on each, and their failures.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::cluster::{Cluster, NAMESPACE, told};
 use super::workload;
 
-/// What a cordoned node is tainted with.
+/// The taint of a cordoned node.
 pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
 impl Cluster {
@@ -24,14 +24,14 @@ impl Cluster {
         Ok(self.nodes().list(&ListParams::default()).await.map_err(told)?.items)
     }
 
-    /// All pods of the ingress.
+    /// All ingress pods.
     pub(super) async fn ingress(&self) -> Result<Vec<Pod>, String> {
         let pods: Api<Pod> = Api::namespaced(self.client().clone(), NAMESPACE);
         let ours = ListParams::default().labels(workload::SELECTOR);
         Ok(pods.list(&ours).await.map_err(told)?.items)
     }
 
-    /// A node joins, with its machine and its part of the ingress.
+    /// Adds a node with its machine and its ingress pod.
     pub(super) async fn join(&self, number: u64) -> Result<(), String> {
         let name = format!("node-{number}");
         let room = json!({"cpu": "2", "memory": "4Gi", "ephemeral-storage": "80Gi", "pods": "110"});
@@ -68,12 +68,12 @@ impl Cluster {
         Ok(self.all_nodes().await?.iter().filter_map(number).max().unwrap_or(0) + 1)
     }
 
-    /// A node, and all that runs on it, stops being ready.
+    /// Makes a node and its pods unready.
     pub async fn kill(&self, node: &str) -> Result<(), String> {
         self.set_ready(node, false).await
     }
 
-    /// A node takes no more pods.
+    /// Cordons a node.
     pub async fn cordon(&self, node: &str) -> Result<(), String> {
         let taint = json!({"key": UNSCHEDULABLE, "effect": "NoSchedule"});
         let mut taints = json!(taints(&self.nodes().get(node).await.map_err(told)?));
@@ -81,7 +81,7 @@ impl Cluster {
         self.patch_node(node, &json!({"spec": {"unschedulable": true, "taints": taints}})).await
     }
 
-    /// The nodes that are not as they were at first: all, or the one that is named.
+    /// The nodes with ailments: among all nodes, or the named node only.
     pub async fn ill(&self, node: Option<&str>) -> Result<Vec<String>, String> {
         let (all, pods) = (self.all_nodes().await?, self.ingress().await?);
         if let Some(unknown) = node.filter(|name| !all.iter().any(|one| one.name_any() == *name)) {
@@ -92,7 +92,7 @@ impl Cluster {
         Ok(ill.map(ResourceExt::name_any).collect())
     }
 
-    /// These nodes are as they were, all at once.
+    /// Heals nodes concurrently.
     pub async fn heal(&self, nodes: &[String]) -> Result<(), String> {
         let open = json!({"spec": {"unschedulable": null, "taints": null}});
         let heal = async |node: &String| {
@@ -102,7 +102,7 @@ impl Cluster {
         try_join_all(nodes.iter().map(heal)).await.map(drop)
     }
 
-    /// The node that is meant: the one named, else the first well one that holds an address.
+    /// The named node, else the first healthy node with an address, else the first healthy node.
     pub async fn chosen(&self, node: Option<String>) -> Result<String, String> {
         let all = self.all_nodes().await?;
         if let Some(name) = node {
@@ -114,7 +114,7 @@ impl Cluster {
         found.map(ResourceExt::name_any).ok_or_else(|| "no node is well".to_owned())
     }
 
-    /// The addresses that are on a node's machine.
+    /// The addresses on a node's machine.
     pub(super) fn held_by(&self, node: &Node) -> Vec<IpAddr> {
         let held =
             |id| self.cloud().look(|state| state.held_by(id).map(|address| address.ip).collect());
@@ -126,7 +126,7 @@ impl Cluster {
         self.nodes().patch(node, &params, &Patch::Merge(patch)).await.map(drop).map_err(told)
     }
 
-    /// The pods of a node before the node itself: a node that is ready has ready pods.
+    /// Sets the readiness of a node, after its pods: a ready node has ready pods.
     async fn set_ready(&self, node: &str, is_ready: bool) -> Result<(), String> {
         let params = PatchParams::default();
         let pods: Api<Pod> = Api::all(self.client().clone());
@@ -146,13 +146,13 @@ fn no_node(name: &str) -> String {
     format!("there is no node \"{name}\"")
 }
 
-/// The address of a node with this number.
+/// The address of the node with this number.
 fn numbered(base: [u8; 4], number: u64) -> Ipv4Addr {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     Ipv4Addr::from(u32::from(Ipv4Addr::from(base)).saturating_add(number))
 }
 
-/// The conditions of a node whose kubelet is well, or silent.
+/// The conditions of a node with a healthy or a silent kubelet.
 fn conditions(is_ready: bool) -> Value {
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let one = |kind: &str, status: &str, reason: &str, message: &str| {
@@ -181,7 +181,7 @@ fn conditions(is_ready: bool) -> Value {
     json!(all)
 }
 
-/// The machine of a node.
+/// The machine ID of a node.
 pub(super) fn machine(node: &Node) -> Option<u64> {
     let id = node.spec.as_ref()?.provider_id.as_ref()?;
     id.strip_prefix("digitalocean://")?.parse().ok()
@@ -200,13 +200,13 @@ pub(super) fn is_ready(node: &Node) -> bool {
     conditions.into_iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True")
 }
 
-/// Whether a node is ready, not cordoned and without taints that keep pods away.
+/// Whether a node is ready, not cordoned and without taints that repel pods.
 pub(super) fn is_well(node: &Node) -> bool {
     let keeps_away = |taint: &Taint| taint.effect != "PreferNoSchedule";
     is_ready(node) && !is_cordoned(node) && !taints(node).iter().any(keeps_away)
 }
 
-/// What is wrong with a node; empty for one that is well.
+/// The problems of a node; empty for a healthy node.
 pub(super) fn ailments(node: &Node, ingress: &[Pod]) -> Vec<String> {
     let mut found = Vec::new();
     if !is_ready(node) {

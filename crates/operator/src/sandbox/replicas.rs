@@ -1,4 +1,4 @@
-//! The operator in the sandbox: one replica, and a second one once the first is frozen.
+//! The operator in the sandbox: a replica, and a second replica after the first freeze.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use crate::serve::{self, Health, Pages};
 /// The namespace of the Lease.
 const NAMESPACE: &str = "default";
 
-/// The replicas' names.
+/// The names of the replicas.
 const NAMES: [&str; 2] = ["sandbox-a", "sandbox-b"];
 
-/// A replica that runs.
+/// A running replica.
 struct Replica {
     name: &'static str,
     pages: SocketAddr,
@@ -46,17 +46,17 @@ pub struct Replicas {
 }
 
 impl Replicas {
-    /// Starts the first.
+    /// Starts the first replica.
     ///
     /// # Errors
-    /// In words, if it cannot listen or measure.
+    /// In words, if the replica cannot listen or register its metrics.
     pub async fn start(client: Client, cloud: FakeCloud) -> Result<Self, String> {
         let mut replicas = Self { client, cloud, running: Vec::new() };
         replicas.launch(NAMES[0], 0).await?;
         Ok(replicas)
     }
 
-    /// Where the replicas serve their pages.
+    /// The addresses of the replicas' HTTP servers.
     pub fn pages(&self) -> impl Iterator<Item = SocketAddr> {
         self.running.iter().map(|replica| replica.pages)
     }
@@ -85,10 +85,10 @@ impl Replicas {
         Ok(pages)
     }
 
-    /// Who holds the Lease; nobody, while nobody does.
+    /// The holder of the Lease, if any.
     ///
     /// # Errors
-    /// The API server's words.
+    /// The API server's message.
     pub async fn leader(client: &Client) -> Result<Option<String>, String> {
         let leases: Api<Lease> = Api::namespaced(client.clone(), NAMESPACE);
         let lease = leases.get_opt(LEASE).await.map_err(told)?;
@@ -103,10 +103,11 @@ impl Replicas {
         found.map(|index| (index, holder)).ok_or_else(|| "no replica leads now".to_owned())
     }
 
-    /// Kills the leader where it stands, and starts it anew. Answers its name and who it was in the Lease.
+    /// Kills the leader at once, and starts it again. Returns its name and its identity in the
+    /// Lease.
     ///
     /// # Errors
-    /// In words, if nobody leads.
+    /// In words, if no replica leads.
     pub async fn crash(&mut self) -> Result<(&'static str, String), String> {
         let (index, holder) = self.leading().await?;
         let mut dead = self.running.remove(index);
@@ -115,11 +116,10 @@ impl Replicas {
         Ok((dead.name, holder))
     }
 
-    /// Stops the leader without its knowing, and starts a second replica if there is none. Answers the leader's name,
-    /// who it is in the Lease, its brake, and the pages of the new one.
+    /// Stops the leader as SIGSTOP does, and starts a second replica if only the leader runs.
     ///
     /// # Errors
-    /// In words, if nobody leads.
+    /// In words, if no replica leads.
     pub async fn freeze(&mut self) -> Result<Frozen, String> {
         let (index, holder) = self.leading().await?;
         let (name, brake) = (self.running[index].name, Arc::clone(&self.running[index].brake));
@@ -132,7 +132,7 @@ impl Replicas {
         Ok(Frozen { name, holder, brake, started })
     }
 
-    /// Nobody plans while `work` is done: whatever it changes is then seen at once.
+    /// Stops all replicas during `work`, so that all its changes are seen at once.
     pub async fn unseen<T>(&self, work: impl Future<Output = T>) -> T {
         self.running.iter().for_each(|replica| replica.brake.hold());
         let done = work.await;
@@ -143,7 +143,7 @@ impl Replicas {
     /// Ends all replicas as SIGTERM does.
     ///
     /// # Errors
-    /// If one of them broke.
+    /// If a replica panicked.
     pub async fn stop(mut self) -> Result<(), String> {
         let mut broken = None;
         for replica in &mut self.running {
@@ -156,15 +156,15 @@ impl Replicas {
     }
 }
 
-/// A leader that does not run.
+/// A frozen leader.
 pub struct Frozen {
-    /// Its name.
+    /// Name of the leader.
     pub name: &'static str,
-    /// Who it is in the Lease.
+    /// Identity of the leader in the Lease.
     pub holder: String,
-    /// What holds it.
+    /// The brake that stops the leader.
     pub brake: Arc<Brake>,
-    /// The replica that was started because of it, and its pages.
+    /// Name and HTTP address of the replica that was started, if any.
     pub started: Option<(&'static str, SocketAddr)>,
 }
 
@@ -193,7 +193,7 @@ fn variable(name: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// The emulated cloud behind the seam that every vendor client uses.
+/// A transport to the emulated provider, for all provider clients.
 fn transport(cloud: &FakeCloud) -> Box<dyn Fn(&Gate) -> Transport> {
     let service = cloud.service();
     Box::new(move |gate: &Gate| {

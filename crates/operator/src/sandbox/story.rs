@@ -1,4 +1,4 @@
-//! Tells in plain lines what happens.
+//! Reports events in plain lines.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -15,37 +15,37 @@ use kube::{Api, Client};
 
 use crate::report::events::CONTROLLER;
 
-/// How often the API server is asked what it did not know.
+/// Interval of checks for unsupported requests.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(500);
 
-/// What `kubectl describe node` asks for unasked, and does without.
+/// Requests of `kubectl describe node` that may fail without harm.
 const INCIDENTAL: &str = "/apis/resource.k8s.io/";
 
-/// Writes lines to standard output. Clones share it.
+/// Writes lines to standard output. Clones share the set of reported events.
 #[derive(Clone, Default)]
 pub struct Story {
     told: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Story {
-    /// Nothing told yet.
+    /// A story without reported events.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One line.
+    /// Writes a line.
     pub fn tell(&self, line: &str) {
         let mut out = std::io::stdout().lock();
-        // Nobody listens any more: the sandbox goes on until it is told to quit.
+        // Standard output is closed: the sandbox goes on until `quit`.
         drop(writeln!(out, "{line}").and_then(|()| out.flush()));
     }
 
-    /// One line with the time.
+    /// Writes a line with the time.
     pub fn tell_now(&self, line: &str) {
         self.tell(&format!("{} {line}", Timestamp::now().strftime("%H:%M:%S%.3f")));
     }
 
-    /// What there is, and what to do with it.
+    /// Introduces the sandbox and the first commands to try.
     pub fn begin(&self, kubeconfig: &Path, counts: (usize, usize), pages: &[SocketAddr]) {
         let (nodes, addresses) = counts;
         let of = |count: usize, one: &str, many: &str| match count {
@@ -64,7 +64,7 @@ impl Story {
         }
     }
 
-    /// Follows what the operator says, for as long as the API server lives.
+    /// Reports the operator's events until the API server ends.
     pub async fn follow(self, client: Client) {
         let events: Api<Event> = Api::all(client);
         let mut stream = Box::pin(watcher::watcher(events, watcher::Config::default()));
@@ -80,7 +80,7 @@ impl Story {
         }
     }
 
-    /// Tells of requests for what the API server in memory does not have.
+    /// Reports requests that the in-memory API server does not support.
     pub async fn tell_unknown(self, kube: FakeKube) {
         let mut told = 0;
         loop {
@@ -96,7 +96,7 @@ impl Story {
     fn event(&self, event: &Event) {
         let Some(about) = event.regarding.as_ref() else { return };
         let ours = event.reporting_controller.as_deref() == Some(CONTROLLER);
-        // Each move is told of the pool and of the node: once is enough here.
+        // Each move has an event on the pool and on the node; the pool's is enough here.
         if !ours || about.kind.as_deref() == Some("Node") {
             return;
         }
@@ -118,7 +118,7 @@ impl Story {
     }
 }
 
-/// A request that was answered with 501, in words: `METHOD path: fakekube does not support X`.
+/// Describes a request that was answered with 501: `METHOD path: fakekube does not support X`.
 fn lacking(request: &str) -> String {
     let (call, why) = request.split_once(": ").unwrap_or((request, ""));
     let what = why.rsplit_once("support ").map_or("that", |(_, what)| what);

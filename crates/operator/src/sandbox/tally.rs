@@ -1,4 +1,4 @@
-//! What something did to the addresses, counted at the cloud.
+//! Counts the effects of a command on the addresses, at the provider.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fakecloud::{FakeCloud, Mark, State};
 
-/// Keeps book of every address that comes to be on no machine.
+/// Records every address that loses its machine.
 #[derive(Clone)]
 pub struct Book {
     cloud: FakeCloud,
@@ -15,7 +15,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// From now on.
+    /// Starts recording.
     pub fn open(cloud: &FakeCloud) -> Self {
         let dropped = Arc::new(Mutex::new(Vec::new()));
         let (notes, mut before) = (Arc::clone(&dropped), BTreeSet::new());
@@ -28,7 +28,7 @@ impl Book {
         Self { cloud: cloud.clone(), dropped }
     }
 
-    /// Begins to count.
+    /// Starts a count.
     pub fn begin(&self) -> Tally {
         let drops = self.dropped.lock().unwrap_or_else(PoisonError::into_inner).len();
         let (mark, before) = (self.cloud.mark(), self.cloud.look(held));
@@ -36,7 +36,7 @@ impl Book {
     }
 }
 
-/// A count that began at some moment.
+/// A count since a moment.
 pub struct Tally {
     book: Book,
     mark: Mark,
@@ -44,19 +44,19 @@ pub struct Tally {
     drops: usize,
 }
 
-/// What was counted.
+/// The result of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
-    /// Addresses that are on another machine now.
+    /// Addresses on another machine now.
     pub moved: usize,
-    /// Calls that meant to change something.
+    /// Mutating calls.
     pub calls: usize,
-    /// Addresses that were on no machine for a while.
+    /// Addresses that were without a machine for a while.
     pub dropped: usize,
 }
 
 impl Tally {
-    /// What has been counted so far.
+    /// The result so far.
     pub fn sum(&self) -> Sum {
         let now = self.book.cloud.look(held);
         let moved = |(ip, machine): &(&IpAddr, &u64)| now.get(*ip) != Some(*machine);
@@ -69,12 +69,12 @@ impl Tally {
         }
     }
 
-    /// Whether somebody has read the cloud since a place in its record.
+    /// Whether a read call has arrived since a mark in the call log.
     pub fn was_read_since(&self, mark: Mark) -> bool {
         self.book.cloud.log_since(mark).iter().any(|call| !call.mutates)
     }
 
-    /// The place in the cloud's record now.
+    /// The current position in the call log.
     pub fn mark(&self) -> Mark {
         self.book.cloud.mark()
     }

@@ -1,4 +1,4 @@
-//! What is to be seen of the sandbox: nodes, pools, names, and whether they are as they should be.
+//! The state of the sandbox: nodes, pools, names, and whether they are complete.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ impl Cluster {
         listed(pools.list(&ListParams::default()).await)
     }
 
-    /// Pools and record sets that are not ready, or whose status is not true any more.
+    /// Pools and record sets that are not ready, or have an outdated status.
     pub async fn unready(&self) -> Result<Vec<String>, String> {
         let nodes = self.all_nodes().await?;
         let by_name: BTreeMap<_, _> = nodes.iter().map(|node| (node.name_any(), node)).collect();
@@ -35,7 +35,7 @@ impl Cluster {
                 let moved = holder.as_ref() != Some(&one.provider_id);
                 let Some(node) = by_name.get(&one.node_name) else { return true };
                 let unmarked = dns::mark(node).as_ref() != Some(ip) && !ip.contains(':');
-                // A pool that tolerates taints may stay on a node that has one.
+                // A pool with tolerations may use tainted nodes.
                 let tolerates = !pool.spec.matching.tolerations.is_empty() && is_ready(node);
                 moved || unmarked || !(is_well(node) || tolerates)
             };

@@ -1,5 +1,5 @@
-//! The ingress, and those who keep it running: a workload that wants one pod on each of the sandbox's nodes that takes
-//! pods, the kubelets that start and end pods, and the controller that taints what is cordoned.
+//! The ingress and its controllers: a workload with a pod on each schedulable node, kubelets that
+//! start and end pods, and a controller that taints cordoned nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,17 +17,17 @@ use tokio::task::JoinSet;
 use super::cluster::NAMESPACE;
 use super::nodes::{UNSCHEDULABLE, is_cordoned, is_ready as node_is_ready, is_well, taints};
 
-/// What tells the ingress' pods.
+/// The label selector of the ingress pods.
 pub const SELECTOR: &str = "app=nginx,component=controller";
 
-/// The ReplicaSet that the ingress' pods name as their controller. It exists in this name only: kinds of the group
-/// `apps` are not served.
+/// The controller in the owner reference of the ingress pods. No such object exists: the group
+/// `apps` is not served.
 const OWNER: &str = "nginx-5d8c6b7f94";
 
-/// How long a pod takes to end, or to start.
+/// Time that a pod takes to start or to end.
 const TAKES: Duration = Duration::from_millis(300);
 
-/// A pod of the ingress on a node, without a name.
+/// The manifest of an ingress pod on a node, without a name.
 pub fn pod(node: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -42,7 +42,7 @@ pub fn pod(node: &str) -> Value {
     })
 }
 
-/// The status of a pod that runs.
+/// The status of a running pod.
 pub fn running() -> Value {
     let now = now();
     json!({
@@ -104,29 +104,29 @@ fn key(pod: &Pod) -> Key {
     (pod.namespace().unwrap_or_default(), pod.name_any())
 }
 
-/// What the actors know.
+/// The state that the controllers have seen.
 #[derive(Default)]
 struct Seen {
-    /// The nodes that are ready, and whether they take pods.
+    /// The ready nodes, and whether they accept pods.
     up: BTreeMap<String, bool>,
-    /// The nodes that are the ingress' home, with its pods.
+    /// The nodes of the ingress, with its pods.
     homes: BTreeMap<String, BTreeSet<Key>>,
-    /// The pods that shall end, with their nodes.
+    /// The pods in deletion, with their nodes.
     ending: BTreeMap<Key, String>,
 }
 
-/// What there is to do.
+/// A task for a controller.
 #[derive(Debug, PartialEq, Eq)]
 enum Chore {
-    /// The taint of cordoned nodes goes with `spec.unschedulable`.
+    /// Adds or removes the taint of a cordoned node.
     Taint { node: String, on: bool },
-    /// A pod that was given a node runs.
+    /// Starts a scheduled pod.
     Start(Key),
-    /// A pod whose deletion has begun is gone.
+    /// Removes a pod in deletion.
     End(Key),
-    /// The ingress has no pod on a node that takes one.
+    /// Creates an ingress pod on a node without one.
     Replace(String),
-    /// The pods of a node that is gone go too.
+    /// Removes the pods of a deleted node.
     Sweep(String),
 }
 
@@ -137,7 +137,7 @@ enum Change {
     PodGone(Box<Pod>),
 }
 
-/// Works for as long as the API server lives.
+/// Runs the controllers until the API server ends.
 pub async fn run(client: Client) {
     let mut changes = Box::pin(changes(&client));
     let (mut seen, mut chores) = (Seen::default(), JoinSet::new());
@@ -145,7 +145,7 @@ pub async fn run(client: Client) {
         for chore in seen.take(change) {
             chores.spawn(carry_out(client.clone(), chore));
         }
-        // What is done needs no keeping.
+        // Drop finished tasks.
         while chores.try_join_next().is_some() {}
     }
 }
@@ -162,7 +162,7 @@ fn changes(client: &Client) -> impl Stream<Item = Change> + Send + use<> {
     stream::select(nodes, pods)
 }
 
-/// Each object as it is, or as it was when it went.
+/// Each object: `Ok` when changed, `Err` when deleted.
 fn watched<K>(api: Api<K>) -> impl Stream<Item = Result<K, K>> + Send
 where
     K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
@@ -227,14 +227,15 @@ impl Seen {
         (is_up && is_pending(pod)).then_some(Chore::Start(name)).into_iter().collect()
     }
 
-    /// The ingress wants a pod on a node that takes pods and has none.
+    /// A task to create an ingress pod, if the node accepts pods and has no ingress pod.
     fn lacking(&self, node: String) -> Option<Chore> {
         let lacks = self.homes.get(&node).is_some_and(BTreeSet::is_empty);
         (lacks && self.up.get(&node) == Some(&true)).then_some(Chore::Replace(node))
     }
 }
 
-/// A chore that fails is one that somebody else was faster at: the next change tells.
+/// Carries out a task. Errors mean that another writer was faster; the next change leads to a new
+/// task.
 async fn carry_out(client: Client, chore: Chore) {
     let pods = |namespace: &str| Api::<Pod>::namespaced(client.clone(), namespace);
     match chore {
@@ -276,7 +277,7 @@ async fn taint(client: &Client, name: &str, on: bool) -> kube::Result<()> {
     nodes.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.map(drop)
 }
 
-/// Runs a pod that still waits for it: its status may have been written by somebody who knows better.
+/// Starts a pod that is still pending. Another writer may have set the status already.
 async fn start(pods: &Api<Pod>, name: &str) -> kube::Result<()> {
     let pod = pods.get(name).await?;
     if !is_pending(&pod) {
@@ -344,7 +345,7 @@ mod tests {
         assert_eq!(gone, [Chore::Replace("n".to_owned())]);
         let new = seen.take(Change::Pod(ingress(false, json!({"phase": "Pending"}))));
         assert_eq!(new, [Chore::Start(p())]);
-        // Cordoned, it gets none until it takes pods again.
+        // A cordoned node gets no pod until it accepts pods again.
         seen.take(node(true, true));
         assert_eq!(seen.take(Change::PodGone(ingress(true, running()))), []);
         let taint = Chore::Taint { node: "n".to_owned(), on: true };

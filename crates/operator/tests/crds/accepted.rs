@@ -1,4 +1,4 @@
-//! What the API server stores.
+//! Objects that the API server stores.
 
 use std::io::Write;
 use std::net::IpAddr;
@@ -36,7 +36,7 @@ async fn kubectl_applies_the_yaml() {
     assert_eq!(said.lines().count(), 2, "{said}");
 }
 
-/// As FLIPOP's README shows them, field for field.
+/// The manifests of FLIPOP's README, field for field.
 const MANIFESTS: &str = concat!(
     include_str!("../flipop_manifests/pool.yaml"),
     "---\n",
@@ -166,7 +166,7 @@ async fn the_largest_objects_do_not_run_out_of_the_budget_for_rules() {
     assert!(said.ends_with(":00fe\" is listed more than once"), "{said}");
 }
 
-/// What kubectl says when it applies this.
+/// The output of `kubectl apply` for a manifest.
 fn applied(plane: &control_plane::ControlPlane, options: &[&str], manifest: &str) -> String {
     let mut kubectl = plane.kubectl();
     kubectl

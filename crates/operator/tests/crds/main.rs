@@ -1,7 +1,7 @@
-//! The custom resource definitions on a real API server: what it accepts, what it refuses and
-//! in which words, what it shows, and what becomes of objects that FLIPOP's definitions stored.
+//! The custom resource definitions on a real API server: accepted and refused objects, messages,
+//! columns, and upgrades of objects that FLIPOP's definitions stored.
 
-// A test may panic; clippy knows it of `#[test]` functions, not of those that they call.
+// Tests may panic; clippy allows panics only in `#[test]` functions, not in their helpers.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod accepted;
@@ -25,10 +25,10 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::time::{sleep, timeout};
 
-/// How long the API server may take for anything.
+/// Time limit for the API server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A client of the shared plane, with our definitions in place; nothing where there is no plane.
+/// A client of the shared plane, with our definitions; `None` without a plane.
 async fn ours() -> Option<(&'static ControlPlane, Client)> {
     let plane = ControlPlane::shared().await.unwrap()?;
     let client = plane.client().unwrap();
@@ -41,7 +41,7 @@ async fn ours() -> Option<(&'static ControlPlane, Client)> {
     Some((plane, client))
 }
 
-/// Puts definitions in place, over those that are there, and waits until they are established.
+/// Applies definitions, over existing ones, and waits until they are established.
 async fn apply(client: &Client, manager: &str, crds: &[CustomResourceDefinition]) {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     for crd in crds {
@@ -53,7 +53,8 @@ async fn apply(client: &Client, manager: &str, crds: &[CustomResourceDefinition]
     }
 }
 
-/// A changed schema is served a moment after it is stored: waits until ours refuses something.
+/// Waits until our schema refuses something, because a changed schema is served a moment after its
+/// storage.
 async fn until_ours_are_served(client: &Client) {
     let wrong = [
         pool("probe", json!({"provider": "unknown", "ips": ["192.0.2.1"]})),
@@ -70,12 +71,12 @@ async fn until_ours_are_served(client: &Client) {
     }
 }
 
-/// A pool as a manifest.
+/// The manifest of a pool.
 fn pool(name: &str, spec: Value) -> Value {
     object("FloatingIPPool", name, spec)
 }
 
-/// A record set as a manifest.
+/// The manifest of a record set.
 fn record_set(name: &str, spec: Value) -> Value {
     object("NodeDNSRecordSet", name, spec)
 }
@@ -87,7 +88,7 @@ fn object(kind: &str, name: &str, spec: Value) -> Value {
     })
 }
 
-/// The objects of a manifest's kind.
+/// The API of a manifest's kind.
 fn api_of(client: &Client, manifest: &Value) -> Api<DynamicObject> {
     let kind = manifest["kind"].as_str().unwrap();
     let resource = ApiResource {
@@ -100,13 +101,13 @@ fn api_of(client: &Client, manifest: &Value) -> Api<DynamicObject> {
     Api::namespaced_with(client.clone(), "default", &resource)
 }
 
-/// Asks the API server whether it would store this.
+/// Creates an object as a dry run.
 async fn try_create(client: &Client, manifest: &Value) -> Result<(), String> {
     let params = PostParams { dry_run: true, ..PostParams::default() };
     answer(api_of(client, manifest).create(&params, &decoded(manifest)).await)
 }
 
-/// Stores this.
+/// Creates an object.
 async fn create(client: &Client, manifest: &Value) -> DynamicObject {
     let api = api_of(client, manifest);
     let created = api.create(&PostParams::default(), &decoded(manifest)).await;
@@ -117,7 +118,7 @@ fn decoded(manifest: &Value) -> DynamicObject {
     serde_json::from_value(manifest.clone()).unwrap()
 }
 
-/// The API server's message, without the part that names the object.
+/// The API server's message, without the name of the object.
 fn answer<T>(result: Result<T, Error>) -> Result<(), String> {
     match result {
         Ok(_) => Ok(()),
@@ -130,8 +131,8 @@ fn answer<T>(result: Result<T, Error>) -> Result<(), String> {
     }
 }
 
-/// The team's reference data beside the workspace. Without it a test is skipped, loudly, except
-/// where `CI=true` forbids it.
+/// The team's reference data beside the workspace. Without the data a test is skipped with a
+/// message, except with `CI=true`, which forbids skipping.
 fn shared(path: &str) -> Option<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
     if folder.exists() {
@@ -139,7 +140,8 @@ fn shared(path: &str) -> Option<PathBuf> {
     }
     let missing = format!("SKIPPED: {} is not there", folder.display());
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
-    // Not `eprintln!`: the test harness captures that, and a passing test would hide it.
+    // Not `eprintln!`: the test harness captures its output, and a passing test would hide the
+    // message.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{missing}\n").as_bytes());
     None
 }

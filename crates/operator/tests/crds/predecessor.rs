@@ -1,4 +1,4 @@
-//! Objects that FLIPOP's definitions stored, after ours have replaced them.
+//! Objects that FLIPOP's definitions stored, after the upgrade to our definitions.
 
 use std::fs;
 
@@ -57,8 +57,7 @@ fn contains(ours: &Value, theirs: &Value, path: &str) {
     }
 }
 
-/// A plane where FLIPOP's definitions stored everything below, each with a status, before ours
-/// were applied.
+/// A plane with all objects below, stored with a status by FLIPOP's definitions before the upgrade.
 async fn upgraded() -> Option<(ControlPlane, Client)> {
     let theirs = theirs()?;
     let plane = ControlPlane::start().await.unwrap()?;
@@ -89,7 +88,7 @@ fn everything() -> Vec<Value> {
     [broken_pools(), broken_record_sets(), odd_ones()].concat()
 }
 
-/// What FLIPOP wrote into the status of each.
+/// FLIPOP's status of an object.
 fn old_status(object: &Value) -> Value {
     if object["kind"] != "FloatingIPPool" {
         return json!({"state": "error", "error": "something"});
@@ -102,7 +101,7 @@ fn old_status(object: &Value) -> Value {
     })
 }
 
-/// Pools that break one rule of ours each.
+/// Pools that each break a rule of ours.
 fn broken_pools() -> Vec<Value> {
     let ips = |ips: &[&str]| json!({"ips": ips});
     let zone = "x".repeat(80);
@@ -136,7 +135,7 @@ fn broken_pools() -> Vec<Value> {
     .into()
 }
 
-/// Record sets that break one rule of ours each.
+/// Record sets that each break a rule of ours.
 fn broken_record_sets() -> Vec<Value> {
     vec![
         record_set("unknown-dns", json!({"dnsRecordSet": {"provider": "bind"}})),
@@ -145,7 +144,7 @@ fn broken_record_sets() -> Vec<Value> {
     ]
 }
 
-/// Objects that break no rule, but have numbers that are hard to hold, or no spec at all.
+/// Objects that break no rule, but have extreme numbers, or no spec.
 fn odd_ones() -> Vec<Value> {
     let numbers = json!({
         "provider": "digitalocean", "region": "nyc3", "desiredIPs": 9e15,
@@ -167,7 +166,7 @@ async fn labels_can_be_edited(client: &Client, object: &Value) {
     edited(client, object, json!({"metadata": metadata})).await;
 }
 
-/// Fields that no rule is about, some of them beside the broken one.
+/// Edits fields without rules, some of them next to the broken field.
 async fn the_rest_of_the_spec_can_be_edited(client: &Client, object: &Value) {
     let spec = json!({"match": {"podNamespace": "web"}, "dnsRecordSet": {"zone": "example.net", "recordName": "edge"}});
     edited(client, object, json!({"spec": spec})).await;

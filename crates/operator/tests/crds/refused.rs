@@ -1,22 +1,22 @@
-//! What the API server refuses, in which words.
+//! Objects that the API server refuses, with the messages.
 
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::{answer, api_of, create, ours, pool, record_set, try_create};
 
-/// A good pool with some fields changed.
+/// A valid pool with some fields changed.
 fn pool_with(changes: Value) -> Value {
     with(pool("bad", json!({"provider": "digitalocean", "ips": ["192.0.2.1"]})), changes)
 }
 
-/// A good record set with some fields changed.
+/// A valid record set with some fields changed.
 fn record_set_with(changes: Value) -> Value {
     let record = json!({"zone": "example.com", "recordName": "nodes"});
     with(record_set("bad", json!({"dnsRecordSet": record})), changes)
 }
 
-/// A good record with some fields changed.
+/// A valid record with some fields changed.
 fn record(changes: Value) -> Value {
     let mut record = json!({"zone": "example.com", "recordName": "nodes"});
     let Value::Object(changes) = changes else { panic!("not fields") };

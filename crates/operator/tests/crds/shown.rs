@@ -1,4 +1,4 @@
-//! What kubectl shows.
+//! The output of kubectl.
 
 use control_plane::ControlPlane;
 use kube::api::{Patch, PatchParams};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{api_of, create, ours, pool, record_set};
 
-/// What kubectl says, its columns separated by one space.
+/// The output of kubectl, with columns separated by a single space.
 fn kubectl(plane: &ControlPlane, arguments: &[&str]) -> String {
     let output = plane.kubectl().args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

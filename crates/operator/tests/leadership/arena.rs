@@ -1,4 +1,4 @@
-//! Candidates on the real API server, each test in a namespace of its own.
+//! Candidates on the real API server, each test in its own namespace.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-/// Nothing here takes this long unless it is broken.
+/// Time limit of every wait.
 const LIMIT: Duration = Duration::from_secs(120);
 
 pub struct Arena {
     plane: &'static ControlPlane,
     pub namespace: String,
-    /// One clock for all candidates, so that their times can be compared.
+    /// A common clock of all candidates, so that their times can be compared.
     pub env: Env,
 }
 
 impl Arena {
-    /// `None` where there is no control plane to test against.
+    /// `None` without a control plane.
     pub async fn new(namespace: &str) -> Option<Self> {
         let arena = Self::without_namespace(namespace).await?;
         arena.create_namespace().await;
@@ -55,7 +55,7 @@ impl Arena {
         Api::namespaced(self.admin(), &self.namespace)
     }
 
-    /// Puts a Lease there that we did not write.
+    /// Creates a Lease that no candidate wrote.
     pub async fn create_lease(&self, name: &str, spec: serde_json::Value) {
         create(&self.leases(), json!({"metadata": {"name": name}, "spec": spec})).await;
     }
@@ -74,7 +74,7 @@ impl Arena {
         self.process_of(client, lease, (name, None), timing)
     }
 
-    /// A process in a pod, or in none.
+    /// A process, in a pod or without a pod.
     pub fn process_of(
         &self,
         client: Client,
@@ -97,7 +97,7 @@ impl Arena {
             let mut election = std::pin::pin!(election);
             tokio::select! {
                 biased;
-                // The loop is neither polled nor dropped any more.
+                // The loop is no longer polled, and not dropped.
                 () = freeze.notified() => std::future::pending().await,
                 () = &mut election => {}
             }
@@ -106,7 +106,7 @@ impl Arena {
         Candidate { leadership, identity, frozen, task }
     }
 
-    /// A client with the rights of a service account that has none yet.
+    /// A client for a new service account without rights.
     pub async fn service_account(&self, name: &str) -> Client {
         let accounts: Api<ServiceAccount> = Api::namespaced(self.admin(), &self.namespace);
         create(&accounts, json!({"metadata": {"name": name}})).await;
@@ -114,7 +114,7 @@ impl Arena {
         client(path).await
     }
 
-    /// Grants the least that an election needs.
+    /// Grants the minimal rights for an election.
     pub async fn grant(&self, account: &str) {
         let group = ["coordination.k8s.io"];
         let role = json!({
@@ -143,7 +143,7 @@ impl Arena {
         bindings.delete(account, &DeleteParams::default()).await.unwrap();
     }
 
-    /// Requests about Leases of this test's namespace that were answered with `code`.
+    /// Number of requests about Leases of this test's namespace with the answer `code`.
     pub fn answered(&self, verb: &str, code: u16) -> usize {
         let concerns = |entry: &AuditEntry| {
             entry.resource == "leases" && entry.namespace == self.namespace && entry.verb == verb
@@ -153,10 +153,10 @@ impl Arena {
     }
 }
 
-/// The hard deadline of the candidates' imagined calls.
+/// The hard deadline of the candidates' simulated calls.
 pub const CALL: Duration = Duration::from_millis(500);
 
-/// A short lease with the semantics of the long one: 3 s / 2 s / 0.5 s, guard 2.1 s.
+/// A short lease with the semantics of the default: 3 s / 2 s / 0.5 s, guard 2.1 s.
 pub fn short() -> Timing {
     Timing {
         lease: Duration::from_secs(3),
@@ -175,7 +175,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Waits until it leads.
+    /// Waits until this candidate leads.
     pub async fn leads(&self) -> Tenure {
         let mut role = self.leadership.role();
         let leads = role.wait_for(|role| matches!(role, Role::Leader(_)));
@@ -185,7 +185,7 @@ impl Candidate {
         }
     }
 
-    /// Waits until it follows `leader`.
+    /// Waits until this candidate follows `leader`.
     pub async fn follows(&self, leader: &Candidate) {
         let expected = Role::Follower { leader: Some(leader.identity.clone()) };
         let mut role = self.leadership.role();
@@ -193,7 +193,7 @@ impl Candidate {
         drop(timeout(LIMIT, follows).await.expect("should follow in time").unwrap());
     }
 
-    /// Stops its loop without dropping it, as a paused process does.
+    /// Stops the loop without dropping it, like a paused process.
     pub fn freeze(&self) {
         self.frozen.notify_one();
     }
@@ -204,13 +204,13 @@ impl Candidate {
         assert!(self.task.await.unwrap_err().is_cancelled());
     }
 
-    /// Waits until its loop has ended by itself.
+    /// Waits until the loop has ended by itself.
     pub async fn ended(self) {
         timeout(LIMIT, self.task).await.expect("should end in time").unwrap();
     }
 }
 
-/// Waits for a condition, asking often.
+/// Waits for a condition, polling often.
 pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let asking = async {
         while !condition() {
@@ -220,8 +220,8 @@ pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     timeout(LIMIT, asking).await.unwrap_or_else(|_| panic!("should happen in time: {what}"));
 }
 
-/// Waits until `new` may act, and asserts that it had to wait until calls that `old` may
-/// have started at any time before have taken effect. Returns the time without a permit.
+/// Waits until `new` may act, and asserts that by then all calls that `old` was permitted to start
+/// have taken effect. Returns the time without a permit.
 pub async fn handed_over(
     arena: &Arena,
     old: &Candidate,
@@ -231,7 +231,7 @@ pub async fn handed_over(
     let mut last = Duration::ZERO;
     let mut first = Duration::ZERO;
     until("the new leader may act", || {
-        // Times on the unsafe side: before the old one's answer, after the new one's.
+        // Times on the unsafe side: before the old leader's answer, after the new leader's.
         let before = arena.env.elapsed();
         if old.leadership.permit().is_ok() {
             last = before;

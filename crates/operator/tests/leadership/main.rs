@@ -1,6 +1,6 @@
-//! Leadership on a real API server. Skipped, with a line that says why, where there is none.
+//! Leadership on a real API server. Skipped with a message without a server.
 
-// Helpers of tests may do what tests may, and the measured times are part of the output.
+// Test helpers may panic, and the measured times are part of the output.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod arena;
@@ -12,7 +12,7 @@ use futures::future::join_all;
 use pontoon::leadership::{LEASE, NotPermitted, Role, Timing};
 use serde_json::json;
 
-/// Only a watch can be quick with these: whoever relies on asking waits for minutes.
+/// Timing under which only a watch is fast: polling takes minutes.
 fn slow() -> Timing {
     Timing {
         lease: Duration::from_secs(600),
@@ -154,7 +154,7 @@ async fn a_leader_whose_renewals_are_refused_stops_before_the_other_may_act() {
         "goes on as a follower"
     );
 
-    // With its rights back it follows, and may lead again as a new term.
+    // With its rights back the candidate follows, and may lead again in a new term.
     arena.grant_again("a").await;
     a.follows(&b).await;
     b.leadership.release(true).await;

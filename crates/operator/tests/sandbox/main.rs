@@ -1,6 +1,6 @@
-//! The sandbox as a stranger meets it: the binary, a script, stock kubectl.
+//! The sandbox from a newcomer's view: the binary, a script, stock kubectl.
 
-// What cannot go on ends the test: helpers of tests are tests too.
+// Test helpers may panic, like tests.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
 use std::io::{BufRead, BufReader, Write};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use control_plane::Assets;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Nothing here takes this long unless it is broken.
+/// Time limit of every wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn sandbox(args: &[&str]) -> Command {
@@ -37,7 +37,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A sandbox that runs, with its lines as they come.
+/// A running sandbox, with its output line by line.
 struct Running {
     process: Child,
     commands: ChildStdin,
@@ -84,13 +84,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Already ended is as good.
+        // Fails if the process has already ended, which is fine.
         drop(self.process.kill());
         drop(self.process.wait());
     }
 }
 
-/// Stock kubectl on a kubeconfig; `None`, loudly, where there is none.
+/// Runs stock kubectl with a kubeconfig; without kubectl returns `None` with a message.
 fn kubectl(kubeconfig: &Path, args: &[&str]) -> Option<String> {
     let assets = match control_plane::assets() {
         Assets::Found(assets) => assets,
@@ -115,7 +115,7 @@ fn a_script_kills_a_node_and_the_address_moves() {
     let told = text(&output.stdout);
     assert!(output.status.success(), "{told}{}", text(&output.stderr));
     assert!(told.contains("198.51.100.1 moved node-1 → node-3 in "), "{told}");
-    // Its pod goes with it: whichever is seen first is the cause.
+    // The pod fails with its node, so either may be the reported cause.
     let causes = [" ms: node-1 is not ready", " ms: no ready pod on node-1 matches"];
     assert!(causes.iter().any(|cause| told.contains(cause)), "{told}");
     assert!(told.contains("2 addresses on 2 of 2 eligible nodes"), "{told}");
@@ -156,7 +156,7 @@ fn stock_kubectl_watches_an_address_move() {
     assert!(nodes.contains("NotReady"), "{nodes}");
 }
 
-/// What stock kubectl prints in the end, if it is asked again and again.
+/// Repeats a kubectl command until its output fits.
 fn until(kubeconfig: &Path, args: &[&str], fits: impl Fn(&str) -> bool) -> String {
     let begun = std::time::Instant::now();
     loop {
@@ -264,7 +264,7 @@ fn the_predecessors_manifests_run_and_the_addresses_and_zones_that_they_name_exi
     let folder = tempfile::tempdir().unwrap();
     let pool = include_str!("../flipop_manifests/pool.yaml");
     let record_set = include_str!("../flipop_manifests/record_set.yaml");
-    // As they are, but for the time that the third address would take.
+    // Unchanged, except for the cool-off, which would delay the third address.
     let pool = pool.replace("assignmentCoolOffSeconds: 20", "assignmentCoolOffSeconds: 1");
     let manifest = file(folder.path(), "both.yaml", &format!("{pool}---\n{record_set}"));
     let output = scripted("wait\nstatus\n", &["-f", manifest.to_str().unwrap()]);
@@ -283,7 +283,7 @@ fn the_manifests_of_our_own_readme_run_too() {
     let readme = std::fs::read_to_string(readme).unwrap();
     let blocks = readme.split("```yaml\n").skip(1).map(|rest| rest.split_once("```").unwrap().0);
     let manifests = blocks.collect::<Vec<_>>().join("---\n");
-    // As they are, but for the time that the second address would take.
+    // Unchanged, except for the cool-off, which would delay the second address.
     let pause = "assignmentCoolOffSeconds: 20";
     assert!(manifests.contains(pause));
     let folder = tempfile::tempdir().unwrap();
@@ -349,7 +349,7 @@ fn what_cannot_be_used_is_said_in_words() {
 #[test]
 fn an_api_server_that_cannot_be_reached_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    // A port that was free a moment ago.
+    // A port without a listener.
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);

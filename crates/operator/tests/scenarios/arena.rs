@@ -1,4 +1,4 @@
-//! A cluster, a cloud, and the people who change them.
+//! A cluster, a provider, and the changes that people make to both.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -28,28 +28,28 @@ use tempfile::TempDir;
 
 use crate::replica::Replica;
 
-/// Nothing here takes this long unless it is broken.
+/// Time limit of every wait.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// How long the server may take to log what it has done.
+/// Time that the server may take to log a request.
 const LOGGED: Duration = Duration::from_millis(250);
 
 /// The namespace of every namespaced object.
 pub const NAMESPACE: &str = "flipop";
 
-/// Which API server a scenario runs on.
+/// The API server of a scenario.
 #[derive(Debug)]
 pub enum On {
     /// A real kube-apiserver.
     RealServer,
-    /// The same, used by other scenarios before and after, one at a time; what it was asked,
-    /// with all bodies, is in the recording once the arena has closed.
+    /// A real kube-apiserver, shared between scenarios that run in sequence. After the arena is
+    /// closed, the recording contains all requests with their bodies.
     Recorded(Recording),
-    /// The in-memory one.
+    /// The in-memory API server.
     FakeKube,
 }
 
-/// What the real API server was asked.
+/// The requests to the real API server.
 #[derive(Clone, Debug, Default)]
 pub struct Recording(Arc<Mutex<Vec<AuditEntry>>>);
 
@@ -58,14 +58,15 @@ impl Recording {
         *self.0.lock().unwrap() = log;
     }
 
-    /// Nothing where there was no control plane.
+    /// The recorded requests; empty without a control plane.
     pub fn taken(self) -> Vec<AuditEntry> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
 
-/// Makes tests of scenarios: each on the in-memory API server and on the real one. What the
-/// real one was asked is then asked of the in-memory one too, and the answers are compared.
+/// Declares tests of scenarios, each on the in-memory API server and on the real API server. The
+/// requests to the real server are then replayed on the in-memory server, and the answers are
+/// compared.
 macro_rules! on_both {
     ($($scenario:ident),* $(,)?) => {
         mod on_fakekube {
@@ -101,7 +102,7 @@ pub(crate) enum ApiServer {
     },
     Fake {
         kube: FakeKube,
-        /// Serves for as long as it lives.
+        /// Serves until dropped.
         _server: fakekube::Server,
         folder: TempDir,
     },
@@ -109,9 +110,9 @@ pub(crate) enum ApiServer {
 
 /// A real control plane.
 pub(crate) enum Plane {
-    /// It ends with the scenario.
+    /// Ends with the scenario.
     Own(Box<ControlPlane>),
-    /// Another scenario is next.
+    /// Is returned for the next scenario.
     Lent(Box<Loan>),
 }
 
@@ -127,7 +128,7 @@ impl Deref for Plane {
 }
 
 impl Arena {
-    /// A cluster with our definitions; `None` where there is no control plane to test on.
+    /// A cluster with our definitions; `None` without a control plane.
     pub async fn open(on: On) -> Option<Self> {
         let arena = Self::open_without_definitions(on).await?;
         arena.define(api::crds()).await;
@@ -168,7 +169,7 @@ impl Arena {
         (ApiServer::Real { plane, recording, folder }, client)
     }
 
-    /// The real control plane, for what only it can do.
+    /// The real control plane, for scenarios that need its features.
     pub fn plane(&self) -> &ControlPlane {
         match &self.server {
             ApiServer::Real { plane, .. } => plane,
@@ -176,7 +177,7 @@ impl Arena {
         }
     }
 
-    /// A folder that goes with the arena.
+    /// A folder that is removed with the arena.
     pub fn folder(&self) -> &Path {
         match &self.server {
             ApiServer::Real { folder, .. } | ApiServer::Fake { folder, .. } => folder.path(),
@@ -190,7 +191,7 @@ impl Arena {
         }
     }
 
-    /// Puts definitions in place and waits until they are served.
+    /// Applies definitions and waits until they are served.
     pub async fn define(&self, crds: Vec<CustomResourceDefinition>) {
         let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         for mut crd in crds {
@@ -206,12 +207,12 @@ impl Arena {
         }
     }
 
-    /// The cloud's address, for a replica's environment.
+    /// The provider's URL, for a replica's environment.
     pub fn cloud_url(&self) -> String {
         self.cloud_server.url()
     }
 
-    /// A replica of the operator, started, with its name as its user agent at the cloud.
+    /// Starts a replica of the operator, with its name as its user agent at the provider.
     pub fn replica(&self, name: &str) -> Replica {
         Replica::start(self, name, &[])
     }
@@ -242,7 +243,7 @@ impl Arena {
         self.ready_pod(&format!("ingress-{name}"), name).await;
     }
 
-    /// A ready node on a droplet of its own.
+    /// A ready node on its own droplet.
     pub async fn node(&self, name: &str, droplet: u64) {
         self.cloud.droplet(droplet, name, "nyc3");
         let node = json!({
@@ -253,7 +254,7 @@ impl Arena {
         self.set_ready(name, true).await;
     }
 
-    /// The kubelet's word on a node.
+    /// Sets the readiness of a node, as its kubelet would.
     pub async fn set_ready(&self, node: &str, ready: bool) {
         let status = if ready { "True" } else { "False" };
         let condition = json!({"type": "Ready", "status": status, "reason": "Test"});
@@ -262,7 +263,7 @@ impl Arena {
         self.nodes().patch_status(node, &params, &Patch::Strategic(patch)).await.unwrap();
     }
 
-    /// A pod of the ingress that runs and is ready.
+    /// A running, ready ingress pod.
     pub async fn ready_pod(&self, name: &str, node: &str) {
         let pod = json!({
             "metadata": {"name": name, "labels": {"app": "ingress"}},
@@ -280,7 +281,7 @@ impl Arena {
         pods.patch_status(name, &params, &Patch::Strategic(patch)).await.unwrap();
     }
 
-    /// A pool on the nodes that run the ingress, with `spec` on top.
+    /// A pool over the nodes with an ingress pod, with `spec` merged in.
     pub async fn pool(&self, name: &str, spec: Value) {
         let mut whole = json!({
             "provider": "digitalocean",
@@ -290,7 +291,7 @@ impl Arena {
         self.raw_pool(name, whole).await;
     }
 
-    /// A pool with exactly this spec, whatever our types think of it.
+    /// A pool with exactly this spec, even if our types cannot express the spec.
     pub async fn raw_pool(&self, name: &str, spec: Value) {
         let (resource, api) = self.raw_pools();
         let object = json!({
@@ -306,7 +307,7 @@ impl Arena {
         (resource, api)
     }
 
-    /// A record set of the nodes that run the ingress, with `spec` on top.
+    /// A record set over the nodes with an ingress pod, with `spec` merged in.
     pub async fn record_set(&self, name: &str, spec: Value) {
         let mut whole = json!({"match": {"nodeLabel": "pool=edge", "podLabel": "app=ingress"}});
         whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
@@ -317,7 +318,7 @@ impl Arena {
         self.create(&self.namespaced::<NodeDNSRecordSet>(), object).await;
     }
 
-    /// Waits until a record set is in this state; returns its status.
+    /// Waits until a record set has this state; returns its status.
     pub async fn record_state(&self, name: &str, state: &str) -> api::NodeDNSRecordSetStatus {
         eventually(&format!("{name} is {state}"), || async {
             let set = self.namespaced::<NodeDNSRecordSet>().get(name).await.unwrap();
@@ -336,7 +337,8 @@ impl Arena {
         .await;
     }
 
-    /// The addresses that a node reports. As a whole: a strategic patch keeps one of a type.
+    /// Replaces the addresses that a node reports. A strategic patch would merge addresses of the
+    /// same type.
     pub async fn report(&self, node: &str, addresses: &[(&str, &str)]) {
         let one = |(type_, address): &(&str, &str)| NodeAddress {
             type_: (*type_).to_owned(),
@@ -351,7 +353,7 @@ impl Arena {
         self.namespaced::<FloatingIPPool>().get(pool).await.unwrap()
     }
 
-    /// A pool as it is stored, whatever our types think of it.
+    /// The stored pool, even if our types cannot decode the object.
     pub async fn raw_pool_object(&self, pool: &str) -> DynamicObject {
         self.raw_pools().1.get(pool).await.unwrap()
     }
@@ -361,7 +363,7 @@ impl Arena {
         serde_json::from_value(object.data["status"].take()).unwrap_or_default()
     }
 
-    /// The reason of a pool's condition, once it has the status `status`.
+    /// Waits for a pool's condition to have the status `status`. Returns its reason and message.
     pub async fn condition(&self, pool: &str, type_: &str, status: &str) -> (String, String) {
         let what = format!("{pool} {type_}={status}");
         let found = eventually(&what, || async {
@@ -373,7 +375,7 @@ impl Arena {
         (found.reason, found.message)
     }
 
-    /// Waits until a pool's condition has this reason. Returns its message.
+    /// Waits for a pool's condition to have this reason. Returns its message.
     pub async fn reason(&self, pool: &str, type_: &str, status: &str, reason: &str) -> String {
         eventually(&format!("{pool}: {type_} is {status} because of {reason}"), async || {
             let (told, message) = self.condition(pool, type_, status).await;
@@ -382,18 +384,18 @@ impl Arena {
         .await
     }
 
-    /// Waits until a pool says that all is well.
+    /// Waits until a pool is ready.
     pub async fn ready(&self, pool: &str) {
         self.condition(pool, "Ready", "True").await;
     }
 
-    /// Where each address of a pool is, as its status says.
+    /// State and node of each address in a pool's status.
     pub async fn placed(&self, pool: &str) -> Vec<(String, String, String)> {
         let ips = self.status(pool).await.ips;
         ips.into_iter().map(|(ip, one)| (ip, one.state, one.node_name)).collect()
     }
 
-    /// Waits until a node's annotation is this.
+    /// Waits until a node has this mark.
     pub async fn marked(&self, node: &str, ip: Option<&str>) {
         eventually(&format!("{node} marked {ip:?}"), || async {
             let node = self.nodes().get(node).await.unwrap();
@@ -404,7 +406,7 @@ impl Arena {
         .await;
     }
 
-    /// The reasons of the events about an object, waiting until one is `reason`.
+    /// Waits for an event with this reason about an object. Returns its note.
     pub async fn event(&self, object: &str, reason: &str) -> String {
         eventually(&format!("event {reason} on {object}"), || async {
             let events: Api<Event> = self.namespaced();
@@ -421,7 +423,7 @@ impl Arena {
     }
 }
 
-/// Waits until `look` finds what it looks for; shows what it last saw if it never does.
+/// Waits until `look` succeeds; panics with the last error after the limit.
 pub async fn eventually<T, E: Debug, F>(what: &str, mut look: impl FnMut() -> F) -> T
 where
     F: Future<Output = Result<T, E>>,
@@ -456,8 +458,7 @@ impl Drop for Arena {
     }
 }
 
-/// The audit log once nothing is added to it any more: the server logs a request a moment after
-/// its effect can be seen.
+/// The audit log once complete: the server logs a request a moment after its effect is visible.
 fn finished_log(plane: &ControlPlane) -> Vec<AuditEntry> {
     let mut log = plane.audit_log().unwrap();
     loop {

@@ -1,4 +1,4 @@
-//! Input that makes no sense: said on the object itself, everything else keeps running.
+//! Invalid input: reported on the object itself, while everything else keeps running.
 
 use std::net::IpAddr;
 
@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use crate::arena::{Arena, On, on_both};
 use crate::replica::Replica;
 
-/// Our definitions without their rules: what an older server, or an older definition,
-/// may have stored.
+/// Our definitions without rules, like an older server or an older definition.
 pub fn lax_definitions()
 -> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>
 {
@@ -46,7 +45,7 @@ async fn each_object_that_makes_no_sense_says_so_and_the_others_are_served(on: O
         ("undecodable", with("ips", json!({"a": 1})), "Undecodable"),
         ("region", json!({"provider": "digitalocean", "desiredIPs": 2}), "RegionMissing"),
         ("empty", json!({"provider": "digitalocean"}), "NoAddresses"),
-        // Of its own: also an object that cannot be understood keeps what it lists.
+        // Its own address, because even an invalid pool keeps the addresses in its list.
         ("absent", with("ips", json!(["198.51.100.10"])), "AddressNotFound"),
     ];
     for (name, spec, _) in &cases {
@@ -61,7 +60,8 @@ async fn each_object_that_makes_no_sense_says_so_and_the_others_are_served(on: O
         arena.event(name, wanted).await;
         assert!(!arena.status(name).await.error.is_empty());
     }
-    // One word each, and not again every second: in the time of two more of somebody else's.
+    // Each status is written once, not every second: unchanged after two later status changes of
+    // another pool.
     let version = |object: DynamicObject| object.metadata.resource_version;
     let before = version(arena.raw_pool_object("undecodable").await);
     for ready in [false, true] {
@@ -69,7 +69,8 @@ async fn each_object_that_makes_no_sense_says_so_and_the_others_are_served(on: O
         arena.condition("good", "Ready", if ready { "True" } else { "False" }).await;
     }
     assert_eq!(version(arena.raw_pool_object("undecodable").await), before);
-    // One that stops making sense leaves its address where it is, and goes on saying so.
+    // A pool that becomes invalid leaves its address in place, and its metrics still show the
+    // address.
     arena.edit("good", json!({"match": {"nodeLabel": "a==,,b"}})).await;
     arena.reason("good", "Stalled", "True", "InvalidSelector").await;
     let state = "flipop_floatingippoolcontroller_ip_state{dns=\"\",ip=\"198.51.100.1\",\
@@ -98,7 +99,7 @@ async fn credentials_that_are_missing_or_refused_are_told_to_the_pools_that_need
     arena.cloud.set(|knobs| knobs.token_expired = false);
     arena.ready("ingress").await;
 
-    // Nothing is lacking, and yet it is told before a node is lost.
+    // Reported although nothing is lacking, before a node is lost.
     let mark = arena.cloud.mark();
     arena.cloud.set(|knobs| knobs.token_expired = true);
     arena.reason("ingress", "Ready", "Unknown", "CredentialsRefused").await;

@@ -1,4 +1,4 @@
-//! What the operator does not see: connections that die in silence, pods that nobody asks for.
+//! Blindness of the operator: connections that die in silence, and pods that no object selects.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -24,10 +24,10 @@ async fn on_droplet(arena: &Arena, droplet: u64) {
     .await;
 }
 
-/// Between the operator and the API server: forwards, until it is told to swallow.
+/// A proxy between the operator and the API server that forwards until told to swallow.
 struct Proxy {
     port: u16,
-    /// Told to swallow, a connection of before does.
+    /// Tells existing connections to swallow.
     swallows: Arc<watch::Sender<()>>,
 }
 
@@ -49,8 +49,8 @@ impl Proxy {
         Self { port, swallows }
     }
 
-    /// From now on what is connected hears nothing and is not heard, and nobody is told: no FIN,
-    /// no RST. Whoever connects anew is served.
+    /// Makes existing connections swallow all data in both directions, without FIN or RST. New
+    /// connections are forwarded.
     fn swallows_what_is_connected(&self) {
         self.swallows.send_replace(());
     }
@@ -74,7 +74,7 @@ async fn forward(
     }
 }
 
-/// The arena's kubeconfig, with the proxy in the server's place.
+/// The arena's kubeconfig, pointed at the proxy.
 async fn through_a_proxy(arena: &Arena) -> (Proxy, PathBuf) {
     let text = std::fs::read_to_string(arena.kubeconfig()).unwrap();
     let (_, rest) = text.split_once("https://127.0.0.1:").unwrap();
@@ -86,7 +86,7 @@ async fn through_a_proxy(arena: &Arena) -> (Proxy, PathBuf) {
     (proxy, file)
 }
 
-/// Only the real API server speaks HTTP/2, in which a connection can be asked whether it is alive.
+/// On the real API server, because only that server speaks HTTP/2, with its pings.
 #[tokio::test]
 async fn a_connection_that_dies_in_silence_is_replaced_and_what_it_missed_is_seen() {
     let Some(arena) = Arena::open(On::RealServer).await else { return };
@@ -106,7 +106,7 @@ async fn a_connection_that_dies_in_silence_is_replaced_and_what_it_missed_is_see
     replica.metric("pontoon_leader", "1").await;
 }
 
-/// On the API server in memory, which can be told not to answer.
+/// On the in-memory API server, which can be told not to answer.
 #[tokio::test]
 async fn a_list_that_is_never_answered_is_asked_for_again_and_not_ready_says_which() {
     let Some(arena) = Arena::open(On::FakeKube).await else { return };
@@ -152,7 +152,7 @@ async fn pods_are_watched_while_an_object_asks_for_them(on: On) {
     assert_eq!(arena.cloud.mutations().len(), 2, "one for each place");
 }
 
-/// Waits until the metrics tell of a watch of pods, or of none, beside that of nodes.
+/// Waits until the metrics show a watch of pods, or no such watch, besides the watch of nodes.
 async fn hears_pods(replica: &Replica, hears: bool) {
     eventually(&format!("pods are watched: {hears}"), || async {
         let page = replica.page("/metrics").await.unwrap_or_default();

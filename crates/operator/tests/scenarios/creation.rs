@@ -1,4 +1,4 @@
-//! Reserved addresses: never lost, never one too many.
+//! Reserved addresses: no address is lost, and never too many are reserved.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::arena::{Arena, On, eventually, on_both};
 use crate::replica::Replica;
 
-/// Alone, so that a restart does not have to wait for a lease to expire.
+/// Without an election, so that a restart does not wait for a lease to expire.
 const ALONE: &[&str] = &["--leader-elect=false"];
 
 async fn two_nodes(on: On) -> Option<Arena> {
@@ -22,14 +22,14 @@ fn reserve() -> Calls {
     Calls::call("POST", "/v2/reserved_ips")
 }
 
-/// Kills the operator at a moment of its choice, again and again, then lets it finish.
+/// Kills the operator repeatedly at chosen moments, then lets it finish.
 async fn five_kills_inside_creation_leave_exactly_one_address(on: On) {
     let Some(arena) = two_nodes(on).await else { return };
     arena.pool("ingress", json!({"desiredIPs": 1, "region": "nyc3"})).await;
     for kill in 0..5 {
         let replica = Replica::start(&arena, &format!("victim-{kill}"), ALONE);
-        // In turn: killed before the effect (which comes all the same), killed after the
-        // effect and before the answer, killed as soon as the intent is written.
+        // In turn: killed before the effect (which still happens), after the effect but before the
+        // answer, and right after the write of the intent.
         let wait = Duration::from_secs(2);
         let rule = match kill % 3 {
             0 => Some(Rule::new(reserve(), Fault::DelayBefore(wait))),
@@ -96,7 +96,8 @@ async fn a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_change
         let Some(applied) = arena.kubectl(&apply).await else { break };
         assert!(applied.status.success(), "{applied:?}");
     }
-    // A tool that replaces the whole object strips our annotation: the status remembers.
+    // A tool that replaces the whole object strips our annotation; the status still has the
+    // address.
     let stripped = json!({"metadata": {"annotations": {pontoon::api::ADDRESSES_ANNOTATION: null}}});
     let params = kube::api::PatchParams::default();
     let api = arena.namespaced::<pontoon::api::FloatingIPPool>();

@@ -33,7 +33,7 @@ fn hello() -> Value {
     json!({"zone": "example.com", "recordName": "hello", "ttl": 30})
 }
 
-/// What was changed in DNS since a mark.
+/// The DNS changes since a mark.
 fn dns_writes(arena: &Arena, since: Mark) -> Vec<Exchange> {
     let mut writes = arena.cloud.mutations_since(since);
     writes.retain(|one| one.path().contains("records"));
@@ -65,10 +65,10 @@ async fn a_pools_record_at_digitalocean_follows_its_confirmed_addresses_and_a_re
     let held = arena.status("ingress").await.dns_record.unwrap();
     assert_eq!((held.name.as_str(), held.types), ("hello.example.com", vec!["A".to_owned()]));
 
-    // No node to go to: the address leaves the record.
+    // Without a free node, the address leaves the record.
     arena.set_ready("b", false).await;
     arena.listed("hello", "A", &IPS[..1]).await;
-    // A node to go to: it is in the record again once the move is confirmed.
+    // With a free node, the address returns to the record once the move is confirmed.
     arena.cloud.set(|knobs| knobs.action_time = Duration::from_secs(2));
     arena.serving_node("c", 3).await;
     arena.listed("hello", "A", &IPS).await;
@@ -102,7 +102,7 @@ async fn a_pools_record_at_cloudflare_is_read_by_its_name_and_written_in_one_cal
     let record = json!({"provider": "cloudflare", "zone": "example.com",
                         "recordName": "hello.example.com"});
     let Some(arena) = pool_with(on, record).await else { return };
-    // A stranger's record under another name is nobody's business.
+    // A foreign record under another name is left alone.
     arena.cloud.record("example.com", "A", "other", "203.0.113.1", 300);
     let start = arena.cloud.mark();
     let _replica = arena.replica("only");
@@ -117,7 +117,7 @@ async fn a_pools_record_at_cloudflare_is_read_by_its_name_and_written_in_one_cal
     assert_eq!(comments, vec![format!("pontoon: {cluster} flipop/ingress FloatingIPPool"); 2]);
     arena.listed("other", "A", &["203.0.113.1"]).await;
 
-    // Another name for the same thing: the zone's ID.
+    // The zone's ID instead of its name.
     let (mark, from) = (arena.cloud.mark(), arena.cloud.counts().0);
     let id = arena.cloud.zone_id("example.com");
     edit(&arena, "ingress", json!({"dnsRecordSet": {"zone": id}})).await;
@@ -142,7 +142,7 @@ async fn records_that_the_predecessor_wrote_are_adopted_without_a_write(on: On) 
 
 async fn a_long_429_and_a_restart_in_it_leave_every_record(on: On) {
     let Some(arena) = pool_with(on, hello()).await else { return };
-    // Without leases: the second one need not wait for the first one's to end.
+    // Without leases, so that the second replica need not wait for the first lease to expire.
     let replica = Replica::start(&arena, "first", &["--leader-elect=false"]);
     arena.listed("hello", "A", &IPS).await;
     dns_ready(&arena).await;
@@ -171,7 +171,7 @@ async fn a_pool_without_a_node_keeps_its_record_unless_it_says_otherwise(on: On)
         if told { Ok(()) } else { Err(conditions) }
     })
     .await;
-    // The first of the two to go was taken out; the last one stays.
+    // The first address to leave was removed; the last address stays.
     assert!(!arena.cloud.values("example.com", "hello", "A").is_empty());
     edit(&arena, "ingress", json!({"dnsRecordSet": {"emptyPolicy": "Remove"}})).await;
     arena.listed("hello", "A", &[]).await;
@@ -193,7 +193,7 @@ async fn a_zone_that_is_not_there_is_told_and_the_addresses_are_served(on: On) {
     let status = arena.record_state("nodes", "error").await;
     assert!(status.error.contains("example.org"), "{}", status.error);
     arena.event("ingress", "ZoneNotFound").await;
-    // Once it is there, it is found.
+    // The zone is found once created.
     arena.cloud.domain("example.org");
     dns_ready(&arena).await;
     arena.ready("ingress").await;
@@ -222,12 +222,12 @@ async fn another_name_is_written_and_the_old_one_is_left_and_told(on: On) {
     assert!(note.contains("hello.example.com at digitalocean"), "{note}");
     arena.listed("hello", "A", &IPS).await;
 
-    // To another host, which takes no time to live as short as that, and says so.
+    // Moved to another host, which rejects so short a TTL.
     let record = json!({"provider": "cloudflare", "recordName": "cf"});
     edit(&arena, "ingress", json!({"dnsRecordSet": record})).await;
     let message = arena.event("ingress", "RecordRejected").await;
     assert!(message.contains("TTL"), "{message}");
-    // What was corrected is tried at once.
+    // A corrected spec is tried at once.
     edit(&arena, "ingress", json!({"dnsRecordSet": {"ttl": 60}})).await;
     arena.listed("cf", "A", &IPS).await;
     arena.listed("new", "A", &IPS).await;

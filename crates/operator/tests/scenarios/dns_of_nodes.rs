@@ -1,4 +1,4 @@
-//! NodeDNSRecordSets: names that list the matching nodes.
+//! NodeDNSRecordSets: records that list the matching nodes.
 
 use std::net::IpAddr;
 
@@ -83,7 +83,7 @@ async fn each_type_of_address_is_listed_and_nodes_come_and_go(on: On) {
     arena.set_ready("a", false).await;
     arena.listed("www", "A", &["203.0.113.2"]).await;
     arena.listed("in", "A", &["10.0.0.2"]).await;
-    // The address moves with the mark: the name lists it all along.
+    // The address moves with the mark, so the name lists the address all along.
     arena.marked("b", Some("198.51.100.1")).await;
     arena.listed("rip", "A", &["198.51.100.1"]).await;
     arena.set_ready("b", false).await;
@@ -94,10 +94,10 @@ async fn each_type_of_address_is_listed_and_nodes_come_and_go(on: On) {
     })
     .await;
     arena.listed("in", "A", &["10.0.0.2"]).await;
-    // What should be listed, not what is left as it is.
+    // The wanted number of addresses, not the number left in the record.
     replica.metric(&gauge("internal", "digitalocean", "in.example.com"), "0").await;
 
-    // Deleting the object leaves the record, and takes its series away.
+    // Deleting the object leaves the record, and removes its series.
     let sets = arena.namespaced::<NodeDNSRecordSet>();
     sets.delete("reserved", &DeleteParams::default()).await.unwrap();
     eventually("its series vanish", || async {

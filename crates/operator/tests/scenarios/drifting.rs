@@ -1,4 +1,4 @@
-//! Somebody moves or deletes addresses at the cloud, by hand.
+//! Drift: somebody moves or deletes addresses at the provider by hand.
 
 use std::net::IpAddr;
 
@@ -9,13 +9,13 @@ use serde_json::json;
 use crate::arena::{Arena, On, eventually, on_both};
 use crate::replica::Replica;
 
-/// Alone, so that a restart does not have to wait for a lease to expire. A restart also
-/// finds what was done by hand without waiting for the next listing.
+/// Without an election, so that a restart does not wait for a lease to expire. A restart also finds
+/// manual changes without waiting for the next listing.
 const ALONE: &[&str] = &["--leader-elect=false"];
 
 const LISTED: &str = "198.51.100.1";
 
-/// Two nodes, a droplet that is no node, and an address that is on the second node.
+/// Two nodes, a droplet without a node, and an address on the second node.
 async fn on_the_second_node(on: On) -> Option<Arena> {
     let arena = Arena::open(on).await?;
     arena.serving_node("a", 1).await;
@@ -80,7 +80,7 @@ async fn a_reserved_address_that_is_deleted_by_hand_is_replaced_once_that_is_cer
     let lost = arena.status("ingress").await.created_ips.remove(0);
     assert!(arena.cloud.human_deletes(lost.parse::<IpAddr>().unwrap()));
 
-    // While it cannot be read whether it is gone, nothing is reserved.
+    // Nothing is reserved while the existence of the address is unknown.
     let read = Calls::call("GET", "/v2/reserved_ips/*");
     let rule = arena.cloud.inject(Rule::new(read, Fault::LostBefore));
     let mark = arena.cloud.mark();

@@ -1,4 +1,4 @@
-//! IPv6 addresses beside IPv4 ones.
+//! IPv6 addresses beside IPv4 addresses.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! The cloud in trouble.
+//! Failures of the provider.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -56,7 +56,7 @@ async fn a_minute_of_429_moves_nothing_and_drops_nothing_from_the_status(on: On)
     let mark = arena.cloud.mark();
     let started = Instant::now();
     arena.set_ready("node-1", false).await;
-    // It is tried once, refused, and not tried again before the cloud says so.
+    // A single attempt is refused, and not repeated before the time in the answer.
     arena.reason("ingress", "Reconciling", "True", "CloudThrottled").await;
     arena.set_ready("node-1", true).await;
     arena.ready("ingress").await;
@@ -121,8 +121,8 @@ async fn moves_that_take_the_cloud_a_while_are_in_progress_and_then_confirmed_by
     assert_eq!(arena.cloud.mutations().len(), 3);
 }
 
-/// The hour's budget is nearly used up, and says so all the time: routine waits, a failover does
-/// not, and what belongs to it (its confirmation, its name) does not either.
+/// The rate limit is nearly used up, in every answer: routine calls wait, but a failover does not,
+/// nor do its confirmation and its DNS record.
 async fn with_a_rate_limit_nearly_used_up_a_slow_move_is_confirmed_and_its_name_follows(on: On) {
     let Some(arena) = Arena::open(on).await else { return };
     arena.serving_node("node-1", 1).await;
@@ -143,7 +143,7 @@ async fn with_a_rate_limit_nearly_used_up_a_slow_move_is_confirmed_and_its_name_
     arena.marked("node-2", Some(ips[1])).await;
     arena.ready("ingress").await;
     replica.kill();
-    // Nothing is remembered of the limit: the first answer tells it again.
+    // The new process knows nothing of the limit; its first answer shows the limit again.
     let _replica = arena.replica("another");
     arena.serving_node("node-3", 3).await;
     arena.set_ready("node-1", false).await;

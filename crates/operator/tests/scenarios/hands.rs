@@ -1,4 +1,4 @@
-//! What people do to pools and to the cloud.
+//! Manual changes to pools, nodes and the provider.
 
 use std::net::IpAddr;
 
@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 use crate::arena::{Arena, eventually};
 
 impl Arena {
-    /// Somebody edits a pool's spec.
+    /// Edits a pool's spec.
     pub async fn edit(&self, pool: &str, spec: Value) {
         let patch = Patch::Merge(json!({"spec": spec}));
         let pools = self.namespaced::<FloatingIPPool>();
         pools.patch(pool, &PatchParams::default(), &patch).await.unwrap();
     }
 
-    /// Somebody labels a node.
+    /// Labels a node.
     pub async fn label(&self, node: &str, key: &str, value: &str) {
         let patch = Patch::Merge(json!({"metadata": {"labels": {key: value}}}));
         self.nodes().patch(node, &PatchParams::default(), &patch).await.unwrap();
     }
 
-    /// Waits until a node's IPv6 annotation is this.
+    /// Waits until a node has this IPv6 mark.
     pub async fn marked6(&self, node: &str, ip: Option<&str>) {
         eventually(&format!("{node} marked {ip:?}"), || async {
             let node = self.nodes().get(node).await.unwrap();
@@ -33,7 +33,7 @@ impl Arena {
         .await;
     }
 
-    /// A node goes, with its pods.
+    /// Deletes a node and its pods.
     pub async fn remove_node(&self, node: &str) {
         let now = DeleteParams::default().grace_period(0);
         let pods = self.namespaced::<Pod>();
@@ -41,12 +41,12 @@ impl Arena {
         self.nodes().delete(node, &now).await.unwrap();
     }
 
-    /// The droplet that has an address, at the cloud.
+    /// The droplet that holds an address at the provider.
     pub fn droplet_of(&self, ip: &str) -> Option<u64> {
         self.cloud.holder(ip.parse::<IpAddr>().unwrap())
     }
 
-    /// Waits until an address is on a droplet, or on none.
+    /// Waits until an address is on this droplet, or on no droplet.
     pub async fn held_by(&self, ip: &str, droplet: Option<u64>) {
         eventually(&format!("{ip} on {droplet:?}"), || async {
             let holder = self.droplet_of(ip);
@@ -55,7 +55,7 @@ impl Arena {
         .await;
     }
 
-    /// Waits until a pool's status names exactly these addresses.
+    /// Waits until a pool's status lists exactly these addresses.
     pub async fn names(&self, pool: &str, ips: &[&str]) {
         eventually(&format!("{pool} names {ips:?}"), || async {
             let named: Vec<_> = self.status(pool).await.ips.into_keys().collect();
@@ -64,7 +64,7 @@ impl Arena {
         .await;
     }
 
-    /// What a pool's annotation says of its addresses.
+    /// The ledger in a pool's annotation.
     pub async fn ledger(&self, pool: &str) -> Value {
         let annotations = self.stored(pool).await.metadata.annotations.unwrap_or_default();
         let text = annotations.get(pontoon::api::ADDRESSES_ANNOTATION).cloned();

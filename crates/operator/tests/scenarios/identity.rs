@@ -1,4 +1,4 @@
-//! Machines, nodes and pools that change under their names.
+//! Machines, nodes and pools that are replaced under the same name.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -47,7 +47,7 @@ async fn the_address_of_a_destroyed_droplet_moves_as_soon_as_its_node_is_lost(on
     assert_eq!(arena.cloud.mutations().len(), 2, "one for each place");
 }
 
-/// The vendor shows no action for an address that its user brought along.
+/// The provider shows no actions for addresses that its user brought along.
 async fn an_address_whose_actions_cannot_be_read_is_confirmed_by_where_it_is(on: On) {
     let Some(arena) = Arena::open(on).await else { return };
     arena.cloud.reserve(IP.parse::<IpAddr>().unwrap(), "nyc3");
@@ -88,7 +88,7 @@ async fn pools_that_share_nodes_never_share_a_node(on: On) {
     let ips = [IP, "198.51.100.2", "198.51.100.3"];
     arena.serving_node("a", 1).await;
     arena.serving_node("b", 2).await;
-    // The older one chooses first; of two that are equally old, the first by name.
+    // The older pool chooses first; pools of equal age choose by name.
     for (pool, ip) in ["first", "second", "third"].into_iter().zip(ips) {
         arena.cloud.reserve(ip.parse::<IpAddr>().unwrap(), "nyc3");
         arena.pool(pool, json!({"ips": [ip]})).await;
@@ -96,7 +96,7 @@ async fn pools_that_share_nodes_never_share_a_node(on: On) {
     let _replica = arena.replica("only");
     arena.ready("first").await;
     arena.ready("second").await;
-    // Its first word comes before the others have their nodes.
+    // The first status may come before the other pools have their nodes.
     eventually("it says who has the nodes", || async {
         let (reason, message) = arena.condition("third", "Ready", "False").await;
         let holder = "it holds 198.51.100.1 of FloatingIPPool flipop/first";

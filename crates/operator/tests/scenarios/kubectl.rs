@@ -1,4 +1,4 @@
-//! Stock kubectl, where there is one.
+//! Stock kubectl, if available.
 
 use std::process::{Command, Output};
 
@@ -7,8 +7,8 @@ use control_plane::Assets;
 use crate::arena::{ApiServer, Arena};
 
 impl Arena {
-    /// What stock kubectl says, where there is one. Not on this thread: it may be the one
-    /// that serves.
+    /// Runs stock kubectl, if available. Uses another thread, because this thread may be serving
+    /// the API.
     pub async fn kubectl(&self, args: &[&str]) -> Option<Output> {
         let mut kubectl = self.kubectl_command()?;
         kubectl.args(args);
@@ -29,7 +29,7 @@ impl Arena {
         }
     }
 
-    /// Runs a script as a person would who copied it, with kubectl at hand.
+    /// Runs a shell script as a user would, with kubectl in the path.
     pub async fn shell(&self, script: &str) -> Option<Output> {
         let kubectl = self.kubectl_command()?;
         let folder = std::path::Path::new(kubectl.get_program()).parent()?;

@@ -1,4 +1,4 @@
-//! Entries that are taken out of a pool's list while it lives.
+//! Addresses that are removed from a pool's list while the pool exists.
 
 use fakecloud::{Fault, On as Calls, Rule};
 use serde_json::json;
@@ -8,10 +8,10 @@ use crate::replica::Replica;
 
 const IPS: [&str; 3] = ["198.51.100.1", "198.51.100.2", "198.51.100.3"];
 
-/// Alone, so that a restart does not have to wait for a lease to expire.
+/// Without an election, so that a restart does not wait for a lease to expire.
 const ALONE: &[&str] = &["--leader-elect=false"];
 
-/// Two nodes with the first two addresses; the third is on no machine.
+/// Two nodes with the first two addresses; the third address is unassigned.
 async fn two_in_place(on: On, more: serde_json::Value) -> Option<(Arena, Replica)> {
     let arena = Arena::open(on).await?;
     arena.cloud.domain("example.com");
@@ -42,7 +42,7 @@ async fn an_entry_that_is_replaced_in_the_list_leaves_its_node_to_the_new_one(on
     assert_eq!(told, "198.51.100.1 taken off a: it is not in spec.ips any more");
 }
 
-/// Killed when the call was sent and had no effect yet; the effect never comes.
+/// Killed after the call was sent; the call never takes effect.
 async fn an_operator_that_is_killed_while_an_entry_leaves_goes_on_with_it(on: On) {
     let Some((arena, replica)) = two_in_place(on, json!({})).await else { return };
     let unassign = Calls::call("POST", "/v2/reserved_ips/*/actions");
@@ -62,8 +62,8 @@ async fn an_operator_that_is_killed_while_an_entry_leaves_goes_on_with_it(on: On
     arena.ready("ingress").await;
 }
 
-/// After a migration the addresses that FLIPOP reserved stand in the list, and whoever
-/// manages the manifest puts it back to what it was.
+/// After a migration, addresses that FLIPOP reserved are in the list, and the tool that manages the
+/// manifest restores the original list.
 async fn a_list_that_is_put_back_costs_no_address_while_as_many_are_wanted(on: On) {
     let name = json!({"zone": "example.com", "recordName": "hello", "ttl": 30});
     let more = json!({"desiredIPs": 2, "region": "nyc3", "dnsRecordSet": name});
@@ -84,7 +84,7 @@ async fn a_list_that_is_put_back_costs_no_address_while_as_many_are_wanted(on: O
     );
     replica.kill();
     let _second = Replica::start(&arena, "second", ALONE);
-    // It acts again once it has been heard that a node is lost.
+    // The removed mark shows that the second replica acts.
     arena.set_ready("b", false).await;
     arena.marked("b", None).await;
     arena.set_ready("b", true).await;

@@ -1,7 +1,7 @@
-//! The operator as its users meet it: the real binary, on a real API server, with the
-//! emulated cloud over TCP. One binary, so that the control plane is linked once.
+//! The operator from a user's view: the real binary, on a real API server, with the emulated
+//! provider over TCP. A single test binary, so that the control plane is linked once.
 
-// What cannot go on ends the test: helpers of tests are tests too.
+// Test helpers may panic, like tests.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
 mod arena;

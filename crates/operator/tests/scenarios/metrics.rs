@@ -1,4 +1,4 @@
-//! The metrics, as they are after what happens to people: see `scrape.rs`.
+//! The metrics after typical events: see `scrape.rs`.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::replica::Replica;
 
 const IPS: [&str; 3] = ["198.51.100.1", "198.51.100.2", "198.51.100.3"];
 
-/// So that what failed stays as it is for as long as anybody looks.
+/// Long back-offs, so that a failed state stays visible.
 const PATIENT: &[&str] = &["--retry-initial=10m", "--retry-max=10m"];
 
-/// Nodes with an ingress on droplets 1, 2, ... and three addresses.
+/// Nodes with an ingress pod on droplets 1, 2, ... and three addresses.
 async fn nodes(on: On, names: &[&str]) -> Option<Arena> {
     let arena = Arena::open(on).await?;
     for (name, droplet) in names.iter().zip(1..) {
@@ -47,7 +47,7 @@ async fn placed_failed_over_stranded_and_deleted_on_leader_and_follower(on: On) 
     arena.marked("c", Some(IPS[0])).await;
     leader.shows("failed_over", None).await;
 
-    // Nowhere to go: the address stays where it is.
+    // Without a free node, the address stays in place.
     arena.set_ready("b", false).await;
     leader.shows("stranded", None).await;
     follower.shows_its_process_alone().await;
@@ -110,14 +110,14 @@ async fn names_in_dns_on_and_gone_and_leadership_lost(on: On) {
     arena.listed("nodes", "A", &["203.0.113.1", "203.0.113.2"]).await;
     replica.shows("names_in_dns", None).await;
 
-    // Another name is another label at once; what was counted under the old one stays.
+    // A new name changes the labels at once; counters under the old name stay.
     arena.edit("ingress", json!({"dnsRecordSet": {"recordName": "moved"}})).await;
     arena.listed("moved", "A", &[IPS[0]]).await;
     let sets = arena.namespaced::<NodeDNSRecordSet>();
     sets.delete("nodes", &DeleteParams::default()).await.unwrap();
     replica.shows("another_name", None).await;
 
-    // Somebody else has the lease, for good.
+    // Another holder has the Lease for good.
     let leases: Api<Lease> = Api::namespaced(arena.client.clone(), "default");
     let now =
         k8s_openapi::jiff::Timestamp::now() + k8s_openapi::jiff::SignedDuration::from_hours(1);

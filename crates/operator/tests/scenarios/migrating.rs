@@ -1,4 +1,4 @@
-//! From FLIPOP to us, and back.
+//! Migration from FLIPOP to Pontoon, and back.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -12,9 +12,9 @@ use crate::arena::{Arena, On, eventually, on_both};
 use crate::predecessor::Predecessor;
 use crate::upgrade::predecessors_definition;
 
-/// A cluster that FLIPOP has served, with its definitions: one address that the user listed,
-/// one that FLIPOP reserved and wrote into the list, one that was taken out of the list and
-/// stayed where it was; records, annotations, statuses.
+/// A cluster that FLIPOP has served, with FLIPOP's definitions: an address listed by the user, an
+/// address that FLIPOP reserved and added to the list, and an address that was removed from the
+/// list and stayed on its node; with records, annotations and statuses.
 async fn served_by_flipop(on: On) -> Option<Arena> {
     let pools = predecessors_definition("flipop.floatingippool.crd.yaml")?;
     let sets = predecessors_definition("flipop.nodednsrecordset.crd.yaml")?;
@@ -64,7 +64,7 @@ async fn nothing_moves_and_while_the_predecessor_works_we_only_observe(on: On) {
     assert!(message.contains("flipop-0") && message.contains(lease), "{message}");
     let status = arena.status("ingress").await;
     assert_eq!((status.assigned.as_str(), status.ips.len()), ("", 3), "{status:#?}");
-    // What we would do, the predecessor has to do.
+    // The predecessor has to carry out our plan.
     arena.set_ready("a", false).await;
     arena.serving_node("d", 4).await;
     assert_eq!(
@@ -99,7 +99,7 @@ fn renewed(lease: &Lease) -> Option<String> {
     lease.metadata.resource_version.clone().filter(|_| lease.spec.is_some())
 }
 
-/// The commands that the page prints for the way back.
+/// The commands for the way back in the migration guide.
 fn way_back() -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/migration-from-flipop.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -111,7 +111,7 @@ fn way_back() -> String {
 async fn on_the_way_back_the_spec_lists_every_address(on: On) {
     let Some(arena) = Arena::open(on).await else { return };
     arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
-    // What FLIPOP reserved and wrote into the list, a GitOps tool takes out of it again.
+    // A GitOps tool removes the addresses that FLIPOP reserved and added to the list.
     for (ip, node, droplet) in [("198.51.100.4", "d", 4), ("198.51.100.5", "e", 5)] {
         arena.node(node, droplet).await;
         arena.label(node, "role", "reverted").await;
@@ -147,7 +147,7 @@ async fn on_the_way_back_the_spec_lists_every_address(on: On) {
         assert_eq!(arena.stored("reverted").await.spec.ips, both, "after {times}");
     }
 
-    // What remembered them is not needed any more.
+    // The ledger and its copy in the status are no longer needed.
     let pools = arena.namespaced::<FloatingIPPool>();
     let forget = json!({"metadata": {"annotations": {ADDRESSES_ANNOTATION: null}}});
     pools.patch("ingress", &PatchParams::default(), &Patch::Merge(forget)).await.unwrap();

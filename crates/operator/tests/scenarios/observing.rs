@@ -1,4 +1,4 @@
-//! `--mode observe`: everything is said, nothing is done.
+//! `--mode observe`: everything is reported, nothing is done.
 
 use std::net::IpAddr;
 
@@ -38,7 +38,7 @@ async fn what_would_be_done_is_told_and_nothing_is_written_elsewhere(on: On) {
     let status = arena.record_state("nodes", "in-progress").await;
     assert!(status.conditions.iter().all(|one| one.reason == "Observing"), "{status:#?}");
 
-    // The same plan again and again is no news.
+    // A repeated plan is not reported again.
     for times in 0..3 {
         arena.label("b", "seen", &format!("{times}")).await;
     }
@@ -106,7 +106,7 @@ async fn an_observer_keeps_nobody_from_acting(on: On) {
     arena.says("ingress", "AllAssigned").await;
     let agents: Vec<_> = arena.cloud.mutations().into_iter().map(|one| one.user_agent).collect();
     assert_eq!(agents, [Some("active".to_owned())]);
-    // The one that acts says all there is to say.
+    // The acting replica does all the reporting.
     crate::arena::eventually("the observer stands aside", || async {
         let log = observer.log();
         if log.contains("another Pontoon") { Ok(()) } else { Err(log) }

@@ -1,4 +1,4 @@
-//! Waiting periods: they go on where they were, whoever leads.
+//! Waiting periods continue across restarts.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 use crate::arena::{Arena, On, eventually, on_both};
 use crate::replica::Replica;
 
-/// Alone, so that a restart does not have to wait for a lease to expire.
+/// Without an election, so that a restart does not wait for a lease to expire.
 const ALONE: &[&str] = &["--leader-elect=false"];
 
 const IPS: [&str; 3] = ["198.51.100.1", "198.51.100.2", "198.51.100.3"];
 
-/// How long both periods are, and where in them the operator is killed. A period that began
-/// anew would end after more than their sum.
+/// Length of both periods, and the moment of the kill. A restarted period would end after more than
+/// the sum.
 const PERIOD: f64 = 20.0;
 const MIDDLE: f64 = 9.0;
 
-/// Two pools with nodes of their own: one has an address and a node to spare, one has two
+/// Two pools with separate nodes: the first has an address and a spare node, the second has two
 /// addresses and two nodes.
 async fn two_pools(on: On) -> Option<Arena> {
     let arena = Arena::open(on).await?;
@@ -35,8 +35,7 @@ async fn two_pools(on: On) -> Option<Arena> {
     Some(arena)
 }
 
-/// When node `a` was lost, and when the other pool's first address was assigned, as the
-/// statuses say.
+/// When node `a` was lost, and when the other pool's first address was assigned, by the statuses.
 async fn beginnings(arena: &Arena) -> (Timestamp, Timestamp) {
     eventually("both periods have begun", || async {
         let lost = arena.status("grace").await.ips.remove(IPS[0]);
@@ -47,12 +46,12 @@ async fn beginnings(arena: &Arena) -> (Timestamp, Timestamp) {
     .await
 }
 
-/// How long after `since` a droplet got an address.
+/// Time between `since` and the assignment of an address to a droplet.
 fn assigned_after(arena: &Arena, droplet: u64, since: Timestamp) -> Option<f64> {
     let all = arena.cloud.mutations();
     let to = |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap_or_default();
     let last = all.iter().rfind(|call| to(&call.body)["droplet_id"] == droplet)?;
-    // The cloud has a clock of its own.
+    // The provider has its own clock, so ages are compared.
     let since = Timestamp::now().duration_since(since).as_secs_f64();
     Some(since - last.arrived.elapsed().as_secs_f64())
 }
@@ -79,7 +78,7 @@ async fn a_grace_period_and_a_cool_off_go_on_through_a_kill_at_their_middle(on: 
     let cool = spared[0].max(spared[1]);
     eprintln!("moved after {grace} s, assigned after {cool} s");
     for waited in [grace, cool] {
-        // What is written down is when it ended, to the microsecond; calls begin before.
+        // The status records the end of a call, to the microsecond; the call begins earlier.
         assert!((PERIOD - 0.5..PERIOD + MIDDLE).contains(&waited), "{waited}");
     }
 }

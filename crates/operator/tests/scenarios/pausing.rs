@@ -1,4 +1,4 @@
-//! One object is left alone, the others are served.
+//! A paused object is left alone, and all others are served.
 
 use std::net::IpAddr;
 use std::process::{Command, Output};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::arena::{Arena, On, eventually, on_both};
 
-/// Runs a command of the binary.
+/// Runs a subcommand of the binary.
 async fn pontoon(arena: &Arena, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pontoon"));
     command.args(args).arg("--kubeconfig").arg(arena.kubeconfig());
@@ -36,7 +36,7 @@ async fn a_paused_pool_keeps_what_it_has_and_resumes_at_once(on: On) {
     assert_eq!(ready, "True", "what it asks for is in place");
     assert_eq!(message, "paused: moving the rack; 1 address on 1 of 1 eligible node");
 
-    // A younger pool gets the node that the paused one would have taken.
+    // A younger pool gets the node that the paused pool would have taken.
     arena.set_ready("a", false).await;
     arena.serving_node("b", 2).await;
     arena.event("ingress", "WouldAssign").await;

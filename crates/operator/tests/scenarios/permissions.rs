@@ -1,4 +1,4 @@
-//! The role that we ship. Only the real API server has RBAC.
+//! The shipped role. Only the real API server has RBAC.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does_and_no
     arena.pool("ingress", spec).await;
     let reserved = json!({"dnsRecordSet": record("nodes"), "addressType": IPV4_ANNOTATION});
     arena.record_set("nodes", reserved).await;
-    // What cannot be read is told so by a patch.
+    // The status of an undecodable object is written with a patch.
     arena.raw_pool("odd", json!({"ips": {"a": 1}})).await;
     let odd = json!({
         "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "NodeDNSRecordSet",
@@ -55,7 +55,7 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does_and_no
     arena.listed("nodes", "A", &[&created[0]]).await;
     arena.record_state("nodes", "active").await;
     arena.event("nodes", "RecordUpdated").await;
-    // The same event again is a patch.
+    // A repeated event is a patch.
     for _ in 0..2 {
         pause(&arena, "true").await;
         arena.says("ingress", "Paused").await;
@@ -72,7 +72,7 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does_and_no
         arena.plane().audit_log().unwrap().into_iter().filter(|entry| entry.code == 403).collect();
     assert!(denied.is_empty(), "{denied:#?}");
     are_used(&arena, rights().filter(|right| right.verb != "watch").collect()).await;
-    // A watch is in the log once it has ended.
+    // A watch appears in the log after its end.
     replica.terminate().await;
     observer.terminate().await;
     are_used(&arena, rights().collect()).await;
@@ -84,7 +84,7 @@ async fn pause(arena: &Arena, text: &str) {
     pools.patch("ingress", &PatchParams::default(), &patch).await.unwrap();
 }
 
-/// The shipped role without one line of it, for an account of this name.
+/// An account of this name, with a changed copy of the shipped role.
 async fn account_without(arena: &Arena, name: &str, changes: &[(&str, &str)]) -> PathBuf {
     let mut role = std::fs::read_to_string(root().join("deploy/rbac.yaml")).unwrap();
     for (from, to) in changes {
@@ -141,7 +141,7 @@ async fn a_write_that_a_trimmed_role_forbids_is_told_in_the_condition_or_as_an_e
     arena.ready("wanting").await;
 }
 
-/// A role that does not let the operator see whether a predecessor is at work.
+/// A role without the right to see whether a predecessor is at work.
 #[tokio::test]
 async fn without_the_right_to_see_other_controllers_nothing_is_done_and_the_right_is_named() {
     let Some(arena) = Arena::open(On::RealServer).await else { return };
@@ -188,16 +188,16 @@ async fn are_used(arena: &Arena, rights: Vec<Right>) {
     .await;
 }
 
-/// Something that a role allows.
+/// A single right of a role.
 #[derive(Debug)]
 struct Right {
     group: String,
-    /// With its subresource, as roles write it.
+    /// With the subresource, as in a role.
     resource: String,
     verb: String,
-    /// Of this object alone.
+    /// Limited to this object.
     name: Option<String>,
-    /// In this namespace alone.
+    /// Limited to this namespace.
     namespace: Option<String>,
 }
 
@@ -217,7 +217,7 @@ impl Right {
     }
 }
 
-/// All that the shipped roles allow, one by one.
+/// All rights of the shipped roles.
 fn rights() -> impl Iterator<Item = Right> {
     let mut rights = Vec::new();
     for role in [shipped("ClusterRole"), shipped("Role")] {

@@ -1,4 +1,4 @@
-//! FLIPOP, as far as others see it: a Lease that it renews, and what it leaves behind.
+//! A stand-in for FLIPOP: a renewed Lease, and FLIPOP's leftovers.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use tokio::task::JoinHandle;
 
 use crate::arena::{Arena, NAMESPACE, eventually};
 
-/// Renews its Lease until it is dropped, which is its death: nothing is released.
+/// Renews its Lease until dropped. The Lease is not released, as after a crash.
 pub struct Predecessor(JoinHandle<()>);
 
-/// Short, so that its silence does not take long; long enough for a slow machine to renew it.
+/// Short, so that the Lease expires soon; long enough for a slow machine to renew.
 const LASTS: i32 = 6;
 
 impl Predecessor {
@@ -23,7 +23,7 @@ impl Predecessor {
         Self::start_in(arena, NAMESPACE, LASTS).await
     }
 
-    /// In a namespace, with a Lease that claims to last so many seconds.
+    /// Starts in a namespace, with a Lease of this duration in seconds.
     pub async fn start_in(arena: &Arena, namespace: &str, lasts: i32) -> Self {
         let leases: Api<Lease> = Api::namespaced(arena.client.clone(), namespace);
         let lease = json!({
@@ -51,20 +51,20 @@ impl Drop for Predecessor {
 }
 
 impl Arena {
-    /// The status of a pool as FLIPOP writes it.
+    /// Writes the status of a pool, as FLIPOP would.
     pub async fn flipop_status(&self, pool: &str, status: Value) {
         let pools = self.namespaced::<FloatingIPPool>();
         let patch = Patch::Merge(json!({"status": status}));
         pools.patch_status(pool, &PatchParams::default(), &patch).await.unwrap();
     }
 
-    /// The annotation of a node as FLIPOP writes it.
+    /// Writes the mark of a node, as FLIPOP would.
     pub async fn flipop_annotation(&self, node: &str, ip: &str) {
         let patch = Patch::Merge(json!({"metadata": {"annotations": {IPV4_ANNOTATION: ip}}}));
         self.nodes().patch(node, &PatchParams::default(), &patch).await.unwrap();
     }
 
-    /// FLIPOP's Lease, once it is as `wanted`.
+    /// Waits for FLIPOP's Lease to satisfy `wanted`.
     pub async fn flipop_lease(&self, what: &str, wanted: impl Fn(&str, &Lease) -> bool) -> Lease {
         let leases: Api<Lease> = self.namespaced();
         eventually(what, || async {

@@ -1,4 +1,4 @@
-//! What was reserved for a pool is given back when it is deleted, if it says so.
+//! A deleted pool releases its reserved addresses, if its policy says so.
 
 use kube::api::DeleteParams;
 use pontoon::api::{FloatingIPPool, RELEASE_FINALIZER};
@@ -7,12 +7,12 @@ use serde_json::json;
 use crate::arena::{Arena, On, eventually, on_both};
 use crate::replica::Replica;
 
-/// Alone, so that a restart does not have to wait for a lease to expire.
+/// Without an election, so that a restart does not wait for a lease to expire.
 const ALONE: &[&str] = &["--leader-elect=false"];
 
 const LISTED: &str = "198.51.100.200";
 
-/// A pool with a listed and a reserved address, both in place.
+/// A pool with a listed and a reserved address, both assigned.
 async fn listed_and_reserved(on: On) -> Option<(Arena, Replica)> {
     let arena = Arena::open(on).await?;
     arena.serving_node("a", 1).await;
@@ -44,7 +44,7 @@ impl Arena {
         .await;
     }
 
-    /// Waits until the object is guarded, or is not.
+    /// Waits until the pool has our finalizer, or has lost it.
     async fn is_guarded(&self, pool: &str, guarded: bool) {
         eventually(&format!("{pool} guarded: {guarded}"), || async {
             let finalizers = self.stored(pool).await.metadata.finalizers.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A replica of the operator: the real binary in a process of its own.
+//! A replica of the operator: the real binary in a child process.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 
 use crate::arena::{Arena, eventually};
 
-/// Killed when dropped.
+/// A running replica, killed when dropped.
 pub struct Replica {
     process: Child,
     port: u16,
@@ -22,7 +22,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Starts a replica; more arguments and variables (`NAME=value`) in `extra`.
+    /// Starts a replica, with further arguments and variables (`NAME=value`) in `extra`.
     pub fn start(arena: &Arena, name: &str, extra: &[&str]) -> Self {
         let port = free_port();
         let log = arena.folder().join(format!("{name}-{port}.log"));
@@ -61,13 +61,13 @@ impl Replica {
         kill_process(pid, signal).unwrap();
     }
 
-    /// `kill -9`, and waits until it is dead.
+    /// `kill -9`, and waits for the end of the process.
     pub fn kill(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// SIGTERM; returns how long it took to end.
+    /// SIGTERM; returns the time until the end of the process.
     pub async fn terminate(mut self) -> Duration {
         let started = Instant::now();
         self.signal(Signal::TERM);
@@ -79,7 +79,7 @@ impl Replica {
         started.elapsed()
     }
 
-    /// One page of its HTTP server: status line and body.
+    /// A page of the replica's HTTP server: status line and body.
     pub async fn page(&self, path: &str) -> Option<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.ok()?;
         let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
@@ -99,12 +99,12 @@ impl Replica {
         .await;
     }
 
-    /// Waits until it leads.
+    /// Waits until the replica leads.
     pub async fn leads(&self) {
         self.metric("pontoon_leader", "1").await;
     }
 
-    /// Everything that it has logged.
+    /// The replica's whole log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
@@ -112,7 +112,7 @@ impl Replica {
 
 impl Drop for Replica {
     fn drop(&mut self) {
-        // Already dead is as good.
+        // Fails if the process has already ended, which is fine.
         drop(self.process.kill());
         drop(self.process.wait());
         if std::thread::panicking() {
@@ -123,8 +123,8 @@ impl Drop for Replica {
     }
 }
 
-/// One that nobody else is given meanwhile: below those that the system hands out itself. Two
-/// processes of scenarios that run at a time are kept apart by `SCENARIO_PORTS`, the first port.
+/// A port below the range that the system hands out, so that no other process gets the same port.
+/// `SCENARIO_PORTS`, the first port, separates concurrent scenario processes.
 fn free_port() -> u16 {
     static NEXT: LazyLock<AtomicU16> = LazyLock::new(|| {
         let first = std::env::var("SCENARIO_PORTS").ok().and_then(|first| first.parse().ok());

@@ -1,4 +1,4 @@
-//! What a cluster costs in which nothing happens.
+//! The cost of an idle cluster.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use serde_json::json;
 
 use crate::arena::{Arena, On, eventually};
 
-/// Two periods in which the account is read, and some more.
+/// Two listing periods, and a little more.
 const REST: Duration = Duration::from_secs(130);
 
 const ADDRESSES: u64 = 100;
 
-/// On the real API server alone: it is the waiting that takes the time.
+/// Only on the real API server, because the test mostly waits.
 #[tokio::test]
 async fn a_hundred_addresses_and_two_replicas_at_rest_cost_two_listings_a_minute_at_most() {
     let Some(arena) = Arena::open(On::RealServer).await else { return };
@@ -38,7 +38,7 @@ async fn a_hundred_addresses_and_two_replicas_at_rest_cost_two_listings_a_minute
 
     let mark = arena.cloud.mark();
     let version = arena.stored("ingress").await.metadata.resource_version;
-    // Rest is time in which nothing happens: there is nothing to wait for.
+    // A plain sleep, because at rest there is no event to wait for.
     tokio::time::sleep(REST).await;
     let asked: Vec<_> = arena.cloud.log_since(mark).iter().map(words).collect();
     eprintln!("{} calls in {} s at rest: {asked:#?}", asked.len(), REST.as_secs());

@@ -1,4 +1,4 @@
-//! Leases of others in namespaces where they count for nothing, and where they count.
+//! Leases of other controllers, in namespaces that count and in others.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use crate::arena::{Arena, On, eventually, on_both};
 use crate::predecessor::Predecessor;
 use crate::replica::Replica;
 
-/// An address that is free, and two nodes.
+/// An unassigned address, and two nodes.
 async fn one_address_two_nodes(on: On) -> Option<Arena> {
     let arena = Arena::open(on).await?;
     arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");

@@ -1,9 +1,9 @@
-//! What Prometheus reads of a replica, held against the pages in `scrapes/`: every series of
-//! the predecessor's names, with its type, labels and value.
+//! Compares the metrics of a replica with the pages in `scrapes/`: every series with a name of the
+//! predecessor, with its type, labels and value.
 //!
-//! How often something was read depends on time: of such a series the pages say `+`, and one
-//! that may or may not have happened they leave out. Of a histogram they have the count; its
-//! buckets are checked here.
+//! The number of reads depends on time: the pages have `+` for the value of such a series, and omit
+//! series of calls that may not happen. Histograms appear with their count; the buckets are checked
+//! here.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -14,25 +14,24 @@ use std::time::Duration;
 use crate::arena::eventually;
 use crate::replica::Replica;
 
-/// The calls that read, and so happen as often as time passes.
+/// The read calls, with time-dependent counts.
 const READS: [&str; 2] = ["IPToProviderID", "ListDNSRecords"];
 
-/// The call that is only made where listings leave something open for long.
+/// The call that happens only if listings leave an operation open for long.
 const SOMETIMES: &str = "call=\"ReadOperation\"";
 
-/// The buckets that Go's client has where nobody says otherwise.
+/// The default buckets of Go's client.
 const BUCKETS: [&str; 12] =
     ["0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "+Inf"];
 
-/// What promtool has against names that people's dashboards have had for years.
+/// Complaints of promtool about names that existing dashboards use.
 const KNOWN_COMPLAINTS: [&str; 2] = [
     "flipop_floatingippoolcontroller_ip_assignment_errors counter metrics should have \"_total\" suffix",
     "flipop_floatingippoolcontroller_ip_assignments counter metrics should have \"_total\" suffix",
 ];
 
 impl Replica {
-    /// Waits until it shows exactly what `scrapes/<name>.txt` says, an address that is not
-    /// known beforehand being called `NEW` there.
+    /// Waits until the page equals `scrapes/<name>.txt`, with `new` in place of `NEW`.
     pub async fn shows(&self, name: &str, new: Option<&str>) {
         let file = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join(format!("tests/scenarios/scrapes/{name}.txt"));
@@ -50,7 +49,7 @@ impl Replica {
         check_by_promtool(&page).await;
     }
 
-    /// Waits until it shows nothing but its own process.
+    /// Waits until the page shows only the replica's own process.
     pub async fn shows_its_process_alone(&self) {
         eventually("a page of the process alone", || async {
             let page = self.scrape().await;
@@ -74,7 +73,7 @@ impl Replica {
     }
 }
 
-/// The predecessor's series and their types, in order.
+/// The predecessor's series and their types, sorted.
 fn essence(page: &str) -> Vec<String> {
     let mut lines: Vec<_> = page.lines().filter_map(essential).collect();
     lines.sort_unstable();
@@ -97,7 +96,7 @@ fn essential(line: &str) -> Option<String> {
     Some(format!("{series} {value}"))
 }
 
-/// Every histogram of calls has Go's buckets, in which each holds the ones below it.
+/// Asserts that every histogram of calls has Go's buckets, with cumulative counts.
 fn check_histograms(page: &str) {
     let name = "flipop_providers_call_duration_seconds";
     let mut buckets: BTreeMap<String, Vec<(String, u64)>> = BTreeMap::new();
@@ -126,7 +125,7 @@ fn check_histograms(page: &str) {
     }
 }
 
-/// Prometheus' own word on the page.
+/// Checks the page with Prometheus' own tool.
 async fn check_by_promtool(page: &str) {
     let page = page.to_owned();
     let said = tokio::task::spawn_blocking(move || ask_promtool(&page)).await.unwrap();
@@ -140,7 +139,7 @@ async fn check_by_promtool(page: &str) {
     }
 }
 
-/// What `promtool check metrics` says, on either of its outputs; nothing if all is well.
+/// The output of `promtool check metrics`; empty without complaints.
 fn ask_promtool(page: &str) -> Result<String, String> {
     let fetch = concat!(env!("CARGO_MANIFEST_DIR"), "/../../promtool/fetch");
     let fetched = Command::new(fetch).output().map_err(|error| format!("{fetch}: {error}"))?;
@@ -156,12 +155,13 @@ fn ask_promtool(page: &str) -> Result<String, String> {
     let output = check.wait_with_output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let said = text(&output.stdout) + &text(&output.stderr);
-    // 3 is how it says that it does not like something.
+    // Exit code 3 means complaints.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}", output.status);
     Ok(said)
 }
 
-/// Past the test harness, which keeps what passing tests print; on CI a skip is a failure.
+/// Reports a skip to standard error directly, because the test harness hides the output of passing
+/// tests. On CI a skip is a failure.
 fn skip(missing: &str) {
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
     let line = format!("SKIPPED: {missing}: promtool was NOT asked about the metrics\n");

@@ -1,4 +1,4 @@
-//! The cloud's rate limit is used up for minutes.
+//! The provider's rate limit is used up for minutes.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::arena::{Arena, On, eventually, on_both};
 use crate::replica::Replica;
 
-/// Alone, so that a restart does not have to wait for a lease to expire.
+/// Without an election, so that a restart does not wait for a lease to expire.
 const ALONE: &[&str] = &["--leader-elect=false"];
 
 const STORM: Duration = Duration::from_secs(150);
@@ -19,7 +19,7 @@ fn ip(number: u64) -> IpAddr {
     format!("198.51.100.{number}").parse().unwrap()
 }
 
-/// As many nodes as addresses, one to spare, everything in place and in DNS.
+/// A node for each address and a spare node, with everything assigned and in DNS.
 async fn twenty_in_place(on: On) -> Option<(Arena, Replica)> {
     let arena = Arena::open(on).await?;
     for number in 1..=ADDRESSES + 1 {
@@ -43,7 +43,7 @@ fn in_dns(arena: &Arena) -> usize {
     arena.cloud.values("example.com", "hello", "A").len()
 }
 
-/// Waits for that much of the storm, and sees all the while that nothing is lost or moved.
+/// Waits until this time, and asserts meanwhile that nothing is lost or moved.
 async fn nothing_changes(arena: &Arena, until: Instant) {
     while Instant::now() < until {
         let status = arena.status("ingress").await;
@@ -67,7 +67,7 @@ async fn a_storm_of_429_loses_nothing_moves_nothing_and_leaves_dns_and_a_restart
     first.kill();
     let _second = Replica::start(&arena, "second", ALONE);
     nothing_changes(&arena, began + STORM / 2).await;
-    // A node is lost in the storm: its address moves when it is over, and no other.
+    // A node is lost in the storm: only its address moves, after the storm.
     arena.set_ready("node-01", false).await;
     nothing_changes(&arena, began + STORM - Duration::from_secs(3)).await;
     let asked = arena.cloud.log_since(mark).len();
@@ -85,7 +85,7 @@ async fn a_storm_of_429_loses_nothing_moves_nothing_and_leaves_dns_and_a_restart
     let done: Vec<_> = done.map(|call| call.path().to_owned()).collect();
     let moves = done.iter().filter(|path| path.contains("reserved_ips"));
     assert_eq!(moves.count(), 1, "{done:?}");
-    // Out of the name while nobody serves it, and in again: nothing else is written.
+    // The address leaves the record and returns; nothing else is written.
     assert!(done.len() <= 3, "{done:?}");
     eventually("all of them are in DNS", || async {
         let listed = in_dns(&arena);

@@ -36,11 +36,11 @@ async fn a_leader_that_wakes_from_a_pause_never_calls_after_its_successor(on: On
     let (old, new) = leader_and_follower(&arena).await;
     old.signal(Signal::STOP);
     let paused = Instant::now();
-    // What the old leader will see first when it wakes is a reason to act.
+    // The first change that the old leader sees after waking is a reason to act.
     arena.set_ready("a", false).await;
     moved_to(&arena, 2).await;
     new.leads().await;
-    // Not before thirty seconds have passed: that is what a pause of thirty seconds is.
+    // The pause lasts thirty seconds in total.
     tokio::time::sleep(Duration::from_secs(30).saturating_sub(paused.elapsed())).await;
     arena.set_ready("a", true).await;
     arena.set_ready("b", false).await;
@@ -57,7 +57,7 @@ async fn a_leader_that_wakes_from_a_pause_never_calls_after_its_successor(on: On
     assert!(by("old").iter().all(|time| *time < first_of_new), "{mutations:#?}");
 }
 
-/// A leader with its address in place, and another replica that is ready to follow it.
+/// A leader with its address assigned, and a ready follower.
 async fn leader_and_follower(arena: &Arena) -> (Replica, Replica) {
     let old = arena.replica("old");
     old.leads().await;
@@ -67,7 +67,7 @@ async fn leader_and_follower(arena: &Arena) -> (Replica, Replica) {
     (old, new)
 }
 
-/// Tells the leader to stop; no lease has to expire before the other one leads.
+/// Stops the leader; the other replica leads before the lease would expire.
 async fn hands_over(what: &str, old: Replica, new: &Replica) {
     let stopped = Instant::now();
     let took = old.terminate().await;
@@ -77,8 +77,8 @@ async fn hands_over(what: &str, old: Replica, new: &Replica) {
     assert!(handed_over < Duration::from_secs(14), "no lease had to expire");
 }
 
-/// Tells the leader to stop while the call that moves the address has no answer yet. The
-/// other one finds the address where it was moved to, and does not move it again.
+/// Stops the leader while the call that moves the address has no answer. The other replica finds
+/// the address at its destination, and does not move it again.
 async fn hands_over_in_a_move(on: On, what: &str, answer_after: Duration) {
     let Some(arena) = one_address_two_nodes(on).await else { return };
     let (old, new) = leader_and_follower(&arena).await;
@@ -109,7 +109,7 @@ async fn a_leader_whose_call_hangs_hands_over_at_its_deadline_and_the_next_one_s
     hands_over_in_a_move(on, "hanging", Duration::from_secs(60)).await;
 }
 
-/// A lease that nobody could wait for: ten minutes.
+/// A lease too long to wait for: ten minutes.
 const LONG: [&str; 3] =
     ["POD_UID=pod-1", "--leader-elect-lease-duration=10m", "--leader-elect-renew-deadline=5m"];
 
@@ -118,7 +118,7 @@ async fn a_leader_that_restarts_in_its_pod_waits_for_its_last_calls_and_not_for_
     let first = Replica::start(&arena, "pod", &LONG);
     first.leads().await;
     arena.ready("ingress").await;
-    // Of another pod: the lease of the first is not its own.
+    // In another pod, so the lease of the first is not its own.
     let other = LONG.map(|one| if one == "POD_UID=pod-1" { "POD_UID=pod-2" } else { one });
     let other = Replica::start(&arena, "other", &other);
     is_ready(&other).await;

@@ -1,4 +1,4 @@
-//! Coming from the predecessor: its definitions, its objects, then ours over them.
+//! Upgrade from the predecessor: its definitions and objects, then our definitions.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::arena::{Arena, On, eventually, on_both};
 
-/// The predecessor's definitions, test data beside the clone.
+/// A definition of the predecessor, from test data beside the clone.
 pub fn predecessors_definition(file: &str) -> Option<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/crds/flipop");
     match std::fs::read_to_string(folder.join(file)) {
@@ -32,7 +32,7 @@ async fn objects_of_the_predecessors_definition_are_observed_and_after_the_upgra
     arena.cloud.reserve_on("198.51.100.1".parse::<IpAddr>().unwrap(), 1);
     arena.cloud.reserve("198.51.100.2".parse::<IpAddr>().unwrap(), "nyc3");
     arena.pool("ingress", json!({"ips": ["198.51.100.1", "198.51.100.2"]})).await;
-    // A record as the predecessor left it.
+    // A record left by the predecessor.
     arena.report("a", &[("ExternalIP", "203.0.113.1")]).await;
     arena.cloud.record("example.com", "A", "nodes", "203.0.113.1", 120);
     let record = json!({"provider": "digitalocean", "zone": "example.com", "recordName": "nodes",
@@ -71,7 +71,7 @@ async fn definitions_that_appear_later_are_found(on: On) {
     arena.ready("ingress").await;
 }
 
-/// Our definition of pools as an earlier release may have had it: one field of the status less.
+/// Our definitions as in an earlier release: with a status field less.
 fn earlier_definitions()
 -> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>
 {

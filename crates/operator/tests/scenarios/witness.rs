@@ -1,16 +1,16 @@
-//! What the operator has written to the API server, as that saw it.
+//! The operator's writes, recorded by the API server.
 
 use crate::arena::{ApiServer, Arena, eventually};
 
 impl Arena {
-    /// From now on [`writes`](Self::writes) knows. The real server always logs.
+    /// Starts recording for [`writes`](Self::writes). The real server always records.
     pub fn record(&self) {
         if let ApiServer::Fake { kube, .. } = &self.server {
             kube.record(true);
         }
     }
 
-    /// The path of each write of the operator.
+    /// The path of each write by the operator.
     pub fn writes(&self) -> Vec<String> {
         let ours = |agent: &str| agent.starts_with("pontoon/");
         let path = |uri: &str| uri.split('?').next().unwrap_or_default().to_owned();
@@ -34,7 +34,7 @@ impl Arena {
         self.says_of("Ready", pool, reason).await
     }
 
-    /// The same of another condition.
+    /// [`says`](Self::says) for another condition.
     pub async fn says_of(&self, type_: &str, pool: &str, reason: &str) -> (String, String) {
         eventually(&format!("{pool} says {reason}"), || async {
             let conditions = self.status(pool).await.conditions;
@@ -45,8 +45,8 @@ impl Arena {
         .await
     }
 
-    /// Nothing was written but statuses, events and the Lease that says who of several
-    /// observers looks; nothing at all at the cloud and in DNS.
+    /// Asserts that the operator wrote only statuses, events and its election's Lease, and nothing
+    /// at the provider or in DNS.
     pub fn assert_only_said(&self, lease: &str) {
         let writes = self.writes();
         assert!(!writes.is_empty(), "the witness saw nothing");

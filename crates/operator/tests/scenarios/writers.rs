@@ -1,4 +1,4 @@
-//! Who writes, when there are two who could. Only the real API server tells them apart.
+//! Exclusive writers among two replicas. Only the real API server distinguishes their accounts.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::replica::Replica;
 
 const IP: &str = "198.51.100.1";
 
-/// A service account of its own with the rights that we ship.
+/// A separate service account with the shipped rights.
 async fn account(arena: &Arena, name: &str) -> PathBuf {
     let rights = std::fs::read_to_string(root().join("deploy/rbac.yaml")).unwrap();
     let file = arena.folder().join(format!("{name}.yaml"));
@@ -32,7 +32,7 @@ fn droplet(node: &str) -> u64 {
     if node == "a" { 1 } else { 2 }
 }
 
-/// The nodes take turns in being ready, and the address goes with them.
+/// Makes the nodes ready in turns, so that the address moves between them.
 async fn to_and_fro(arena: &Arena, times: u64) {
     for _ in 0..times {
         let (from, to) = if arena.droplet_of(IP) == Some(1) { ("a", 2) } else { ("b", 1) };
@@ -44,8 +44,8 @@ async fn to_and_fro(arena: &Arena, times: u64) {
     }
 }
 
-/// What took effect and decides something: not the election itself, not what is told of it,
-/// and not a write that the version stopped, as it is there to do.
+/// Whether an entry is a successful decision: no election, no event, no write that was refused for
+/// its version.
 fn is_decision(entry: &&AuditEntry) -> bool {
     let writes = ["create", "update", "patch", "delete"].contains(&&*entry.verb);
     let writes = writes && entry.code < 300;
@@ -53,7 +53,7 @@ fn is_decision(entry: &&AuditEntry) -> bool {
     writes && ours && !["leases", "events"].contains(&&*entry.resource)
 }
 
-/// Writers in the order of their writes, each run of one told once.
+/// Writers in the order of their writes, without repetitions.
 fn turns(writers: impl Iterator<Item = String>) -> Vec<String> {
     let mut turns: Vec<_> = writers.collect();
     turns.dedup();
@@ -76,11 +76,11 @@ async fn of_two_replicas_one_writes_at_a_time_to_the_cloud_and_to_the_cluster() 
     let second = start(&arena, "second", &accounts[1]);
     arena.held_by(IP, Some(1)).await;
     to_and_fro(&arena, 6).await;
-    // The leader freezes, the other one takes over, and the first wakes up.
+    // The leader freezes, the other replica takes over, and the first wakes up.
     first.signal(Signal::STOP);
     to_and_fro(&arena, 1).await;
-    // What the first one was about to write when it froze, the version stops once the other
-    // one has written.
+    // The version stops a write that the frozen leader was about to send, once the other replica
+    // has written.
     let holder = arena.droplet_of(IP);
     eventually("the other one has written the status", || async {
         let node = arena.status("ingress").await.ips[IP].node_name.clone();

@@ -1,4 +1,4 @@
-//! What users write into pools that may well be a mistake.
+//! Edits of pools by users, mostly mistakes.
 
 use std::net::IpAddr;
 
@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 use super::{Cluster, matching, pool_name};
 use crate::schedule::{Typo, Wish};
 
-/// What nobody can read as an annotation of ours.
+/// An unreadable value for our annotation.
 const SPOILED: &str = "[[";
 
 impl Cluster {
-    /// A pool asks for the nodes of its manifest.
+    /// Restores the `match` of the manifest.
     pub async fn ask_as_at_first(&self, index: usize) {
         self.patch_match(index, self.pools[index]["spec"]["match"].clone()).await;
     }
 
-    /// What a pool asks of nodes cannot be understood.
+    /// Makes the pool's `match` unparsable.
     pub async fn mistype(&self, index: usize, typo: Typo) {
         let mut asked = self.pools[index]["spec"]["match"].clone();
         match typo {
@@ -28,14 +28,14 @@ impl Cluster {
         self.patch_match(index, asked).await;
     }
 
-    /// A pool asks for other nodes, whatever its app.
+    /// Changes the nodes requested by the pool, keeping the app.
     pub async fn rematch(&self, index: usize, wish: Wish) {
         let app = &self.pools[index]["spec"]["match"]["podLabel"];
         let app = app.as_str().and_then(|label| label.strip_prefix("app=app-")?.parse().ok());
         self.patch_match(index, matching(app, wish)).await;
     }
 
-    /// What is not asked for any more goes.
+    /// Replaces `match`. Missing fields are removed.
     async fn patch_match(&self, index: usize, mut asked: Value) {
         for field in ["nodeLabel", "podNamespace", "podLabel", "tolerations"] {
             if asked[field].is_null() {
@@ -45,18 +45,18 @@ impl Cluster {
         self.patch_pool(index, &json!({"spec": {"match": asked}})).await;
     }
 
-    /// The addresses that a pool's manifest lists.
+    /// The addresses listed in the pool's manifest.
     fn manifest_ips(&self, index: usize) -> Vec<Value> {
         self.pools[index]["spec"]["ips"].as_array().cloned().unwrap_or_default()
     }
 
-    /// The last address that a pool's manifest lists.
+    /// The last address listed in the pool's manifest.
     pub fn last_listed(&self, index: usize) -> Option<IpAddr> {
         self.manifest_ips(index).last()?.as_str()?.parse().ok()
     }
 
-    /// A pool also lists an address that another has: the last that was reserved for it, or else
-    /// the first of its list.
+    /// Lists an address of another pool: the last one reserved for the other pool, or else the
+    /// first of its list.
     pub async fn adopt(&self, index: usize, other: usize) {
         if index == other {
             return;
@@ -70,15 +70,15 @@ impl Cluster {
         self.patch_pool(index, &json!({"spec": {"ips": ips}})).await;
     }
 
-    /// A pool lists what its manifest lists.
+    /// Restores the list of the manifest.
     pub async fn relist(&self, index: usize) {
         let ips = Some(self.manifest_ips(index)).filter(|ips| !ips.is_empty());
         self.patch_pool(index, &json!({"spec": {"ips": ips}})).await;
     }
 
-    /// Somebody spoils a pool's annotation. Returns what it was.
+    /// Makes the pool's annotation unreadable. Returns the previous value.
     pub async fn spoil(&self, index: usize) -> Option<Option<String>> {
-        // Whoever writes in between makes them try again.
+        // Retried after conflicts with other writers.
         for _ in 0..10 {
             let now = self.pool_api().get_opt(&pool_name(index)).await.ok().flatten()?;
             let before = now.annotations().get(ADDRESSES_ANNOTATION).cloned();
@@ -93,7 +93,7 @@ impl Cluster {
         None
     }
 
-    /// Somebody puts back what an annotation was, where it is still spoiled.
+    /// Restores an annotation that is still unreadable.
     pub async fn mend(&self, index: usize, before: Option<String>) {
         let Ok(Some(now)) = self.pool_api().get_opt(&pool_name(index)).await else { return };
         if now.annotations().get(ADDRESSES_ANNOTATION).is_some_and(|text| text == SPOILED) {

@@ -1,4 +1,4 @@
-//! What is in the cluster and in the cloud at the start, and what kubelets and users do.
+//! The initial content of the cluster and the account, and the actions of kubelets and users.
 
 mod edits;
 mod names;
@@ -21,16 +21,16 @@ use crate::schedule::{PoolSetting, Setting, Wish};
 /// The namespace of pods and pools.
 pub const NAMESPACE: &str = "ingress";
 
-/// The region of everything.
+/// The region of all machines and addresses.
 pub const REGION: &str = "nyc3";
 
-/// The key of a taint that some pools tolerate.
+/// The taint key tolerated by some pools.
 pub const TAINT: &str = "dedicated";
 
-/// How many apps run on every node.
+/// The number of apps on every node.
 pub const APPS: u8 = 2;
 
-/// How many addresses of others a crowded account has.
+/// The number of strangers in a crowded account.
 const CROWD: u32 = 203;
 
 /// Nodes, pods and pools, and the machines behind them.
@@ -39,16 +39,16 @@ pub struct Cluster {
     cloud: FakeCloud,
     pools: Vec<Value>,
     listings: Vec<Value>,
-    /// The names that pools and, after them, NodeDNSRecordSets ask for.
+    /// The DNS names of the pools, followed by the DNS names of NodeDNSRecordSets.
     names: Vec<Option<NameSetting>>,
-    /// The machine of each node now.
+    /// The present machine of each node.
     machines: Vec<u64>,
     made: u64,
 }
 
 impl Cluster {
-    /// Makes what a setting says. A lax definition lets in what ours refuses: that of a
-    /// predecessor did, and what it let in stays.
+    /// Creates the content of a setting. A lax CRD has no validation rules, like a predecessor's
+    /// CRD, so objects refused by our rules can exist.
     pub async fn new(user: Client, cloud: FakeCloud, setting: &Setting, lax: bool) -> Self {
         let (pools, listings, names) = (vec![], vec![], vec![]);
         let mut this = Self { user, cloud, pools, listings, names, machines: vec![], made: 0 };
@@ -84,22 +84,22 @@ impl Cluster {
         }
     }
 
-    /// How many nodes there are, or could be.
+    /// The number of nodes, present or not.
     pub fn nodes(&self) -> usize {
         self.machines.len()
     }
 
-    /// How many pools there are, or could be.
+    /// The number of pools, present or not.
     pub fn pools(&self) -> usize {
         self.pools.len()
     }
 
-    /// The machine of a node now.
+    /// The present machine of a node.
     pub fn machine(&self, node: usize) -> u64 {
         self.machines[node]
     }
 
-    /// A node joins with a machine of its own, and its pods.
+    /// Adds a node with a new machine and its pods.
     pub async fn join(&mut self, node: usize) {
         self.made += 1;
         let machine = 1000 + self.made;
@@ -119,7 +119,7 @@ impl Cluster {
         }
     }
 
-    /// A node and its pods are deleted.
+    /// Deletes a node and its pods.
     pub async fn leave(&self, node: usize) {
         for app in 0..APPS {
             self.end_pod(node, app).await;
@@ -132,7 +132,7 @@ impl Cluster {
         Api::namespaced(self.user.clone(), NAMESPACE)
     }
 
-    /// The pod of an app starts on a node.
+    /// Starts an app's pod on a node.
     pub async fn run_pod(&self, node: usize, app: u8) {
         let name = pod_name(node, app);
         let object = json!({
@@ -143,18 +143,18 @@ impl Cluster {
         self.set_ready(&self.pods(), &name, true).await;
     }
 
-    /// The pod of an app is gone from a node.
+    /// Deletes an app's pod from a node.
     pub async fn end_pod(&self, node: usize, app: u8) {
         let at_once = DeleteParams::default().grace_period(0);
         drop(self.pods().delete(&pod_name(node, app), &at_once).await);
     }
 
-    /// The pod of an app is, or is not, ready.
+    /// Sets the readiness of an app's pod.
     pub async fn pod_ready(&self, node: usize, app: u8, ready: bool) {
         self.set_ready(&self.pods(), &pod_name(node, app % APPS), ready).await;
     }
 
-    /// A node is, or is not, ready.
+    /// Sets the readiness of a node.
     pub async fn node_ready(&self, node: usize, ready: bool) {
         self.set_ready(&Api::<Node>::all(self.user.clone()), &node_name(node), ready).await;
     }
@@ -174,7 +174,7 @@ impl Cluster {
         status["conditions"] = json!([{"type": "Ready", "status": ready}]);
         status["phase"] = json!("Running");
         let patch = Patch::Merge(json!({"status": status}));
-        // What is gone cannot be ready.
+        // The object may be gone by now.
         drop(api.patch_status(name, &PatchParams::default(), &patch).await);
     }
 
@@ -229,7 +229,7 @@ impl Cluster {
         Api::namespaced(self.user.clone(), NAMESPACE)
     }
 
-    /// A pool is made, or set back to its first manifest, as `kubectl apply` does.
+    /// Creates a pool, or restores its manifest's spec, like `kubectl apply`.
     pub async fn apply_pool(&self, index: usize) {
         let manifest = &self.pools[index];
         let Ok(object) = serde_json::from_value(manifest.clone()) else { return };
@@ -238,7 +238,8 @@ impl Cluster {
         }
     }
 
-    /// Pools that went after they were made again, as it seemed, are made again.
+    /// Recreates missing pools. A pool may vanish after its recreation, when an earlier deletion
+    /// completes.
     pub async fn restore_pools(&self) {
         for index in 0..self.pools.len() {
             if let Ok(None) = self.pool_api().get_opt(&pool_name(index)).await {
@@ -247,16 +248,17 @@ impl Cluster {
         }
     }
 
-    /// A pool is replaced by its first manifest: what is not in it goes.
+    /// Replaces a pool with its manifest, removing everything else.
     pub async fn replace_pool(&self, index: usize) {
         let Ok(mut object) = serde_json::from_value::<FloatingIPPool>(self.pools[index].clone())
         else {
             return;
         };
-        // Whoever writes in between makes the tool try again.
+        // Retried after conflicts with other writers.
         for _ in 0..10 {
             let Ok(Some(now)) = self.pool_api().get_opt(&pool_name(index)).await else { return };
-            // Whoever takes the finalizer from one that is being deleted keeps what it had.
+            // Replacing would strip the finalizer of a pool being deleted, and so prevent the
+            // release of its addresses.
             if now.metadata.deletion_timestamp.is_some() {
                 return;
             }
@@ -269,18 +271,18 @@ impl Cluster {
         }
     }
 
-    /// Changes a pool, if it is there.
+    /// Patches a pool, if present.
     pub async fn patch_pool(&self, index: usize, patch: &Value) {
         self.try_patch(index, patch).await;
     }
 
-    /// Changes a pool. Returns whether that worked.
+    /// Patches a pool. Returns whether the patch succeeded.
     async fn try_patch(&self, index: usize, patch: &Value) -> bool {
         let (params, name) = (PatchParams::default(), pool_name(index));
         self.pool_api().patch(&name, &params, &Patch::Merge(patch)).await.is_ok()
     }
 
-    /// Takes a pool's last listed address off its list.
+    /// Removes the pool's last listed address from its list.
     pub async fn unlist(&self, index: usize) {
         let mut ips = self.pools[index]["spec"]["ips"].as_array().cloned().unwrap_or_default();
         ips.pop();
@@ -294,7 +296,7 @@ impl Cluster {
         drop(self.pool_api().delete(&pool_name(index), &DeleteParams::default()).await);
     }
 
-    /// Says what came of a pool's reservation.
+    /// Writes the user's answer about a pool's reservation: the address, or none.
     pub async fn resolve(&self, key: &str, made: Option<IpAddr>) {
         let name = key.rsplit('/').next().unwrap_or_default();
         let word = made.map_or_else(|| "none".to_owned(), |ip| ip.to_string());
@@ -304,7 +306,7 @@ impl Cluster {
     }
 }
 
-/// A definition that checks types alone.
+/// The CRD without validation rules, checking only types.
 fn without_rules(crd: &CustomResourceDefinition) -> Option<CustomResourceDefinition> {
     fn strip(value: &mut Value) {
         match value {
@@ -321,17 +323,17 @@ fn without_rules(crd: &CustomResourceDefinition) -> Option<CustomResourceDefinit
     serde_json::from_value(value).ok()
 }
 
-/// The user's requests do not fail: nothing stands between a user and the API server here.
+/// A user's setup requests must succeed: no faults apply to them.
 fn done<T, E: std::fmt::Debug>(result: Result<T, E>) {
     debug_assert!(result.is_ok(), "the setting is refused: {:?}", result.err());
 }
 
-/// Every other node is of the other half.
+/// The `half` label: even or odd.
 fn half(node: usize) -> &'static str {
     if node.is_multiple_of(2) { "even" } else { "odd" }
 }
 
-/// Which nodes a pool asks for.
+/// The `match` of a pool.
 fn matching(app: Option<u8>, wish: Wish) -> Value {
     let mut matching = match app {
         Some(app) => {
@@ -366,7 +368,7 @@ fn pool_name(pool: usize) -> String {
     format!("pool-{pool}")
 }
 
-/// The address that a pool lists at this place.
+/// The listed address number `number` of a pool.
 fn listed(pool: usize, number: u8, six: bool) -> IpAddr {
     let pool = u8::try_from(pool).unwrap_or(u8::MAX);
     if six {

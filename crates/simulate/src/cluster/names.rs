@@ -1,4 +1,4 @@
-//! Zones, and the objects that ask for names in them.
+//! Zones, and the objects requesting names in them.
 
 use std::net::Ipv4Addr;
 
@@ -11,11 +11,11 @@ use super::{APPS, Cluster, NAMESPACE};
 use crate::names::{Addresses, Host, LABELS, ListingSetting, NameEvent, NameSetting, label};
 use crate::schedule::Setting;
 
-/// The TTL that everybody asks for at first.
+/// The initial TTL of all objects.
 const TTL: u16 = 60;
 
 impl Cluster {
-    /// Makes the zones, with what others have in them, and whoever asks for a name in them.
+    /// Creates the zones with foreign records, and the NodeDNSRecordSets.
     pub(super) async fn make_names(&mut self, setting: &Setting) {
         if !setting.has_names() {
             return;
@@ -61,7 +61,7 @@ impl Cluster {
         })
     }
 
-    /// What an object says that asks for a name.
+    /// The `dnsRecordSet` field for a name.
     pub(super) fn record_set(&self, name: NameSetting) -> Value {
         let (zone, record) = (name.host.zone(), label(name.label));
         let by_id = name.in_full && name.host == Host::Cloudflare;
@@ -89,10 +89,10 @@ impl Cluster {
         drop(self.listing_api().delete(&listing_name(index), &params).await);
     }
 
-    /// The user does something to the name that an object asks for.
+    /// Applies a user's change to an object's name.
     pub async fn change_name(&self, which: usize, what: NameEvent, begins: bool) {
         let which = which % self.names.len();
-        // The oracle of names knows IPv4 addresses only.
+        // The oracle of names supports only IPv4 addresses.
         let six = |ip: &Value| ip.as_str().is_some_and(|ip| ip.contains(':'));
         let ips = self.pools.get(which).and_then(|pool| pool["spec"]["ips"].as_array());
         if ips.is_some_and(|ips| ips.iter().any(six)) {
@@ -121,7 +121,7 @@ impl Cluster {
         }
     }
 
-    /// Sets, or takes away, what an object says of its name.
+    /// Sets or removes the object's `dnsRecordSet`.
     async fn ask(&self, which: usize, record_set: &Value) {
         let patch = json!({"spec": {"dnsRecordSet": record_set}});
         match which.checked_sub(self.pools.len()) {
@@ -133,7 +133,7 @@ impl Cluster {
         }
     }
 
-    /// What a node that runs on a machine says of its own addresses.
+    /// The node's own addresses, derived from its machine.
     pub(super) fn node_addresses(machine: u64) -> Value {
         let last = u8::try_from(machine % 250).unwrap_or(0);
         let row = u8::try_from(machine / 250 % 250).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! A layer on the way to the API server that changes what some answers say.
+//! A layer before the API server that changes some answers.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,16 +13,16 @@ use tower::Service;
 
 use crate::wire::{ApiAction, ApiWire, WireBody};
 
-/// How answers are changed. Clones share what they remember.
+/// A change of answers. Clones share their memory.
 pub(super) trait Distortion: Clone + Send + Unpin + 'static {
-    /// Whether the answers to such requests are changed.
+    /// Whether answers to `action` are changed.
     fn concerns(&self, action: ApiAction) -> bool;
 
     /// Changes a list, or an event of a watch.
     fn distort(&self, action: ApiAction, value: &mut Value);
 }
 
-/// The way to the API server, with a distortion in it.
+/// The client of the API server with a distortion.
 #[derive(Clone)]
 pub(super) struct Layer<D> {
     wire: ApiWire,

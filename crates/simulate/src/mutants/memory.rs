@@ -1,5 +1,5 @@
-//! What is known of pools is wrong: a spec that cannot be understood lists nothing, and an object
-//! is taken for the one that had its name before.
+//! Mutants with a wrong memory of pools: an unreadable spec lists nothing, and a recreated pool is
+//! taken for its namesake.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::distorting::Distortion;
 use crate::wire::{ApiAction, Kind};
 
-/// Calls `each` with every pool of a list, or of an event.
+/// Calls `each` with every pool of a list or event.
 fn pools(value: &mut Value, each: impl Fn(&mut Value)) {
     if let Some(items) = value.get_mut("items").and_then(Value::as_array_mut) {
         items.iter_mut().for_each(each);
@@ -22,7 +22,7 @@ fn is_of_pools(action: ApiAction) -> bool {
     [ApiAction::List(Kind::Pools), ApiAction::Watch(Kind::Pools)].contains(&action)
 }
 
-/// A spec that cannot be understood lists no addresses.
+/// An unreadable spec lists no addresses.
 #[derive(Clone)]
 pub(super) struct ForgetsLists;
 
@@ -46,7 +46,7 @@ impl Distortion for ForgetsLists {
     }
 }
 
-/// A pool that is made anew under a name is taken for the one that had it.
+/// A recreated pool is taken for the former pool with the same name.
 #[derive(Clone, Default)]
 pub(super) struct ByName {
     known: Arc<Mutex<BTreeMap<String, (Value, Value)>>>,
@@ -65,7 +65,7 @@ impl Distortion for ByName {
             let told = pool["status"]["ips"].is_object();
             match known.get(&name) {
                 Some((before, status)) if *before != uid && !told => {
-                    // What it was reserved is written down elsewhere, and not taken over.
+                    // Reserved addresses are in the ledger, which is not copied.
                     pool["status"]["ips"] = status["ips"].clone();
                     pool["status"]["assigned"] = status["assigned"].clone();
                 }

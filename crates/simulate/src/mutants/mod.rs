@@ -1,5 +1,5 @@
-//! Faults, put into the operator at its seams: each must be found. The predecessors' first, then
-//! Pontoon's own that were found from outside.
+//! Faults planted at the interfaces of the operator; the oracle must find each. The first are
+//! faults of the predecessors, the rest faults of Pontoon that were found from outside.
 
 mod distorting;
 mod memory;
@@ -31,44 +31,44 @@ use old_events::OldEvents;
 /// A fault in the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Mutant {
-    /// Row 1: a reservation is not written down before it is made.
+    /// Row 1: no intent is written before a reservation.
     ForgetsIntents,
-    /// Row 2: a reservation without an answer counts as not made.
+    /// Row 2: an unanswered reservation counts as not made.
     TakesSilenceForNo,
-    /// Row 3: an old event about a pool passes for the newest.
+    /// Row 3: an old event about a pool counts as the newest.
     BelievesOldEvents,
-    /// Row 5: a machine that failed once is not tried again.
+    /// Row 5: a machine is not tried again after a failure.
     GivesUp,
-    /// Row 6: a listing that is older than an assignment passes for newer.
+    /// Row 6: a listing older than an assignment counts as newer.
     BelievesOldListings,
-    /// Row 7: a read that failed passes for one that found nothing.
+    /// Row 7: a failed read counts as an empty result.
     TakesErrorsForAbsence,
-    /// Row 9: the first part of a list passes for the whole.
+    /// Row 9: the first part of a list counts as the whole.
     BelievesHalfLists,
-    /// Row 10: what a list does not show any more is still there.
+    /// Row 10: objects missing in a new list count as present.
     KeepsGhosts,
-    /// Row 12: nobody asks the lease before a call.
+    /// Row 12: calls are sent without checking the Lease.
     Unfenced,
-    /// One address that a machine refuses counts against the machine.
+    /// The refusal of one address counts against the machine.
     BlamesMachines,
-    /// A reservation that cannot be made keeps its machine from addresses that exist.
+    /// An impossible reservation blocks its machine for existing addresses.
     KeepsForReservations,
-    /// A reservation whose call was dropped keeps its machine for ever.
+    /// A dropped reservation blocks its machine for ever.
     KeepsAbandoned,
-    /// What was seen before an address was listed passes for where it is.
+    /// A sighting from before an address was listed counts as current.
     BelievesOldSightings,
-    /// A spec that cannot be understood lists nothing.
+    /// An unreadable spec lists no addresses.
     ForgetsLists,
-    /// An attempt that failed keeps its machine from others, whether it is repeated or not.
+    /// A failed attempt blocks its machine for other addresses, whether repeated or not.
     KeepsFailedTargets,
-    /// A pool that is made anew is taken for the one that had its name.
+    /// A recreated pool is taken for the former pool with the same name.
     RemembersByName,
-    /// A reservation that ended in a breakdown counts as not made.
+    /// A reservation answered with 500 or 503 counts as not made.
     TakesBreakdownForNo,
 }
 
 impl Mutant {
-    /// All of them.
+    /// All mutants.
     pub const ALL: [Self; 17] = [
         Self::ForgetsIntents,
         Self::TakesSilenceForNo,
@@ -89,7 +89,7 @@ impl Mutant {
         Self::TakesBreakdownForNo,
     ];
 
-    /// The way to the cloud, with the fault in it.
+    /// The transport to the provider, with the fault.
     pub fn cloud(self, gate: &Gate, wire: Transport) -> Transport {
         match self {
             Self::Unfenced => wire,
@@ -112,7 +112,7 @@ impl Mutant {
         }
     }
 
-    /// The way to the API server, with the fault in it.
+    /// The client of the API server, with the fault.
     pub fn api(self, wire: ApiWire) -> Client {
         match self {
             Self::ForgetsIntents => Client::new(Forgetful(wire), "default"),
@@ -148,7 +148,7 @@ fn action(request: &Request<Bytes>) -> (CloudAction, Value) {
     (CloudAction::of(request.method(), request.uri().path(), &body), body)
 }
 
-/// A reservation without an answer becomes one that was refused.
+/// Turns an unanswered reservation into a refusal.
 fn silence_is_no(wire: Transport) -> Transport {
     Transport::new(service_fn(move |request: Request<Bytes>| {
         let wire = wire.clone();
@@ -162,7 +162,7 @@ fn silence_is_no(wire: Transport) -> Transport {
     }))
 }
 
-/// After one 503, a machine is refused without asking the cloud.
+/// After a single 503, refuses the machine without asking the provider.
 fn gives_up(wire: Transport) -> Transport {
     let given_up: Arc<Mutex<BTreeSet<u64>>> = Arc::default();
     Transport::new(service_fn(move |request: Request<Bytes>| {
@@ -183,7 +183,7 @@ fn gives_up(wire: Transport) -> Transport {
     }))
 }
 
-/// For a while after an assignment, listings are those from before it.
+/// For a while after an assignment, answers with the listing from before.
 fn old_listings(wire: Transport) -> Transport {
     const WHILE: Duration = Duration::from_secs(90);
     #[derive(Default)]
@@ -221,7 +221,7 @@ fn old_listings(wire: Transport) -> Transport {
     }))
 }
 
-/// Writes of a ledger change nothing, and are answered all the same.
+/// Acknowledges writes of the ledger without writing.
 #[derive(Clone)]
 struct Forgetful(ApiWire);
 

@@ -1,5 +1,5 @@
-//! Faults that names in DNS suffer from: an error passes for an answer, a part of a list for the
-//! whole, what a list does not show for what is still there.
+//! Mutants around lists: an error counts as an answer, a part of a list as the whole, a missing
+//! object as present.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use super::distorting::Distortion;
 use super::{action, answer};
 use crate::wire::{ApiAction, CloudAction, Kind};
 
-/// A read that is refused for the time being becomes one that found nothing.
+/// Turns a temporarily failed read into an empty result.
 pub(super) fn errors_are_empty(wire: Transport) -> Transport {
     Transport::new(service_fn(move |request: Request<Bytes>| {
         let wire = wire.clone();
@@ -39,7 +39,7 @@ pub(super) fn errors_are_empty(wire: Transport) -> Transport {
     }))
 }
 
-/// Lists of nodes that are not as they are.
+/// Wrong lists of nodes.
 #[derive(Clone)]
 pub(super) struct Lists {
     how: How,
@@ -48,10 +48,9 @@ pub(super) struct Lists {
 
 #[derive(Clone, Copy)]
 enum How {
-    /// The first one shows one node only; the next sign of life makes it be listed again.
+    /// The first list shows a single node. The next bookmark causes a new list.
     InPart,
-    /// What was in one and is in the next no more is still there: only the event of a deletion
-    /// counts.
+    /// Objects missing in a new list stay: only a deletion event removes them.
     WithGhosts,
 }
 
@@ -101,7 +100,7 @@ impl Distortion for Lists {
 }
 
 impl Memory {
-    /// Adds what is gone.
+    /// Adds the vanished objects.
     fn haunt(&mut self, list: &mut Value) {
         let Some(items) = list["items"].as_array_mut() else { return };
         for item in &*items {

@@ -1,4 +1,4 @@
-//! Each event about a pool shows the object as it was before, and says that it is the newest.
+//! Each event about a pool shows the previous object under the newest version.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::distorting::Distortion;
 use crate::wire::{ApiAction, Kind};
 
-/// What each pool was, by name.
+/// The previous object of each pool, by name.
 #[derive(Clone, Default)]
 pub(super) struct OldEvents {
     before: Arc<Mutex<BTreeMap<String, Value>>>,

@@ -1,5 +1,5 @@
-//! Faults in the operator that let one trouble keep a node from an address that could be
-//! served there, or that take what is old, or somebody else's, for the truth.
+//! Mutants in which one fault keeps other addresses from a usable node, or in which old or foreign
+//! information counts as the truth.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,12 +15,12 @@ use tower::{ServiceExt, service_fn};
 use super::{action, answer, refused};
 use crate::wire::CloudAction;
 
-/// What a process remembers.
+/// Locks the memory of a mutant.
 fn lock<T>(memory: &Mutex<T>) -> MutexGuard<'_, T> {
     memory.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a call is about: the action, the address, the machine.
+/// The action, address and machine of a call.
 fn about(request: &Request<Bytes>) -> (CloudAction, String, Option<u64>) {
     let (action, body) = action(request);
     let address = request.uri().path().split('/').nth(3).unwrap_or_default().to_owned();
@@ -31,7 +31,7 @@ fn status(result: &Result<Response<Bytes>, TransportError>) -> u16 {
     result.as_ref().map_or(0, |answer| answer.status().as_u16())
 }
 
-/// A machine that refused one address refuses all, for as long as the longest back-off.
+/// After refusing one address, a machine is refused for all, as long as the longest back-off.
 pub(super) fn blames_machines(wire: Transport) -> Transport {
     const WHILE: Duration = Duration::from_secs(300);
     let blamed: Arc<Mutex<BTreeMap<u64, Instant>>> = Arc::default();
@@ -53,7 +53,7 @@ pub(super) fn blames_machines(wire: Transport) -> Transport {
     }))
 }
 
-/// A machine that an address could not be reserved on is kept for that reservation.
+/// After a failed reservation, the machine is kept for that reservation.
 pub(super) fn keeps_for_reservations(wire: Transport) -> Transport {
     let kept: Arc<Mutex<BTreeSet<u64>>> = Arc::default();
     Transport::new(service_fn(move |request: Request<Bytes>| {
@@ -76,7 +76,7 @@ pub(super) fn keeps_for_reservations(wire: Transport) -> Transport {
     }))
 }
 
-/// A machine with a reservation whose call was dropped is kept for ever.
+/// After a dropped reservation, the machine is kept for ever.
 pub(super) fn keeps_abandoned(wire: Transport) -> Transport {
     struct Open(Arc<Mutex<BTreeSet<u64>>>, u64, bool);
     impl Drop for Open {
@@ -103,7 +103,7 @@ pub(super) fn keeps_abandoned(wire: Transport) -> Transport {
     }))
 }
 
-/// A machine that an address was refused on by a breakdown is kept for that address.
+/// After a 500 or 503, the machine is kept for the failed address.
 pub(super) fn keeps_failed_targets(wire: Transport) -> Transport {
     let kept: Arc<Mutex<BTreeMap<u64, String>>> = Arc::default();
     Transport::new(service_fn(move |request: Request<Bytes>| {
@@ -126,7 +126,7 @@ pub(super) fn keeps_failed_targets(wire: Transport) -> Transport {
     }))
 }
 
-/// A reservation that ended in a breakdown counts as not made.
+/// A reservation answered with 500 or 503 counts as not made.
 pub(super) fn breakdown_is_no(wire: Transport) -> Transport {
     Transport::new(service_fn(move |request: Request<Bytes>| {
         let wire = wire.clone();
@@ -141,7 +141,7 @@ pub(super) fn breakdown_is_no(wire: Transport) -> Transport {
     }))
 }
 
-/// Unless a call of its own changed something, what was listed a minute ago is still so.
+/// Answers with a listing up to a minute old, unless a call of this process changed something.
 pub(super) fn old_sightings(wire: Transport) -> Transport {
     const WHILE: Duration = Duration::from_secs(60);
     type Listing = Option<(Instant, Response<Bytes>)>;
@@ -173,14 +173,14 @@ pub(super) fn old_sightings(wire: Transport) -> Transport {
     }))
 }
 
-/// The address in a listing, as if it were read by itself.
+/// An address of the listing in the form of a single read.
 fn listed(listing: &Response<Bytes>, address: &str) -> Option<Response<Bytes>> {
     let body: Value = serde_json::from_slice(listing.body()).ok()?;
     let one = body["reserved_ips"].as_array()?.iter().find(|one| one["ip"] == address)?;
     Some(answer(StatusCode::OK, &json!({"reserved_ip": one}).to_string()))
 }
 
-/// Whether the cloud works on something.
+/// Whether an operation is under way.
 fn is_locked(listing: &Response<Bytes>) -> bool {
     String::from_utf8_lossy(listing.body()).contains("\"locked\":true")
 }

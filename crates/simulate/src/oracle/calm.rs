@@ -1,19 +1,19 @@
-//! How old somebody's view may be, from when there was trouble.
+//! Bounds on the age of an observer's view, from the times of trouble.
 
 use crate::schedule::Millis;
 
-/// When there was trouble.
+/// The times of trouble.
 #[derive(Debug, Default)]
 pub(super) struct Calm {
     troubles: u32,
-    /// When the trouble began of which the consequences may not be over.
+    /// The start of the trouble that may still have consequences.
     since: Millis,
-    /// When the last one ended.
+    /// The end of the last trouble.
     until: Option<Millis>,
 }
 
 impl Calm {
-    /// Some trouble begins or ends. Its consequences last for `lag` longer.
+    /// Trouble begins or ends. The consequences last `lag` longer.
     pub fn change(&mut self, begins: bool, now: Millis, lag: Millis) {
         if begins {
             let over = self.until.is_none_or(|until| until + lag < now);
@@ -28,17 +28,17 @@ impl Calm {
         }
     }
 
-    /// Whether it is over, and its consequences.
+    /// Whether trouble and its consequences are over.
     pub fn is_over(&self, now: Millis, lag: Millis) -> bool {
         self.troubles == 0 && self.until.is_none_or(|until| until + lag <= now)
     }
 
-    /// When the last one ended, or when the run began.
+    /// The end of the last trouble, or the start of the run.
     pub fn ended(&self) -> Millis {
         self.until.unwrap_or(0)
     }
 
-    /// The time before which everything is known to whoever looks.
+    /// The time before which every change is known to every observer.
     pub fn floor(&self, now: Millis, in_calm: Millis, lag: Millis) -> Millis {
         let over = self.troubles == 0 && self.until.is_none_or(|until| until + lag < now);
         let seen = if over { now } else { self.since };

@@ -1,4 +1,4 @@
-//! What is true at the cloud: who holds what, who reserved it, what is under way.
+//! The true state at the provider: holders, origins, requests under way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -10,50 +10,50 @@ use super::cluster::Machine;
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
 
-/// How long a listing may show what was before: the longest lag of reads, and the time until
-/// the next one.
+/// The longest time for which a listing may show the past: the longest lag of reads, and the time
+/// to the next listing.
 pub(super) const SHOWN: Millis = 10_000;
 
-/// A request to the cloud.
+/// A request to the provider.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// What names it: unique in a run.
+    /// The request's identifier, unique in a run.
     pub agent: String,
-    /// The process that sent it.
+    /// The sending process.
     pub process: String,
-    /// What it is for.
+    /// The action.
     pub action: CloudAction,
-    /// Its path.
+    /// The path.
     pub path: String,
-    /// Its body.
+    /// The body.
     pub body: Value,
 }
 
 impl Sent {
-    /// The address that it is about.
+    /// The address in the path.
     pub fn ip(&self) -> Option<IpAddr> {
         self.path.split('/').find_map(|segment| segment.parse().ok())
     }
 
-    /// Whether it is about an IPv6 address.
+    /// Whether the request concerns an IPv6 address.
     pub fn is_six(&self) -> bool {
         self.action == CloudAction::CreateSix || self.ip().is_some_and(|ip| ip.is_ipv6())
     }
 
-    /// The machine that it is about.
+    /// The machine in the body.
     pub fn machine(&self) -> Option<Machine> {
         self.body["droplet_id"].as_u64()
     }
 }
 
-/// The cloud.
+/// The provider's side.
 #[derive(Debug, Default)]
 pub(super) struct Cloud {
     pub addresses: BTreeMap<IpAddr, Address>,
     flights: Vec<Sent>,
-    /// Since when each address has been claimed by a pool, and when it last was.
+    /// The start of each address's claim by pools, and the last time of the claim.
     claims: BTreeMap<IpAddr, (Millis, Millis)>,
-    /// When each address that is not there any more was given back.
+    /// The time of release of each address no longer present.
     gone: BTreeMap<IpAddr, Millis>,
 }
 
@@ -62,35 +62,37 @@ pub(super) struct Cloud {
 pub(super) struct Address {
     pub holder: Option<Machine>,
     pub origin: Origin,
-    /// The machine that it was reserved on.
+    /// The machine of the reservation.
     pub target: Option<Machine>,
-    /// When it was last touched by hand.
+    /// The last change by hand.
     pub touched: Option<Millis>,
-    /// Pools that it may have been reserved for.
+    /// The possible pools of the reservation.
     pub makers: BTreeSet<String>,
-    /// The pool that surely has it: it alone claimed it when the address came to be in place.
+    /// The certain owner: the only claimant when the address arrived in place.
     pub kept_by: Option<String>,
-    /// Moves since something last happened that could be a reason for one.
+    /// Moves since the last possible reason for a move.
     pub moves: u32,
-    /// Somebody removed what was written down of it before it was anywhere else.
+    /// The address cannot be recognised as ours any more, because of a person: the ledger entry or
+    /// intent was removed, or the address was moved before the ledger named the address.
     pub words_lost: bool,
-    /// When it got to where it is.
+    /// The time of arrival at the present holder.
     pub arrived: Millis,
-    /// The processes that first meant to put it on machines, since it was last on another.
+    /// The process that first sent an assignment to each machine, since the address was last
+    /// elsewhere.
     pub movers: BTreeMap<Machine, String>,
 }
 
-/// Who reserved an address.
+/// The origin of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// It was there, or somebody did by hand.
+    /// Present at the start, or reserved by hand.
     Others,
-    /// A replica, for the pool with this UID, as far as that can be told.
+    /// Reserved by a replica, for the pool with this UID if known.
     Ours(Option<String>),
 }
 
 impl Cloud {
-    /// A request was sent.
+    /// Notes a sent request.
     pub fn sent(&mut self, sent: Sent) {
         if let (Some(ip), Some(machine)) = (sent.ip(), sent.machine())
             && let Some(address) = self.addresses.get_mut(&ip)
@@ -100,12 +102,12 @@ impl Cloud {
         self.flights.push(sent);
     }
 
-    /// Requests that have had no effect yet.
+    /// Requests without an effect yet.
     pub fn flights(&self) -> impl Iterator<Item = &Sent> {
         self.flights.iter()
     }
 
-    /// The request that this is the end of: it had its effect, or got lost.
+    /// The request ended by an effect or a loss.
     pub fn ended(&mut self, what: Happening<'_>) -> Option<Sent> {
         let (Happening::Effect { user_agent } | Happening::Lost { user_agent }) = what else {
             return None;
@@ -114,7 +116,7 @@ impl Cloud {
         Some(self.flights.remove(at))
     }
 
-    /// Looks at everything. Returns the addresses that are new.
+    /// Compares with the emulator's state. Returns the new addresses.
     pub fn look(&mut self, state: &State, by_hand: bool, now: Millis) -> Vec<IpAddr> {
         let mut new = Vec::new();
         let gone = self.addresses.extract_if(.., |ip, _| state.address(*ip).is_none());
@@ -147,14 +149,15 @@ impl Cloud {
         new
     }
 
-    /// Pools have claimed these addresses until now.
+    /// Extends the claims on these addresses until now.
     pub fn still_claimed(&mut self, ips: impl Iterator<Item = IpAddr>, now: Millis) {
         for ip in ips {
             self.claims.entry(ip).or_insert((now, now)).1 = now;
         }
     }
 
-    /// Pools claim these addresses now. A gap that may not have been seen is none.
+    /// Notes the present claims. A gap after `floor` may have gone unseen, and does not interrupt a
+    /// claim.
     pub fn claimed(&mut self, ips: impl Iterator<Item = IpAddr>, floor: Millis, now: Millis) {
         for ip in ips {
             let (since, last) = self.claims.entry(ip).or_insert((now, now));
@@ -165,17 +168,17 @@ impl Cloud {
         }
     }
 
-    /// Since when an address has been claimed.
+    /// The start of the claim on an address.
     pub fn claimed_since(&self, ip: IpAddr) -> Millis {
         self.claims.get(&ip).map_or(0, |(since, _)| *since)
     }
 
-    /// When an address was last claimed.
+    /// The last time of a claim on an address.
     pub fn last_claimed(&self, ip: IpAddr) -> Option<Millis> {
         self.claims.get(&ip).map(|(_, last)| *last)
     }
 
-    /// Whether somebody touched an address by hand since `floor`.
+    /// Whether an address was changed by hand, or vanished, since `floor`.
     pub fn touched_since(&self, ip: IpAddr, floor: Millis) -> bool {
         let address = self.addresses.get(&ip);
         let gone = self.gone.get(&ip).copied();
@@ -183,9 +186,9 @@ impl Cloud {
         times.into_iter().flatten().any(|time| time >= floor)
     }
 
-    /// Whether a predecessor put an IPv6 address where it is, a moment ago: of those the cloud
-    /// does not say that an operation is under way, so that a successor learns of it when a
-    /// listing shows its end.
+    /// Whether another process moved an IPv6 address to its holder a moment ago. The provider does
+    /// not show operations on IPv6 addresses, so a successor learns of the move only from a later
+    /// listing.
     pub fn is_anothers_arrival(&self, ip: IpAddr, process: &str, now: Millis) -> bool {
         self.addresses.get(&ip).is_some_and(|one| {
             let mover = one.holder.and_then(|holder| one.movers.get(&holder));
@@ -199,7 +202,7 @@ impl Cloud {
         self.addresses.get(&ip)?.holder
     }
 
-    /// What a machine holds.
+    /// The addresses held by a machine.
     pub fn held_by(&self, machine: Machine) -> impl Iterator<Item = IpAddr> {
         let held = move |(_, address): &(&IpAddr, &Address)| address.holder == Some(machine);
         self.addresses.iter().filter(held).map(|(ip, _)| *ip)

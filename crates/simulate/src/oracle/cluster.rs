@@ -1,4 +1,4 @@
-//! What is true in the cluster: who is eligible, and since when; what pools claim.
+//! The true state of the cluster: eligible nodes, claims of pools, and the times of changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,37 +13,36 @@ use super::matching::{Matching, Traits};
 use super::ways::{Predecessor, Ways};
 use crate::schedule::Millis;
 
-/// The identity of a machine at the cloud.
+/// The provider's number of a machine.
 pub(super) type Machine = u64;
 
-/// The cluster.
+/// The API server's side.
 #[derive(Debug, Default)]
 pub(super) struct Cluster {
     pub nodes: BTreeMap<String, Node>,
     pods: BTreeMap<String, Pod>,
     pub pools: BTreeMap<String, Pool>,
-    /// Since when machines fit, for everything that pools ever asked of nodes.
+    /// The eligibility of machines over time, for every `match` ever requested.
     judged: BTreeMap<Matching, BTreeMap<Machine, Fit>>,
-    /// What pools that are gone could use, by key.
+    /// The eligibility at the end of deleted pools, by key.
     past_fits: BTreeMap<String, BTreeMap<Machine, Fit>>,
-    /// Pools that claimed addresses and do so no more.
+    /// Pools with former claims.
     pub formers: Formers,
-    /// Since when nothing has gone wrong, and the same one has led.
+    /// The start of the present period without trouble and with the same leader.
     pub quiet_since: Millis,
-    /// Whether a pool was ever deleted.
+    /// Whether any pool was deleted.
     pub lost_a_pool: bool,
-    /// Reservations by region that pools took with them when they went: what they made is
-    /// nobody's.
+    /// Open reservations by region of deleted pools. Their results have no owner.
     pub orphaned: usize,
-    /// Reservations that pools had written down when they were deleted, and when that was.
+    /// Intents in ledgers of deleted pools, with the time of deletion.
     pub lost_intents: Vec<(Intent, Millis)>,
-    /// Who the Lease names.
+    /// The holder of the Lease.
     pub leader: String,
-    /// Since when.
+    /// The start of the holder's term.
     pub leader_since: Millis,
-    /// What the predecessor does.
+    /// The state of the predecessor.
     pub predecessor: Predecessor,
-    /// Pools that went after they had given back what they had.
+    /// Pools deleted after releasing all their addresses.
     pub gave_back: BTreeSet<String>,
 }
 
@@ -51,7 +50,7 @@ pub(super) struct Cluster {
 #[derive(Debug)]
 pub(super) struct Node {
     pub machine: Option<Machine>,
-    /// What it is marked with: of IPv4, and of IPv6.
+    /// The marks for IPv4 and IPv6.
     pub marks: [Option<String>; 2],
     pub external: Vec<IpAddr>,
     pub internal: Vec<IpAddr>,
@@ -71,72 +70,72 @@ pub(super) struct Pool {
     pub uid: String,
     pub listed: Vec<IpAddr>,
     pub wanted: Option<usize>,
-    /// What it asks of nodes; what it last asked, where that cannot be understood.
+    /// The requested nodes. If unreadable, the last readable request.
     matching: Matching,
-    /// Since when it cannot be understood.
+    /// The time since when the spec is unreadable.
     pub unclear: Option<Millis>,
     /// `assignmentCoolOffSeconds`.
     pub cool_off: Millis,
-    /// What the annotation says that it reserved and that it keeps; where there is none, what
-    /// the status says.
+    /// Reserved and kept addresses in the annotation. Without an annotation, the addresses in the
+    /// status.
     pub recorded: Vec<IpAddr>,
-    /// What its status says that it had, and it names no more.
+    /// Addresses in the status, no longer claimed.
     pub leaving: Vec<IpAddr>,
-    /// Addresses that it uses, or did once, and since when that is so.
+    /// The use of each address over time.
     pub used: BTreeMap<IpAddr, Fit>,
-    /// Since when its list names each address.
+    /// The time since when each address is listed.
     pub listed_since: BTreeMap<IpAddr, Millis>,
-    /// How many addresses it lacked, of late, and until when.
+    /// Recent numbers of missing addresses, with their end times.
     pub lacked: Vec<(usize, Millis)>,
     pub intents: BTreeMap<String, Intent>,
-    /// Every intent that was ever written.
+    /// Every intent ever written.
     pub all_intents: BTreeMap<String, Intent>,
     pub status: Value,
-    /// Machines that it may use, or might once, and since when that is so.
+    /// The eligibility of machines over time.
     pub fits: BTreeMap<Machine, Fit>,
-    /// What else its object says.
+    /// Further fields of the object.
     pub ways: Ways,
 }
 
-/// Whether a pool may use a machine.
+/// Whether a condition holds, and since when: for example the eligibility of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fit {
     pub eligible: bool,
     pub since: Millis,
-    /// Since when it was otherwise before.
+    /// The start of the previous, opposite period.
     pub before: Millis,
-    /// It was otherwise for so long, and in such peace, that everybody knew.
+    /// The previous period was long and quiet enough to be known to all.
     pub seen: bool,
 }
 
 impl Fit {
-    /// What was never so.
+    /// A condition that never held.
     pub fn never(now: Millis) -> Self {
         Self { eligible: false, since: now, before: now, seen: false }
     }
 
-    /// From now on it is so, or is not.
+    /// Notes the condition's present value.
     pub fn set(&mut self, eligible: bool, now: Millis) {
         if self.eligible != eligible {
             *self = Self { eligible, since: now, before: self.since, seen: false };
         }
     }
 
-    /// Whether it was so at all times since `floor`.
+    /// Whether the condition held all the time since `floor`.
     pub fn surely(&self, floor: Millis) -> bool {
         self.eligible && self.since <= floor
     }
 }
 
 impl Node {
-    /// The IPv4 addresses that it is marked with.
+    /// The IPv4 addresses of the mark.
     pub fn marked(&self) -> impl Iterator<Item = IpAddr> {
         let marks = self.marks[0].iter().flat_map(|mark| mark.split(','));
         marks.filter_map(|mark| mark.parse().ok())
     }
 }
 
-/// A reservation that was written down.
+/// An intent in a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Intent {
     pub target: Option<Machine>,
@@ -145,12 +144,12 @@ pub(super) struct Intent {
 }
 
 impl Pool {
-    /// Every address that it names as its own.
+    /// All claimed addresses.
     pub fn claims(&self) -> BTreeSet<IpAddr> {
         self.listed.iter().chain(&self.recorded).copied().collect()
     }
 
-    /// Every address that it names, in the order in which they are used.
+    /// All claimed addresses in order of use.
     fn in_order(&self) -> Vec<IpAddr> {
         let mut all = Vec::new();
         for ip in self.listed.iter().chain(&self.recorded) {
@@ -161,13 +160,12 @@ impl Pool {
         all
     }
 
-    /// Whether an address is one of those that it uses, and not one too many.
+    /// Whether an address is in use, not in excess.
     pub fn uses(&self, ip: IpAddr) -> bool {
         self.in_order().into_iter().take(self.wants()).any(|one| one == ip)
     }
 
-    /// The addresses that its list names no more and that it keeps, because it wants at least
-    /// as many more as these.
+    /// Delisted addresses kept by the pool, because at least as many addresses are missing.
     pub fn keeps(&self) -> impl Iterator<Item = IpAddr> {
         let has = self.claims().len() + self.intents.len();
         let lacks = self.wanted.unwrap_or(0).saturating_sub(has);
@@ -179,50 +177,50 @@ impl Pool {
         self.intents.values().filter(|intent| intent.target.is_none()).count()
     }
 
-    /// How many addresses it wants.
+    /// The number of wanted addresses.
     pub fn wants(&self) -> usize {
         self.wanted.unwrap_or_else(|| self.claims().len())
     }
 
-    /// Whether it may use a machine.
+    /// Whether a machine is eligible.
     pub fn may_use(&self, machine: Machine) -> bool {
         self.fits.get(&machine).is_some_and(|fit| fit.eligible)
     }
 
-    /// Whether it could use a machine at some time since `floor`.
+    /// Whether a machine was eligible at some time since `floor`.
     pub fn might_use(&self, machine: Machine, floor: Millis) -> bool {
         self.fits.get(&machine).is_some_and(|fit| fit.eligible || fit.since >= floor)
     }
 
-    /// Whether it could use a machine at all times since `floor`.
+    /// Whether a machine was eligible all the time since `floor`.
     pub fn surely_uses(&self, machine: Machine, floor: Millis) -> bool {
         self.fits.get(&machine).is_some_and(|fit| fit.surely(floor))
     }
 
-    /// Whether it used an address at all times since `floor`.
+    /// Whether an address was in use all the time since `floor`.
     pub fn surely_wants(&self, ip: IpAddr, floor: Millis) -> bool {
         self.used.get(&ip).is_some_and(|used| used.surely(floor))
     }
 
-    /// Whether its object can be understood.
+    /// Whether the spec is readable.
     pub fn is_understood(&self) -> bool {
         self.unclear.is_none()
     }
 
-    /// The most addresses that it lacked at some time since `floor`.
+    /// The largest number of missing addresses since `floor`.
     pub fn most_lacked(&self, floor: Millis) -> usize {
         let past = self.lacked.iter().filter(|(_, until)| *until >= floor);
         past.map(|(count, _)| *count).chain([self.lacks()]).max().unwrap_or(0)
     }
 
-    /// How many addresses it has to have beyond those that it lists.
+    /// The number of addresses wanted beyond the listed ones.
     fn lacks(&self) -> usize {
         self.wanted.unwrap_or(0).saturating_sub(self.listed.len())
     }
 }
 
 impl Cluster {
-    /// An object was written.
+    /// Applies a write of an object.
     pub fn wrote(&mut self, write: &Write<'_>, now: Millis) {
         let key = write.key.to_owned();
         match (write.plural, write.after) {
@@ -250,18 +248,17 @@ impl Cluster {
         self.judge(now);
     }
 
-    /// Every address that a pool names as its own.
+    /// All addresses claimed by any pool.
     pub fn claims(&self) -> impl Iterator<Item = IpAddr> {
         self.pools.values().flat_map(Pool::claims)
     }
 
-    /// Whether the pool with this UID is still there.
+    /// Whether the pool with this UID exists.
     pub fn has(&self, uid: &str) -> bool {
         self.pools.values().any(|pool| pool.uid == uid)
     }
 
-    /// Whether an address that was reserved, on this machine or on none, is somebody's, or
-    /// can be found again by what somebody wrote down.
+    /// Whether an address reserved on `target` is claimed, or can be recognised by an intent.
     pub fn may_be_found(&self, ip: IpAddr, target: Option<Machine>) -> bool {
         let fits = |intent: &Intent| intent.may_be(target, ip) && !intent.strangers.contains(&ip);
         self.pools
@@ -274,7 +271,7 @@ impl Cluster {
         self.pools.values().filter(move |pool| pool.claims().contains(&ip))
     }
 
-    /// The nodes that an object asks for.
+    /// The nodes matching a request.
     pub fn eligible(&self, matching: &Matching) -> impl Iterator<Item = &Node> {
         let accepted = move |(name, node): &(&String, &Node)| self.accepts(matching, name, node);
         self.nodes.iter().filter(accepted).map(|(_, node)| node)
@@ -287,7 +284,7 @@ impl Cluster {
         matching.accepts(&node.traits) && matching.app.as_ref().is_none_or(runs)
     }
 
-    /// Who may use what, now.
+    /// Updates the eligibility of all machines.
     fn judge(&mut self, now: Millis) {
         let mut judged = std::mem::take(&mut self.judged);
         for pool in self.pools.values() {
@@ -341,7 +338,7 @@ impl Cluster {
 }
 
 impl Pool {
-    /// So many addresses it has lacked until now.
+    /// Notes the number of missing addresses until now.
     fn note_lack(&mut self, now: Millis) {
         let lacks = self.lacks();
         match self.lacked.last_mut() {
@@ -357,7 +354,8 @@ impl Pool {
             (spec["assignmentCoolOffSeconds"].as_f64().unwrap_or(0.0) * 1000.0) as Millis;
     }
 
-    /// Reads what was written down. What cannot be read says nothing new.
+    /// Reads the ledger. An unreadable ledger changes nothing. Returns whether the ledger was
+    /// readable.
     fn read_ledger(&mut self, annotation: &Value) -> bool {
         let parsed = annotation.as_str().map(serde_json::from_str::<Value>);
         let readable = |ledger: &Value| ledger.is_object();
@@ -381,7 +379,7 @@ impl Pool {
         true
     }
 
-    /// Which addresses it uses, and lists, from now on.
+    /// Updates the used and listed addresses.
     fn note_uses(&mut self, now: Millis) {
         let had = self.status["ips"].as_object().into_iter().flat_map(|ips| ips.keys());
         let had = had.filter_map(|ip| ip.parse().ok());
@@ -439,7 +437,7 @@ fn read_node(node: &Value) -> Node {
     }
 }
 
-/// The addresses of a type that a node reports.
+/// The node's addresses of a type.
 fn reported(node: &Value, kind: &str) -> Vec<IpAddr> {
     let all = node["status"]["addresses"].as_array().into_iter().flatten();
     let such = all.filter(|one| one["type"] == kind);

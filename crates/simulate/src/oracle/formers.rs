@@ -1,4 +1,4 @@
-//! Pools that claimed an address and do so no more: what they may still do with it.
+//! Former claims of pools on addresses, and the actions still allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -6,32 +6,31 @@ use std::net::IpAddr;
 use super::cluster::{Fit, Machine, Pool};
 use crate::schedule::Millis;
 
-/// Who claimed which address, until when.
+/// Former claims, by address.
 #[derive(Debug, Default)]
 pub(super) struct Formers(BTreeMap<IpAddr, Vec<Former>>);
 
-/// A pool that claimed an address.
+/// A former claim.
 #[derive(Clone, Debug)]
 pub(super) struct Former {
     pub uid: String,
-    /// When it ceased to.
+    /// The end of the claim.
     pub at: Millis,
-    /// Because its object went.
+    /// The claim ended by deletion of the pool.
     gone: bool,
-    /// It had no use for the address then, or was giving it back.
+    /// At the end the pool did not use the address, or was releasing.
     useless: bool,
-    /// The machines that it could use then.
+    /// The eligible machines at the end of the claim.
     fits: BTreeMap<Machine, Fit>,
 }
 
 impl Former {
-    /// Whether it may take the address off a machine because its list names it no more.
+    /// Whether the pool may unassign the delisted address.
     pub fn lets_go(&self) -> bool {
         !self.gone
     }
 
-    /// Whether somebody who has not seen yet that it is no claim any more may take the address
-    /// off a machine.
+    /// Whether a replica unaware of the end of the claim may unassign the address.
     pub fn might_take_off(&self, machine: Option<Machine>, floor: Millis) -> bool {
         let well = |machine| self.fits.get(&machine).is_some_and(|fit| fit.surely(floor));
         self.at >= floor && (self.useless || !machine.is_some_and(well))
@@ -39,7 +38,7 @@ impl Former {
 }
 
 impl Formers {
-    /// A pool ceases to claim addresses.
+    /// Notes the end of a pool's claims.
     pub fn lost(&mut self, pool: &Pool, ips: BTreeSet<IpAddr>, gone: bool, now: Millis) {
         for ip in ips {
             let all = self.0.entry(ip).or_default();
@@ -51,7 +50,7 @@ impl Formers {
         }
     }
 
-    /// Pools that claimed an address once.
+    /// Former claims on an address.
     pub fn of(&self, ip: IpAddr) -> impl Iterator<Item = &Former> {
         self.0.get(&ip).into_iter().flatten()
     }

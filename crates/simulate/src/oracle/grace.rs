@@ -1,4 +1,4 @@
-//! A node that stops being eligible keeps its address for as long as its pool says.
+//! The grace period: an ineligible node keeps its address for the time set by its pool.
 
 use std::net::IpAddr;
 
@@ -7,14 +7,15 @@ use super::cluster::{Machine, Pool};
 use super::{Oracle, SEEN};
 use crate::schedule::Millis;
 
-/// How much faster one clock may run than another, as a part of the time.
+/// Clock rates differ by at most one part in this many.
 const RATE: Millis = 20;
 
 impl Oracle {
-    /// An address is taken from a machine that is not eligible: its time is over. Counted from
-    /// when the node ceased to be eligible, if it surely was known to serve until then.
+    /// Checks that an address is taken from an ineligible machine only after the grace period. The
+    /// period counts from the loss of eligibility, if the node was surely known to be eligible
+    /// until then.
     pub(super) fn check_grace(&mut self, sent: &Sent, ip: IpAddr, holder: Machine) {
-        // A node that is deleted does not recover.
+        // A deleted node does not recover.
         if !self.cluster.nodes.values().any(|node| node.machine == Some(holder)) {
             return;
         }
@@ -36,10 +37,10 @@ impl Oracle {
         }
     }
 
-    /// How much too early somebody may rightly believe it to be over, that has led since then,
-    /// or has read what another wrote down.
+    /// The most by which a replica may rightly end the period early, if it has led since then or
+    /// has read a time written by another replica.
     fn slack(&self, since: Millis) -> Millis {
-        // An observer writes down what it sees, by its own clock.
+        // An observer writes times too, by its own clock.
         if self.cluster.leader_since <= since && !self.modes.any_observes() {
             return 0;
         }

@@ -1,32 +1,32 @@
-//! Which nodes an object asks for, read on its own: the forms of selectors that schedules use.
+//! An independent reading of `match`, limited to the selectors used by schedules.
 
 use serde_json::Value;
 
 use super::cluster::text;
 use crate::cluster::TAINT;
 
-/// What an object asks of nodes.
+/// The requested nodes of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Matching {
-    /// The app that must be ready there.
+    /// The app required to be ready on the node.
     pub app: Option<String>,
-    /// A selector of labels.
+    /// The label selector.
     nodes: String,
-    /// Whether the taint does not matter that only schedules know.
+    /// Whether the schedules' taint is tolerated.
     tolerates: bool,
 }
 
-/// What a node is like.
+/// The relevant properties of a node.
 #[derive(Debug, Default)]
 pub(super) struct Traits {
-    /// Ready, and not about to go.
+    /// Ready, and not being deleted.
     pub well: bool,
     pub labels: Value,
     pub taints: Vec<String>,
 }
 
 impl Matching {
-    /// Reads what an object says; none if that is no selector.
+    /// Reads an object's `match`. `None` if a selector is invalid.
     pub fn read(spec: &Value) -> Option<Self> {
         let pods = text(&spec["podLabel"]);
         let app = pods.strip_prefix("app=");
@@ -38,7 +38,7 @@ impl Matching {
         Some(Self { app: app.map(str::to_owned), nodes, tolerates })
     }
 
-    /// Whether a node is one of those, its pods aside.
+    /// Whether a node matches, without regard to pods.
     pub fn accepts(&self, node: &Traits) -> bool {
         let tolerated = |taint: &String| self.tolerates && taint == TAINT;
         node.well
@@ -47,7 +47,7 @@ impl Matching {
     }
 }
 
-/// Whether labels fit a selector; none if it is none.
+/// Whether labels match a selector. `None` if the selector is invalid.
 fn selects(selector: &str, labels: &Value) -> Option<bool> {
     let listed = |rest: &str| {
         let inner = rest.strip_prefix('(')?.strip_suffix(')')?;

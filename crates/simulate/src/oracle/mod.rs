@@ -1,8 +1,8 @@
-//! Judges a run by what really happened: it is told of every effect in both emulators, in
-//! order, and of every request, and knows nothing of what the operator believes.
+//! Judges a run by the true state. The oracle sees every effect in both emulators, in order, and
+//! every request, and knows nothing about the operator's beliefs.
 //!
-//! The safety invariants (`S1` ... `S13` of the fault model) are checked whenever something
-//! happens; liveness is asked for once the faults are over (`rest`).
+//! The safety invariants (`S1` ... `S13` of the fault model) are checked at every event; liveness
+//! is checked once the faults are over (`rest`).
 
 mod calm;
 mod cloud;
@@ -43,33 +43,32 @@ use name_safety::Decided;
 use names::Names;
 use pace::Pace;
 
-/// A promise that was broken.
+/// A violated invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which one.
+    /// The invariant.
     pub invariant: &'static str,
-    /// When.
+    /// The time of the violation.
     pub at: Millis,
-    /// What happened.
+    /// A description.
     pub text: String,
 }
 
-/// How long a replica may lag behind the API server after trouble: its longest back-off, and
-/// a list.
+/// The longest lag of a replica behind the API server after trouble: the longest back-off, and a
+/// list.
 const API_LAG: Millis = 45_000;
 
-/// How long a replica may lag behind it otherwise: a slow request.
+/// The longest lag behind the API server without trouble: a slow request.
 const API_LAG_IN_CALM: Millis = 3_000;
 
-/// How long a change at the cloud by hand may go unseen: an interval between two listings, a
-/// failed one, and a back-off.
+/// The longest time for which a change by hand at the provider may go unseen: an interval between
+/// two listings, a failed listing, and a back-off.
 const CLOUD_LAG: Millis = 150_000;
 
-/// How long it may go unseen where nothing goes wrong: an interval between two listings, and one.
+/// The same without trouble: an interval between two listings, and a listing.
 const CLOUD_LAG_IN_CALM: Millis = 75_000;
 
-/// Once something has been so for this long, with nothing going wrong and the same one leading,
-/// it is known, and written down.
+/// The time after which a fact is known and recorded, without trouble and under the same leader.
 const SEEN: Millis = 20_000;
 
 /// The oracle.
@@ -79,26 +78,26 @@ pub struct Oracle {
     cluster: Cluster,
     cloud: Cloud,
     names: Names,
-    /// What was known when calls about names were sent, by what names the call.
+    /// The sender's possible knowledge for each call about names, by call identifier.
     decided: BTreeMap<String, Decided>,
     api_calm: Calm,
     cloud_calm: Calm,
-    /// Somebody acts by hand at the moment.
+    /// Changes at the provider are being made by hand.
     by_hand: bool,
     doings: Doings,
-    /// What the wall clocks of the replicas show.
+    /// The wall clocks of the replicas.
     clocks: [Clock; 2],
     modes: restraint::Modes,
     releasable: release::Releasable,
     pace: Pace,
     pacing: pacing::Pacing,
-    /// Refusals that stick to one thing, each with the event that brought it.
+    /// Lasting refusals, each with the number of its event.
     stuck: Vec<(usize, Stuck)>,
     violation: Option<Violation>,
 }
 
 impl Oracle {
-    /// An oracle that has seen nothing yet.
+    /// An oracle without observations.
     pub fn new(started: Instant) -> Self {
         Self {
             started,
@@ -124,39 +123,39 @@ impl Oracle {
         Millis::try_from(self.started.elapsed().as_millis()).unwrap_or(Millis::MAX)
     }
 
-    /// The first broken promise.
+    /// The first violation.
     pub fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }
 
-    /// A promise is broken. Only the first counts: what follows may be its consequence.
+    /// Notes a violation. Only the first counts, because later ones may be consequences.
     pub fn violated(&mut self, invariant: &'static str, text: String) {
         let at = self.now();
         self.violation.get_or_insert(Violation { invariant, at, text });
     }
 
-    /// What a replica knows of the API server may be as old as this.
+    /// The oldest possible time of a replica's view of the API server.
     fn api_floor(&self) -> Millis {
         self.api_calm.floor(self.now(), API_LAG_IN_CALM, API_LAG)
     }
 
-    /// What a replica knows of what others did at the cloud may be as old as this.
+    /// The oldest possible time of a replica's view of foreign changes at the provider.
     fn cloud_floor(&self) -> Millis {
         self.cloud_calm.floor(self.now(), CLOUD_LAG_IN_CALM, CLOUD_LAG)
     }
 
-    /// Whether what is read at the cloud is what is there.
+    /// Whether reads at the provider show the present state.
     fn cloud_is_calm(&self) -> bool {
         self.cloud_calm.is_over(self.now(), CLOUD_LAG)
     }
 
-    /// Whether nothing goes wrong now.
+    /// Whether there is no trouble now.
     fn is_quiet(&self) -> bool {
         let now = self.now();
         self.api_calm.is_over(now, 0) && self.cloud_calm.is_over(now, 0)
     }
 
-    /// Since when nothing has gone wrong, and the same one has led.
+    /// The start of the present period without trouble and with the same leader.
     fn quiet_since(&self) -> Millis {
         if !self.is_quiet() {
             return self.now();
@@ -165,26 +164,26 @@ impl Oracle {
         last.max(self.cluster.leader_since)
     }
 
-    /// From now on, replicas may see an old API server.
+    /// Trouble at the API server begins or ends: replicas may see an old state.
     pub fn api_trouble(&mut self, begins: bool) {
         let now = self.now();
         self.note_reason();
         self.api_calm.change(begins, now, API_LAG);
     }
 
-    /// From now on, replicas may see an old cloud.
+    /// Trouble at the provider begins or ends: replicas may see an old state.
     pub fn cloud_trouble(&mut self, begins: bool) {
         let now = self.now();
         self.note_reason();
         self.cloud_calm.change(begins, now, CLOUD_LAG);
     }
 
-    /// What happens at the cloud until the second call is done by hand.
+    /// Begins or ends changes by hand at the provider.
     pub fn by_hand(&mut self, is: bool) {
         self.by_hand = is;
     }
 
-    /// Something happened at the cloud.
+    /// Applies an event at the provider.
     pub fn happened(&mut self, what: Happening<'_>, state: &State) {
         let now = self.now();
         let ended = self.cloud.ended(what);
@@ -203,13 +202,13 @@ impl Oracle {
         self.check_addresses();
     }
 
-    /// Where every address is, and since when.
+    /// The holder and arrival time of every address.
     fn places(&self) -> Vec<(IpAddr, Option<u64>, Millis)> {
         let place = |(ip, one): (&IpAddr, &cloud::Address)| (*ip, one.holder, one.arrived);
         self.cloud.addresses.iter().map(place).collect()
     }
 
-    /// Addresses are elsewhere now, by somebody's hand or by ours.
+    /// Handles changes of holder, by hand or by us.
     fn note_moves(&mut self, before: &[(IpAddr, Option<u64>, Millis)]) {
         let moved = |(ip, holder, _): &&(IpAddr, Option<u64>, Millis)| {
             self.cloud.addresses.get(ip).is_some_and(|one| one.holder != *holder)
@@ -229,13 +228,13 @@ impl Oracle {
         }
     }
 
-    /// An object was written, by whoever.
+    /// Applies a write of an object by anybody.
     pub fn wrote(&mut self, write: &Write<'_>) {
         let now = self.now();
         self.note_releasable(now);
         let of_a_pool = write.plural == "floatingippools";
         if of_a_pool {
-            // What is claimed no more was so until now.
+            // Claims ending with this write lasted until now.
             self.cloud.still_claimed(self.cluster.claims(), now);
             self.note_keepers();
         }
@@ -256,8 +255,8 @@ impl Oracle {
         self.judge_names(now);
     }
 
-    /// An address that has been in place for a while, and that one pool alone claims, is that
-    /// pool's for as long as it claims it.
+    /// Notes the certain owner: the only claimant of an address in place for a while, until the
+    /// claim ends.
     fn note_keepers(&mut self) {
         let seen = self.now().saturating_sub(SEEN);
         let quiet = self.quiet_since() <= seen;
@@ -277,13 +276,13 @@ impl Oracle {
         }
     }
 
-    /// A replica asks something of the API server.
+    /// Checks a replica's request to the API server.
     pub fn asked(&mut self, process: &str, action: ApiAction, path: &str, body: &Bytes) {
         self.doings.asked(action);
         self.check_request(process, action, path, body);
     }
 
-    /// A replica asks something of the cloud.
+    /// Checks a replica's request to the provider.
     pub fn sent(&mut self, sent: Sent) {
         self.doings.sent(sent.action);
         self.check_pace(sent.action);
@@ -293,7 +292,7 @@ impl Oracle {
         }
     }
 
-    /// Requests under way to change the cloud.
+    /// Mutating requests under way to the provider.
     pub fn under_way(&self) -> impl Iterator<Item = &Sent> {
         self.cloud.flights()
     }

@@ -1,4 +1,4 @@
-//! What must come true of names in DNS once nothing goes wrong any more.
+//! Liveness of names: the final state once trouble is over.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use super::Oracle;
 use super::names::{Asking, Site, Source};
 
 impl Oracle {
-    /// Names that do not list what they should, and objects that do not say what is true.
+    /// Names with wrong records, and objects with wrong conditions.
     pub(super) fn misnamed(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         for (key, asking) in &self.names.asking {
@@ -25,7 +25,7 @@ impl Oracle {
         wrong
     }
 
-    /// Whether a pool asks for a name that nobody acts for.
+    /// Whether a pool requesting the name is paused or unreadable.
     fn is_unserved(&self, site: &Site) -> bool {
         let mut asking = self.names.asking.values().filter(|one| one.site.as_ref() == Some(site));
         asking.any(|one| match &one.source {
@@ -34,8 +34,8 @@ impl Oracle {
         })
     }
 
-    /// The addresses that are to be listed. Of those that several pools name, the one lists it
-    /// that had it first: its status tells.
+    /// The addresses to list. An address claimed by several pools belongs to the pool whose status
+    /// shows the address as active.
     fn wanted(&self, asking: &Asking) -> Vec<IpAddr> {
         let Source::Pool(key) = &asking.source else { return asking.lists().collect() };
         let Some(pool) = self.cluster.pools.get(key) else { return vec![] };
@@ -46,7 +46,7 @@ impl Oracle {
         asking.lists().filter(its).collect()
     }
 
-    /// L1: a name lists exactly what is in place.
+    /// L1: a name lists exactly the addresses in place.
     fn mislisted(&self, site: &Site, asking: &Asking) -> Option<String> {
         let all = || self.names.records(site);
         let off = all().find(|one| u64::from(one.ttl) != asking.ttl || one.proxied);
@@ -54,7 +54,7 @@ impl Oracle {
         listed.sort_unstable();
         let wanted = self.wanted(asking);
         if wanted.is_empty() {
-            // What somebody else put there before we had the name stays.
+            // Foreign records from before our ownership stay.
             let is_left = asking.removes && asking.holds_any && !listed.is_empty();
             return is_left.then(|| format!("still lists {listed:?}"));
         }
@@ -64,7 +64,7 @@ impl Oracle {
         off.map(|record| format!("{} has the TTL {}, {}", record.data, record.ttl, record.proxied))
     }
 
-    /// L1: the object says how its name is doing.
+    /// L1: the object's condition describes its name correctly.
     fn mistold(&self, asking: &Asking) -> Option<String> {
         match (self.wanted(asking).is_empty(), asking.removes) {
             (false, _) => says(asking, &["RecordCurrent"]),
@@ -74,7 +74,7 @@ impl Oracle {
     }
 }
 
-/// What an object says of its name, if it is not one of these.
+/// The object's condition, if not one of `reasons`.
 fn says(asking: &Asking, reasons: &[&str]) -> Option<String> {
     let said = asking.says.as_ref();
     let right = said.is_some_and(|(status, reason)| {

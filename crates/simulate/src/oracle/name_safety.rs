@@ -1,4 +1,4 @@
-//! What must hold of names in DNS at every instant.
+//! Safety of names: invariants at every instant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -14,41 +14,42 @@ use super::{API_LAG_IN_CALM, Oracle};
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
 
-/// How long a move of our own may go unseen by whoever takes over: a late effect, a long
+/// The longest time for which our own move may go unseen by a successor: a late effect, a long
 /// operation, and the longest lag of reads.
 const OWN_LAG: Millis = 30_000;
 
-/// How soon the next call follows of a change that takes several.
+/// The longest gap between two calls of the same change.
 const NEXT_CALL: Millis = 1_000;
 
-/// How long a change of a name by hand may go unseen: one name is read in two minutes.
+/// The longest time for which a change of a name by hand may go unseen. Names are read in turn, one
+/// every two minutes.
 const NAME_LAG: Millis = 6 * 120_000;
 
-/// How long the cloud's word about an operation stands: until the next listing.
+/// The time for which the provider's report on an operation counts: until the next listing.
 const SAID: Duration = Duration::from_secs(60);
 
-/// Every record, by zone.
+/// All records, by zone and number.
 type Zones = BTreeMap<String, BTreeMap<u64, Record>>;
 
-/// What its sender may have known when it decided on a call.
+/// The sender's possible knowledge when deciding on a call.
 #[derive(Clone, Debug)]
 pub(super) struct Decided {
     process: String,
     site: Option<Site>,
-    /// How old its view of the API server may have been.
+    /// The oldest possible time of the sender's view of the API server.
     api: Millis,
-    /// How old its view of what others did at the cloud may have been.
+    /// The oldest possible time of the sender's view of foreign changes at the provider.
     cloud: Millis,
     at: Millis,
 }
 
 impl Oracle {
-    /// A zone has another name.
+    /// Notes a zone's identifier.
     pub fn zone_called(&mut self, id: String, zone: &'static str) {
         self.names.zone_called(id, zone);
     }
 
-    /// The name that a call is about.
+    /// The name in a call.
     fn site(&self, sent: &Sent) -> Option<Site> {
         let mut path = sent.path.trim_matches('/').split('/');
         let zone = path.find(|part| ["domains", "zones"].contains(part)).and(path.next())?;
@@ -73,7 +74,7 @@ impl Oracle {
         }
     }
 
-    /// The pool whose name a call is about, if it is surely a pool's.
+    /// The pool owning the name in a call, if certain.
     pub(super) fn named_by(&self, sent: &Sent, floor: Millis) -> impl Iterator<Item = &Pool> {
         let owner = self.site(sent).and_then(|site| self.names.owners.get(&site));
         let key = owner.filter(|owner| owner.since <= floor).and_then(|owner| owner.key.as_ref());
@@ -84,7 +85,7 @@ impl Oracle {
         pool.into_iter()
     }
 
-    /// S3, S6: a call that means to change a name is about to leave.
+    /// S3, S6: checks a call about a name before the send.
     pub(super) fn check_name_call(&mut self, sent: &Sent) {
         let site = self.site(sent);
         let now = self.now();
@@ -111,7 +112,7 @@ impl Oracle {
         }
     }
 
-    /// A call was answered. The next one of the same change rests on what was known before.
+    /// Notes an answer. The next call of the same change rests on the same knowledge.
     pub fn answered(&mut self, sent: &Sent, succeeded: bool) {
         let now = self.now();
         let agent = &sent.agent;
@@ -123,7 +124,7 @@ impl Oracle {
         }
     }
 
-    /// What zones hold may have changed, by this call or by somebody's hand.
+    /// Compares the zones after a call or a change by hand.
     pub(super) fn zones_changed(&mut self, by: Option<&Sent>, state: &State, now: Millis) {
         if !self.names.is(state) {
             let before = self.names.replace(state);
@@ -137,7 +138,7 @@ impl Oracle {
         self.judge_names(now);
     }
 
-    /// S5, S6, S7, S11: what a call of ours did to a zone.
+    /// S5, S6, S7, S11: checks the effect of our call on a zone.
     fn check_name_effect(
         &mut self,
         sent: &Sent,
@@ -155,7 +156,7 @@ impl Oracle {
         }
         let Some(site) = &decided.site else { return };
         let Some(owner) = self.names.owners.get(site) else { return };
-        // Whoever just began or ceased to ask may not be known yet.
+        // A recent change of the name's claimants may still be unknown.
         let Some(key) = owner.key.as_ref().filter(|_| owner.since <= decided.api) else { return };
         let Some(asking) = self.names.asking.get(key) else { return };
         let past = before.get(&site.zone).into_iter().flat_map(BTreeMap::values);
@@ -188,24 +189,24 @@ impl Oracle {
         }
     }
 
-    /// Whether a node has an address that is listed by that, in trouble. An old view of the node,
-    /// or of its pods, beside a new one of the other may make it eligible, though it never was.
+    /// Whether, in trouble, some node has the address: an old view of the node beside a new view of
+    /// its pods, or the reverse, may show the node as eligible though it never was.
     fn might_combine(&self, asking: &Asking, ip: IpAddr, decided: &Decided) -> bool {
-        // At the very start nothing is old yet, and trouble may have begun.
+        // At the very start `api` is 0, and trouble may already have begun.
         let troubled = decided.api == 0 || decided.api + API_LAG_IN_CALM < decided.at;
         let has = |node: &Node| asking.source.of_node(node).contains(&ip);
         troubled && self.cluster.nodes.values().any(has)
     }
 
-    /// Whether an address is given back with its pool.
+    /// Whether the address is being released with its pool.
     fn is_given_back(&self, asking: &Asking, ip: IpAddr) -> bool {
         let Source::Pool(key) = &asking.source else { return false };
         let pool = self.cluster.pools.get(key);
         pool.is_some_and(|pool| pool.ways.is_giving_back() && pool.ways.created.contains(&ip))
     }
 
-    /// Whether an address may pass for one that is in place, in an old view: it is where it
-    /// might be, though not yet written down, perhaps; or somebody moved it away.
+    /// Whether an old view may show the address as in place: the address is on a possibly eligible
+    /// node, perhaps not yet in the ledger, or was moved away by hand.
     fn might_pass(&self, asking: &Asking, ip: IpAddr, decided: &Decided) -> bool {
         let Source::Pool(key) = &asking.source else { return false };
         let Some(pool) = self.cluster.pools.get(key) else { return false };
@@ -220,7 +221,7 @@ impl Oracle {
         its && there || self.cloud.touched_since(ip, decided.cloud)
     }
 
-    /// Whether the cloud said a while ago that an address is where it may be, and it is not.
+    /// Whether the provider recently reported a completed move to an eligible machine.
     fn is_said_to_be_there(
         &self,
         asking: &Asking,
@@ -239,7 +240,7 @@ impl Oracle {
         })
     }
 
-    /// Whether an address was to be listed whatever somebody may have known.
+    /// Whether the address had to be listed, regardless of the sender's possible knowledge.
     fn is_active(&self, asking: &Asking, ip: IpAddr, decided: &Decided) -> bool {
         let floor = match asking.source {
             Source::Pool(_) => decided.api.min(decided.at.saturating_sub(OWN_LAG)),
@@ -252,7 +253,7 @@ impl Oracle {
             && !self.cloud.touched_since(ip, decided.cloud)
     }
 
-    /// Who is to be listed where, now.
+    /// Updates the addresses to list for every object.
     pub(super) fn judge_names(&mut self, now: Millis) {
         if self.names.zones.is_empty() && self.names.owners.is_empty() {
             return;
@@ -283,7 +284,7 @@ fn values<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeSet<IpAddr> {
     records.filter_map(|record| record.data.parse().ok()).collect()
 }
 
-/// The names, and the types of record there, that differ.
+/// The names and record types that differ.
 fn changed(before: &Zones, after: &Zones) -> BTreeSet<(Site, String)> {
     let mut changed = BTreeSet::new();
     for (one, other) in [(before, after), (after, before)] {

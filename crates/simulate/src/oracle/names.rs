@@ -1,4 +1,4 @@
-//! What is true of names in DNS: who asks for which, whose each one is, what it lists.
+//! The true state of names: requests, owners, records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,83 +12,83 @@ use super::cluster::{Cluster, Fit, Node};
 use super::matching::Matching;
 use crate::schedule::Millis;
 
-/// A name, with its zone.
+/// A name with its zone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Site {
     pub zone: String,
-    /// Relative to the zone.
+    /// The name relative to the zone.
     pub label: String,
 }
 
-/// Names, and who asks for them.
+/// Names and the objects requesting them.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// Objects that can ask for a name, by kind and key.
+    /// Objects that can request a name, by kind and key.
     pub asking: BTreeMap<String, Asking>,
-    /// Whose each name is that was ever asked for.
+    /// The owner of each name ever requested.
     pub owners: BTreeMap<Site, Owner>,
-    /// Every record, by zone.
+    /// All records, by zone and number.
     pub zones: BTreeMap<String, BTreeMap<u64, Record>>,
-    /// The name that each record was at when its zone was last there.
+    /// The last known name of each record.
     labels: BTreeMap<(String, u64), String>,
-    /// When each address was last named by several pools.
+    /// The last time each address was claimed by several pools.
     pub shared: BTreeMap<IpAddr, Millis>,
-    /// When each name was last touched by hand.
+    /// The last change by hand of each name.
     pub touched: BTreeMap<Site, Millis>,
-    /// When each name was last asked for, of those that nobody asks for now.
+    /// The time of the last request, for names no longer requested.
     left: BTreeMap<Site, Millis>,
-    /// Zones by their other names.
+    /// Zones by identifier.
     ids: BTreeMap<String, &'static str>,
 }
 
-/// An object that asks for a name, or could.
+/// An object that requests a name, or could.
 #[derive(Debug, Default)]
 pub(super) struct Asking {
     pub uid: String,
     created: String,
-    /// The name that it asks for.
+    /// The requested name.
     pub site: Option<Site>,
     pub ttl: u64,
     /// `emptyPolicy: Remove`.
     pub removes: bool,
     pub source: Source,
-    /// The name that its status says it has, and whether with addresses.
+    /// The name in the status, and whether the status lists addresses there.
     holds: Option<Site>,
     pub holds_any: bool,
-    /// What it says of its name: `True` and so on, and why.
+    /// The status and reason of the condition about the name.
     pub says: Option<(String, String)>,
-    /// It is paused.
+    /// The object is paused.
     paused: bool,
-    /// When what it asks for last changed.
+    /// The last change of the request.
     changed: Millis,
-    /// Addresses that it should list, or should have once, and since when that is so.
+    /// Whether each address is to be listed, over time.
     pub fits: BTreeMap<IpAddr, Fit>,
 }
 
-/// Which addresses an object lists.
+/// The source of the listed addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Those of the pool with this key that are in place.
+    /// The addresses in place of the pool with this key.
     Pool(String),
-    /// Those of nodes, by what is asked of these and the kind of address.
+    /// Node addresses, by `match` and address type.
     Nodes { matching: Matching, addresses: String },
     #[default]
     Nothing,
 }
 
-/// Whose a name is.
+/// The owner of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Owner {
-    /// The object, by its key.
+    /// The key of the owning object.
     pub key: Option<String>,
-    /// Everybody who asks for it, and since when each asks for what it does.
+    /// All claimants: key, UID, and the last change of the request.
     claimants: Vec<(String, String, Millis)>,
-    /// Since when all that is so.
+    /// The time of the last change of owner or claimants.
     pub since: Millis,
 }
 
 impl Asking {
-    /// Whether an address is to be listed at all times since `floor`.
+    /// Whether an address was to be listed all the time since `floor`.
     pub fn surely_lists(&self, ip: IpAddr, floor: Millis) -> bool {
         self.fits.get(&ip).is_some_and(|fit| fit.eligible && fit.since <= floor)
     }
@@ -98,12 +98,12 @@ impl Asking {
         self.fits.get(&ip).is_some_and(|fit| fit.eligible || fit.since >= floor)
     }
 
-    /// The addresses that are to be listed now.
+    /// The addresses to list now.
     pub fn lists(&self) -> impl Iterator<Item = IpAddr> {
         self.fits.iter().filter(|(_, fit)| fit.eligible).map(|(ip, _)| *ip)
     }
 
-    /// What is to be listed from now on.
+    /// Notes the addresses to list from now on.
     pub fn judge(&mut self, listed: &BTreeSet<IpAddr>, now: Millis) {
         for ip in listed {
             self.fits.entry(*ip).or_insert(Fit::never(now));
@@ -115,12 +115,12 @@ impl Asking {
 }
 
 impl Names {
-    /// A zone has another name.
+    /// Notes a zone's identifier.
     pub fn zone_called(&mut self, id: String, zone: &'static str) {
         self.ids.insert(id, zone);
     }
 
-    /// An object was written.
+    /// Applies a write of an object.
     pub fn wrote(&mut self, write: &Write<'_>, now: Millis) {
         if !matches!(write.plural, "floatingippools" | "nodednsrecordsets") {
             return;
@@ -177,7 +177,7 @@ impl Names {
         }
     }
 
-    /// The name that somebody calls so.
+    /// The name for a zone and name as written in an object or call.
     pub fn site(&self, zone: &Value, name: &Value) -> Option<Site> {
         let (zone, name) = (zone.as_str()?, name.as_str()?);
         let zone = self.ids.get(zone).copied().unwrap_or(zone);
@@ -185,8 +185,9 @@ impl Names {
         Some(Site { zone: zone.to_owned(), label: relative.unwrap_or(name).to_owned() })
     }
 
-    /// The object that has a name keeps it; else it is the older one's, of those that are acted
-    /// for: a paused one that never had the name keeps nobody from it.
+    /// Determines owners. The object already having a name keeps the name. Otherwise the oldest
+    /// claimant owns the name, unpaused objects first: a paused object that never had the name does
+    /// not block others.
     fn settle_owners(&mut self, now: Millis) {
         let mut claims: BTreeMap<Site, Vec<(&String, &Asking)>> = BTreeMap::new();
         for (key, asking) in &self.asking {
@@ -217,24 +218,24 @@ impl Names {
         }
     }
 
-    /// Whether somebody asked for a name at some time since `floor`.
+    /// Whether a name was requested at some time since `floor`.
     pub fn is_asked_for(&self, site: &Site, floor: Millis) -> bool {
         let now = self.owners.get(site).is_some_and(|owner| owner.key.is_some());
         now || self.left.get(site).is_some_and(|left| *left >= floor)
     }
 
-    /// Every record as it is, by zone.
+    /// All records in the emulator's state, by zone.
     pub fn of(state: &State) -> BTreeMap<String, BTreeMap<u64, Record>> {
         state.zones().map(|zone| (zone.name.clone(), zone.records.clone())).collect()
     }
 
-    /// Whether nothing has changed.
+    /// Whether the zones are unchanged.
     pub fn is(&self, state: &State) -> bool {
         state.zones().count() == self.zones.len()
             && state.zones().all(|zone| self.zones.get(&zone.name) == Some(&zone.records))
     }
 
-    /// Takes in every record as it is; returns what was before.
+    /// Replaces all records. Returns the previous ones.
     pub fn replace(&mut self, state: &State) -> BTreeMap<String, BTreeMap<u64, Record>> {
         let before = std::mem::replace(&mut self.zones, Self::of(state));
         for (zone, records) in &self.zones {
@@ -244,20 +245,19 @@ impl Names {
         before
     }
 
-    /// The name that a record is at, or was: a zone that is away may be back when a call
-    /// arrives.
+    /// The present or last name of a record. A missing zone may be back when a call arrives.
     pub fn site_of(&self, zone: &str, id: u64) -> Option<Site> {
         let zone = zone.to_owned();
         let label = self.labels.get(&(zone.clone(), id))?.clone();
         Some(Site { zone, label })
     }
 
-    /// The zone that somebody calls so.
+    /// The zone for a name or identifier.
     pub fn zone<'a>(&'a self, text: &'a str) -> &'a str {
         self.ids.get(text).copied().unwrap_or(text)
     }
 
-    /// The addresses of a name.
+    /// The A records of a name.
     pub fn records(&self, site: &Site) -> impl Iterator<Item = &Record> {
         let all = self.zones.get(&site.zone).into_iter().flat_map(BTreeMap::values);
         all.filter(|record| record.kind == "A" && record.name == site.label)
@@ -265,7 +265,7 @@ impl Names {
 }
 
 impl Source {
-    /// The addresses of a node that are listed if it is eligible.
+    /// The addresses listed for a node, if eligible.
     pub fn of_node(&self, node: &Node) -> BTreeSet<IpAddr> {
         let Self::Nodes { addresses, .. } = self else { return BTreeSet::new() };
         match addresses.as_str() {
@@ -275,7 +275,7 @@ impl Source {
         }
     }
 
-    /// The addresses of nodes that are to be listed.
+    /// The addresses of all eligible nodes.
     pub fn of_nodes(&self, cluster: &Cluster) -> BTreeSet<IpAddr> {
         let Self::Nodes { matching, .. } = self else { return BTreeSet::new() };
         let nodes = cluster.eligible(matching);

@@ -1,5 +1,5 @@
-//! How often a cloud is asked: a listing after the other uses up the budget that a failover
-//! needs, long before anybody is told to wait.
+//! The rate of listings: too many listings use up the budget needed for a failover, long before the
+//! provider refuses.
 
 use std::collections::VecDeque;
 
@@ -7,21 +7,21 @@ use super::Oracle;
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
 
-/// Within so long ...
+/// The period of the limit.
 const SPAN: Millis = 10_000;
 
-/// ... not more pages of listings than this: an accepted call is looked for four times in its
-/// first four seconds, each that fails is looked into once, and a crowded account has two pages.
+/// The most pages of listings in a period. An accepted call causes four listings in its first four
+/// seconds, a failed call causes one, and a crowded account has two pages.
 const LISTINGS: usize = 80;
 
-/// The times of the last listings.
+/// The times of the latest listings.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     listed: VecDeque<Millis>,
 }
 
 impl Pace {
-    /// One more listing; returns how many that makes of late.
+    /// Notes a listing. Returns the number of listings in the period.
     fn lists(&mut self, now: Millis) -> usize {
         self.listed.push_back(now);
         while self.listed.front().is_some_and(|first| first + SPAN < now) {
@@ -32,7 +32,7 @@ impl Pace {
 }
 
 impl Oracle {
-    /// A call must not come in haste (L5).
+    /// L5: checks the rate of listings.
     pub(super) fn check_pace(&mut self, action: CloudAction) {
         if action == CloudAction::List {
             let now = self.now();

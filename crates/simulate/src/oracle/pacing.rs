@@ -1,5 +1,5 @@
-//! Time between moves: cool-off, the time that somebody's own move is left alone for, and that
-//! nothing moves again and again without a reason.
+//! Time between moves: cool-off, hold-down after a move by hand, and no repeated moves without a
+//! reason.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,34 +14,34 @@ use super::{Oracle, SEEN};
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
 
-/// How long an address that somebody moved off its node is left alone, at least.
+/// The shortest hold-down after an address was moved off its node by hand.
 const HOLD: Millis = 10_000;
 
-/// How much faster one clock may run than another, as a part of the time.
+/// Clock rates differ by at most one part in this many.
 const RATE: Millis = 20;
 
-/// More often than this an address is not moved for one reason: off a node, onto one, and once
-/// more for an attempt that came to nothing.
+/// The most moves of an address for one reason: unassigned, assigned, and once more after a failed
+/// attempt.
 const MOVES: u32 = 3;
 
-/// When what last happened that the next move has to wait for.
+/// Events that delay the next move.
 #[derive(Debug, Default)]
 pub(super) struct Pacing {
-    /// When a process was told that an assignment for a pool is under way or done.
+    /// The process and time of the last successful answer to an assignment, by pool.
     assigned: BTreeMap<String, (String, Millis)>,
-    /// Addresses that somebody moved off a node where they served, when, and off which.
+    /// Addresses moved by hand off a serving node, with time and node.
     drifted: BTreeMap<IpAddr, (Millis, Machine)>,
 }
 
 impl Pacing {
-    /// Somebody moved an address once more.
+    /// Forgets the drift of an address moved by hand again.
     pub fn forget(&mut self, ip: IpAddr) {
         self.drifted.remove(&ip);
     }
 }
 
 impl Oracle {
-    /// The pool that an assignment is for, if there is no doubt.
+    /// The pool of an assignment, if certain.
     fn assigned_for(&self, sent: &Sent) -> Option<&Pool> {
         let target = sent.machine();
         let mut pools: Vec<&Pool> = match sent.action {
@@ -55,7 +55,7 @@ impl Oracle {
         pools.pop().filter(|_| pools.is_empty())
     }
 
-    /// A pool with a cool-off begins one assignment at a time, each so long after the last.
+    /// Checks that a pool with a cool-off begins one assignment at a time, a cool-off apart.
     pub(super) fn check_cool_off(&mut self, sent: &Sent) {
         let now = self.now();
         let Some(pool) = self.assigned_for(sent).filter(|pool| pool.cool_off > 0) else { return };
@@ -67,7 +67,7 @@ impl Oracle {
         }
     }
 
-    /// A call was answered with success: an assignment is under way, or done.
+    /// Notes an assignment answered with success: under way, or done.
     pub(super) fn note_assigned(&mut self, sent: &Sent) {
         let uid = self.assigned_for(sent).map(|pool| pool.uid.clone());
         let now = self.now();
@@ -76,8 +76,7 @@ impl Oracle {
         }
     }
 
-    /// Somebody moved an address by hand. Where it served, and does not any more, whoever did
-    /// that is not fought at once.
+    /// Notes a move by hand that ends the service of an address. The hold-down begins.
     pub(super) fn note_drift(&mut self, ip: IpAddr, from: Machine, arrived: Millis) {
         let now = self.now();
         let seen = now.saturating_sub(SEEN);
@@ -91,7 +90,7 @@ impl Oracle {
         }
     }
 
-    /// What somebody moved is left alone for a while, unless the node that it served on is lost.
+    /// Checks the hold-down: an address moved by hand stays, unless its former node is lost.
     pub(super) fn check_drift(&mut self, sent: &Sent) {
         let (now, api) = (self.now(), self.api_floor());
         let Some(ip) = sent.ip().filter(|_| sent.action == CloudAction::Assign) else { return };
@@ -105,7 +104,7 @@ impl Oracle {
         }
     }
 
-    /// L3: an address that is moved again and again needs a reason each time.
+    /// L3: repeated moves of an address each need a reason.
     pub(super) fn check_moves(&mut self, moved: &[IpAddr]) {
         let quiet = self.is_quiet();
         let mut found = None;
@@ -121,13 +120,13 @@ impl Oracle {
         }
     }
 
-    /// Something happened that can be a reason for moves.
+    /// Notes a possible reason for moves.
     pub(super) fn note_reason(&mut self) {
         self.cloud.addresses.values_mut().for_each(|address| address.moves = 0);
     }
 }
 
-/// Whether a write can be a reason for moves: it changes more than what we write.
+/// Whether a write is a possible reason for moves: a change beyond our own fields.
 pub(super) fn is_reason(write: &Write<'_>) -> bool {
     let part = |object: Option<&Value>| {
         let object = object.unwrap_or(&Value::Null);

@@ -1,4 +1,5 @@
-//! S8: only what was reserved for a pool is given back, and only when the pool goes and says so.
+//! S8: only addresses reserved for a pool are released, and only while the pool is being deleted
+//! with the policy `Release`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,20 +9,20 @@ use super::cloud::{Origin, Sent};
 use super::cluster::Pool;
 use crate::schedule::Millis;
 
-/// Addresses that may be given back, or might once, and when that was last so.
+/// The last time each address could be released.
 #[derive(Debug, Default)]
 pub(super) struct Releasable(BTreeMap<IpAddr, Millis>);
 
 impl Oracle {
-    /// What may be given back until now.
+    /// Notes the addresses releasable until now.
     pub(super) fn note_releasable(&mut self, now: Millis) {
         let pools = self.cluster.pools.values().filter(|pool| pool.ways.is_giving_back());
         let all: Vec<IpAddr> = pools.flat_map(|pool| pool.ways.created.clone()).collect();
         self.releasable.0.extend(all.into_iter().map(|ip| (ip, now)));
     }
 
-    /// S8: it was reserved for a pool that is being deleted, that says so and waits for it; and
-    /// nobody has it.
+    /// S8: the address was reserved for a pool being deleted with the policy `Release` and our
+    /// finalizer, is on no machine, and is not listed.
     pub(super) fn check_release(&mut self, sent: &Sent) {
         let Some(ip) = sent.ip() else { return };
         let (api, cloud) = (self.api_floor(), self.cloud_floor());
@@ -29,7 +30,7 @@ impl Oracle {
         let pool = self.cluster.pools.values().find(gives);
         let lately = self.releasable.0.get(&ip).is_some_and(|time| *time >= api);
         let problem = match (self.cloud.addresses.get(&ip), pool) {
-            // Given back before, and the answer was lost.
+            // Released before, with a lost answer.
             (None, _) => None,
             (_, None) if !lately => Some("nobody gives it back"),
             (Some(one), _) if one.origin == Origin::Others => Some("it was not reserved by us"),
@@ -50,13 +51,13 @@ impl Oracle {
         }
     }
 
-    /// Whether a list has named an address since `floor`, at least.
+    /// Whether some pool has listed the address since before `floor`.
     fn is_listed(&self, ip: IpAddr, floor: Millis) -> bool {
         let lists = |pool: &Pool| pool.listed_since.get(&ip).is_some_and(|time| *time <= floor);
         self.cluster.pools.values().any(lists)
     }
 
-    /// Addresses of pools that went after they had given back what they had.
+    /// Unreleased addresses of pools deleted with the policy `Release`.
     pub(super) fn left_over(&self) -> Vec<String> {
         let left = |(ip, one): (&IpAddr, &super::cloud::Address)| {
             let Origin::Ours(Some(uid)) = &one.origin else { return None };

@@ -1,4 +1,4 @@
-//! What must come true once nothing goes wrong any more.
+//! Liveness: the final state once trouble is over.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -8,18 +8,18 @@ use super::cloud::Origin;
 use super::cluster::{Machine, Pool};
 use crate::wire::{ApiAction, CloudAction};
 
-/// What replicas did, for telling rest from work.
+/// Counts of the replicas' actions, to tell rest from work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Doings {
-    /// Requests that mean to change the cloud.
+    /// Mutating requests to the provider.
     pub changes: u64,
-    /// Listings of the cloud.
+    /// Listings of the account.
     pub listings: u64,
-    /// Other reads of the cloud.
+    /// Other reads at the provider.
     pub reads: u64,
-    /// Reads of DNS.
+    /// Reads of DNS records.
     pub records: u64,
-    /// Writes to the API server, other than to the Lease.
+    /// Writes to the API server, except to the Lease.
     pub writes: u64,
 }
 
@@ -39,7 +39,7 @@ impl Doings {
 }
 
 impl Pool {
-    /// Whether somebody has to say what came of a reservation.
+    /// Whether a reservation waits for the user's answer.
     fn awaits_a_word(&self) -> bool {
         let conditions = self.status["conditions"].as_array().into_iter().flatten();
         conditions.into_iter().any(|one| one["reason"] == "CreateOutcomeUnknown")
@@ -47,14 +47,14 @@ impl Pool {
 }
 
 impl Oracle {
-    /// What replicas did so far.
+    /// The actions so far.
     pub fn doings(&self) -> Doings {
         self.doings
     }
 
-    /// What is not as it should be, once everything has had its time. What a lasting fault
-    /// touches is left out: a refused address, a machine that refuses, a pool that is paused or
-    /// cannot be understood, and what cannot be reserved, given back or named.
+    /// Everything wrong after all deadlines. The targets of lasting faults are exempt: a refused
+    /// address, a refusing machine, a paused or unreadable pool, and impossible reservations,
+    /// releases and record changes.
     pub fn unsettled(&self) -> Vec<String> {
         let mut all = self.unplaced();
         if !self.modes.all_observe() {
@@ -63,7 +63,7 @@ impl Oracle {
         all
     }
 
-    /// The same, names in DNS aside: what somebody did to one is found when its turn to be read
+    /// The same without DNS names: a change by hand is found only when the name's turn to be read
     /// comes.
     pub fn unplaced(&self) -> Vec<String> {
         if self.modes.all_observe() {
@@ -90,16 +90,15 @@ impl Oracle {
         all
     }
 
-    /// Pools whose reservations wait for a word, with the word that is true: the address that
-    /// was made, or none.
+    /// Pools waiting for the user's answer, with the true answer: the reserved address, or none.
     pub fn unknown_creations(&self) -> Vec<(String, Option<IpAddr>)> {
-        // Nobody says of one address that it is two pools'.
+        // The user attributes each address to at most one pool.
         let mut said = BTreeSet::new();
         let mut word = |(key, pool): (&String, &Pool)| {
             let ours = Origin::Ours(Some(pool.uid.clone()));
             let forgotten = self.cloud.addresses.iter().filter(|(ip, address)| {
                 let ours = address.origin == ours || address.origin == Origin::Ours(None);
-                // Nor what was there before: the message does not offer it.
+                // Strangers of the intent are not offered as an answer.
                 let alike = pool
                     .intents
                     .values()
@@ -115,15 +114,15 @@ impl Oracle {
         self.cluster.pools.iter().filter(|(_, pool)| pool.awaits_a_word()).map(&mut word).collect()
     }
 
-    /// Whether an address serves nobody on a machine, and its own pool has no use for it
-    /// there: it can be asked to make room. Strangers cannot.
+    /// Whether an address on a machine is claimed and useless to all its claimants there, so that
+    /// it can make room. Strangers cannot.
     fn is_useless_on(&self, machine: Machine, ip: IpAddr) -> bool {
         let mut claimants = self.cluster.claimants(ip).peekable();
         claimants.peek().is_some()
             && claimants.all(|pool| pool.is_served() && !(pool.uses(ip) && pool.may_use(machine)))
     }
 
-    /// L1, L2: no address is idle while a node could have it, for each family by itself.
+    /// L1, L2: no address is idle while an eligible node has room, for each family separately.
     fn unserved(&self, pool: &Pool) -> Vec<String> {
         let mut used = pool.claims();
         used.retain(|ip| pool.uses(*ip) && self.cloud.addresses.contains_key(ip));
@@ -147,7 +146,7 @@ impl Oracle {
         wrong
     }
 
-    /// Every wanted address is there.
+    /// Missing addresses and open reservations.
     fn lacking(&self, pool: &Pool) -> Option<String> {
         let (have, want) = (pool.claims().len(), pool.wants());
         if have < want {
@@ -157,7 +156,7 @@ impl Oracle {
         (open > 0).then(|| format!("{open} reservations are still open"))
     }
 
-    /// The status tells what is true.
+    /// Addresses with a wrong status.
     fn misreported(&self, pool: &Pool) -> Vec<String> {
         let status = &pool.status["ips"];
         let wrong = |ip: &IpAddr| {
@@ -176,7 +175,7 @@ impl Oracle {
         pool.claims().iter().filter_map(wrong).collect()
     }
 
-    /// An address that several pools name, and that is in place for each, is told by one.
+    /// Addresses claimed by several pools and in place for each, shown as active by none of them.
     fn untold(&self) -> Vec<String> {
         let tells = |pool: &Pool, ip: &IpAddr| {
             pool.status["ips"][ip.to_string()]["state"] == "active" || !pool.is_served()
@@ -194,13 +193,13 @@ impl Oracle {
         all.map(|ip| format!("{ip} is in place, and nobody says so")).collect()
     }
 
-    /// Nodes carry the address that they have.
+    /// Nodes with a wrong mark.
     fn mismarked(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         let each = self.cluster.nodes.iter().flat_map(|one| [(one, false), (one, true)]);
         for ((name, node), six) in each {
             let Some(machine) = node.machine else { continue };
-            // Of several pools that name an address, the one that had it first decides.
+            // The first holder among several claimants decides.
             let serves = |ip: &IpAddr| {
                 let mut claimants = self.cluster.claimants(*ip).peekable();
                 claimants.peek().is_some()
@@ -211,8 +210,7 @@ impl Oracle {
             let marked = node.marks[usize::from(six)].clone();
             let named: Option<IpAddr> = marked.as_ref().and_then(|mark| mark.parse().ok());
             let concerned = self.cloud.held_by(machine).chain(named);
-            // Of several pools that name an address, of which not all may use the machine, it
-            // depends on who had it first.
+            // If not all claimants may use the machine, the result depends on the first holder.
             let unclear = |ip: IpAddr| {
                 let pools: Vec<&Pool> = self.cluster.claimants(ip).collect();
                 let differ = pools.iter().any(|pool| pool.may_use(machine))

@@ -1,11 +1,11 @@
-//! S10 and S13, where we only look: observers, a paused pool, FLIPOP at work.
+//! S10 and S13 for withheld actions: observe mode, paused pools, a competing FLIPOP.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use bytes::Bytes;
 use pontoon::api::{IPV4_ANNOTATION, IPV6_ANNOTATION};
-use pontoon_core::restraint::Restraint;
+use pontoon_core::verdict::Restraint;
 use serde_json::Value;
 
 use super::Oracle;
@@ -14,33 +14,33 @@ use super::cluster::{Intent, Pool};
 use crate::schedule::Clock;
 use crate::wire::ApiAction;
 
-/// Which processes only observe.
+/// The processes in observe mode.
 #[derive(Debug, Default)]
 pub(super) struct Modes {
     observers: BTreeSet<String>,
-    /// Whether the last process of each replica does.
+    /// Whether the latest process of each replica observes.
     last: BTreeMap<char, bool>,
 }
 
 impl Modes {
-    /// Whether somebody only looks.
+    /// Whether any replica observes.
     pub fn any_observes(&self) -> bool {
         self.last.values().any(|observes| *observes)
     }
 
-    /// Whether nobody acts.
+    /// Whether all replicas observe.
     pub fn all_observe(&self) -> bool {
         !self.last.is_empty() && self.last.values().all(|observes| *observes)
     }
 }
 
 impl Oracle {
-    /// What the clocks of the replicas are like.
+    /// Sets the wall clocks of the replicas.
     pub fn set_clocks(&mut self, clocks: [Clock; 2]) {
         self.clocks = clocks;
     }
 
-    /// A process is started, to observe or to act.
+    /// Notes the start of a process and its mode.
     pub fn started(&mut self, process: &str, observes: bool) {
         if let Some(replica) = process.chars().next() {
             self.modes.last.insert(replica, observes);
@@ -50,7 +50,7 @@ impl Oracle {
         }
     }
 
-    /// Why a process may change nothing at all.
+    /// The reason for which a process may change nothing.
     fn restrained(&self, process: &str) -> Option<&'static str> {
         let works = self.cluster.predecessor.surely_works(self.api_floor(), self.now());
         match () {
@@ -60,7 +60,8 @@ impl Oracle {
         }
     }
 
-    /// S10: whoever only looks changes nothing at the cloud; nothing of a paused pool's is changed.
+    /// S10: a restrained process changes nothing at the provider, and nothing of a paused or
+    /// unreadable pool is changed.
     pub(super) fn check_restraint(&mut self, sent: &Sent) {
         if let Some(why) = self.restrained(&sent.process) {
             self.violated("S10", format!("{} writes, and {why}", sent.agent));
@@ -69,7 +70,7 @@ impl Oracle {
         let (target, six) = (sent.machine(), sent.is_six());
         let is = |intent: &Intent| intent.target == target && intent.six == six;
         let reserves = |pool: &&Pool| pool.intents.values().any(is);
-        // Where nobody waits for a reservation now, it cannot be told whose it is.
+        // Without a waiting intent, the pool of a reservation is unknown.
         let about: Vec<&Pool> = match sent.ip() {
             _ if sent.action.is_of_names() => self.named_by(sent, floor).collect(),
             Some(ip) => self.cluster.claimants(ip).collect(),
@@ -79,7 +80,7 @@ impl Oracle {
             let text = format!("{} {}: its pool is paused", sent.agent, sent.path);
             return self.violated("S10", text);
         }
-        // The loser of a conflict has nothing, so that nobody acts for it in the other's place.
+        // The loser of a name conflict has no records, so calls about names are exempt.
         let unclear = |pool: &&Pool| pool.unclear.is_some_and(|since| since < floor);
         let goes = |pool: &&Pool| pool.ways.deleting.is_some();
         let named = sent.action.is_of_names();
@@ -89,7 +90,8 @@ impl Oracle {
         }
     }
 
-    /// S13: whoever only looks writes statuses and events; a paused pool's ledger and marks stay.
+    /// S13: a restrained process writes only statuses and events; the ledger and marks of a paused
+    /// pool stay.
     pub(super) fn check_restrained_write(
         &mut self,
         process: &str,
@@ -124,7 +126,7 @@ impl Oracle {
         pool.is_some_and(|pool| pool.ways.is_surely_paused(self.api_floor()))
     }
 
-    /// A mark belongs to the pool whose address it gains, else loses.
+    /// A changed mark belongs to the claimant of the added address, or else of the removed one.
     fn is_mark_paused(&self, path: &str, body: &Bytes) -> bool {
         let patch: Value = serde_json::from_slice(body).unwrap_or_default();
         let Some(node) = path.rsplit('/').next().and_then(|name| self.cluster.nodes.get(name))
@@ -146,7 +148,7 @@ impl Oracle {
         self.cluster.claimants(ip).all(|pool| pool.ways.is_surely_paused(floor))
     }
 
-    /// Pools of which the status says that nobody acts for them, where somebody does.
+    /// Served pools whose status says that actions are withheld.
     pub(super) fn wrongly_said(&self) -> Vec<String> {
         let said = |pool: &Pool| {
             let mut all = pool.status["conditions"].as_array().into_iter().flatten();
@@ -159,7 +161,7 @@ impl Oracle {
         wrong.map(|(key, _)| format!("{key}: nobody restrains us, and it is said")).collect()
     }
 
-    /// Pools of which the status does not say that they are only looked at.
+    /// Pools whose status does not say that they are only observed.
     pub(super) fn unsaid(&self) -> Vec<String> {
         let says = |pool: &Pool| {
             let mut all = pool.status["conditions"].as_array().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! What must hold at every instant.
+//! Safety: invariants at every instant.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ use crate::stage::{PROJECT, TOKEN};
 use crate::wire::{ApiAction, CloudAction};
 
 impl Oracle {
-    /// A call that means to change the cloud is about to leave.
+    /// Checks a mutating call to the provider before the send.
     pub(super) fn check_call(&mut self, sent: &Sent) {
         self.check_writer(sent);
         self.check_one_at_a_time(sent);
@@ -39,7 +39,7 @@ impl Oracle {
         }
     }
 
-    /// S10: only who leads writes, and only when everybody else's writes are over.
+    /// S10: only the leader writes, and only after all calls of other processes are over.
     fn check_writer(&mut self, sent: &Sent) {
         let other = self.cloud.flights().find(|flight| flight.process != sent.process);
         if let Some(other) = other {
@@ -53,7 +53,7 @@ impl Oracle {
         }
     }
 
-    /// S3: one call at a time about an address, and about a machine and a family.
+    /// S3: at most one call at a time per address, and per machine and family.
     fn check_one_at_a_time(&mut self, sent: &Sent) {
         let same = |flight: &&Sent| {
             let about = |this: Option<Machine>, that| this.is_some() && this == that;
@@ -67,7 +67,8 @@ impl Oracle {
         }
     }
 
-    /// S4, S5, S6: what is moved is ours, is not well where it is, and goes where it may be.
+    /// S4, S5, S6: a moved address is ours, is not on an eligible node, and goes to an eligible
+    /// node.
     fn check_move(&mut self, sent: &Sent) {
         let Some(ip) = sent.ip() else { return };
         let api = self.api_floor();
@@ -91,7 +92,7 @@ impl Oracle {
         if unseen || self.is_touched_unseen(ip) {
             return;
         }
-        // What is more than its pool wants is taken off its machine, and never put on another.
+        // A surplus address is unassigned, never moved.
         let takes_off = target.is_none();
         let keepers: Vec<&Pool> = self.keepers(ip).collect();
         let surplus = keepers.iter().any(|pool| !pool.surely_wants(ip, api));
@@ -106,8 +107,7 @@ impl Oracle {
         }
     }
 
-    /// The pools that decide where an address may be: the one that surely has it, or else all
-    /// that claim it.
+    /// The pools deciding on the place of an address: the certain owner, or else all claimants.
     fn keepers(&self, ip: IpAddr) -> impl Iterator<Item = &Pool> {
         let has = self.cloud.addresses.get(&ip).and_then(|one| one.kept_by.clone());
         let has = has.filter(|uid| self.cluster.claimants(ip).any(|pool| pool.uid == *uid));
@@ -115,16 +115,17 @@ impl Oracle {
         self.cluster.claimants(ip).filter(decides)
     }
 
-    /// Whether somebody touched an address by hand, and that may be news. Who begins to claim
-    /// an address looks where it is first: what was done before that is known.
+    /// Whether an address was changed by hand, possibly unseen. A new claimant reads the address
+    /// first, so changes from before the claim are known.
     fn is_touched_unseen(&self, ip: IpAddr) -> bool {
         let slack = if self.cloud_is_calm() { 0 } else { SHOWN };
         let claimed = self.cloud.claimed_since(ip).saturating_sub(slack);
         self.cloud.touched_since(ip, self.cloud_floor().max(claimed))
     }
 
-    /// S6, S9: nobody claims an address. Whose list named it takes it off its node; a pool that
-    /// is deleted leaves it. What just ceased to be claimed may be moved by an old view.
+    /// S6, S9: an unclaimed address may be unassigned by a pool that delisted the address. A
+    /// deleted pool leaves its addresses in place. A replica with an old view may still move a
+    /// recently claimed address.
     fn check_unclaimed(&mut self, sent: &Sent, ip: IpAddr, api: Millis) {
         let lately = self.cloud.last_claimed(ip).is_some_and(|time| time >= api);
         let holder = self.cloud.holder(ip);
@@ -142,12 +143,12 @@ impl Oracle {
         }
     }
 
-    /// S10: a reservation was written down before it is sent.
+    /// S10: an intent was written before the reservation is sent.
     fn check_intent(&mut self, sent: &Sent) {
         let target = sent.machine();
         let is = |intent: &cluster::Intent| intent.target == target && intent.six == sent.is_six();
         let fits = |pool: &Pool| pool.all_intents.values().any(is);
-        // That its pool is gone may not be known yet.
+        // The deletion of the intent's pool may still be unknown.
         let floor = self.api_floor();
         let lost = |one: &(cluster::Intent, Millis)| is(&one.0) && one.1 >= floor;
         let lost = self.cluster.lost_intents.iter().any(lost);
@@ -160,8 +161,8 @@ impl Oracle {
         }
     }
 
-    /// S1: whoever an address is reserved for lacks one, counting those that were reserved and
-    /// are not written down yet.
+    /// S1: some pool with a matching intent lacks an address, counting reserved addresses not yet
+    /// in the ledger.
     fn check_lack(&mut self, sent: &Sent, floor: Millis) {
         let target = sent.machine();
         let is = |intent: &cluster::Intent| intent.target == target && intent.six == sent.is_six();
@@ -180,10 +181,10 @@ impl Oracle {
         }
     }
 
-    /// An address appeared that this call made.
+    /// Attributes a new address to its reservation.
     pub(super) fn reserved(&mut self, sent: &Sent, ip: IpAddr) {
         let target = sent.machine();
-        // Each intent makes one address; what it made and is not written down yet has used it.
+        // Each intent has one result. A result not yet in the ledger has used up its intent.
         let open = |pool: &&Pool| {
             let claims = pool.claims();
             let fits = |intent: &&cluster::Intent| {
@@ -198,10 +199,10 @@ impl Oracle {
         };
         let ever = |pool: &&Pool| pool.all_intents.values().any(|intent| intent.may_be(target, ip));
         let pools = || self.cluster.pools.values();
-        // Where nobody waits for one, the pool that did is gone.
+        // Without an open intent, the pool of the reservation is gone.
         let Some(pool) = pools().find(open).or_else(|| pools().find(ever)) else { return };
-        // Who reserves in a region cannot be told from outside: the pool that writes the
-        // address down is the one.
+        // The pool of a reservation by region is not visible from outside: the pool recording the
+        // address is its owner.
         let one = Some(pool).filter(|_| target.is_some());
         let uid = one.map(|pool| pool.uid.clone());
         let makers = pools().filter(ever).map(|pool| pool.uid.clone()).collect();
@@ -214,9 +215,9 @@ impl Oracle {
         }
     }
 
-    /// Somebody who replaces an object takes our words from it. What was nowhere else is
-    /// only known to the process that reserved it (decision 2): it does not count below until
-    /// it is written down again.
+    /// Notes the loss of the annotation when a person replaces an object. An address named nowhere
+    /// else is known only to the reserving process (decision 2), and is exempt until recorded
+    /// again.
     pub(super) fn note_lost_words(&mut self, write: &Write<'_>) {
         let words = |object: Option<&Value>| {
             object
@@ -224,7 +225,7 @@ impl Oracle {
         };
         let stripped = words(write.before) && !words(write.after);
         let Some(pool) = self.cluster.pools.get(write.key) else {
-            // A pool that is gone takes its words with it, and nobody counts for it any more.
+            // A deleted pool takes its ledger along, so unattributed addresses are exempt.
             let unclear = |one: &&mut Address| one.origin == Origin::Ours(None);
             self.cloud.addresses.values_mut().filter(unclear).for_each(|one| one.words_lost = true);
             return;
@@ -232,7 +233,7 @@ impl Oracle {
         let (uid, claims) = (Some(pool.uid.clone()), pool.claims());
         let recorded = pool.recorded.clone();
         for (ip, address) in &mut self.cloud.addresses {
-            // Of equal addresses that several pools reserved, each may have any.
+            // Equal reservations of several pools are interchangeable.
             let ours = address.origin != Origin::Others && address.target.is_none();
             if ours && recorded.contains(ip) {
                 address.origin = Origin::Ours(uid.clone());
@@ -245,8 +246,8 @@ impl Oracle {
         }
     }
 
-    /// What a pool gives up while another lists it is that one's, as if it had always been: it is
-    /// nobody's reservation any more.
+    /// A reserved address given up by its pool while another pool lists the address belongs to the
+    /// other pool, no longer as a reservation.
     pub(super) fn note_handed_over(&mut self) {
         for (ip, address) in &mut self.cloud.addresses {
             let Origin::Ours(Some(uid)) = &address.origin else { continue };
@@ -259,9 +260,9 @@ impl Oracle {
         }
     }
 
-    /// S6: what an object says was reserved for it was reserved by us, and for it. Decision 2 names
-    /// the one exception: somebody's own address that came while a reservation was open, and so is
-    /// none of the strangers that the reservation names.
+    /// S6: an address in a pool's ledger was reserved by us, for this pool. Decision 2 names the
+    /// only exception: a foreign address that appeared while a reservation was open, and is
+    /// therefore not among the intent's strangers.
     pub(super) fn check_ledger(&mut self, write: &Write<'_>) {
         let Some(pool) = self.cluster.pools.get(write.key) else { return };
         let confusable = |ip: &IpAddr| {
@@ -285,8 +286,8 @@ impl Oracle {
         }
     }
 
-    /// Somebody who moves a new address before it is written down takes from it what it is
-    /// known by, unless that is our project (decision 2).
+    /// A person moving a new address before it is recorded removes the means of recognition, unless
+    /// the address is in our project (decision 2).
     pub(super) fn note_moved_by_hand(&mut self, state: &State, now: Millis) {
         let claimed: BTreeSet<IpAddr> = self.cluster.claims().collect();
         for (ip, address) in &mut self.cloud.addresses {
@@ -296,7 +297,7 @@ impl Oracle {
         }
     }
 
-    /// S2: no address is forgotten.
+    /// S2: every reserved address is claimed or recognisable.
     pub(super) fn check_addresses(&mut self) {
         let ours = |one: &Address| one.origin != Origin::Others && !one.words_lost;
         let (mut found, mut unclaimed) = (None, 0);
@@ -317,7 +318,7 @@ impl Oracle {
         }
     }
 
-    /// S13, and secrets: what a replica may ask of the API server.
+    /// S13, and secrets: the requests allowed to a replica at the API server.
     pub(super) fn check_request(
         &mut self,
         process: &str,
@@ -345,17 +346,17 @@ impl Oracle {
     }
 }
 
-/// What of an object's metadata a patch of ours may name.
+/// The metadata fields allowed in our patches.
 const META: [&str; 4] = ["annotations", "uid", "resourceVersion", "finalizers"];
 
-/// Whether a patch gives an object no finalizer but ours: nobody else sets any here.
+/// Whether a patch sets no finalizer but ours. Nobody else sets finalizers here.
 fn only_our_finalizer(body: &Bytes) -> bool {
     let patch: Value = serde_json::from_slice(body).unwrap_or_default();
     let mut all = patch["metadata"]["finalizers"].as_array().into_iter().flatten();
     all.all(|one| *one == RELEASE_FINALIZER)
 }
 
-/// Whether a patch changes nothing but these annotations.
+/// Whether a patch changes only these annotations.
 fn only_annotations(body: &Bytes, names: &[&str]) -> bool {
     let patch: Value = serde_json::from_slice(body).unwrap_or_default();
     let keys = |value: &Value| {

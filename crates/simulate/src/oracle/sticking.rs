@@ -1,5 +1,5 @@
-//! Refusals that stick to one thing and last: what they touch, and so what is not asked for
-//! while they do. Everything else is served all the same.
+//! Lasting refusals of a single target. The target is exempt from liveness; everything else must be
+//! served.
 
 use std::net::IpAddr;
 
@@ -11,18 +11,18 @@ use super::cluster::{Machine, Pool};
 use crate::names::Host;
 use crate::wire::CloudAction;
 
-/// The one thing that a refusal sticks to.
+/// The target of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stuck {
-    /// An address: it is put on no machine.
+    /// Assignments of this address.
     Address(IpAddr),
-    /// A machine: nothing is put there.
+    /// Assignments to this machine.
     Machine(u64),
-    /// Whatever reserves addresses.
+    /// Reservations.
     Reserving,
-    /// Whatever gives addresses back.
+    /// Releases.
     GivingBack,
-    /// Whatever changes names at a host.
+    /// Record changes at this host.
     Names(Host),
 }
 
@@ -45,7 +45,7 @@ impl Stuck {
         }
     }
 
-    /// What such a call is answered.
+    /// The answer to a refused call.
     pub fn refusal(self) -> Answer {
         let elsewhere = "The reserved IP and the Droplet must be in the same region.";
         match self {
@@ -54,7 +54,7 @@ impl Stuck {
         }
     }
 
-    /// In words, for a table.
+    /// The name in the coverage table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Address(_) => "address refused for good",
@@ -65,12 +65,12 @@ impl Stuck {
 }
 
 impl Oracle {
-    /// A refusal begins that sticks to one thing. It may outlast everything else.
+    /// Begins a refusal, which may outlast all trouble.
     pub fn sticks(&mut self, event: usize, what: Stuck) {
         self.stuck.push((event, what));
     }
 
-    /// It is over.
+    /// Ends a refusal.
     pub fn loosens(&mut self, event: usize) {
         self.stuck.retain(|(one, _)| *one != event);
     }
@@ -79,12 +79,12 @@ impl Oracle {
         self.stuck.iter().any(|(_, one)| *one == what)
     }
 
-    /// Whether an address can be put on a machine at all.
+    /// Whether an address can be assigned at all.
     pub(super) fn is_movable(&self, ip: IpAddr) -> bool {
         !self.is_stuck(Stuck::Address(ip))
     }
 
-    /// Whether a machine takes addresses at all.
+    /// Whether a machine accepts addresses at all.
     pub(super) fn takes(&self, machine: Machine) -> bool {
         !self.is_stuck(Stuck::Machine(machine))
     }
@@ -94,19 +94,19 @@ impl Oracle {
         !self.is_stuck(Stuck::Reserving)
     }
 
-    /// Whether a pool that goes can give back what it had.
+    /// Whether addresses can be released.
     pub(super) fn can_give_back(&self) -> bool {
         !self.is_stuck(Stuck::GivingBack)
     }
 
-    /// Whether names of a zone can be changed.
+    /// Whether records of a zone can be changed.
     pub(super) fn can_name(&self, zone: &str) -> bool {
         Host::ALL.into_iter().all(|host| host.zone() != zone || !self.is_stuck(Stuck::Names(host)))
     }
 }
 
 impl Pool {
-    /// Whether it can be acted for: its object can be understood, and is not paused.
+    /// Whether the pool is served: readable and not paused.
     pub fn is_served(&self) -> bool {
         self.is_understood() && self.ways.paused.is_none()
     }

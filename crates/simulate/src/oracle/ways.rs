@@ -1,5 +1,4 @@
-//! What else objects say: how long a node keeps its address, what becomes of addresses when a
-//! pool goes, whether it is paused; and what FLIPOP's Lease says.
+//! Further fields of pools (grace period, deletion policy, pause), and FLIPOP's Lease.
 
 use std::net::IpAddr;
 
@@ -10,28 +9,28 @@ use serde_json::Value;
 use super::cluster::{Cluster, Intent, Machine, text};
 use crate::schedule::Millis;
 
-/// What a pool says beyond which addresses it wants.
+/// Further fields of a pool.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
-    /// How long a node that stops being eligible keeps its address.
+    /// The grace period.
     pub grace: Millis,
-    /// Its policy is `Release`.
+    /// The policy is `Release`.
     pub releases: bool,
-    /// It is being deleted, and since when that is so.
+    /// The start of the deletion.
     pub deleting: Option<Millis>,
-    /// It carries our finalizer.
+    /// The pool carries our finalizer.
     pub guarded: bool,
-    /// It is paused, and since when that is so.
+    /// The start of the pause.
     pub paused: Option<Millis>,
-    /// What its annotation says was reserved for it.
+    /// Addresses recorded as reserved.
     pub created: Vec<IpAddr>,
-    /// What its annotation says that it keeps although the list names it no more.
+    /// Delisted addresses recorded as kept.
     pub kept: Vec<IpAddr>,
-    /// How long a node kept its address before that changed, and when that was.
+    /// The previous grace period, and the time of the change.
     past_grace: Option<(Millis, Millis)>,
-    /// It carries our annotation.
+    /// The pool carries our annotation.
     told: bool,
-    /// Somebody took that from it: what was nowhere else passes for listed once, and is kept.
+    /// The annotation was removed by hand: unrecorded addresses then count as listed, and are kept.
     stripped: bool,
 }
 
@@ -56,44 +55,44 @@ impl Ways {
             (grace, releases, deleting, paused);
     }
 
-    /// The shortest time that it gave a node at some time since `floor`.
+    /// The shortest grace period since `floor`.
     pub fn least_grace(&self, floor: Millis) -> Millis {
         let past = self.past_grace.filter(|(_, changed)| *changed >= floor);
         past.map_or(self.grace, |(grace, _)| grace.min(self.grace))
     }
 
-    /// Whether it is being deleted, and gives back first what was reserved for it.
+    /// Whether the pool is being deleted with release.
     pub fn is_giving_back(&self) -> bool {
         self.deleting.is_some() && self.guarded && self.releases
     }
 
-    /// Whether it goes after it has given back all that was reserved for it.
+    /// Whether the pool, when gone, has released all its reserved addresses.
     pub fn gave_all_back(&self) -> bool {
         self.is_giving_back() && !self.stripped
     }
 
-    /// Whether it has been paused since `floor`, at least.
+    /// Whether the pool has been paused since before `floor`.
     pub fn is_surely_paused(&self, floor: Millis) -> bool {
         self.paused.is_some_and(|since| since < floor)
     }
 }
 
 impl Intent {
-    /// Whether an address that was reserved, on this machine or on none, may have come of it.
+    /// Whether an address reserved on `target` may be the result of this intent.
     pub fn may_be(&self, target: Option<Machine>, ip: IpAddr) -> bool {
         self.target == target && self.six == ip.is_ipv6()
     }
 }
 
-/// FLIPOP, as its Lease tells of it.
+/// FLIPOP as visible in its Lease.
 #[derive(Debug, Default)]
 pub(super) struct Predecessor {
-    /// Since when it has held its Lease, and when it last renewed that.
+    /// The start of the present tenure, and the last renewal.
     held: Option<(Millis, Millis)>,
 }
 
-/// How long nobody may take its Lease for abandoned after it was renewed: as long as it lasts,
-/// on the fastest clock.
+/// The time after a renewal in which the Lease cannot count as abandoned: the Lease's duration on
+/// the fastest clock.
 const ALIVE: Millis = 14_000;
 
 impl Predecessor {
@@ -104,14 +103,14 @@ impl Predecessor {
         self.held = holds.then_some((since, now));
     }
 
-    /// Whether it has held and renewed its Lease since `floor`, at least.
+    /// Whether FLIPOP has held and renewed its Lease since before `floor`.
     pub fn surely_works(&self, floor: Millis, now: Millis) -> bool {
         self.held.is_some_and(|(since, last)| since < floor && now <= last + ALIVE)
     }
 }
 
 impl Cluster {
-    /// A Lease was written.
+    /// Applies a write of a Lease.
     pub(super) fn read_lease(&mut self, key: &str, lease: &Value, now: Millis) {
         match key.rsplit('/').next() {
             Some(LEASE) => {

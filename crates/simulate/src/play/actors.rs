@@ -1,4 +1,4 @@
-//! What happens to nodes, what users do to pools, what people do at the cloud by hand.
+//! Events of nodes, of users' pools, and of people at the provider.
 
 use std::time::Duration;
 
@@ -109,7 +109,7 @@ impl Player<'_> {
         self.stage.shared.oracle().by_hand(false);
     }
 
-    /// Every address but those of a crowd: only the pools' own are worth a touch.
+    /// All addresses except the strangers of a crowded account.
     pub(super) fn own_addresses(&self) -> Vec<std::net::IpAddr> {
         let all = self.stage.cloud.addresses();
         let own = all.iter().filter(|one| !one.ip.to_string().starts_with("10."));
@@ -157,7 +157,7 @@ impl Player<'_> {
         });
     }
 
-    /// Somebody reserves an address of their own.
+    /// A person reserves an address.
     fn stranger(&self, machine: Option<u64>) {
         let cloud = &self.stage.cloud;
         let used = |last| cloud.look(|state| state.address(stranger_address(last)).is_some());

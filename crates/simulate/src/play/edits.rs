@@ -1,5 +1,5 @@
-//! What users do to pools that may well be a mistake: typos, other nodes, another's address, an
-//! annotation that nobody can read.
+//! Users' edits of pools, mostly mistakes: typos, other nodes, another pool's address, an
+//! unreadable annotation.
 
 use super::Player;
 use crate::schedule::PoolEvent;

@@ -1,22 +1,22 @@
-//! While a fault lasts, everything that it does not touch becomes as it should be.
+//! The phase of lasting faults: everything not touched by them must reach its final state.
 
 use super::{Player, all_events};
 use crate::oracle::Stuck;
 use crate::schedule::{Event, Millis, Sticking, What};
 use crate::wire::CloudAction;
 
-/// How long everything else may take: the longest back-off, the longest grace period, and a few
+/// The time limit without names: the longest back-off, the longest grace period, and a few
 /// listings.
 const MEANWHILE: Millis = 6 * 60_000;
 
-/// How long names may take: they are read in turn, one in two minutes.
+/// The time limit with names, which are read in turn, one every two minutes.
 const NAMED: Millis = 20 * 60_000;
 
-/// How often it is looked whether it has.
+/// The interval of checks.
 const LOOK: Millis = 5_000;
 
 impl Player<'_> {
-    /// Nothing else goes wrong any more. What happens while the rest lasts happens now.
+    /// Applies the events of the phase, waits for the final state, then ends the lasting faults.
     pub(super) async fn meanwhile(&mut self) {
         let first = self.schedule.events.len();
         let (schedule, mut at) = (self.schedule, self.schedule.ends);
@@ -57,7 +57,7 @@ impl Player<'_> {
         self.healed = at;
     }
 
-    /// What a refusal sticks to, as things are now.
+    /// The target of a refusal, resolved in the present state.
     pub(super) fn stuck(&self, what: Sticking) -> Option<Stuck> {
         Some(match what {
             Sticking::Address(index) => {
@@ -74,7 +74,7 @@ impl Player<'_> {
         })
     }
 
-    /// The oracle is told what an event touches that may outlast the others.
+    /// Tells the oracle the target of an event that may last.
     pub(super) fn tell_stuck(&self, index: usize, event: &Event) {
         let touches = match &event.what {
             What::CloudIs(crate::schedule::CloudState::Full) => Some(Stuck::Reserving),

@@ -1,4 +1,4 @@
-//! Plays a schedule: what happens when, then the end of all trouble, then rest.
+//! Runs a schedule: the events, then the end of trouble, then rest.
 
 mod actors;
 mod edits;
@@ -25,57 +25,57 @@ use crate::oracle::Violation;
 use crate::schedule::{Event, Millis, Phase, PoolEvent, Schedule, What};
 use crate::stage::Stage;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Played {
-    /// The first broken promise.
+    /// The first violation.
     pub violation: Option<Violation>,
-    /// What was met.
+    /// The coverage.
     pub coverage: Coverage,
-    /// The story, if it was asked for.
+    /// The trace, if requested.
     pub story: Vec<String>,
-    /// How long the run took, on its own clock.
+    /// The simulated duration of the run.
     pub took: Millis,
-    /// How many calls to the outside each process had made when all was as it should be.
+    /// The number of external calls of each process until everything was settled.
     pub calls: BTreeMap<String, u64>,
-    /// How often somebody had to say what came of a reservation.
+    /// The number of questions to the user about reservations.
     pub resolved: u32,
-    /// How many died in a call.
+    /// The number of processes that died during a call.
     pub deaths: usize,
-    /// What there is at the end, but for times, UIDs and versions.
+    /// The final state without times, UIDs and versions.
     pub end: Value,
 }
 
-/// How a schedule is played.
+/// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Manner {
-    /// Keep the story.
+    /// Keep the trace.
     pub tells: bool,
     /// A fault in the operator itself.
     pub mutant: Option<Mutant>,
-    /// Say what there is at the end.
+    /// Compute the final state.
     pub ends: bool,
-    /// Do not watch it rest once everything is as it should be.
+    /// End the run once everything is settled, without observing rest.
     pub hurries: bool,
-    /// Who dies when, beyond what the schedule says.
+    /// Deaths in addition to the schedule's.
     pub kills: Vec<Kill>,
 }
 
-/// A process dies at a moment of a call.
+/// The death of a process during a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kill {
-    /// Its name: `a1` is the first process of the first replica.
+    /// The process: `a1` is the first process of the first replica.
     pub process: String,
-    /// Which of its calls, from 1.
+    /// The number of the call, from 1.
     pub call: u64,
-    /// When in it.
+    /// The phase of the call.
     pub phase: Phase,
 }
 
-/// Plays a schedule on a runtime of its own.
+/// Runs a schedule on a new runtime.
 ///
 /// # Errors
-/// In words, if the run cannot be set up.
+/// A description, if the run cannot be set up.
 pub fn play(schedule: &Schedule, manner: &Manner) -> Result<Played, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -98,23 +98,23 @@ struct Player<'a> {
     schedule: &'a Schedule,
     stage: Stage,
     cluster: Cluster,
-    /// Replicas to be started, and when.
+    /// Replicas to start, with times.
     starts: Vec<(Instant, usize)>,
-    /// Rules of the API server that an event made.
+    /// Rules of the API server, by event.
     frozen: Vec<(usize, RuleId)>,
-    /// Predecessors that an event started.
+    /// Running predecessors, by event.
     flipops: Vec<(usize, Flipop)>,
-    /// Zones that are not there for the time being, each with the event that took it.
+    /// Missing zones, by event.
     vanished: Vec<(usize, Zone)>,
-    /// How many calls each process had made when everything was as it should be.
+    /// The number of calls of each process when everything was settled.
     settled: Option<BTreeMap<String, u64>>,
-    /// How often somebody had to say what came of a reservation.
+    /// The number of questions to the user about reservations.
     resolved: u32,
     last_death: Option<Millis>,
     deaths: usize,
-    /// Annotations that somebody spoiled, each with the event and the pool.
+    /// Previous values of unreadable annotations, with event and pool.
     spoiled: Vec<(usize, usize, Option<String>)>,
-    /// Since when nothing goes wrong any more.
+    /// The end of all trouble.
     healed: Millis,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Player<'a> {
         self.over()
     }
 
-    /// An event begins or ends.
+    /// Begins or ends an event.
     pub(super) async fn edge(&mut self, index: usize, begins: bool) {
         let Some(event) = all_events(self.schedule).nth(index) else { return };
         self.stage.shared.tell(|| {
@@ -195,7 +195,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Lets time pass; whoever dies or is due meanwhile is seen to.
+    /// Lets time pass. Handles deaths and due starts meanwhile.
     async fn wait_until(&mut self, at: Millis) {
         let until = self.stage.shared.instant(at);
         if Instant::now() >= until && self.starts.is_empty() {
@@ -213,7 +213,7 @@ impl<'a> Player<'a> {
                     let life = self.stage.replicas[dead.replica].life.as_ref();
                     if life.is_some_and(|life| life.process.is(&dead)) {
                         self.deaths += 1;
-                        // Whoever dies in the very moment in which all is well is not counted.
+                        // A death at the very moment of settling invalidates the count.
                         self.settled = None;
                         self.last_death = Some(self.stage.shared.now());
                         self.stage.kill(dead.replica);
@@ -246,18 +246,18 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Whether somebody writes what our definitions refuse.
+/// Whether the schedule contains specs refused by our CRDs.
 fn has_typos(schedule: &Schedule) -> bool {
     let mistyped = |event: &Event| matches!(event.what, What::Pool(_, PoolEvent::Mistyped(_)));
     all_events(schedule).any(mistyped)
 }
 
-/// Every event, those that outlast the others last.
+/// All events, the lasting ones last.
 fn all_events(schedule: &Schedule) -> impl Iterator<Item = &Event> {
     schedule.events.iter().chain(&schedule.lasting)
 }
 
-/// Every beginning and end until the trouble is over, in the order of time.
+/// All beginnings and ends until the end of trouble, in order of time.
 fn timeline(schedule: &Schedule) -> Vec<(Millis, usize, bool)> {
     let mut edges = Vec::new();
     for (index, event) in all_events(schedule).enumerate() {
@@ -269,7 +269,7 @@ fn timeline(schedule: &Schedule) -> Vec<(Millis, usize, bool)> {
             edges.push(((event.at + event.lasts).min(schedule.ends), index, false));
         }
     }
-    // At the very start, what befalls processes and requests comes before anybody runs.
+    // At the same time, faults of processes and requests come before changes of objects.
     let waits = |index: usize| {
         let what = all_events(schedule).nth(index).map(|event| &event.what);
         matches!(what, Some(What::Node(..) | What::Pool(..) | What::Name(..)))

@@ -1,4 +1,4 @@
-//! What users do to the names that objects ask for, and what people do to zones by hand.
+//! Users' changes of names, and changes of zones by hand.
 
 use std::net::Ipv4Addr;
 
@@ -7,7 +7,7 @@ use fakecloud::Record;
 use super::Player;
 use crate::names::{Host, LABELS, NameEvent, ZoneEvent, label};
 
-/// The TTL that somebody sets by hand.
+/// The TTL set by hand.
 const SLOW: u32 = 3_600;
 
 impl Player<'_> {
@@ -23,7 +23,7 @@ impl Player<'_> {
                 self.edit_record(which, elsewhere);
             }
             (ZoneEvent::Slows(which), true) => self.edit_record(which, |record| {
-                // What Cloudflare proxies has no TTL of its own.
+                // Records proxied by Cloudflare have the automatic TTL.
                 record.proxied = record.comment.is_some();
                 record.ttl = if record.proxied { 1 } else { SLOW };
             }),
@@ -52,7 +52,7 @@ impl Player<'_> {
         }
     }
 
-    /// Whether the zone of a host is there.
+    /// Whether the zone of a host exists.
     fn has_zone(&self, host: Host) -> bool {
         self.stage.cloud.look(|state| state.zone(host.zone()).is_some())
     }
@@ -66,7 +66,7 @@ impl Player<'_> {
         }
     }
 
-    /// The so many-th of the addresses at names that can be asked for.
+    /// The A record with this number, among all possible names.
     fn record(&self, which: u8) -> Option<(&'static str, Record)> {
         let zones = Host::ALL.map(Host::zone);
         let all = zones.into_iter().flat_map(|zone| {
@@ -88,7 +88,7 @@ fn is_of_names(record: &Record) -> bool {
     record.kind == "A" && (0..LABELS).any(|number| label(number) == record.name)
 }
 
-/// An address that nobody here has.
+/// An address of no node or pool.
 fn elsewhere(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(198, 18, 1, number)
 }

@@ -1,46 +1,46 @@
-//! Once nothing goes wrong any more: everything becomes as it should be, and then nobody does
-//! anything.
+//! The phase after all trouble: everything must reach its final state, and then no more work is
+//! done.
 
 use super::Player;
 use crate::schedule::Millis;
 
-/// How long everything may take to settle once nothing goes wrong.
+/// The time limit for reaching the final state.
 const SETTLES: Millis = 20 * 60_000;
 
-/// How often it is looked whether it has.
+/// The interval of checks.
 const LOOK: Millis = 5_000;
 
-/// How long somebody may still be at work once everything is as it should be.
+/// The time for remaining work after the final state is reached.
 const GRACE: Millis = 70_000;
 
-/// How long one who was killed at the last moment needs to be where the other was.
+/// The time for a process killed at the last moment to catch up.
 const CATCH_UP: Millis = 30_000;
 
-/// How soon everything is told.
+/// The longest delay of statuses.
 const TELLS: Millis = 4_000;
 
-/// How long rest is watched.
+/// The length of the observed rest.
 const REST: Millis = 70_000;
 
-/// The most listings in that time: two a minute, and one for a timer that is just due.
+/// The most listings during rest: two per minute, and one for a timer just due.
 const LISTINGS_AT_REST: u64 = 3;
 
-/// The most reads of DNS in that time: one in two minutes, however many names there are.
+/// The most DNS reads during rest: one every two minutes, for any number of names.
 const NAMES_READ_AT_REST: u64 = 1;
 
-/// For how long everything has been settled.
+/// The duration of the settled state so far.
 fn settled_for(since: &mut Option<Millis>, at: Millis, settled: bool) -> Millis {
     *since = since.filter(|_| settled).or(settled.then_some(at));
     since.map_or(0, |since| at - since)
 }
 
 impl Player<'_> {
-    /// Nothing goes wrong any more.
+    /// Ends all trouble.
     pub(super) async fn heal(&mut self) {
         self.stage.shared.tell(|| "-- everything is well from now on".to_owned());
         for replica in [0, 1] {
             if let Some(life) = &self.stage.replicas[replica].life {
-                // Kill points come whenever their call does.
+                // Kill points apply at any time.
                 if !self.hurries {
                     life.process.spare();
                 }
@@ -58,7 +58,7 @@ impl Player<'_> {
         }
     }
 
-    /// Waits until everything is as it should be, then watches it rest.
+    /// Waits for the final state, then observes rest.
     pub(super) async fn settle(&mut self) {
         let limit = self.healed + SETTLES;
         let mut at = self.healed;
@@ -74,14 +74,14 @@ impl Player<'_> {
                 self.cluster.resolve(&pool, made).await;
             }
             let unsettled = self.stage.shared.oracle().unsettled();
-            // Whoever was killed a moment ago still has to catch up.
+            // A process killed a moment ago still has to catch up.
             let dead = self.last_death.filter(|death| at < death + CATCH_UP);
             if unsettled.is_empty() && dead.is_none() {
                 self.settled.get_or_insert_with(|| self.stage.calls());
             } else if !self.hurries {
                 self.settled = None;
             }
-            // What is told may lag behind by a moment.
+            // Statuses may lag for a moment.
             let told = settled_for(&mut since, at, unsettled.is_empty() && dead.is_none());
             if self.hurries && told < TELLS {
                 if at >= limit {
@@ -100,10 +100,9 @@ impl Player<'_> {
         }
     }
 
-    /// Whether nothing is done any more. Whoever is still at work when everything is as it
-    /// should be has a little while for the rest of it. Reading and telling may go on for a
-    /// little longer: an operation on an address that somebody gave back is asked about for
-    /// two minutes, and what is told may lag behind by a back-off.
+    /// Whether all work has ended. Remaining work gets some time after the final state. Reads and
+    /// status writes may take longer: an operation on a released address is polled for two minutes,
+    /// and statuses may lag by a back-off.
     async fn rests(&mut self, settled: Millis) -> bool {
         let mut at = settled + GRACE;
         self.wait_until(at).await;

@@ -1,4 +1,4 @@
-//! Faults begin and end.
+//! The beginning and end of faults.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ impl Player<'_> {
     fn troubles(&self, what: &What, begins: bool) {
         let mut oracle = self.stage.shared.oracle();
         match what {
-            // Refused calls make nobody's view any older.
+            // Refused calls do not age any replica's view.
             What::CloudIs(CloudState::Full) | What::Refuses(_) => {}
             What::Cloud { .. } | What::CloudIs(_) => oracle.cloud_trouble(begins),
             What::Api { .. } | What::Stale(_) => oracle.api_trouble(begins),
@@ -109,7 +109,7 @@ impl Player<'_> {
         }
     }
 
-    /// Puts the cloud into the states that it is in now.
+    /// Sets the emulator's knobs for the active states.
     fn set_cloud(&self) {
         let states: Vec<_> = self.stage.shared.weather().states().collect();
         let has = |state| states.contains(&state);

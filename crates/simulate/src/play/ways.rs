@@ -1,5 +1,5 @@
-//! What users do to pools beyond asking for addresses, what others do beside us, and when
-//! whoever observed at first acts.
+//! Users' changes of further pool fields, strangers, FLIPOP, and the switch from observing to
+//! acting.
 
 use std::net::Ipv6Addr;
 
@@ -28,7 +28,7 @@ impl Player<'_> {
         self.cluster.patch_pool(pool, &patch).await;
     }
 
-    /// Somebody reserves an IPv6 address of their own.
+    /// A person reserves an IPv6 address.
     pub(super) fn stranger_six(&self) {
         let cloud = &self.stage.cloud;
         let address = |last| Ipv6Addr::new(0x2001, 0xdb8, 0xeeee, 0, 0, 0, 0, last);
@@ -49,7 +49,7 @@ impl Player<'_> {
         }
     }
 
-    /// Whoever observed at first is stopped; who is started in its place acts.
+    /// Stops replicas that observe at first. The next process of each acts.
     pub(super) fn act_at_last(&mut self) {
         for replica in [0, 1] {
             if self.stage.replicas[replica].is_to_act() {

@@ -1,10 +1,10 @@
-//! What a request is for, told from the outside: its method, path and body.
+//! Classifies requests by method, path and body.
 
 use http::Method;
 use pontoon::leadership::PREDECESSORS_LEASE;
 use serde::{Deserialize, Serialize};
 
-/// What a request to the cloud is for.
+/// The purpose of a request to the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CloudAction {
@@ -12,15 +12,15 @@ pub enum CloudAction {
     List,
     /// Lists IPv6 addresses.
     ListSix,
-    /// Asks whether the token may see machines.
+    /// Checks whether the token may see machines.
     SeeMachines,
-    /// Reads one address.
+    /// Reads a single address.
     ReadAddress,
-    /// Reads how an operation is getting on.
+    /// Reads the state of an operation.
     ReadOperation,
-    /// Puts an address on a machine.
+    /// Assigns an address.
     Assign,
-    /// Takes an address off its machine.
+    /// Unassigns an address.
     Unassign,
     /// Reserves an address on a machine.
     CreateOn,
@@ -28,7 +28,7 @@ pub enum CloudAction {
     CreateIn,
     /// Reserves an IPv6 address.
     CreateSix,
-    /// Gives an address back.
+    /// Releases an address.
     Release,
     /// Lists the records of a name at DigitalOcean.
     ReadRecords,
@@ -38,19 +38,19 @@ pub enum CloudAction {
     EditRecord,
     /// Deletes a record at DigitalOcean.
     DropRecord,
-    /// Looks for a zone at Cloudflare.
+    /// Looks up a zone at Cloudflare.
     FindZone,
     /// Lists the records of a name at Cloudflare.
     ReadName,
     /// Changes the records of a name at Cloudflare.
     ChangeName,
-    /// Something that the operator has no reason to do.
+    /// A request without a reason.
     Other,
 }
 
 impl CloudAction {
-    /// Everything that the operator has a reason to do. Whether the token may see machines is
-    /// asked only when it may not, so that nothing else can befall that.
+    /// All actions with a reason, except [`SeeMachines`](Self::SeeMachines): this check is made
+    /// only if the token may not see machines, so no other fault can meet the check.
     pub const ALL: [Self; 17] = [
         Self::List,
         Self::ListSix,
@@ -71,7 +71,7 @@ impl CloudAction {
         Self::ChangeName,
     ];
 
-    /// What a request is for.
+    /// Classifies a request.
     pub fn of(method: &Method, path: &str, body: &serde_json::Value) -> Self {
         let segments: Vec<_> = path.trim_matches('/').split('/').collect();
         match (method, segments.as_slice()) {
@@ -119,7 +119,7 @@ impl CloudAction {
         }
     }
 
-    /// Whether it is about DNS.
+    /// Whether the action concerns DNS.
     pub fn is_of_names(self) -> bool {
         matches!(
             self,
@@ -133,7 +133,7 @@ impl CloudAction {
         )
     }
 
-    /// Whether it means to change something.
+    /// Whether the action is a change.
     pub fn changes(self) -> bool {
         let reads = matches!(
             self,
@@ -147,17 +147,17 @@ impl CloudAction {
         !self.lists() && !reads
     }
 
-    /// Whether it lists addresses.
+    /// Whether the action lists addresses.
     pub fn lists(self) -> bool {
         matches!(self, Self::List | Self::ListSix)
     }
 
-    /// Whether it reserves an address.
+    /// Whether the action reserves an address.
     pub fn creates(self) -> bool {
         matches!(self, Self::CreateOn | Self::CreateIn | Self::CreateSix)
     }
 
-    /// In words, for a table.
+    /// The name in the coverage table.
     pub fn name(self) -> &'static str {
         match self {
             Self::List => "list addresses",
@@ -183,7 +183,7 @@ impl CloudAction {
     }
 }
 
-/// What a request to the API server is for.
+/// The purpose of a request to the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApiAction {
@@ -193,13 +193,13 @@ pub enum ApiAction {
     Watch(Kind),
     /// Reads the Lease.
     ReadLease,
-    /// Makes the Lease.
+    /// Creates the Lease.
     CreateLease,
     /// Renews, takes or releases the Lease.
     ReplaceLease,
     /// Takes, renews or releases the predecessor's Lease.
     HoldTheirs,
-    /// Writes a pool's ledger, and the finalizer with it.
+    /// Writes a pool's ledger, together with the finalizer.
     WriteLedger,
     /// Writes a pool's status.
     WriteStatus,
@@ -207,15 +207,15 @@ pub enum ApiAction {
     WriteListing,
     /// Writes a node's annotation.
     Mark,
-    /// Tells an event, or that it came again.
+    /// Creates or updates an Event.
     Tell,
-    /// Reads which cluster this is.
+    /// Reads the identity of the cluster.
     ReadCluster,
-    /// Something that the operator has no reason to do.
+    /// A request without a reason.
     Other,
 }
 
-/// A kind of object that the operator watches.
+/// A watched kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -250,8 +250,7 @@ impl Kind {
 }
 
 impl ApiAction {
-    /// Everything that the operator has a reason to do and that something depends on: which cluster
-    /// this is, is read once in a life, and its failure changes a note alone.
+    /// All actions with a reason.
     pub fn all() -> impl Iterator<Item = Self> {
         let lists = Kind::ALL.into_iter().map(Self::List);
         let watches = Kind::ALL.into_iter().map(Self::Watch);
@@ -270,7 +269,7 @@ impl ApiAction {
         lists.chain(watches).chain(others)
     }
 
-    /// What a request is for.
+    /// Classifies a request.
     pub fn of(method: &Method, path: &str, query: &str) -> Self {
         let segments: Vec<_> = path.trim_matches('/').split('/').collect();
         let is = |plural: &str| segments.contains(&plural);
@@ -302,12 +301,12 @@ impl ApiAction {
         }
     }
 
-    /// Whether it means to change something.
+    /// Whether the action is a change.
     pub fn changes(self) -> bool {
         !matches!(self, Self::List(_) | Self::Watch(_) | Self::ReadLease | Self::ReadCluster)
     }
 
-    /// Whether it is about a Lease.
+    /// Whether the action writes a Lease.
     pub fn elects(self) -> bool {
         matches!(self, Self::CreateLease | Self::ReplaceLease | Self::HoldTheirs)
     }
@@ -317,7 +316,7 @@ impl ApiAction {
         matches!(self, Self::Watch(_))
     }
 
-    /// In words, for a table.
+    /// The name in the coverage table.
     pub fn name(self) -> &'static str {
         match self {
             Self::List(Kind::Nodes) => "list nodes",

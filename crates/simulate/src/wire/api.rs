@@ -1,4 +1,4 @@
-//! The wire to the API server.
+//! The link from a replica to the API server.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -15,14 +15,14 @@ use crate::process::{Process, Seam};
 use crate::schedule::Phase;
 use crate::stage::Shared;
 
-/// A replica's way to the API server.
+/// A replica's link to the API server.
 #[derive(Clone)]
 pub struct ApiWire {
-    /// Whose it is.
+    /// The calling process.
     pub process: Process,
-    /// Where it leads.
+    /// The emulator.
     pub service: KubeService,
-    /// The run.
+    /// The shared state of the run.
     pub shared: Arc<Shared>,
 }
 

@@ -1,4 +1,4 @@
-//! The body of an answer on its way: nothing of it arrives while the way is cut.
+//! The body of an answer. No frame arrives while the link is cut.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use http_body::Frame;
 
 use crate::process::Way;
 
-/// A body that comes along a way.
+/// A body on a link.
 pub struct Body {
     inner: fakekube::Body,
     way: Way,

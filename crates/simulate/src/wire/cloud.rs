@@ -1,4 +1,4 @@
-//! The wire to the cloud.
+//! The link from a replica to the provider.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,14 +16,14 @@ use crate::process::{Process, Seam};
 use crate::schedule::Phase;
 use crate::stage::Shared;
 
-/// A replica's way to the cloud.
+/// A replica's link to the provider.
 #[derive(Clone)]
 pub struct CloudWire {
-    /// Whose it is.
+    /// The calling process.
     pub process: Process,
-    /// Where it leads.
+    /// The emulator.
     pub service: CloudService,
-    /// The run.
+    /// The shared state of the run.
     pub shared: Arc<Shared>,
 }
 

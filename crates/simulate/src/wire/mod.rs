@@ -1,5 +1,5 @@
-//! The wires between a replica and the world: everything that goes out or comes in passes
-//! here, is told to the oracle, meets its fault, and can be the last thing that a process does.
+//! The links between a replica and the emulators. Every request and answer passes here, is reported
+//! to the oracle, gets its faults, and can be the point of a process's death.
 
 mod action;
 mod api;
@@ -16,7 +16,7 @@ use crate::process::{Call, Process};
 use crate::schedule::Phase;
 use crate::stage::Shared;
 
-/// The process stops with this call, if it is to.
+/// Notes a pause of the process at this call.
 fn stopping(shared: &Shared, process: &Process, call: Call, action: &'static str) {
     if call.pauses {
         shared.coverage().count(PAUSED, action);
@@ -24,7 +24,8 @@ fn stopping(shared: &Shared, process: &Process, call: Call, action: &'static str
     }
 }
 
-/// The process dies here, if it is to die at this moment of the call. Never returns then.
+/// Kills the process, if planned for this phase of the call. A process killed after the answer dies
+/// when the running task yields; otherwise the function does not return.
 async fn moment(
     shared: &Shared,
     process: &Process,
@@ -44,7 +45,7 @@ async fn moment(
     }
 }
 
-/// What names one call in the emulators' eyes: unique in a run.
+/// The call's identifier for the emulators, unique in a run.
 fn agent(process: &Process, call: Call) -> String {
     format!("{}#{}", process.name, call.number)
 }

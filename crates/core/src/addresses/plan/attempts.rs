@@ -2,16 +2,17 @@
 
 use std::net::IpAddr;
 
-use super::standing::{PoolView, Standing};
+use super::view::{AddressView, PoolView};
 use crate::Time;
+use crate::addresses::PATIENCE;
 use crate::model::{MachineId, NodeName};
-use crate::world::{PATIENCE, World};
+use crate::world::World;
 
 /// Whether an address may not be tried on every node, or should let others go first.
-pub(super) fn is_set_back(
+pub(crate) fn is_set_back(
     world: &World,
     view: &PoolView<'_>,
-    one: &Standing<'_>,
+    one: &AddressView<'_>,
     now: Time,
 ) -> bool {
     view.account.is_some_and(|account| account.setbacks.burden(one.ip, now))
@@ -20,7 +21,7 @@ pub(super) fn is_set_back(
 
 /// Whether an address may be on an eligible node although the call broke down. Until a listing
 /// tells, no other node gets the address: a move could take it off a node where it serves.
-pub(super) fn is_in_doubt(world: &World, view: &PoolView<'_>, ip: IpAddr) -> bool {
+pub(crate) fn is_in_doubt(world: &World, view: &PoolView<'_>, ip: IpAddr) -> bool {
     let Some(account) = view.account else { return false };
     let eligible = |machine: &MachineId| {
         view.node_on(world, machine).is_some_and(|node| view.judge(world, node).is_ok())
@@ -29,10 +30,10 @@ pub(super) fn is_in_doubt(world: &World, view: &PoolView<'_>, ip: IpAddr) -> boo
 }
 
 /// The node that the last, failed attempt was for, if the node is still eligible.
-pub(super) fn intended<'w>(
+pub(crate) fn intended<'w>(
     world: &'w World,
     view: &PoolView<'w>,
-    one: &Standing<'_>,
+    one: &AddressView<'_>,
 ) -> Option<(&'w NodeName, &'w MachineId)> {
     let account = view.account?;
     let tried = account.address(one.ip)?.intended.as_ref();

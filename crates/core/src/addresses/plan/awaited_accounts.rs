@@ -5,21 +5,21 @@
 
 use std::collections::BTreeSet;
 
-use super::creation::reservable;
-use super::standing::{Place, PoolView, Standing};
+use super::need::reservable;
+use super::view::{AddressView, Place, PoolView};
 use crate::model::{AccountId, Family};
 use crate::world::World;
 
 /// The accounts that pools wait for.
 ///
 /// Whoever waits is in every plan, so that planning a part finds the same accounts.
-pub(super) fn awaited<'w>(world: &World, views: &[PoolView<'w>]) -> BTreeSet<&'w AccountId> {
+pub(crate) fn awaited<'w>(world: &World, views: &[PoolView<'w>]) -> BTreeSet<&'w AccountId> {
     let waiting = views.iter().filter(|view| waits(world, view));
     waiting.filter_map(|view| Some(&view.request?.account)).collect()
 }
 
 fn waits(world: &World, view: &PoolView<'_>) -> bool {
-    let home = |one: &&Standing<'_>| matches!(one.place, Place::Home(..));
+    let home = |one: &&AddressView<'_>| matches!(one.place, Place::Home(..));
     let lacks = view.addresses.iter().filter(home).count() < view.wanted;
     lacks
         && !world.leaves_alone(&view.entry.pool)
@@ -27,7 +27,7 @@ fn waits(world: &World, view: &PoolView<'_>) -> bool {
 }
 
 /// Whether it is not known where an address is.
-fn is_unheard(one: &Standing<'_>) -> bool {
+fn is_unheard(one: &AddressView<'_>) -> bool {
     matches!(one.place, Place::Unknown | Place::Missing)
 }
 

@@ -8,22 +8,22 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::model::{Family, MachineId, NodeName, Text};
-use crate::world::ClassId;
+use crate::nodes::ClassId;
 
 /// Pools that compete for the same nodes with the same chances.
-pub(super) type Group = (ClassId, Family);
+pub(crate) type Group = (ClassId, Family);
 
 /// One place for an address: a machine of a cloud, and a family.
 type Seat<'a> = (&'a Text, &'a MachineId, Family);
 
 /// The nodes of a group, the first choice first, and the cloud that they are in.
-pub(super) struct Offer {
+pub(crate) struct Offer {
     pub cloud: Text,
     pub nodes: Vec<(NodeName, MachineId)>,
 }
 
 /// Gives each demand (a group, and how many nodes it wants) as many nodes as it can have.
-pub(super) fn pair(
+pub(crate) fn pair(
     offers: &BTreeMap<Group, Offer>,
     demands: &[(Group, usize)],
 ) -> Vec<Vec<(NodeName, MachineId)>> {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::Draft;
-use super::standing::PoolView;
+use super::view::PoolView;
 use crate::Time;
+use crate::plan::Draft;
 
 /// A pool with a cool-off begins one assignment at a time.
-pub(super) fn pace(view: &PoolView<'_>, draft: &mut Draft) {
+pub(crate) fn pace(view: &PoolView<'_>, draft: &mut Draft) {
     let Some(cool_off) = view.request.map(|one| one.cool_off).filter(|one| !one.is_zero()) else {
         return;
     };
@@ -16,7 +16,7 @@ pub(super) fn pace(view: &PoolView<'_>, draft: &mut Draft) {
 }
 
 /// When a pool's cool-off ends, if it has not.
-pub(super) fn cool_off_ends(view: &PoolView<'_>, cool_off: Duration, now: Time) -> Option<Time> {
+pub(crate) fn cool_off_ends(view: &PoolView<'_>, cool_off: Duration, now: Time) -> Option<Time> {
     // A time ahead of us is a clock's mistake: it counts as now.
     let last = view.entry.last_assignment?.min(now);
     Some(last + cool_off).filter(|ends| *ends > now)

@@ -11,23 +11,23 @@
 
 use std::net::IpAddr;
 
-use super::outcome::{Resolved, open_intents, resolve};
-use super::pacing::cool_off_ends;
+use super::cool_off::cool_off_ends;
+use super::gate::may_change;
+use super::need::{lacks, missing, needs_region};
 use super::placement::Placement;
-use super::standing::{Place, PoolView};
-use super::{Draft, may_change, reading, release};
+use super::recognise::{Resolved, open_intents, resolve};
+use super::view::{Place, PoolView};
+use super::{reading, release};
 use crate::Time;
 use crate::action::Action;
+use crate::addresses::{Account, Address, IntentProgress, Knowledge};
 use crate::model::{AccountId, Intent, Ledger, Request, Text};
-use crate::world::{Account, Address, IntentProgress, Knowledge, World};
-
-/// How many reservations of a pool are open at a time: a pool that wants hundreds gets them,
-/// but not at the cost of everybody else's rate limit.
-const AT_ONCE: usize = 10;
+use crate::plan::Draft;
+use crate::world::World;
 
 /// How a pool's reservations stand.
 #[derive(Default)]
-pub(super) struct Creation {
+pub(crate) struct Creation {
     /// Reservations that are not in the ledger as addresses yet, or still to be made.
     pub open: usize,
     /// The ledger does not say what it should.
@@ -38,37 +38,7 @@ pub(super) struct Creation {
     pub region_missing: bool,
 }
 
-/// How many addresses are to be reserved for a pool now, beyond those that are being.
-pub(super) fn missing(view: &PoolView<'_>) -> usize {
-    let open = unmade(view);
-    lacks(view, open).min(AT_ONCE.saturating_sub(open))
-}
-
-/// How many of them can be reserved: one that cannot be has no claim to a node.
-pub(super) fn reservable(view: &PoolView<'_>) -> usize {
-    let region_missing = view.request.is_some_and(|request| request.region.is_none())
-        && view.account.is_some_and(needs_region);
-    if region_missing { 0 } else { missing(view) }
-}
-
-/// How many addresses a pool wants beyond those that it has and `more`. One that is being
-/// deleted wants no new ones, whatever keeps it from going.
-fn lacks(view: &PoolView<'_>, more: usize) -> usize {
-    let wanted = if view.entry.pool.deleting { 0 } else { view.wanted };
-    wanted.saturating_sub(view.addresses.len() + view.keeping.len() + more)
-}
-
-/// Reservations that are no address of the pool yet.
-pub(super) fn unmade(view: &PoolView<'_>) -> usize {
-    let made = |intent: &&Intent| {
-        let progress = view.entry.progress(&intent.id, Time::default());
-        matches!(progress, IntentProgress::Made(_))
-    };
-    let intents = &view.entry.pool.ledger.intents;
-    intents.iter().filter(|intent| !made(intent)).count() + view.entry.wiped().count()
-}
-
-pub(super) fn plan(
+pub(crate) fn plan(
     world: &World,
     view: &PoolView<'_>,
     placement: &Placement,
@@ -147,10 +117,6 @@ fn forget_gone(
 /// Where a pool wants new addresses; empty if it does not say.
 fn region(request: &Request) -> Text {
     request.region.clone().unwrap_or_else(|| "".into())
-}
-
-fn needs_region(account: &Account) -> bool {
-    account.setup.as_ref().is_ok_and(|setup| setup.region_required)
 }
 
 /// Brings the ledger in line with what came of its intents. Returns those that made nothing

@@ -12,15 +12,12 @@
 //! The object's status names it until then, so that a crash in between forgets nothing. One that
 //! is kept serves all the while: its mark and its place in a name stay.
 
-use std::net::IpAddr;
-
-use super::Draft;
-use super::creation::unmade;
-use super::displacing::unassign;
-use super::standing::{Place, PoolView, Standing};
+use super::steps::unassign;
+use super::view::{AddressView, Place, PoolView};
 use crate::action::Removal;
+use crate::addresses::verdict::{AddressVerdict, Note, State};
 use crate::model::{Machine, MachineId};
-use crate::verdict::{AddressVerdict, Note, State};
+use crate::plan::Draft;
 use crate::world::World;
 
 /// What becomes of an address.
@@ -37,31 +34,8 @@ enum Fate<'w> {
     Forget,
 }
 
-/// The addresses that a pool keeps although it names them no more: as many as it lacks, those
-/// that serve first.
-pub(super) fn keeping(world: &World, view: &PoolView<'_>) -> Vec<IpAddr> {
-    let lacks = view.wanted.saturating_sub(view.addresses.len() + unmade(view));
-    if lacks == 0 {
-        return Vec::new();
-    }
-    let there = |one: &&Standing<'_>| !matches!(one.place, Place::Conflict(_) | Place::Gone);
-    let mut kept: Vec<_> = view.leaving.iter().filter(there).collect();
-    kept.sort_by_key(|one| (!serves(world, view, one), one.ip));
-    kept.iter().take(lacks).map(|one| one.ip).collect()
-}
-
-/// Whether an address that the pool names no more is on a node that may have it.
-pub(super) fn serves(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> bool {
-    match one.place {
-        Place::Disabled(Some(machine)) => {
-            view.node_on(world, machine).is_some_and(|node| view.judge(world, node).is_ok())
-        }
-        _ => false,
-    }
-}
-
 /// Lets go of what a pool names no more. Returns whether that is not over yet.
-pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
+pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
     let mut open = false;
     for one in &view.leaving {
         match fate(world, view, one) {
@@ -83,7 +57,7 @@ pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
     open
 }
 
-fn fate<'w>(world: &World, view: &PoolView<'_>, one: &Standing<'w>) -> Fate<'w> {
+fn fate<'w>(world: &World, view: &PoolView<'_>, one: &AddressView<'w>) -> Fate<'w> {
     if view.keeping.contains(&one.ip) {
         return Fate::Keep;
     }
@@ -109,11 +83,15 @@ fn fate<'w>(world: &World, view: &PoolView<'_>, one: &Standing<'w>) -> Fate<'w> 
 
 /// Whether an address serves, and the pool names others that are not known to exist: one of them
 /// may be a slip of the pen for it. As many are left where they are as there are of those.
-pub(super) fn awaits_replacement(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> bool {
+pub(crate) fn awaits_replacement(
+    world: &World,
+    view: &PoolView<'_>,
+    one: &AddressView<'_>,
+) -> bool {
     let absent =
-        |one: &&Standing<'_>| matches!(one.place, Place::Unknown | Place::Missing | Place::Gone);
+        |one: &&AddressView<'_>| matches!(one.place, Place::Unknown | Place::Missing | Place::Gone);
     let absent = view.addresses.iter().take(view.wanted).filter(absent).count();
-    let serving = view.leaving.iter().filter(|one| serves(world, view, one));
+    let serving = view.leaving.iter().filter(|one| view.serves(world, one));
     serving.take(absent).any(|serving| serving.ip == one.ip)
 }
 
@@ -121,7 +99,7 @@ pub(super) fn awaits_replacement(world: &World, view: &PoolView<'_>, one: &Stand
 fn is_where_it_was(
     world: &World,
     view: &PoolView<'_>,
-    one: &Standing<'_>,
+    one: &AddressView<'_>,
     machine: &MachineId,
 ) -> bool {
     let was = one.memory.machine.as_ref();
@@ -129,14 +107,14 @@ fn is_where_it_was(
 }
 
 /// What there is to say of an address that is not let go of yet.
-pub(super) fn verdict(
+pub(crate) fn verdict(
     world: &World,
     view: &PoolView<'_>,
-    one: &Standing<'_>,
+    one: &AddressView<'_>,
 ) -> Option<AddressVerdict> {
     let (state, machine, note) = match fate(world, view, one) {
         Fate::Forget => return None,
-        Fate::Keep if serves(world, view, one) => {
+        Fate::Keep if view.serves(world, one) => {
             (State::Active, one.memory.machine.clone(), Note::Kept)
         }
         Fate::Keep => (State::Leaving, one.memory.machine.clone(), Note::Kept),

@@ -24,14 +24,14 @@ const LONGEST: Duration = Duration::from_secs(300);
 const QUIET: Duration = Duration::from_secs(600);
 
 /// An address is not on `from` any more, and that was not our doing.
-pub(super) fn found(before: Option<&Drift>, from: MachineId, now: Time) -> Drift {
+pub(crate) fn found(before: Option<&Drift>, from: MachineId, now: Time) -> Drift {
     let recent = before.filter(|before| now.since(before.at) < QUIET);
     let times = recent.map_or(0, |before| before.times).saturating_add(1);
     Drift { times, at: now, from: Some(from) }
 }
 
 /// An address serves again, or need not. How often it was moved is remembered.
-pub(super) fn mend(memory: &mut Remembered) {
+pub(crate) fn mend(memory: &mut Remembered) {
     if let Some(drift) = &mut memory.drift {
         drift.from = None;
     }
@@ -39,7 +39,7 @@ pub(super) fn mend(memory: &mut Remembered) {
 
 /// A time ahead of us is a clock's mistake: it counts as now, and is remembered as that, or it
 /// would be now for as long as it is ahead.
-pub(super) fn not_ahead(memory: &mut Remembered, now: Time) {
+pub(crate) fn not_ahead(memory: &mut Remembered, now: Time) {
     if let Some(drift) = &mut memory.drift {
         drift.at = drift.at.min(now);
     }
@@ -47,7 +47,7 @@ pub(super) fn not_ahead(memory: &mut Remembered, now: Time) {
 
 /// Until when an address is left alone that is on a machine, or was taken `off` one, if that lies
 /// ahead.
-pub(super) fn held_until(memory: &Remembered, off: bool, now: Time) -> Option<Time> {
+pub(crate) fn held_until(memory: &Remembered, off: bool, now: Time) -> Option<Time> {
     let drift = memory.drift.as_ref().filter(|drift| drift.from.is_some())?;
     let fights = drift.times.saturating_sub(u32::from(off));
     let until = (fights > 0).then(|| drift.at + hold(fights));
@@ -56,7 +56,7 @@ pub(super) fn held_until(memory: &Remembered, off: bool, now: Time) -> Option<Ti
 
 /// How long an address, or a name in DNS, is left alone when somebody else changed it for the
 /// so many-th time.
-pub(super) fn hold(times: u32) -> Duration {
+pub(crate) fn hold(times: u32) -> Duration {
     let doublings = times.saturating_sub(1).min(10);
     FIRST.saturating_mul(1 << doublings).min(LONGEST)
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::Draft;
 use super::placement::Placement;
 use super::report::{is_heard, trouble};
-use super::standing::PoolView;
-use crate::matching::Census;
+use super::view::PoolView;
+use crate::addresses::verdict::{AddressVerdict, Note, State};
 use crate::model::Family;
-use crate::verdict::{AddressVerdict, Note, State};
+use crate::nodes::Census;
+use crate::plan::Draft;
 use crate::world::World;
 
 /// How many addresses of a pool tell which nodes are ruled out by what; the others say that the
@@ -19,7 +19,7 @@ const TOLD: usize = 100;
 
 /// Adds to each address of a pool that serves nobody what keeps it from doing so, unless
 /// something was said of it already.
-pub(super) fn tell(
+pub(crate) fn tell(
     world: &World,
     view: &PoolView<'_>,
     placement: &Placement,

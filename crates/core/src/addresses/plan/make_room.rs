@@ -10,14 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use super::pairing::Group;
-use super::room::occupants;
-use super::standing::{PoolView, grace_ends, owner};
-use super::{Draft, drift, may_change};
+use super::bipartite::Group;
+use super::drift;
+use super::occupancy::occupants;
+use super::steps::unassign;
+use super::view::{PoolView, grace_ends, owner};
 use crate::Time;
-use crate::action::{Action, Removal};
-use crate::model::{Family, Machine, NodeName, PoolKey, Request};
-use crate::world::{ClassId, Knowledge, PoolEntry, World};
+use crate::action::Removal;
+use crate::addresses::{Knowledge, PoolEntry};
+use crate::model::{Family, Machine, NodeName, ObjectKey, Request};
+use crate::nodes::ClassId;
+use crate::plan::Draft;
+use crate::world::World;
 
 /// What an address on a node is there for.
 #[derive(Clone, Copy)]
@@ -35,7 +39,7 @@ enum Occupant<'w> {
 /// Such addresses of other pools are taken off, all surplus ones before any stranded one:
 /// none is taken off its node that gets another by that.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Useless {
+pub(crate) enum Useless {
     Surplus,
     Stranded,
 }
@@ -51,7 +55,7 @@ struct InTheWay<'w> {
 
 /// What is in the way on the nodes of each group, found once a plan: only addresses of pools
 /// that have any in a place where they do not serve, however many nodes there are.
-pub(super) struct Crowds<'w> {
+pub(crate) struct Crowds<'w> {
     world: &'w World,
     all: Vec<InTheWay<'w>>,
     by_group: BTreeMap<Group, Rc<[InTheWay<'w>]>>,
@@ -63,7 +67,7 @@ impl<'w> Crowds<'w> {
     /// Looks at the pools of this plan, and at those that had such an address in theirs.
     pub fn new(world: &'w World, views: &[PoolView<'w>]) -> Self {
         let planned = views.iter().map(|view| view.key);
-        let pools: BTreeSet<&PoolKey> = planned.chain(world.untidy()).collect();
+        let pools: BTreeSet<&ObjectKey> = planned.chain(world.untidy()).collect();
         let mut all = Vec::new();
         for entry in pools.into_iter().filter_map(|key| world.pool(key)) {
             for ip in entry.addresses().iter().copied().chain(entry.leaving()) {
@@ -119,7 +123,7 @@ fn in_the_way<'w>(world: &'w World, entry: &PoolEntry, ip: IpAddr) -> Vec<InTheW
 }
 
 /// How many of `short` addresses a pool lacks room for once what leaves its nodes has left.
-pub(super) fn left_short(
+pub(crate) fn left_short(
     crowds: &mut Crowds<'_>,
     view: &PoolView<'_>,
     family: Family,
@@ -140,7 +144,7 @@ pub(super) fn left_short(
 
 /// Takes up to `short` such addresses of other pools off nodes that this pool could use.
 /// Returns how many it is still short of.
-pub(super) fn displace(
+pub(crate) fn displace(
     crowds: &mut Crowds<'_>,
     view: &PoolView<'_>,
     family: Family,
@@ -211,27 +215,6 @@ fn is_on_its_way(crowds: &mut Crowds<'_>, entry: &PoolEntry, ip: IpAddr, draft: 
     around.is_some_and(|around| around.iter().any(|one| matches!(one.what, Occupant::Leaves)))
 }
 
-/// Takes an address off its machine, if it may be done now.
-pub(super) fn unassign(
-    world: &World,
-    machine: &Machine,
-    (entry, request): (&PoolEntry, &Request),
-    (ip, why): (IpAddr, Removal),
-    draft: &mut Draft,
-) {
-    if !may_change(world, &request.account, draft.now) {
-        return;
-    }
-    let account = world.account(&request.account);
-    let next = account.map_or(Time::default(), |one| one.setbacks.next(ip, &machine.id));
-    if draft.now < next {
-        draft.wake_at(next);
-    } else {
-        let (account, pool) = (request.account.clone(), entry.pool.key.clone());
-        draft.act(Action::Unassign { account, pool, ip, why });
-    }
-}
-
 fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
     let Some(entry) = owner(world, ip).and_then(|key| world.pool(key)) else {
         return Occupant::Stays;
@@ -261,7 +244,7 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
 }
 
 /// Whether a node of a class holds an address that serves nobody there.
-pub(super) fn is_displaceable(
+pub(crate) fn is_displaceable(
     world: &World,
     class: ClassId,
     family: Family,

@@ -4,15 +4,16 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use super::Draft;
-use super::standing::{Place, PoolView, owner};
+use super::view::{Place, PoolView, owner};
 use crate::action::Action;
+use crate::addresses::{Account, Knowledge, PoolEntry};
 use crate::model::{Family, Node, NodeName, Sighting, Text};
-use crate::world::{Account, Knowledge, PoolEntry, World};
+use crate::plan::Draft;
+use crate::world::World;
 
 /// Plans the marks of every node that has, or is said to have, an address of the pool.
 /// Returns whether a mark is not yet as it should be.
-pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
+pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
     let mut open = false;
     for (name, family) in nodes(world, view) {
         let Some(node) = world.node(name) else {
@@ -34,7 +35,7 @@ pub(super) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
 }
 
 /// A node whose mark is not as it should be and cannot be written, and the API server's words.
-pub(super) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, Text)> {
+pub(crate) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, Text)> {
     nodes(world, view).into_iter().find_map(|(name, family)| {
         let failure = world.mark_refusal(name, family)?;
         let open = matches!(correction(world, world.node(name)?, family), Correction::Write(_));

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use super::Draft;
-use super::pairing::Group;
-use super::standing::{Place, PoolView, owner};
+use super::bipartite::Group;
+use super::view::{Place, PoolView, owner};
 use crate::action::{Action, Removal};
+use crate::addresses::verdict::Obstacle;
 use crate::model::{Family, MachineId, NodeName, Text};
-use crate::verdict::Obstacle;
+use crate::plan::Draft;
 use crate::world::World;
 
 /// Of how many nodes it is asked what they hold, when none is free.
@@ -20,7 +20,7 @@ const NAMED: usize = 3;
 
 /// Takes up to `short` surplus addresses of a pool off nodes that are full. Returns how many
 /// it is still short of then.
-pub(super) fn take_off(
+pub(crate) fn take_off(
     world: &World,
     view: &PoolView<'_>,
     family: Family,
@@ -55,7 +55,7 @@ pub(super) fn take_off(
 }
 
 /// What the first eligible nodes of a pool hold that is not this pool's.
-pub(super) fn blockers(world: &World, view: &PoolView<'_>) -> Vec<(NodeName, Obstacle)> {
+pub(crate) fn blockers(world: &World, view: &PoolView<'_>) -> Vec<(NodeName, Obstacle)> {
     let Some(class) = view.class else {
         return Vec::new();
     };
@@ -70,7 +70,7 @@ pub(super) fn blockers(world: &World, view: &PoolView<'_>) -> Vec<(NodeName, Obs
     world.candidates().eligible(class).take(LOOKED_AT).filter_map(held).take(NAMED).collect()
 }
 
-pub(super) fn occupants(
+pub(crate) fn occupants(
     world: &World,
     name: &NodeName,
     family: Family,
@@ -82,7 +82,7 @@ pub(super) fn occupants(
 
 /// How many free nodes a group has: those with room, less those that are spoken for. Without going through them all: there may be
 /// thousands, and a plan is made for each event.
-pub(super) fn count_free<'a>(
+pub(crate) fn count_free<'a>(
     world: &World,
     view: &PoolView<'_>,
     (class, family): Group,

@@ -10,22 +10,24 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::attempts::{intended, is_in_doubt, is_set_back};
-use super::displacing::{Crowds, Useless, displace, left_short};
-use super::pacing::{cool_off_ends, pace};
-use super::pairing::{Group, Offer, pair};
-use super::room::take_off;
+use super::bipartite::{Group, Offer, pair};
+use super::cool_off::{cool_off_ends, pace};
+use super::gate::{may_change, plannable};
+use super::make_room::{Crowds, Useless, displace, left_short};
+use super::need::reservable;
+use super::occupancy::take_off;
 use super::seats::{NAMES, Next, Seats, may_arrive};
-use super::standing::{Place, PoolView, Standing};
-use super::{Draft, may_change, plannable};
+use super::steps::assign;
+use super::view::{AddressView, Place, PoolView};
 use crate::Time;
-use crate::action::Action;
-use crate::model::{AccountId, Family, Intent, MachineId, NodeName, PoolKey};
-use crate::verdict::Obstacle;
+use crate::addresses::verdict::Obstacle;
+use crate::model::{Family, Intent, MachineId, NodeName, ObjectKey};
+use crate::plan::Draft;
 use crate::world::World;
 
 /// The nodes that each pool gets in this plan.
 #[derive(Default)]
-pub(super) struct Placement {
+pub(crate) struct Placement {
     seats: Seats,
     /// Free nodes of each group, in the order in which they are taken, as far as they may be
     /// needed.
@@ -35,11 +37,11 @@ pub(super) struct Placement {
     /// Nodes of a group that hold an address which no pool lists.
     foreign: BTreeMap<Group, Vec<(NodeName, Obstacle)>>,
     /// Nodes for addresses that a pool still has to reserve.
-    for_new: BTreeMap<PoolKey, Vec<(NodeName, MachineId)>>,
+    for_new: BTreeMap<ObjectKey, Vec<(NodeName, MachineId)>>,
     /// Addresses of a pool that found no node.
-    unplaced: BTreeMap<(PoolKey, Family), usize>,
+    unplaced: BTreeMap<(ObjectKey, Family), usize>,
     /// Pools that wait for their cool-off to end.
-    cooling: BTreeMap<PoolKey, Time>,
+    cooling: BTreeMap<ObjectKey, Time>,
     /// Addresses that go on with the node that they failed on.
     retrying: BTreeSet<IpAddr>,
 }
@@ -135,12 +137,12 @@ impl Placement {
     }
 
     /// Nodes for addresses that a pool still has to reserve.
-    pub fn for_new(&self, key: &PoolKey) -> &[(NodeName, MachineId)] {
+    pub fn for_new(&self, key: &ObjectKey) -> &[(NodeName, MachineId)] {
         self.for_new.get(key).map_or(&[], Vec::as_slice)
     }
 
     /// When the pool's cool-off ends, if that is what it waits for.
-    pub fn cooling(&self, key: &PoolKey) -> Option<Time> {
+    pub fn cooling(&self, key: &ObjectKey) -> Option<Time> {
         self.cooling.get(key).copied()
     }
 
@@ -283,8 +285,8 @@ impl Placement {
     fn waiting<'a, 'w>(
         &self,
         view: &'a PoolView<'w>,
-    ) -> impl Iterator<Item = &'a Standing<'w>> + use<'a, 'w> {
-        let waits = |one: &&Standing<'w>| !self.retrying.contains(&one.ip);
+    ) -> impl Iterator<Item = &'a AddressView<'w>> + use<'a, 'w> {
+        let waits = |one: &&AddressView<'w>| !self.retrying.contains(&one.ip);
         let mut waiting: Vec<_> = view.movable().filter(waits).collect();
         waiting.sort_by_key(|one| preference(one));
         waiting.into_iter()
@@ -400,26 +402,10 @@ fn existing(world: &World, now: Time) -> impl Fn(&Placement, &PoolView<'_>, Fami
 /// The addresses that are to be reserved on a node.
 fn new(_: &Placement, view: &PoolView<'_>, family: Family) -> Wish {
     let placed = family == view.family() && view.places_new();
-    Wish { addresses: vec![], new: if placed { super::creation::reservable(view) } else { 0 } }
+    Wish { addresses: vec![], new: if placed { reservable(view) } else { 0 } }
 }
 
 /// Addresses that are on no machine go first, then those whose node was lost longest ago.
-fn preference(one: &Standing<'_>) -> (bool, Option<Time>) {
+fn preference(one: &AddressView<'_>) -> (bool, Option<Time>) {
     (matches!(one.place, Place::Stranded(..)), one.memory.ineligible_since)
-}
-
-fn assign(
-    pool: &PoolKey,
-    account: &AccountId,
-    ip: IpAddr,
-    node: &NodeName,
-    machine: &MachineId,
-) -> Action {
-    Action::Assign {
-        account: account.clone(),
-        pool: pool.clone(),
-        ip,
-        node: node.clone(),
-        machine: machine.clone(),
-    }
 }

@@ -3,11 +3,13 @@
 
 use std::time::Duration;
 
-use super::Draft;
+use super::gate::is_open;
 use crate::Time;
 use crate::action::Action;
+use crate::addresses::{Account, Knowledge, Operation};
 use crate::model::{AccountId, Family};
-use crate::world::{Account, Knowledge, Operation, World};
+use crate::plan::Draft;
+use crate::world::World;
 
 /// How often an account is listed while the cloud works on one of our addresses for
 /// somebody else: at first. What stays locked is looked at ever more rarely.
@@ -25,7 +27,7 @@ const SUSPICIOUS: Duration = Duration::from_secs(30);
 /// listings tell of all of them.
 const ASKED_AT_ONCE: usize = 3;
 
-pub(super) fn plan(
+pub(crate) fn plan(
     world: &World,
     id: &AccountId,
     account: &Account,
@@ -91,7 +93,7 @@ fn ask(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
 }
 
 /// Lists an account when what a reservation made can be seen.
-pub(super) fn look_at(
+pub(crate) fn look_at(
     world: &World,
     id: &AccountId,
     account: &Account,
@@ -99,13 +101,13 @@ pub(super) fn look_at(
     draft: &mut Draft,
 ) {
     let listing = |action: &Action| matches!(action, Action::List { account, .. } if account == id);
-    if super::is_open(world, id, draft.now) && !draft.plans(listing) {
+    if is_open(world, id, draft.now) && !draft.plans(listing) {
         list_when(world, id, account, (when, true), draft);
     }
 }
 
 /// When to look again for what the cloud is still working on.
-pub(super) fn next_look(account: &Account) -> Time {
+pub(crate) fn next_look(account: &Account) -> Time {
     account.listing.last.unwrap_or_default() + WATCH_BUSY
 }
 

@@ -12,18 +12,19 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::Draft;
 use super::reading::next_look;
-use super::standing::PoolView;
+use super::view::PoolView;
 use crate::Time;
-use crate::model::{Family, Intent, Ledger, PoolKey, Resolution, Sighting, Text};
-use crate::world::{Account, IntentProgress, Knowledge, World};
+use crate::addresses::{Account, IntentProgress, Knowledge};
+use crate::model::{Family, Intent, Ledger, ObjectKey, Resolution, Sighting, Text};
+use crate::plan::Draft;
+use crate::world::World;
 
 /// How long a cloud may take to put a new address on its machine.
-pub(super) const ARRIVAL: Duration = Duration::from_secs(30);
+pub(crate) const ARRIVAL: Duration = Duration::from_secs(30);
 
 /// What came of an intent.
-pub(super) enum Resolved {
+pub(crate) enum Resolved {
     /// This address.
     Address(IpAddr),
     /// Nothing: it can be sent (again).
@@ -39,7 +40,7 @@ pub(super) enum Resolved {
 }
 
 /// Looks for the result of an intent of `view`, other than what `next` has already.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     world: &World,
     view: &PoolView<'_>,
     account: &Account,
@@ -184,9 +185,9 @@ fn strayed(
 }
 
 /// Reservations of all pools whose outcome is not known, `except` aside, and how far each is.
-pub(super) fn open_intents<'w>(
+pub(crate) fn open_intents<'w>(
     world: &'w World,
-    except: Option<(&PoolKey, &Text)>,
+    except: Option<(&ObjectKey, &Text)>,
 ) -> Vec<(&'w Intent, IntentProgress)> {
     let mut open = Vec::new();
     for (key, entry) in world.pools() {

@@ -9,16 +9,17 @@
 
 use std::net::IpAddr;
 
-use super::displacing::unassign;
-use super::standing::{Place, PoolView, Standing};
-use super::{Draft, may_change};
+use super::gate::may_change;
+use super::steps::unassign;
+use super::view::{AddressView, Place, PoolView};
 use crate::action::{Action, Removal};
+use crate::addresses::verdict::Reason;
 use crate::model::{Ledger, Machine, MachineId, Request};
-use crate::verdict::Reason;
+use crate::plan::Draft;
 use crate::world::World;
 
 /// Whether an object with this ledger must not go by itself.
-pub(super) fn guards(view: &PoolView<'_>, ledger: &Ledger) -> bool {
+pub(crate) fn guards(view: &PoolView<'_>, ledger: &Ledger) -> bool {
     let pool = &view.entry.pool;
     let any = !ledger.created.is_empty() || !ledger.intents.is_empty();
     // One that is being deleted cannot be guarded any more.
@@ -27,7 +28,7 @@ pub(super) fn guards(view: &PoolView<'_>, ledger: &Ledger) -> bool {
 
 /// Gives back what was reserved for a pool that waits to go. What somebody lists is taken out
 /// of `next`.
-pub(super) fn plan(
+pub(crate) fn plan(
     world: &World,
     view: &PoolView<'_>,
     request: &Request,
@@ -70,7 +71,7 @@ fn take_off(
     world: &World,
     view: &PoolView<'_>,
     request: &Request,
-    one: &Standing<'_>,
+    one: &AddressView<'_>,
     machine: &MachineId,
     draft: &mut Draft,
 ) {
@@ -93,7 +94,7 @@ fn give_back(world: &World, view: &PoolView<'_>, request: &Request, ip: IpAddr, 
 }
 
 /// What keeps an object from going.
-pub(super) fn reason(view: &PoolView<'_>, draft: &Draft) -> Reason {
+pub(crate) fn reason(view: &PoolView<'_>, draft: &Draft) -> Reason {
     let work = &view.entry.release;
     match work.failure.as_ref().filter(|_| work.not_before > draft.now) {
         Some(failure) => Reason::ReleaseFailed(failure.message.clone(), work.not_before),

@@ -4,30 +4,36 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::attempts::intended;
-use super::creation::{Creation, missing};
+use super::creation::Creation;
+use super::need::missing;
+use super::occupancy::blockers;
 use super::placement::Placement;
-use super::room::blockers;
 use super::seats::NAMES;
-use super::standing::{Hold, Place, PoolView, Standing};
-use super::{Draft, lacking, leaving, marks, release};
+use super::view::{AddressView, Hold, Place, PoolView};
+use super::{delisted, lacking, marks, release};
 use crate::Time;
 use crate::action::{Failure, FailureKind};
-use crate::model::{Family, Finding, MachineId, NodeName, PoolKey, Text};
-use crate::verdict::{AddressVerdict, Note, Obstacle, Outlook, Precedence, Reason, State, Verdict};
-use crate::world::{Account, Operation, PoolEntry, World};
+use crate::addresses::verdict::{
+    AddressVerdict, Note, Obstacle, Precedence, Reason, State, Verdict,
+};
+use crate::addresses::{Account, Operation, PoolEntry};
+use crate::model::{Family, Finding, MachineId, NodeName, ObjectKey, Text};
+use crate::plan::Draft;
+use crate::verdict::Outlook;
+use crate::world::World;
 
 /// Makes a pool's verdict.
-pub(super) fn verdict(
+pub(crate) fn verdict(
     world: &World,
     view: &PoolView<'_>,
     placement: &Placement,
     creation: &Creation,
     draft: &Draft,
 ) -> Verdict {
-    let say = |one: &Standing<'_>| address(world, view, one);
+    let say = |one: &AddressView<'_>| address(world, view, one);
     let mut addresses: Vec<_> = view.addresses.iter().map(say).collect();
     lacking::tell(world, view, placement, draft, &mut addresses);
-    addresses.extend(view.leaving.iter().filter_map(|one| leaving::verdict(world, view, one)));
+    addresses.extend(view.leaving.iter().filter_map(|one| delisted::verdict(world, view, one)));
     let free = placement.free(view, view.family());
     // A time ahead of us is a clock's mistake: it counts as now.
     let last_assignment = view.entry.last_assignment.map(|at| at.min(draft.now));
@@ -68,7 +74,7 @@ fn homeless<'w>(
 }
 
 /// Whether nothing more is to be done for a pool until something happens to it.
-pub(super) fn is_settled(view: &PoolView<'_>, verdict: &Verdict) -> bool {
+pub(crate) fn is_settled(view: &PoolView<'_>, verdict: &Verdict) -> bool {
     match verdict.reason.outlook() {
         Outlook::Well => view.entry.pool.ledger.intents.is_empty(),
         // Nothing is lacking: the next listing that works is news to every pool.
@@ -80,7 +86,7 @@ pub(super) fn is_settled(view: &PoolView<'_>, verdict: &Verdict) -> bool {
     }
 }
 
-fn address(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> AddressVerdict {
+fn address(world: &World, view: &PoolView<'_>, one: &AddressView<'_>) -> AddressVerdict {
     let (mut state, machine, mut note) = found(one);
     if let Some((message, next)) = failed_attempt(world, view, one) {
         state = State::Error;
@@ -93,7 +99,7 @@ fn address(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> AddressVer
 
 /// The state of an address by its place, the machine that it is on or shall be on, and what
 /// keeps it from being active.
-fn found<'a>(one: &'a Standing<'_>) -> (State, Option<&'a MachineId>, Option<Note>) {
+fn found<'a>(one: &'a AddressView<'_>) -> (State, Option<&'a MachineId>, Option<Note>) {
     match &one.place {
         Place::Conflict(owner) => (State::Error, None, Some(Note::Conflict((*owner).clone()))),
         Place::Disabled(machine) => (State::Disabled, *machine, None),
@@ -122,7 +128,11 @@ fn found<'a>(one: &'a Standing<'_>) -> (State, Option<&'a MachineId>, Option<Not
 }
 
 /// The failure that an address is waiting to try again after.
-fn failed_attempt(world: &World, view: &PoolView<'_>, one: &Standing<'_>) -> Option<(Text, Time)> {
+fn failed_attempt(
+    world: &World,
+    view: &PoolView<'_>,
+    one: &AddressView<'_>,
+) -> Option<(Text, Time)> {
     let (Place::Free | Place::Stranded(..)) = one.place else {
         return None;
     };
@@ -204,7 +214,7 @@ fn reason(
 }
 
 /// Whether the account has been listed since we may act.
-pub(super) fn is_heard(world: &World, account: &Account) -> bool {
+pub(crate) fn is_heard(world: &World, account: &Account) -> bool {
     account.listing.last.is_some_and(|last| last >= world.open_from())
 }
 
@@ -289,14 +299,14 @@ fn ledger_refused(view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
 }
 
 /// Why an address belongs to another pool.
-fn precedence(world: &World, view: &PoolView<'_>, ip: IpAddr, owner: &PoolKey) -> Precedence {
+fn precedence(world: &World, view: &PoolView<'_>, ip: IpAddr, owner: &ObjectKey) -> Precedence {
     let rank = |one: &PoolEntry| (one.memory(ip).held, one.pool.created_at);
     let theirs = world.pool(owner).map_or_else(Default::default, rank);
     Precedence::of(theirs, rank(view.entry))
 }
 
 /// What is wrong with the account just now.
-pub(super) fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
+pub(crate) fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
     let Failure { kind, message, .. } = account.trouble.as_ref()?;
     match kind {
         FailureKind::Refused => Some(Reason::CredentialsRefused(message.clone())),

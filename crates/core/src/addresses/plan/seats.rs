@@ -3,23 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::outcome::ARRIVAL;
-use super::pairing::Group;
-use super::room::{count_free, occupants};
-use super::standing::PoolView;
+use super::bipartite::Group;
+use super::occupancy::{count_free, occupants};
+use super::recognise::ARRIVAL;
+use super::view::PoolView;
 use crate::Time;
-use crate::model::{Family, Intent, MachineId, NodeName, PoolKey, Text};
-use crate::verdict::Obstacle;
-use crate::world::{Account, IntentProgress, Seat, World};
+use crate::addresses::verdict::Obstacle;
+use crate::addresses::{Account, IntentProgress, Seat};
+use crate::model::{Family, Intent, MachineId, NodeName, ObjectKey, Text};
+use crate::world::World;
 
 /// How many names of nodes a status lists.
-pub(super) const NAMES: usize = 100;
+pub(crate) const NAMES: usize = 100;
 
 /// The seats that a plan has given away so far.
 #[derive(Default)]
-pub(super) struct Seats {
+pub(crate) struct Seats {
     /// Seats that a reservation may be using, or is about to use, with its pool and its intent.
-    reserved: BTreeMap<Seat, (PoolKey, Text)>,
+    reserved: BTreeMap<Seat, (ObjectKey, Text)>,
     /// Seats that get an address in this plan.
     taken: BTreeSet<Seat>,
     /// Seats of attempts that cannot be made now. Other addresses take them only if there is
@@ -38,7 +39,7 @@ enum Rank {
 }
 
 /// The next node of an address that failed elsewhere.
-pub(super) enum Next {
+pub(crate) enum Next {
     Node(NodeName, MachineId),
     /// A node has room, but this address may not be tried there before then.
     At(Time),
@@ -231,7 +232,7 @@ fn seat_of(view: &PoolView<'_>, intent: &Intent) -> Option<Seat> {
 /// Whether an address may still appear on the machine of a reservation by itself. A reservation
 /// that was surely not sent makes no address. One without an answer is over once a listing is
 /// young enough to show its address.
-pub(super) fn may_arrive(view: &PoolView<'_>, intent: &Intent) -> bool {
+pub(crate) fn may_arrive(view: &PoolView<'_>, intent: &Intent) -> bool {
     let heard = view.account.and_then(|account| account.listing.last).unwrap_or_default();
     match view.entry.progress(&intent.id, Time::default()) {
         IntentProgress::Ready => false,

@@ -7,20 +7,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use super::creation::{Creation, missing};
-use super::displacing::is_displaceable;
-use super::pairing::Group;
-use super::standing::{Place, PoolView, Seniority, Standing, seniority};
-use super::{Draft, may_change};
-use crate::model::{Family, NodeName, PoolKey};
-use crate::verdict::{Reason, Verdict};
-use crate::world::{ClassId, World};
+use super::bipartite::Group;
+use super::creation::Creation;
+use super::gate::may_change;
+use super::make_room::is_displaceable;
+use super::need::missing;
+use super::survey::{Seniority, seniority};
+use super::view::{AddressView, Place, PoolView};
+use crate::addresses::verdict::{Reason, Verdict};
+use crate::model::{Family, NodeName, ObjectKey};
+use crate::nodes::ClassId;
+use crate::plan::Draft;
+use crate::world::World;
 
 /// Pools that wait for room in these groups, older ones first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Blocked {
+pub(crate) struct Blocked {
     by_group: BTreeMap<Group, BTreeSet<Seniority>>,
-    groups: BTreeMap<PoolKey, (Seniority, Vec<Group>)>,
+    groups: BTreeMap<ObjectKey, (Seniority, Vec<Group>)>,
     /// Groups in which there may be room that the pools woken so far could not use, the last of
     /// those, and whether room has to be made first.
     half_woken: BTreeMap<Group, (Seniority, bool)>,
@@ -32,7 +36,7 @@ const WOKEN_AT_ONCE: usize = 4;
 
 impl Blocked {
     /// The pools that are the next to use the nodes that may have got room.
-    pub fn wake(&mut self, world: &World, opened: BTreeSet<NodeName>) -> BTreeSet<PoolKey> {
+    pub fn wake(&mut self, world: &World, opened: BTreeSet<NodeName>) -> BTreeSet<ObjectKey> {
         let mut woken = BTreeSet::new();
         let mut half_woken = std::mem::take(&mut self.half_woken);
         for (group, pools) in &self.by_group {
@@ -73,8 +77,8 @@ impl Blocked {
     pub fn replace(
         &mut self,
         world: &World,
-        planned: &BTreeSet<PoolKey>,
-        blocked: &BTreeMap<PoolKey, Vec<Group>>,
+        planned: &BTreeSet<ObjectKey>,
+        blocked: &BTreeMap<ObjectKey, Vec<Group>>,
     ) {
         for pool in planned {
             let Some((seniority, groups)) = self.groups.remove(pool) else { continue };
@@ -99,7 +103,7 @@ impl Blocked {
 }
 
 /// The groups that a pool waits for room in, if it waits for nothing else.
-pub(super) fn groups(
+pub(crate) fn groups(
     world: &World,
     view: &PoolView<'_>,
     creation: &Creation,
@@ -111,7 +115,7 @@ pub(super) fn groups(
     let account = &view.request?.account;
     let for_a_node = matches!(verdict.reason, Reason::NoFreeNode(_) | Reason::NoMatchingNode);
     // One that could make room by itself has something else to wait for.
-    let alone = |one: &Standing<'_>| !matches!(one.place, Place::Disabled(Some(_)));
+    let alone = |one: &AddressView<'_>| !matches!(one.place, Place::Disabled(Some(_)));
     if !for_a_node
         || !may_change(world, account, draft.now)
         || creation.writes

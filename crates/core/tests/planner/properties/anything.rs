@@ -1,5 +1,5 @@
-//! Values that nobody would think of: the ends of time, no room and endless room, texts that
-//! are no names, answers to calls that were never made.
+//! Extreme values: the ends of time, no room and unlimited room, texts that are invalid names,
+//! answers to calls that were never made.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,19 +8,20 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Outcome, Removal};
-use pontoon_core::matching::{Match, PodMatch, Selector, Toleration};
+use pontoon_core::addresses::AccountSetup;
 use pontoon_core::model::{
     AccountId, Addresses, Drift, Family, Finding, Intent, Labels, Ledger, Machine, MachineId,
-    Marks, Node, NodeName, Pod, Pool, PoolKey, Remembered, Request, Resolution, Sighting, Taint,
+    Marks, Node, NodeName, ObjectKey, Pod, Pool, Remembered, Request, Resolution, Sighting, Taint,
     Text,
 };
-use pontoon_core::world::{AccountSetup, Settings};
+use pontoon_core::nodes::{Match, PodMatch, Selector, Toleration};
+use pontoon_core::world::Settings;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::fixture::{ip, ip6, key};
+use super::super::fixture::{ALLOCATION, ip, ip6, key};
 
 pub fn time() -> impl Strategy<Value = Time> {
     let ends = [i64::MIN, i64::MIN + 1, -1, 0, 1, 1_800_000_000_000_000, i64::MAX - 1, i64::MAX];
@@ -49,7 +50,7 @@ pub fn settings() -> impl Strategy<Value = Settings> {
     prop_oneof![Just(Settings::default()), odd]
 }
 
-/// A count of something, and how many of it there are at most.
+/// A number of objects, or a limit of a number.
 fn count() -> impl Strategy<Value = usize> {
     prop_oneof![5 => 0..4_usize, 1 => 0..40_usize, 1 => Just(usize::MAX)]
 }
@@ -69,7 +70,7 @@ pub fn address() -> impl Strategy<Value = IpAddr> {
     ]
 }
 
-/// One of a few names, or what is none.
+/// A name from a small set, or an invalid name.
 fn word(few: &'static [&'static str]) -> impl Strategy<Value = Text> {
     let odd = ["", " ", "\u{0}", "a/b:c", "\u{1F600}\u{301}", "null"];
     let any = "\\PC{0,12}".prop_map(|text| text.as_str().into());
@@ -93,10 +94,10 @@ fn cloud() -> impl Strategy<Value = Text> {
     word(&["cloud", "cloud", "cloud", "other"])
 }
 
-pub fn pool_key() -> impl Strategy<Value = PoolKey> {
+pub fn pool_key() -> impl Strategy<Value = ObjectKey> {
     let known = (0..3_u8).prop_map(|n| key(&format!("p{n}")));
     let odd = (word(&["default"]), word(&["p0"]));
-    let odd = odd.prop_map(|(namespace, name)| PoolKey { kind: "", namespace, name });
+    let odd = odd.prop_map(|(namespace, name)| ObjectKey { kind: &ALLOCATION, namespace, name });
     prop_oneof![12 => known, 1 => odd]
 }
 
@@ -296,7 +297,7 @@ pub fn action() -> BoxedStrategy<Action> {
     .boxed()
 }
 
-/// A result of whatever: that it fits the action is not to be relied on.
+/// A random result, which may not fit the action.
 pub fn result() -> BoxedStrategy<Result<Done, Failure>> {
     let state = [
         OperationState::Running,
@@ -341,7 +342,7 @@ fn failure() -> impl Strategy<Value = Failure> {
         .prop_map(|(kind, message, seen)| Failure { kind, message, seen })
 }
 
-/// An outcome of `action`, which may have begun at any time.
+/// An outcome of `action`, with a random start.
 pub fn outcome(action: Action) -> impl Strategy<Value = Outcome> {
     (time(), result(), any::<u16>()).prop_map(move |(sent_at, result, jitter)| Outcome {
         action: action.clone(),
@@ -351,14 +352,14 @@ pub fn outcome(action: Action) -> impl Strategy<Value = Outcome> {
     })
 }
 
-/// Names for sets of what is left after a watch began anew.
+/// A small set, for the objects that are left after a watch restarts.
 pub fn some<T: Ord + std::fmt::Debug>(
     one: impl Strategy<Value = T>,
 ) -> impl Strategy<Value = std::collections::BTreeSet<T>> {
     vec(one, 0..3).prop_map(|all| all.into_iter().collect())
 }
 
-/// Which accounts there are.
+/// The accounts of a world.
 pub fn accounts() -> impl Strategy<Value = BTreeMap<AccountId, Result<AccountSetup, Finding>>> {
     btree_map(account(), setup(), 1..4)
 }

@@ -1,13 +1,13 @@
-//! A whole life: nodes come and go, calls fail in every way, processes end. Whatever
-//! happened, once it stops everything wanted is in place and nothing more is done.
+//! Whole lifetimes: nodes come and go, calls fail in every way, processes end. When the faults
+//! stop, all wanted addresses are in place and no further action is taken.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use pontoon_core::action::FailureKind;
+use pontoon_core::addresses::AccountSetup;
+use pontoon_core::addresses::verdict::{Reason, State};
 use pontoon_core::model::Family;
-use pontoon_core::verdict::{Reason, State};
-use pontoon_core::world::AccountSetup;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -18,12 +18,12 @@ use super::super::scene::{Scene, scene_at, setup};
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A node becomes ready or not, is labelled or not, tainted or not.
+    /// Sets whether a node is ready, labelled and tainted.
     Node(usize, bool, bool, bool),
     Fault(usize, Fault),
-    /// Somebody takes an address off its machine.
+    /// Another controller unassigns an address.
     Detach(u8),
-    /// The second pool lists this much: all, or without its first entry.
+    /// Sets the list of the second pool: complete, or without its first entry.
     Listing(bool),
     Pass(u64),
     Begin,
@@ -31,12 +31,12 @@ enum Step {
     AnswerAll,
     Work,
     Watch,
-    /// The process ends; which of the calls under way still happen.
+    /// The process ends. The flags say which pending calls still take effect.
     Restart(Vec<bool>),
 }
 
 const NODES: [&str; 5] = ["n0", "n1", "n2", "n3", "n4"];
-const KINDS: [Such; 6] = [is_list, is_assign, is_create, is_ledger, is_mark, is_read];
+const FAULTY: [Such; 6] = [is_list, is_assign, is_create, is_ledger, is_mark, is_read];
 
 fn fault() -> impl Strategy<Value = Fault> {
     prop_oneof![
@@ -64,7 +64,7 @@ fn step() -> impl Strategy<Value = Step> {
     let node = (0..NODES.len(), any::<bool>(), any::<bool>(), 0..5_u8);
     prop_oneof![
         5 => node.prop_map(|(n, ready, edge, taint)| Step::Node(n, ready, edge, taint == 0)),
-        4 => (0..KINDS.len(), fault()).prop_map(|(kind, fault)| Step::Fault(kind, fault)),
+        4 => (0..FAULTY.len(), fault()).prop_map(|(kind, fault)| Step::Fault(kind, fault)),
         1 => (1..6_u8).prop_map(Step::Detach),
         1 => any::<bool>().prop_map(Step::Listing),
         4 => select(vec![1, 2, 5, 11, 61, 130]).prop_map(Step::Pass),
@@ -77,7 +77,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Two pools that share some nodes: one wants a new address, one cools off.
+/// Two pools with common nodes: the first wants a new address, the second has a cool-off.
 fn beginning() -> Scene {
     let setup = AccountSetup { project: Some("project".into()), ..setup() };
     let mut scene = scene_at(setup)
@@ -91,7 +91,7 @@ fn beginning() -> Scene {
     scene
 }
 
-/// `idle` is for how long the cloud has not worked.
+/// Carries out a step. `idle` is the time in seconds since the provider last worked.
 fn take(scene: &mut Scene, step: Step, idle: &mut u64) {
     match step {
         Step::Node(n, ready, edge, tainted) => scene.change_node(NODES[n], |mut node| {
@@ -102,7 +102,7 @@ fn take(scene: &mut Scene, step: Step, idle: &mut u64) {
         }),
         Step::Fault(kind, fault) => {
             let slow = matches!(fault, Fault::Slow | Fault::Broken | Fault::Forgotten);
-            let kind = if slow { is_assign } else { KINDS[kind] };
+            let kind = if slow { is_assign } else { FAULTY[kind] };
             scene.fault(kind, fault);
         }
         Step::Detach(n) => scene.cloud.place(ip(n.min(4)), None),
@@ -111,12 +111,12 @@ fn take(scene: &mut Scene, step: Step, idle: &mut u64) {
             pool.ask(|request| request.listed = listed.to_vec())
         }),
         Step::Pass(time) => {
-            // Every call has a deadline: what is under way ends before it.
+            // Every call has a deadline, so pending calls end before it.
             let later = scene.now + seconds(time);
             if scene.held_back.iter().any(|(_, sent_at)| later.since(*sent_at) > seconds(4)) {
                 scene.answer();
             }
-            // Nor does the cloud take more than a minute over anything.
+            // An operation of the provider takes at most a minute.
             *idle += time;
             if *idle > 60 {
                 scene.cloud.work();
@@ -146,7 +146,7 @@ fn take(scene: &mut Scene, step: Step, idle: &mut u64) {
     assert!(scene.cloud.made <= 1, "more was reserved than is wanted");
 }
 
-/// Everything that can be in place is, and what is said of it is true.
+/// Every possible assignment is in place, and the verdicts are true.
 fn assert_converged(scene: &mut Scene) {
     let mut done = scene.run(seconds(600));
     done.retain(|action| !is_list(action));

@@ -1,14 +1,14 @@
-//! Anything that can happen, in any order: also what no cluster and no cloud would do.
+//! Random events in random order, including events that no cluster and no provider would produce.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
+use pontoon_core::addresses::AccountSetup;
 use pontoon_core::model::{
     Drift, Family, Finding, Intent, Ledger, Node, OperationId, Pod, Pool, Remembered, Resolution,
     Sighting,
 };
-use pontoon_core::world::AccountSetup;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -24,18 +24,18 @@ pub enum Event {
     PodGone(usize),
     Pool(Box<Pool>),
     PoolGone(usize),
-    /// An action that is under way ends; which one, when it says that it was sent, how.
+    /// A pending action ends: its index, the age of its claimed start, and the answer.
     End(usize, Duration, Box<Answer>),
     Pass(Duration),
     TakeOver(Duration),
     Plan,
 }
 
-/// An answer to whatever was asked.
+/// An answer to any action.
 #[derive(Clone, Debug)]
 pub struct Answer {
     failure: Option<Failure>,
-    /// An answer to something else.
+    /// An answer to another action.
     odd: Option<Done>,
     listed: Vec<(IpAddr, Sighting)>,
     read: Option<Sighting>,
@@ -46,7 +46,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Everything works.
+    /// An answer of success.
     pub fn good() -> Self {
         Self {
             failure: None,
@@ -60,7 +60,7 @@ impl Answer {
         }
     }
 
-    /// What it says to an action.
+    /// The result for an action.
     pub fn to(self, action: &Action) -> Result<Done, Failure> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -88,7 +88,7 @@ impl Answer {
     }
 }
 
-/// The accounts of every world: two that work, and one that does not.
+/// The accounts of every world: two valid accounts, and an invalid account.
 pub fn accounts() -> [(&'static str, Result<AccountSetup, Finding>); 3] {
     let setup = |cloud: &str, per_machine, project: Option<&str>| AccountSetup {
         cloud: cloud.into(),
@@ -121,7 +121,7 @@ pub fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A cluster with some nodes and pools that the cloud has shown, and then anything.
+/// A cluster with some nodes and listed pools, then random events.
 pub fn events() -> impl Strategy<Value = Vec<Event>> {
     let edge = |n| Event::Node(node(&name(n)).labelled("role", "edge"));
     let nodes = vec((0..6_usize).prop_map(edge), 0..6);
@@ -237,7 +237,7 @@ fn memory() -> impl Strategy<Value = Remembered> {
     )
 }
 
-/// A pool that can be understood, in the account that works.
+/// A valid pool in the valid account.
 pub fn plain_pool() -> impl Strategy<Value = Pool> {
     let listed = vec(address(), 0..4);
     let shape = (0..4_u8, 0..3_i64, option::weighted(0.4, 0..6_usize), 0..12_u8);
@@ -271,7 +271,7 @@ fn pool_object() -> impl Strategy<Value = Pool> {
     (plain_pool(), ledger(), status, word, shape).prop_map(
         |(pool, ledger, (remembered, last_assignment), resolution, shape)| {
             let (account, uid, version, cools) = shape;
-            // Some are guarded, some of them are being deleted, some changed their mind.
+            // Some pools are guarded, some of these are being deleted, some changed their policy.
             let ledger = Ledger { guarded: version % 3 == 1, ..ledger };
             let mut pool = Pool { ledger, remembered, last_assignment, resolution, ..pool };
             pool.version = version;

@@ -1,5 +1,5 @@
-//! Fewest moves: what the operator does until it rests is held against every placement that
-//! there is, found by trying all of them, from the objects alone.
+//! Fewest moves: compares the operator's moves with a brute-force search over all placements,
+//! computed from the objects alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,19 +12,19 @@ use super::super::fixture::*;
 use super::super::scene::Scene;
 use super::small::{Small, small};
 
-/// Where each address is.
+/// The machine of each address.
 type Places = BTreeMap<IpAddr, Option<MachineId>>;
 
-/// An address that may be moved: what it is for, and where else it may be.
+/// A movable address with its pool and its possible machines.
 struct Movable {
     ip: IpAddr,
-    /// The pool that uses it; none if it is more than its pool wants.
+    /// The pool that uses the address; `None` for an address beyond the pool's wanted number.
     pool: Option<usize>,
-    /// Where it serves somebody.
+    /// Machines on which the address serves its pool.
     homes: Vec<MachineId>,
 }
 
-/// A small world, seen by somebody who knows nothing of how it is planned.
+/// A small world, independent of the planner.
 struct Puzzle {
     pools: Vec<Pool>,
     movable: Vec<Movable>,
@@ -45,7 +45,7 @@ impl Puzzle {
             for (place, ip) in request.listed.iter().enumerate() {
                 let pool = (place < used).then_some(index);
                 let homes = if pool.is_some() { homes.clone() } else { vec![] };
-                // Who is older has it.
+                // The older pool owns the address.
                 movable.entry(*ip).or_insert(Movable { ip: *ip, pool, homes });
             }
         }
@@ -55,7 +55,7 @@ impl Puzzle {
         Self { pools, movable, before }
     }
 
-    /// How many addresses of each pool are where they serve, the oldest pool first.
+    /// Number of serving addresses of each pool, oldest pool first.
     fn served(&self, places: &Places) -> Vec<usize> {
         let mut served = vec![0; self.pools.len()];
         for one in &self.movable {
@@ -67,7 +67,7 @@ impl Puzzle {
         served
     }
 
-    /// How many of these actions move an address that is wanted.
+    /// Number of actions that move a wanted address.
     fn moves(&self, done: &[Action]) -> usize {
         let wanted =
             |moved: IpAddr| self.movable.iter().any(|one| one.ip == moved && one.pool.is_some());
@@ -78,9 +78,8 @@ impl Puzzle {
         done.iter().filter(counts).count()
     }
 
-    /// Whether each pool can be served at least like that with so many moves, one after the
-    /// other, whatever is moved and wherever from. That what nobody wants is taken off a node
-    /// does not count.
+    /// Whether at most `moves` moves in sequence can serve each pool at least as well as `enough`.
+    /// Unassigning an unwanted address does not count as a move.
     fn can_do(&self, enough: &[usize], moves: usize) -> bool {
         let mut reached = BTreeSet::new();
         let mut front = vec![self.before.clone()];
@@ -100,9 +99,9 @@ impl Puzzle {
         reached.iter().any(will_do)
     }
 
-    /// Which of a pool's addresses gets a node is the pool's own rule, whatever another pool
-    /// could do with the node that it leaves: one on no machine serves nobody, one on some
-    /// machine may still be of use. Then their order counts.
+    /// Whether a pool prefers to assign `first` over `other`: unassigned addresses go before
+    /// assigned addresses, which may still be of use, then the order of the list decides. Gains of
+    /// other pools are not considered.
     fn goes_before(&self, first: &Movable, other: &Movable, places: &Places) -> bool {
         let rank = |one: &Movable| {
             let listed = &self.pools[one.pool?].request.as_ref().unwrap().listed;
@@ -115,8 +114,8 @@ impl Puzzle {
             && rank(first) < rank(other)
     }
 
-    /// Every way to move one address that is wanted, or is not: off its machine, or to where
-    /// it serves and has room.
+    /// All moves of a single wanted (or unwanted) address: off its machine, or to a machine with
+    /// room on which the address serves.
     fn steps(&self, places: &Places, wanted: bool) -> Vec<Places> {
         let mut steps = vec![];
         for one in self.movable.iter().filter(|one| one.pool.is_some() == wanted) {
@@ -134,7 +133,7 @@ impl Puzzle {
     }
 }
 
-/// The machines that have an address of a family.
+/// The machines with an address of a family.
 fn holders(places: &Places, family: Family) -> impl Iterator<Item = &MachineId> {
     let of_family = places.iter().filter(move |(ip, _)| Family::of(**ip) == family);
     of_family.filter_map(|(_, on)| on.as_ref())
@@ -168,8 +167,8 @@ proptest! {
         let done = scene.settle();
         let after = places(&scene);
         let moves = puzzle.moves(&done);
-        // Where pools stand in each other's way, the older one makes room for itself, also if it
-        // would have been a move less the other way round.
+        // An older pool makes room for itself, even where the other way round would take a move
+        // less.
         let least = moves.saturating_sub(usize::from(done.iter().any(is_unassign)));
         let fewer = least > 0 && puzzle.can_do(&puzzle.served(&after), least - 1);
         prop_assert!(!fewer, "less than {} moves would do: {:#?}", least, done);
@@ -177,7 +176,7 @@ proptest! {
             let (before, after_all) = (&puzzle.before[&one.ip], &after[&one.ip]);
             let home = before.as_ref().is_some_and(|on| one.homes.contains(on));
             prop_assert!(!home || before == after_all, "{} served, and was moved", one.ip);
-            // What was taken off made room.
+            // An unassigned address made room for another address.
             if let (Some(left), None) = (before, after_all) {
                 let mut moved = after.iter().filter(|(ip, on)| puzzle.before[ip] != **on);
                 let room = moved.any(|(_, on)| on.as_ref() == Some(left));

@@ -1,4 +1,4 @@
-//! What was done is not done again: not by the next plan, nor later, nor by another process.
+//! Completed changes are not repeated: not by the next plan, nor later, nor by another process.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::super::fixture::*;
 use super::small::small;
 
-/// Everything that was asked for, but for readings, is asked for once.
+/// Every change occurs only once.
 fn assert_once(done: &[Action]) {
     let mut seen: Vec<&Action> = vec![];
     let mut moved: BTreeSet<IpAddr> = BTreeSet::new();
@@ -39,7 +39,7 @@ proptest! {
         if paced {
             scene.change_pool(&small.pools[0].key.name, |pool| pool.cooling_off(20));
         }
-        // Long enough for every cool-off.
+        // Longer than every cool-off.
         assert_once(&scene.run(seconds(150)));
         prop_assert_eq!(changes(scene.run(seconds(130))), []);
         scene.restart(seconds(13));

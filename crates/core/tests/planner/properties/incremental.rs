@@ -1,13 +1,13 @@
-//! Planning a part is as good as planning everything: the same is done, the same is waited
-//! for, and what was said last of each pool is still true.
+//! Partial plans equal full plans: the same actions, the same waits, and the last verdict of each
+//! pool is still true.
 
 use std::collections::BTreeMap;
 
 use pontoon_core::action::{Action, Done, Outcome};
-use pontoon_core::model::{Family, Node, Pool, PoolKey};
+use pontoon_core::addresses::verdict::{Reason, Verdict};
+use pontoon_core::model::{Family, Node, ObjectKey, Pool};
 use pontoon_core::plan::{Plan, Planner, plan_all};
-use pontoon_core::verdict::{Reason, Verdict};
-use pontoon_core::world::{Settings, Source, World};
+use pontoon_core::world::{Settings, World};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -16,17 +16,17 @@ use super::super::scene::setup;
 use super::events::{events, name};
 use super::run::live;
 
-/// What was said last of each pool.
+/// The last verdict of each pool.
 #[derive(Default)]
-struct Said(BTreeMap<PoolKey, Verdict>);
+struct Said(BTreeMap<ObjectKey, Verdict>);
 
 impl Said {
     fn take(&mut self, part: Plan) {
         self.0.extend(part.verdicts);
     }
 
-    /// Nobody who plans everything would say anything else. Which nodes are free just now
-    /// is left out: that is told with the next thing that happens to a pool.
+    /// Asserts that a full plan gives the same verdicts. Free nodes are not compared: a verdict
+    /// updates them only when the pool is planned again.
     fn assert_still_true(&mut self, full: &Plan) {
         self.0.retain(|key, _| full.verdicts.contains_key(key));
         for (key, now) in &full.verdicts {
@@ -40,7 +40,8 @@ impl Said {
     }
 }
 
-/// One that lacks a node is not told of trouble with the account: it would not help it.
+/// Whether two reasons agree. A pool without a node need not report trouble with the account,
+/// because recovery of the account would not help the pool.
 fn agree(said: &Reason, now: &Reason) -> bool {
     match (said, now) {
         (Reason::NoFreeNode(_), Reason::NoFreeNode(_)) => true,
@@ -55,7 +56,7 @@ fn agree(said: &Reason, now: &Reason) -> bool {
     }
 }
 
-/// A node comes or goes.
+/// An added or removed node.
 #[derive(Clone, Debug)]
 enum Change {
     Node(Box<Node>),
@@ -70,8 +71,8 @@ fn change() -> impl Strategy<Value = Change> {
     prop_oneof![4 => node, 1 => (0..6_usize).prop_map(Change::Gone)]
 }
 
-/// Pools of one class that have all they want: the more there are, the less they are looked
-/// at when a node comes or goes.
+/// Fully assigned pools of the same class. The larger the class, the fewer of its pools are
+/// replanned when a node comes or goes.
 fn crowd(letter: char, count: usize, edge: bool) -> Vec<Pool> {
     let name = |n: usize| format!("{letter}{n:02}");
     let pools = (0..count).map(|n| pool(&name(n)));
@@ -79,9 +80,9 @@ fn crowd(letter: char, count: usize, edge: bool) -> Vec<Pool> {
 }
 
 fn crowded(pools: Vec<Pool>) -> World {
-    let mut world = World::new(Settings::default());
+    let mut world = World::new(Settings::default(), &KINDS);
     world.set_account(ACCOUNT.into(), Ok(setup()));
-    for source in [Source::Nodes, Source::Pods, Source::Pools] {
+    for source in SOURCES {
         world.source_read(source);
     }
     pools.into_iter().for_each(|pool| world.set_pool(pool));
@@ -125,7 +126,7 @@ proptest! {
                 Change::Node(node) => world.set_node(*node),
                 Change::Gone(n) => world.remove_node(&name(n).as_str().into()),
             }
-            // As often as it asks to be called again at once.
+            // Repeated for as long as the planner asks for an immediate call.
             for turn in 0.. {
                 let full = plan_all(&world, at(2));
                 let part = planner.next(&mut world, at(2));

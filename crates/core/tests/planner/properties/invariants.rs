@@ -1,21 +1,22 @@
-//! What holds of every plan in every world.
+//! Invariants of every plan in every world.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use pontoon_core::Time;
 use pontoon_core::action::Action;
+use pontoon_core::addresses::verdict::State;
+use pontoon_core::addresses::{IntentProgress, Knowledge};
 use pontoon_core::model::{Family, Intent, Machine, Text};
 use pontoon_core::plan::{Plan, plan_all};
-use pontoon_core::verdict::State;
-use pontoon_core::world::{IntentProgress, Knowledge, World};
+use pontoon_core::world::World;
 use proptest::prelude::*;
 
 use super::super::fixture::*;
 use super::events::events;
 use super::run::live;
 
-/// The machines that a plan puts addresses on.
+/// The machines to which a plan assigns addresses.
 fn targets(world: &World, actions: &[Action]) -> Vec<(Text, Text, Family)> {
     let target = |action: &Action| {
         let (account, machine, family) = match action {
@@ -31,7 +32,7 @@ fn targets(world: &World, actions: &[Action]) -> Vec<(Text, Text, Family)> {
     actions.iter().filter_map(target).collect()
 }
 
-/// What an action is about: no two actions of a plan are about the same.
+/// The subject of an action. No two actions of a plan have the same subject.
 fn subject(action: &Action) -> String {
     match action {
         Action::List { account, .. } => format!("account {account}"),
@@ -54,7 +55,7 @@ fn assert_unique<T: Ord + std::fmt::Debug>(all: Vec<T>) {
     assert_eq!(unique.len(), count, "twice: {unique:?}");
 }
 
-/// Every invariant of a plan.
+/// Checks all invariants of a plan.
 fn check(world: &World, plan: &Plan, now: Time) {
     let actions = &plan.actions;
     assert_unique(actions.iter().map(subject).collect());
@@ -99,7 +100,7 @@ fn check(world: &World, plan: &Plan, now: Time) {
     }
 }
 
-/// Nothing is done to an address whose place is not known, or that is being worked on.
+/// Asserts that the place of an address is known and that no operation is open.
 fn assert_movable(world: &World, account: &pontoon_core::model::AccountId, ip: IpAddr) {
     let account = world.account(account).unwrap();
     assert!(account.listing.last.is_some(), "the account was never listed");
@@ -111,10 +112,10 @@ fn assert_movable(world: &World, account: &pontoon_core::model::AccountId, ip: I
     }
 }
 
-/// A ledger never loses an address, and never grows beyond what is wanted.
+/// A ledger never loses an address, and never grows beyond the wanted number.
 fn assert_ledger(
     world: &World,
-    pool: &pontoon_core::model::PoolKey,
+    pool: &pontoon_core::model::ObjectKey,
     ledger: &pontoon_core::model::Ledger,
 ) {
     let entry = world.pool(pool).unwrap();
@@ -122,7 +123,7 @@ fn assert_ledger(
     let Some((request, true)) = entry.pool.request.as_ref().ok().map(|request| {
         (request, world.account(&request.account).is_some_and(|account| account.setup.is_ok()))
     }) else {
-        // Nothing is done about one that cannot be planned, but that it may go.
+        // The ledger of a pool that cannot be planned stays, except that the guard may be removed.
         assert_eq!(*ledger, pontoon_core::model::Ledger { guarded: false, ..before.clone() });
         return;
     };
@@ -135,7 +136,7 @@ fn assert_ledger(
     let lost = |ip: &&IpAddr| !ledger.created.contains(ip) && !gone(ip) && !theirs(ip);
     assert_eq!(before.created.iter().find(lost), None, "an address is lost");
     let has: BTreeSet<_> = request.listed.iter().chain(&ledger.created).collect();
-    // What was sent and then wiped off the object is put back, and is nothing new.
+    // A sent intent that was wiped off the object is restored, and does not count as new.
     let never = Time::default();
     let unheard = IntentProgress::Doubtful { until: never };
     let new = |intent: &&Intent| entry.progress(&intent.id, never) == unheard;
@@ -144,7 +145,7 @@ fn assert_ledger(
     assert!(!grown || has.len() + ledger.intents.len() <= wanted, "more than {wanted}: {ledger:?}");
 }
 
-/// What has begun is not begun again.
+/// Asserts that begun actions are not planned again.
 fn assert_begun(world: &World, begun: &[Action], now: Time) {
     let subjects: BTreeSet<_> = begun.iter().map(subject).collect();
     let again = plan_all(world, now);

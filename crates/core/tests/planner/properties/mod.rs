@@ -1,4 +1,4 @@
-//! What holds in every world, however unlikely.
+//! Properties of all worlds, however unlikely.
 
 mod anything;
 mod chaos;

@@ -1,19 +1,20 @@
-//! As many addresses find a node as can, older pools first; and nothing else is moved.
+//! The largest possible number of addresses gets a node, older pools first, and no other address
+//! moves.
 
 use std::collections::BTreeSet;
 
 use pontoon_core::action::{Action, Done, Outcome};
-use pontoon_core::model::{Family, MachineId, PoolKey};
+use pontoon_core::addresses::verdict::State;
+use pontoon_core::model::{Family, MachineId, ObjectKey};
 use pontoon_core::plan::{Plan, plan_all};
-use pontoon_core::verdict::State;
-use pontoon_core::world::{Settings, Source, World};
+use pontoon_core::world::{Settings, World};
 use proptest::prelude::*;
 
 use super::super::fixture::*;
 use super::super::scene::setup;
 use super::small::{Small, small};
 
-/// An unplaced address: the pool's rank, and the machines that would do.
+/// An unplaced address: the pool's rank, and the possible machines.
 struct Unplaced {
     rank: usize,
     machines: Vec<MachineId>,
@@ -21,9 +22,9 @@ struct Unplaced {
 }
 
 fn world_of(small: Small) -> World {
-    let mut world = World::new(Settings::default());
+    let mut world = World::new(Settings::default(), &KINDS);
     world.set_account(ACCOUNT.into(), Ok(setup()));
-    for source in [Source::Nodes, Source::Pods, Source::Pools] {
+    for source in SOURCES {
         world.source_read(source);
     }
     small.nodes.into_iter().for_each(|node| world.set_node(node));
@@ -38,7 +39,7 @@ fn world_of(small: Small) -> World {
 
 /// The unplaced addresses of all pools, the oldest pool's first.
 fn unplaced(world: &World, plan: &Plan) -> Vec<Unplaced> {
-    let mut pools: Vec<&PoolKey> = plan.verdicts.keys().collect();
+    let mut pools: Vec<&ObjectKey> = plan.verdicts.keys().collect();
     pools.sort_by_key(|key| (world.pool(key).unwrap().pool.created_at, *key));
     let account = world.account(&ACCOUNT.into()).unwrap();
     let mut all = vec![];
@@ -60,7 +61,7 @@ fn unplaced(world: &World, plan: &Plan) -> Vec<Unplaced> {
     all
 }
 
-/// The best that can be had, by trying everything: how many of each pool, the oldest first.
+/// The best placement by brute force: total and number per pool, oldest pool first.
 fn best(
     left: &[Unplaced],
     taken: &mut BTreeSet<(MachineId, Family)>,
@@ -93,9 +94,9 @@ proptest! {
         let mut counts = vec![0; plan.verdicts.len()];
         let (total, by_pool) = best(&unplaced, &mut BTreeSet::new(), &mut counts);
         prop_assert_eq!(moves(&plan.actions).len(), total, "{:#?}", plan.actions);
-        let mut pools: Vec<&PoolKey> = plan.verdicts.keys().collect();
+        let mut pools: Vec<&ObjectKey> = plan.verdicts.keys().collect();
         pools.sort_by_key(|key| (world.pool(key).unwrap().pool.created_at, *key));
-        let of_pool = |key: &&PoolKey| {
+        let of_pool = |key: &&ObjectKey| {
             let of_pool = |action: &&Action| matches!(action, Action::Assign { pool, .. } if pool == *key);
             plan.actions.iter().filter(of_pool).count()
         };

@@ -1,13 +1,13 @@
-//! The order in which things become known makes no difference, nor what they were before.
+//! Plans depend neither on the order of events nor on earlier versions of objects.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use pontoon_core::action::{Action, Done, Outcome};
-use pontoon_core::model::{Family, Node, Pod, Pool, PoolKey, Sighting};
+use pontoon_core::addresses::verdict::Verdict;
+use pontoon_core::model::{Family, Node, ObjectKey, Pod, Pool, Sighting};
 use pontoon_core::plan::{Plan, plan_all};
-use pontoon_core::verdict::Verdict;
-use pontoon_core::world::{Settings, Source, World};
+use pontoon_core::world::{Settings, World};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
@@ -22,8 +22,8 @@ enum Object {
     Listing(&'static str),
 }
 
-/// Nodes and pools in several versions, of which the last counts, one pod of each name, and
-/// a listing of each account.
+/// Nodes and pools in several versions (the last version counts), a single pod of each name, and a
+/// listing of each account.
 #[derive(Clone, Debug)]
 struct Seen {
     nodes: Vec<Node>,
@@ -47,7 +47,7 @@ fn seen() -> impl Strategy<Value = Seen> {
     })
 }
 
-/// A pool of either account, or one that cannot be planned.
+/// A pool of either account, or a pool that cannot be planned.
 fn pool() -> impl Strategy<Value = Pool> {
     (plain_pool(), 0..10_u8).prop_map(|(pool, draw)| match draw {
         0 => pool.invalid(),
@@ -58,7 +58,7 @@ fn pool() -> impl Strategy<Value = Pool> {
 }
 
 impl Seen {
-    /// Every version of everything, in order.
+    /// All versions of all objects, in order.
     fn all(&self) -> Vec<Object> {
         let nodes = self.nodes.iter().cloned().map(Object::Node);
         let pods = self.pods.iter().cloned().map(Object::Pod);
@@ -67,7 +67,7 @@ impl Seen {
         nodes.chain(pods).chain(pools).chain(listings).collect()
     }
 
-    /// Only the last version of everything.
+    /// Only the last version of each object.
     fn last(&self) -> Self {
         let nodes: BTreeMap<_, _> =
             self.nodes.iter().cloned().map(|one| (one.name.clone(), one)).collect();
@@ -79,14 +79,14 @@ impl Seen {
 }
 
 fn plan_of(objects: &[Object], listed: &BTreeMap<IpAddr, Sighting>) -> Plan {
-    let mut world = World::new(Settings::default());
+    let mut world = World::new(Settings::default(), &KINDS);
     for (id, setup) in accounts() {
         world.set_account(id.into(), setup);
     }
-    for source in [Source::Nodes, Source::Pods, Source::Pools] {
+    for source in SOURCES {
         world.source_read(source);
     }
-    // Whatever was listed before somebody asked for it is listed again.
+    // Listings come last, because addresses that were not yet wanted are listed again.
     let listings = [ACCOUNT, "second"].map(Object::Listing);
     for object in objects.iter().chain(&listings) {
         match object {
@@ -106,13 +106,13 @@ fn plan_of(objects: &[Object], listed: &BTreeMap<IpAddr, Sighting>) -> Plan {
     plan_all(&world, at(2))
 }
 
-/// A plan, but for the readings: a pool that was there before the listing was asked for by
-/// it, one that came later is not. For the same reason a reservation may keep away from more
-/// addresses than the cloud has shown: what somebody listed once may exist.
+/// A plan without reads, which depend on the order: a pool that was known before the listing needs
+/// no further read. Strangers of intents are reduced to listed addresses for the same reason: an
+/// address that was once in a pool's list may exist.
 fn changes(
     mut plan: Plan,
     listed: &BTreeMap<IpAddr, Sighting>,
-) -> (Vec<Action>, BTreeMap<PoolKey, Verdict>) {
+) -> (Vec<Action>, BTreeMap<ObjectKey, Verdict>) {
     plan.actions.retain(is_change);
     for action in &mut plan.actions {
         if let Action::WriteLedger { ledger, .. } = action {

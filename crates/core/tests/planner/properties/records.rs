@@ -1,4 +1,4 @@
-//! What holds for names in DNS, whatever happens, in whatever order.
+//! Properties of DNS names, for random events in random order.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
-use pontoon_core::matching::{Match, Selector};
 use pontoon_core::model::{
-    Addresses, EmptyPolicy, Family, Finding, Held, Node, NodeAddress, PoolKey, Record,
+    Addresses, EmptyPolicy, Family, Finding, Held, Node, NodeAddress, ObjectKey, Record,
     RecordRequest, RecordSet, RecordSource, Site,
 };
+use pontoon_core::nodes::{Match, Selector};
 use pontoon_core::plan::{Planner, plan_all};
-use pontoon_core::record_verdict::RecordReason;
-use pontoon_core::world::{Settings, Source, World};
+use pontoon_core::records::verdict::RecordReason;
+use pontoon_core::world::{Settings, World};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -29,21 +29,17 @@ enum Event {
     NodeGone(u8),
     Set(Box<RecordSet>),
     SetGone(u8),
-    /// One call that is under way ends: which one, and how.
+    /// A pending call ends: its index, and a fault.
     End(usize, Option<Fault>),
-    /// Somebody adds a record by hand.
+    /// Another controller adds a record.
     Hand(u8, IpAddr),
     Pass(u64),
     TakeOver,
     Plan,
 }
 
-fn key_of(n: u8) -> PoolKey {
-    PoolKey {
-        kind: "NodeDNSRecordSet",
-        namespace: "d".into(),
-        name: format!("s{n}").as_str().into(),
-    }
+fn key_of(n: u8) -> ObjectKey {
+    ObjectKey { kind: &RECORD_SET, namespace: "d".into(), name: format!("s{n}").as_str().into() }
 }
 
 fn value() -> impl Strategy<Value = IpAddr> {
@@ -142,11 +138,11 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
-        let mut world = World::new(Settings::default());
+        let mut world = World::new(Settings::default(), &KINDS);
         world.set_record_account(DNS.into(), Ok(()));
         let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
         world.set_record_account("broken".into(), Err(finding));
-        for source in [Source::Nodes, Source::Pods, Source::Pools, Source::RecordSets] {
+        for source in SOURCES {
             world.source_read(source);
         }
         let (planner, dns) = (Planner::default(), Dns::default());
@@ -183,7 +179,8 @@ impl Run {
         self.world.finish(Outcome { action, sent_at, result, jitter: 0 }, self.now);
     }
 
-    /// What is gone at the host by now is somebody else's doing, as a host says it.
+    /// Carries out an action. An update of a missing record fails as busy, as DNS hosts report
+    /// concurrent changes.
     fn carry_out(&mut self, action: &Action, fault: Option<Fault>) -> Result<Done, Failure> {
         if let Action::ChangeRecords { change, .. } = action
             && change.update.iter().any(|(id, _)| !self.dns.has(id))
@@ -193,7 +190,7 @@ impl Run {
         self.dns.carry_out(action, fault)
     }
 
-    /// Plans a part, which is as good as planning everything, and begins it.
+    /// Plans a part, compares with a full plan, and begins the actions.
     fn plan(&mut self) {
         let full = plan_all(&self.world, self.now);
         let plan = self.planner.next(&mut self.world, self.now);
@@ -206,7 +203,7 @@ impl Run {
         self.wake = plan.wake;
     }
 
-    /// What holds for every change that is asked for.
+    /// Checks the invariants of a requested change.
     fn check(&self, action: &Action) {
         let Action::ChangeRecords { owner, site, family, change } = action else { return };
         let busy = |(other, _): &(Action, Time)| {
@@ -221,13 +218,13 @@ impl Run {
         assert!(left > 0 || request.empty == EmptyPolicy::Remove, "{site} is emptied");
     }
 
-    /// Everything ends well, until nothing is left to do.
+    /// Lets all calls succeed until nothing is left to do.
     fn settle(&mut self) {
         for _ in 0..200 {
             self.plan();
             if self.under_way.is_empty() {
                 match self.wake {
-                    // Far enough for every wait but the routine.
+                    // Longer than all waits except the routine read.
                     Some(wake) if wake.since(self.now) < seconds(100) => self.now = wake,
                     _ => return,
                 }
@@ -254,7 +251,7 @@ proptest! {
         while !run.under_way.is_empty() {
             run.end(0, None);
         }
-        // Failures are over, and everything is read anew.
+        // Failures are over, and all records are read again.
         run.now = run.now + seconds(600);
         run.take(Event::TakeOver);
         run.settle();
@@ -279,7 +276,7 @@ proptest! {
                 }
             }
         }
-        // What was done is not done again.
+        // Completed changes are not repeated.
         let writes = |run: &Run| run.under_way.iter().filter(|(one, _)| is_change(one)).count();
         run.plan();
         prop_assert_eq!(writes(&run), 0);

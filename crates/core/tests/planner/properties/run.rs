@@ -1,16 +1,16 @@
-//! A world to which anything happens, and the planner in it.
+//! A world with random events, and its planner.
 
 use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Outcome};
 use pontoon_core::plan::{Plan, Planner};
-use pontoon_core::world::{Settings, Source, World};
+use pontoon_core::world::{Settings, World};
 
 use super::super::fixture::*;
 use super::events::{Answer, Event, accounts, name};
 
-/// A world to which anything happens, and what is under way in it.
+/// A world with random events, and its pending actions.
 pub struct Run {
     pub now: Time,
     pub world: World,
@@ -19,7 +19,7 @@ pub struct Run {
     version: u64,
 }
 
-/// Lets everything happen; `plan` is called whenever it is time to, and once in the end.
+/// Applies all events; calls `plan` at each planning event, and once at the end.
 pub fn live(events: Vec<Event>, mut plan: impl FnMut(&mut Run)) {
     let mut run = Run::new();
     for event in events {
@@ -33,11 +33,11 @@ pub fn live(events: Vec<Event>, mut plan: impl FnMut(&mut Run)) {
 
 impl Run {
     fn new() -> Self {
-        let mut world = World::new(Settings::default());
+        let mut world = World::new(Settings::default(), &KINDS);
         for (id, setup) in accounts() {
             world.set_account(id.into(), setup);
         }
-        for source in [Source::Nodes, Source::Pods, Source::Pools] {
+        for source in SOURCES {
             world.source_read(source);
         }
         Self { now: at(0), world, planner: Planner::default(), under_way: vec![], version: 1 }
@@ -68,13 +68,13 @@ impl Run {
         }
     }
 
-    /// The next version, or an old one now and then.
+    /// The next version, or sometimes an old version.
     fn version(&mut self, draw: u64) -> u64 {
         self.version += 1;
         if draw == 0 { 1 } else { self.version }
     }
 
-    /// One action ends, with an answer that fits it more often than not.
+    /// Ends a pending action, usually with a fitting answer.
     fn end(&mut self, which: usize, ago: Duration, answer: Answer) {
         if self.under_way.is_empty() {
             return;
@@ -86,7 +86,7 @@ impl Run {
         self.world.finish(outcome, self.now);
     }
 
-    /// The plan of what has to be planned, whose actions begin.
+    /// Plans and begins the actions.
     pub fn next(&mut self) -> Plan {
         let plan = self.planner.next(&mut self.world, self.now);
         for action in &plan.actions {

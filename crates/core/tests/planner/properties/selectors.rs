@@ -1,12 +1,12 @@
-//! Selectors: no text breaks them, and they mean what they say.
+//! Selectors: no text makes the parser panic, and matching follows the definition.
 //!
-//! `tests/corpus/selectors.json` holds texts worth keeping and what each says of one set of
-//! labels; they are the seeds of the mutations. A new surprise becomes a new line.
+//! `tests/corpus/selectors.json` holds selectors with their results for a set of labels, and seeds
+//! the mutations. New surprises go there.
 
 use std::collections::BTreeMap;
 
-use pontoon_core::matching::Selector;
 use pontoon_core::model::Text;
+use pontoon_core::nodes::Selector;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -47,7 +47,7 @@ fn requirement() -> impl Strategy<Value = Requirement> {
     ]
 }
 
-/// As text, with spaces wherever they may be.
+/// The requirement as text, with `space` wherever spaces are allowed.
 fn written(key: &str, requirement: &Requirement, space: &str) -> String {
     let s = space;
     match requirement {
@@ -76,7 +76,7 @@ fn holds(value: Option<&str>, requirement: &Requirement) -> bool {
     }
 }
 
-/// The labels of the corpus, and each selector with what it means.
+/// The labels of the corpus, and each selector with its meaning.
 fn corpus() -> (Labels, Vec<(String, String)>) {
     let text = include_str!("../../corpus/selectors.json");
     let corpus: Value = serde_json::from_str(text).unwrap();
@@ -88,7 +88,7 @@ fn corpus() -> (Labels, Vec<(String, String)>) {
     (labels.collect(), cases.collect())
 }
 
-/// A text of the corpus with some of its characters gone, changed or doubled.
+/// A text of the corpus with some characters removed, changed or doubled.
 fn spoiled() -> impl Strategy<Value = String> {
     let texts: Vec<String> = corpus().1.into_iter().map(|(text, _)| text).collect();
     let spoil = (

@@ -1,4 +1,4 @@
-//! Small worlds: a cluster, its pools and a cloud that does as it is told.
+//! Small worlds: a cluster, its pools and a provider without faults.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,15 +13,15 @@ use super::super::fixture::*;
 use super::super::scene::{Scene, scene};
 use super::events::{address, name, node_object, plain_pool, pod_object, sighting};
 
-/// What there is before the operator does anything.
+/// The state before the operator starts.
 #[derive(Clone, Debug)]
 pub struct Small {
-    /// Each on a machine of its own.
+    /// Nodes, each on its own machine.
     pub nodes: Vec<Node>,
     pub pods: Vec<Pod>,
-    /// The last of a name counts.
+    /// Pools; the last pool of a name counts.
     pub pools: Vec<Pool>,
-    /// The addresses at the cloud.
+    /// The addresses at the provider.
     pub addresses: BTreeMap<IpAddr, Sighting>,
 }
 
@@ -42,8 +42,8 @@ fn odd() -> impl Strategy<Value = Small> {
     })
 }
 
-/// Two to five nodes that pools compete for, and about as many addresses: where each is, and
-/// which pool has it. Now and then the first pool has them all.
+/// Two to five nodes that pools compete for, and about as many addresses. Each address has a random
+/// machine and pool; in half of the worlds the first pool lists all addresses.
 fn narrow() -> impl Strategy<Value = Small> {
     let nodes = vec((0..5_u8, 0..8_u8), 2..6);
     let conditions = vec(select(vec!["", "role=edge", "role=core", "role!=none"]), 3);
@@ -63,7 +63,7 @@ fn narrow() -> impl Strategy<Value = Small> {
             let holder = on.map(|n| machine(&name(n)).as_str().into());
             let region = Some(REGION.into());
             seen.insert(ip, Sighting { holder, region, project: None, busy: odd == 1 });
-            // One in twelve is nobody's.
+            // Every twelfth address is a stranger.
             if odd != 2 {
                 let owner = if shared { owner } else { 0 };
                 let pool = pools[owner].clone();
@@ -75,7 +75,7 @@ fn narrow() -> impl Strategy<Value = Small> {
     })
 }
 
-/// Every node has an address, and there is one more, which the first pool wants most.
+/// Every node has an address, and an additional address is first in the list of the first pool.
 fn full() -> impl Strategy<Value = Small> {
     let held = vec((0..3_u8, any::<bool>()), 2..5);
     (held, 1..4_usize, option::of(0..2_usize)).prop_map(|(held, wanted, other)| {
@@ -102,7 +102,7 @@ fn plain_node(n: usize, (role, ready): (u8, u8)) -> Node {
 }
 
 impl Small {
-    /// The scene that it is the beginning of.
+    /// The scene that starts in this state.
     pub fn scene(&self) -> Scene {
         let mut scene = scene();
         scene.cloud.addresses.clone_from(&self.addresses);
@@ -118,7 +118,7 @@ impl Small {
         scene
     }
 
-    /// The same, but nothing has to be reserved: what is wanted is listed.
+    /// Limits wanted numbers to listed addresses, so that no address has to be reserved.
     pub fn without_new(mut self) -> Self {
         for pool in &mut self.pools {
             *pool = pool.clone().ask(|request| {

@@ -1,18 +1,20 @@
-//! Planning comes to an end, without a panic, in every world and at any time.
+//! Planning always ends, without a panic, in every world and at any time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, Outcome};
+use pontoon_core::addresses::AccountSetup;
 use pontoon_core::model::{
-    AccountId, Finding, Node, NodeName, Pod, PodId, Pool, PoolKey, Remembered,
+    AccountId, Finding, Node, NodeName, ObjectKey, Pod, PodId, Pool, Remembered,
 };
 use pontoon_core::plan::{Plan, Planner, plan, plan_all};
-use pontoon_core::world::{AccountSetup, Settings, Source, World};
+use pontoon_core::world::{Settings, Source, World};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::super::fixture::{KINDS, POOL, SOURCES};
 use super::anything;
 
 #[derive(Clone, Debug)]
@@ -27,26 +29,26 @@ enum Event {
     PodGone(PodId),
     Pods(BTreeSet<PodId>),
     Pool(Box<Pool>),
-    PoolGone(PoolKey),
-    Pools(BTreeSet<PoolKey>),
-    Wrote(PoolKey, u64),
-    Remember(PoolKey, std::net::IpAddr, Remembered),
-    /// Something begins that nobody planned.
+    PoolGone(ObjectKey),
+    Pools(BTreeSet<ObjectKey>),
+    Wrote(ObjectKey, u64),
+    Remember(ObjectKey, std::net::IpAddr, Remembered),
+    /// An action begins that was not planned.
     Begin(Box<Action>),
-    /// Something ends that perhaps never began.
+    /// An action ends, possibly without having begun.
     Finish(Box<Outcome>),
-    /// Something ends that was planned.
+    /// A planned action ends.
     End(usize, Time, Box<Result<Done, Failure>>, u16),
-    /// The clock may jump, and back.
+    /// The clock jumps, forward or back.
     Now(Time),
-    /// A part that somebody chose is planned; nothing begins.
-    Part(BTreeSet<PoolKey>),
+    /// Plans a random part; no action begins.
+    Part(BTreeSet<ObjectKey>),
     Plan,
 }
 
 fn event() -> BoxedStrategy<Event> {
     let pod_id = || anything::pod().prop_map(|pod| pod.id);
-    let source = select(&[Source::Nodes, Source::Pods, Source::Pools][..]);
+    let source = select(&SOURCES[..]);
     let outcome = anything::action().prop_flat_map(anything::outcome);
     let end = (any::<usize>(), anything::time(), anything::result(), any::<u16>());
     let memory = (anything::pool_key(), anything::address(), anything::memory());
@@ -90,7 +92,7 @@ impl Run {
         now: Time,
         accounts: BTreeMap<AccountId, Result<AccountSetup, Finding>>,
     ) -> Self {
-        let mut world = World::new(settings);
+        let mut world = World::new(settings, &KINDS);
         for (id, setup) in accounts {
             world.set_account(id, setup);
         }
@@ -111,7 +113,7 @@ impl Run {
             Event::Pods(ids) => world.retain_pods(&ids),
             Event::Pool(pool) => world.set_pool(*pool),
             Event::PoolGone(key) => world.remove_pool(&key),
-            Event::Pools(keys) => world.retain_pools("FloatingIPPool", &keys),
+            Event::Pools(keys) => world.retain_objects(&POOL, &keys),
             Event::Wrote(key, version) => world.wrote_pool(&key, "u", version),
             Event::Remember(key, ip, memory) => world.remember(&key, ip, memory),
             Event::Begin(action) => world.begin(&action),
@@ -140,7 +142,7 @@ impl Run {
     }
 }
 
-/// Whatever a plan has to say can be said, and it does not want to be woken in the past.
+/// Asserts that all verdicts can be printed and that the wake-up is in the future.
 fn check(plan: &Plan, now: Time) {
     assert!(plan.wake.is_none_or(|wake| wake > now), "{:?}", plan.wake);
     for verdict in plan.verdicts.values() {
@@ -176,7 +178,7 @@ proptest! {
         events in vec(event(), 0..80),
     ) {
         let mut run = Run::new(settings, now, accounts);
-        for source in [Source::Nodes, Source::Pods, Source::Pools] {
+        for source in SOURCES {
             if all_read {
                 run.world.source_read(source);
             }

@@ -1,4 +1,4 @@
-//! What else the page says: features, metrics, providers.
+//! Features, metrics and providers of the README.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::replica::Replica;
 
 const POOL: &str = "ingress-pool";
 
-/// Every metric of the page, with its labels.
+/// Every metric of the README, with its labels.
 const METRICS: [(&str, &[&str]); 9] = [
     (
         "flipop_floatingippoolcontroller_node_status",
@@ -115,7 +115,7 @@ async fn cloudflare_hosts_dns_and_is_asked_with_its_own_token(on: On) {
 async fn cloudflare_has_no_addresses_and_a_pool_that_asks_it_for_some_is_told(on: On) {
     let Some(arena) = cluster_of(on, &["a"]).await else { return };
     let _replica = arena.replica("only");
-    // Refused at the door where the definition can, else told in the status.
+    // Refused by the definition if possible, otherwise reported in the status.
     let mut object = pool(json!({"provider": "cloudflare"}));
     object["metadata"]["namespace"] = json!("flipop");
     let pools = arena.namespaced::<FloatingIPPool>();
@@ -144,7 +144,7 @@ async fn deleting_a_pool_leaves_pods_nodes_and_addresses(on: On) {
     assert_eq!([arena.droplet_of(LISTED[0]), arena.droplet_of(LISTED[1])], [Some(1), Some(2)]);
 }
 
-/// The operator has taken in that the pool is gone.
+/// Waits until the operator has noticed the deletion of the pool.
 async fn series_vanish(replica: &Replica) {
     eventually("the pool's series vanish", || async {
         let page = replica.page("/metrics").await.unwrap_or_default();
@@ -153,7 +153,7 @@ async fn series_vanish(replica: &Replica) {
     .await;
 }
 
-/// What the Secret of the page's installation holds.
+/// The content of the Secret in the README's installation.
 async fn a_token_from_the_environment_is_all_that_digitalocean_needs(on: On) {
     let Some(arena) = cluster_of(on, &["a"]).await else { return };
     let without = ["DIGITALOCEAN_ACCESS_TOKEN=", "--leader-elect=false"];

@@ -1,4 +1,4 @@
-//! The page's installation: its commands, with our folder in the place of theirs.
+//! The README's installation: its commands, with our folder in place of FLIPOP's.
 
 use control_plane::ControlPlane;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::installing::{arguments, environment, root, shipped};
 use crate::replica::Replica;
 use crate::upgrade::predecessors_definition;
 
-/// As printed there, but for the folder and the token. The namespace is there already.
+/// As printed in the README, except for the folder and the token. The namespace already exists.
 const COMMANDS: &str = r#"
 kubectl create secret generic flipop -n flipop --from-literal=DIGITALOCEAN_ACCESS_TOKEN="canary-token"
 kubectl apply -n flipop -f deploy
@@ -21,7 +21,7 @@ async fn shell(arena: &Arena, commands: &str) {
     assert!(done.status.success(), "{done:?}");
 }
 
-/// What the Deployment would start, with its account, arguments and variables.
+/// Starts the Deployment's container, with its account, arguments and variables.
 async fn pod_of_the_deployment(arena: &Arena) -> Replica {
     let plane: &ControlPlane = arena.plane();
     let account = shipped("Deployment")["spec"]["template"]["spec"]["serviceAccountName"].take();
@@ -36,7 +36,7 @@ async fn pod_of_the_deployment(arena: &Arena) -> Replica {
 }
 
 async fn the_pages_pool_is_served(arena: &Arena) {
-    // The server takes a moment to learn a role.
+    // The server takes a moment to apply a new role.
     let may = "kubectl auth can-i list nodes --as=system:serviceaccount:flipop:pontoon";
     eventually(may, || async {
         let answer = arena.shell(may).await.unwrap();

@@ -1,4 +1,4 @@
-//! Which nodes the page says receive addresses, and what becomes of those that stop to match.
+//! Matching nodes by the README, and nodes that stop matching.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use super::stage::{LISTED, NODE_LABEL, cluster_of, pool};
 use crate::arena::{Arena, On, on_both};
 use crate::replica::Replica;
 
-/// One address for the nodes, and its name in DNS.
+/// The README's pool with a single address, and its DNS record.
 fn one_address() -> Value {
     pool(json!({"ips": [LISTED[0]], "desiredIPs": null}))
 }
 
-/// A pool of one address on the first of two nodes.
+/// A pool with its only address on the first of two nodes.
 async fn on_the_first_of_two(on: On) -> Option<(Arena, Replica)> {
     let arena = cluster_of(on, &["a", "b"]).await?;
     arena.manifest(one_address()).await;
@@ -25,7 +25,8 @@ async fn only_nodes_with_a_matching_pod_in_its_namespace_are_candidates(on: On) 
     for (name, droplet) in ["a", "b", "c", "d"].into_iter().zip(1..) {
         arena.worker(name, droplet).await;
     }
-    // None at all on `a`; in the wrong namespace; with one label of two; and the right one.
+    // No pod on `a`; a pod in the wrong namespace; a pod with only a part of the labels; a matching
+    // pod.
     let labels = json!({"app": "nginx", "component": "controller"});
     arena.pod("b", "flipop", labels).await;
     arena.pod("c", "ingress", json!({"app": "nginx"})).await;

@@ -1,16 +1,16 @@
-//! The predecessor's README, executed: its two manifests as they are printed there, and each
-//! promise of that page as a test that is called after it.
+//! The predecessor's README, executed: its two manifests as printed, and a test for each promise of
+//! the page.
 //!
 //! | part of the page | here |
 //! |---|---|
-//! | FloatingIPPool: its manifest, what a pool does | `pools` |
-//! | NodeDNSRecordSet: its manifest, `addressType`, what a record set does | `record_sets` |
+//! | FloatingIPPool: manifest, behaviour of a pool | `pools` |
+//! | NodeDNSRecordSet: manifest, `addressType`, behaviour of a record set | `record_sets` |
 //! | matching, assignment logic | `matching` |
 //! | features, metrics, providers | `around` |
 //! | installation | `installation`, and its Secret in `around` |
 //!
-//! Not promises, and not here: its internal architecture, its TODO (a grace period, which we
-//! have).
+//! Not promises, and not tested here: the internal architecture and the TODO (a grace period, which
+//! Pontoon has).
 
 mod around;
 mod installation;

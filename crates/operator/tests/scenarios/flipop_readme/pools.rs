@@ -1,4 +1,4 @@
-//! What the page says that a pool does.
+//! The behaviour of a pool by the README.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::arena::{Arena, On, eventually, on_both};
 
 const NAME: &str = "ingress-pool";
 
-/// The addresses that are neither listed nor anybody else's.
+/// Waits until the pool has `count` reserved addresses, and returns them.
 async fn new_addresses(arena: &Arena, count: usize) -> Vec<String> {
     eventually(&format!("{count} new addresses"), || async {
         let created = arena.status(NAME).await.created_ips;
@@ -60,7 +60,7 @@ async fn the_record_lists_the_pools_addresses_with_its_time_to_live(on: On) {
     arena.report("a", &[("ExternalIP", "203.0.113.1")]).await;
     arena.manifest(pool(json!({"desiredIPs": null}))).await;
     let _replica = arena.replica("only");
-    // The floating ones, never the nodes' own.
+    // The floating addresses, never the nodes' own addresses.
     arena.listed("hello", "A", &LISTED).await;
     assert!(arena.cloud.records("example.com").iter().all(|record| record.ttl == 30));
 }
@@ -84,7 +84,7 @@ async fn each_node_with_an_address_is_annotated_with_it(on: On) {
     }
 }
 
-/// When the addresses were sent to droplets, as the cloud saw it.
+/// The age of each assignment call at the provider.
 fn assignments(arena: &Arena) -> Vec<Duration> {
     let calls = arena.cloud.mutations();
     let assigns = calls.iter().filter(|call| call.path().ends_with("/actions"));

@@ -1,4 +1,4 @@
-//! What the page says that a record set does.
+//! The behaviour of a record set by the README.
 
 use pontoon::api::NodeDNSRecordSet;
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::arena::{Arena, On, on_both};
 
 const NAME: &str = "ingress-nodes";
 
-/// Two nodes that report addresses of their own.
+/// Two nodes that report their own addresses.
 async fn two_nodes(on: On) -> Option<Arena> {
     let arena = cluster_of(on, &["a", "b"]).await?;
     for (node, number) in [("a", 1), ("b", 2)] {

@@ -1,5 +1,5 @@
-//! The cluster that the page has in mind: a node pool `work`, an ingress controller in a
-//! namespace of its own, a zone, and two addresses that are reserved already.
+//! The README's cluster: a node pool `work`, an ingress controller in its own namespace, a zone,
+//! and two reserved addresses.
 
 use std::net::IpAddr;
 
@@ -15,10 +15,10 @@ pub const POOL: &str = include_str!("../../flipop_manifests/pool.yaml");
 pub const RECORD_SET: &str = include_str!("../../flipop_manifests/record_set.yaml");
 pub const LISTED: [&str; 2] = ["192.168.1.1", "192.168.2.1"];
 
-/// The label of the nodes that the page speaks of.
+/// The README's label of nodes.
 pub const NODE_LABEL: (&str, &str) = ("doks.digitalocean.com/node-pool", "work");
 
-/// The cluster without any node.
+/// The cluster without nodes.
 pub async fn cluster(on: On) -> Option<Arena> {
     Some(furnished(Arena::open(on).await?).await)
 }
@@ -34,13 +34,13 @@ async fn furnished(arena: Arena) -> Arena {
     arena
 }
 
-/// The cluster with these nodes of the node pool, on droplets 1, 2, ..., each with the
-/// ingress controller.
+/// The cluster with these nodes of the node pool, on droplets 1, 2, ..., each with an ingress
+/// controller pod.
 pub async fn cluster_of(on: On, nodes: &[&str]) -> Option<Arena> {
     Some(with_nodes(cluster(on).await?, nodes).await)
 }
 
-/// The same before anything is installed.
+/// The same cluster without our definitions.
 pub async fn cluster_without_definitions(on: On, nodes: &[&str]) -> Option<Arena> {
     let arena = Arena::open_without_definitions(on).await?;
     Some(with_nodes(furnished(arena).await, nodes).await)
@@ -54,13 +54,12 @@ async fn with_nodes(arena: Arena, nodes: &[&str]) -> Arena {
     arena
 }
 
-/// A manifest of the page.
+/// Parses a manifest of the README.
 pub fn manifest(text: &str) -> Value {
     serde_saphyr::from_str(text).unwrap()
 }
 
-/// The page's pool, without the pause between its assignments unless that is the point, and
-/// with `spec` on top (`null` takes a field away).
+/// The README's pool without its cool-off, with `spec` merged in (`null` removes a field).
 pub fn pool(spec: Value) -> Value {
     let mut pool = manifest(POOL);
     pool["spec"]["assignmentCoolOffSeconds"] = Value::Null;
@@ -68,7 +67,7 @@ pub fn pool(spec: Value) -> Value {
     pool
 }
 
-/// The page's record set with `spec` on top.
+/// The README's record set, with `spec` merged in.
 pub fn record_set(spec: Value) -> Value {
     let mut set = manifest(RECORD_SET);
     change(&mut set["spec"], spec);
@@ -82,7 +81,7 @@ fn change(spec: &mut Value, with: Value) {
 }
 
 impl Arena {
-    /// Creates what a manifest says, as a client that knows nothing of our types.
+    /// Creates the object of a manifest, like a client without our types.
     pub async fn manifest(&self, object: Value) {
         let object: DynamicObject = serde_json::from_value(object).unwrap();
         let types = object.types.clone().unwrap();
@@ -127,7 +126,7 @@ impl Arena {
         self.pod_is_ready(node, namespace, true).await;
     }
 
-    /// The kubelet's word on a pod.
+    /// Sets the readiness of a pod, as its kubelet would.
     pub async fn pod_is_ready(&self, name: &str, namespace: &str, ready: bool) {
         let status = if ready { "True" } else { "False" };
         let conditions = json!([{"type": "Ready", "status": status}]);
@@ -137,20 +136,20 @@ impl Arena {
         pods.patch_status(name, &params, &Patch::Strategic(patch)).await.unwrap();
     }
 
-    /// The ingress controller leaves a node.
+    /// Deletes the ingress controller pod of a node.
     pub async fn no_controller(&self, node: &str) {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), "ingress");
         pods.delete(node, &DeleteParams::default().grace_period(0)).await.unwrap();
     }
 
-    /// Somebody says on a node which address it has.
+    /// Sets the mark of a node by hand.
     pub async fn annotate(&self, node: &str, ip: &str) {
         let patch = json!({"metadata": {"annotations": {IPV4_ANNOTATION: ip}}});
         let params = PatchParams::default();
         self.nodes().patch(node, &params, &Patch::Merge(patch)).await.unwrap();
     }
 
-    /// Puts a taint on a node.
+    /// Adds a taint to a node.
     pub async fn taint(&self, node: &str, key: &str, effect: &str) {
         let patch = Patch::Merge(json!({"spec": {"taints": [{"key": key, "effect": effect}]}}));
         self.nodes().patch(node, &PatchParams::default(), &patch).await.unwrap();

@@ -1,4 +1,4 @@
-//! Whether API servers take the folder.
+//! API servers accept the folder `deploy`.
 
 use std::process::Output;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{objects, root, shipped};
 use crate::arena::{Arena, On};
 
-/// Runs kubectl on the folder `deploy`, and demands that it has nothing to complain of.
+/// Runs kubectl on the folder `deploy`, and asserts that nothing is written to standard error.
 fn kubectl(plane: &ControlPlane, args: &[&str]) -> Output {
     let done = plane.kubectl().current_dir(root()).args(args).output().unwrap();
     assert!(done.status.success() && done.stderr.is_empty(), "{args:?}: {done:?}");
@@ -24,8 +24,7 @@ async fn an_empty_cluster_takes_the_folder_in_one_command() {
     kubectl(&plane, &["diff", "--server-side", "-f", "deploy"]);
 }
 
-/// As `kubectl apply` was before: what was applied is kept in an annotation, whose size is
-/// limited.
+/// Client-side apply stores the applied object in an annotation of limited size.
 #[tokio::test]
 async fn it_can_be_applied_without_the_servers_help_too_and_again() {
     let Some(plane) = ControlPlane::start().await.unwrap() else { return };
@@ -51,7 +50,7 @@ async fn its_pods_meet_the_strictest_of_the_pod_security_standards() {
     std::fs::write(file, pod.to_string()).unwrap();
     kubectl(&plane, &["create", "-n", "flipop", "-f", file]);
 
-    // And they are enforced here.
+    // The restrictions are enforced in this namespace.
     pod["spec"]["containers"][0]["securityContext"] = json!({"privileged": true});
     std::fs::write(file, pod.to_string()).unwrap();
     let create = ["create", "-n", "flipop", "-f", file];

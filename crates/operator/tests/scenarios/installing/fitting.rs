@@ -1,4 +1,4 @@
-//! Whether manifests, binary and image mean the same.
+//! Manifests, binary and image agree.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use super::{POD_UID, arguments, container, environment, root, shipped};
 use crate::arena::{Arena, On, eventually};
 use crate::replica::Replica;
 
-/// The container's arguments as the binary reads them.
+/// The container's arguments, parsed by the binary's parser.
 fn run_args() -> RunArgs {
     read(arguments())
 }
@@ -61,7 +61,7 @@ fn whatever_selects_pods_selects_those_of_the_deployment() {
     assert_eq!(&shipped("Service")["spec"]["selector"], labels);
 }
 
-/// The predecessor's Deployment must not take our pods for its own.
+/// The predecessor's Deployment must not adopt our pods.
 #[test]
 fn nothing_has_a_name_or_a_label_of_the_predecessors_workload() {
     for object in super::objects().iter().filter(|object| object["kind"] != "Namespace") {
@@ -86,7 +86,7 @@ fn tokens_are_read_from_the_variables_that_the_container_has() {
     }
 }
 
-/// The rest of the variables, and the pages behind the probes, by what the binary does.
+/// Tests the remaining variables, and the pages of the probes, by running the binary.
 #[tokio::test]
 async fn the_pod_answers_its_probes_and_its_lease_is_beside_it_and_held_in_its_name() {
     let Some(arena) = Arena::open(On::FakeKube).await else { return };
@@ -124,7 +124,7 @@ fn the_image_is_this_version_built_with_our_rust_and_runs_as_the_pods_user() {
     assert!(std::fs::read_to_string(root().join("README.md")).unwrap().contains(named));
 }
 
-/// The page of the migration prints it.
+/// The command is printed in the migration guide.
 #[test]
 fn the_command_that_makes_it_only_observe_does_that() {
     let page = std::fs::read_to_string(root().join("docs/migration-from-flipop.md")).unwrap();

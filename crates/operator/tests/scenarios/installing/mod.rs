@@ -1,14 +1,15 @@
-//! The folder `deploy` and the `Containerfile`, as those meet them who install the operator.
+//! The folder `deploy` and the `Containerfile`, as seen by a user who installs the operator.
 //!
-//! | what must fit | here |
+//! | must agree | here |
 //! |---|---|
-//! | the manifests to each other, to the binary and to the image | `fitting` |
-//! | the manifests to an API server | `applying` |
-//! | all of it to the commands that our pages print | `printed` |
-//! | the rights to what the operator does | `permissions` beside this folder |
-//! | all of it to the commands of the predecessor's README | `flipop_readme::installation` |
+//! | the manifests with each other, the binary and the image | `fitting` |
+//! | the manifests with an API server | `applying` |
+//! | everything with the commands in our documentation | `printed` |
+//! | the rights with the operator's requests | `permissions` beside this folder |
+//! | everything with the commands of the predecessor's README | `flipop_readme::installation` |
 //!
-//! That `deploy/crds.yaml` is what `pontoon crds` prints is tested where that is generated.
+//! The equality of `deploy/crds.yaml` and the output of `pontoon crds` is tested beside the
+//! generator.
 
 mod applying;
 mod fitting;
@@ -23,12 +24,12 @@ use serde_json::Value;
 
 use crate::arena::Arena;
 
-/// The folder that holds everything that we ship.
+/// The root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every object of the folder, in the order in which kubectl applies them.
+/// Every object of the folder, in kubectl's order.
 pub fn objects() -> Vec<Value> {
     let mut files: Vec<_> =
         root().join("deploy").read_dir().unwrap().map(|file| file.unwrap().path()).collect();
@@ -40,7 +41,7 @@ pub fn objects() -> Vec<Value> {
         .collect()
 }
 
-/// The one object of a kind.
+/// The only object of a kind.
 pub fn shipped(kind: &str) -> Value {
     let mut all = objects().into_iter().filter(|object| object["kind"] == kind);
     let one = all.next().unwrap_or_else(|| panic!("no {kind}"));
@@ -53,16 +54,16 @@ pub fn container() -> Value {
     shipped("Deployment")["spec"]["template"]["spec"]["containers"][0].take()
 }
 
-/// What the container is started with, each in words.
+/// The container's arguments.
 pub fn arguments() -> Vec<String> {
     serde_json::from_value(container()["args"].take()).unwrap()
 }
 
-/// The UID of the pod that [`environment`] is for.
+/// The UID of the pod in [`environment`].
 pub const POD_UID: &str = "5b1c7c2e-0f6d-4a51-9d5e-7f3a1f0c2d11";
 
-/// The container's variables as the kubelet would set them in a pod of this name, each as
-/// `NAME=value`; without a value where an optional Secret has none.
+/// The container's variables as `NAME=value`, as the kubelet would set them in a pod of this name.
+/// The value is empty if an optional Secret is missing.
 pub async fn environment(arena: &Arena, pod: &str) -> Vec<String> {
     let namespace = shipped("Deployment")["metadata"]["namespace"].as_str().unwrap().to_owned();
     let mut variables = Vec::new();

@@ -1,4 +1,4 @@
-//! The commands that our own pages print, run as somebody would who copied them.
+//! The commands in our documentation, run as a user would run them.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -13,7 +13,7 @@ fn page(file: &str) -> String {
     std::fs::read_to_string(root().join(file)).unwrap()
 }
 
-/// The blocks of a page that begin like this, up to their end.
+/// The code blocks of a page that start with `fence`.
 fn blocks(page: &str, fence: &str) -> Vec<String> {
     let block = |rest: &str| rest.split_once("```").unwrap().0.to_owned();
     page.split(fence).skip(1).map(block).collect()

@@ -1,4 +1,4 @@
-//! Where two answers differ.
+//! Differences between two answers.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use super::names::Versions;
 
-/// So many characters of a value are shown.
+/// The most characters of a value that are shown.
 const SHOWN: usize = 1000;
 
-/// A place where two answers differ; `None` where there is nothing.
+/// A place where two answers differ; `None` for a missing value.
 pub(super) struct Difference {
     path: String,
     real: Option<Value>,
     fake: Option<Value>,
 }
 
-/// The differences in the answers to a request, for a reader.
+/// Describes the differences between the answers to a request.
 pub(super) fn told(entry: &AuditEntry, differences: &[Difference]) -> String {
     let show = |value: &Value| value.to_string().chars().take(SHOWN).collect::<String>();
     let side = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), show);
@@ -56,8 +56,8 @@ fn at(real: Option<&Value>, fake: Option<&Value>, path: String) -> Vec<Differenc
     }
 }
 
-/// The server's own controllers write the status of definitions, a moment after each write
-/// of somebody else; fakekube does it with the write.
+/// Which writers change the versions of a kind. The real server's controllers write the status of
+/// definitions a moment after each write; fakekube does so within the write.
 pub(super) fn versions_of(entry: &AuditEntry) -> Versions {
     match entry.resource.as_str() {
         "customresourcedefinitions" => Versions::ServerToo,
@@ -65,8 +65,8 @@ pub(super) fn versions_of(entry: &AuditEntry) -> Versions {
     }
 }
 
-/// An answer without what two servers cannot have in common and nobody can translate, its
-/// items in the order of the names that fakekube has given.
+/// An answer without the parts that two servers cannot have in common, with its items sorted by
+/// name.
 pub(super) fn comparable(mut answer: Value, versions: Versions) -> Value {
     if let Some(items) = answer["items"].as_array_mut() {
         items.iter_mut().for_each(|item| mask(item, versions));
@@ -74,7 +74,7 @@ pub(super) fn comparable(mut answer: Value, versions: Versions) -> Value {
         items.sort_by_cached_key(|item| {
             (text(&item["metadata"]["namespace"]), text(&item["metadata"]["name"]))
         });
-        // The version of the whole store: the server itself writes too.
+        // The version of the whole store, which includes writes of the server itself.
         answer["metadata"]["resourceVersion"] = json!("V");
     } else {
         mask(&mut answer, versions);

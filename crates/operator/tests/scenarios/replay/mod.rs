@@ -1,13 +1,12 @@
-//! The traffic of a scenario on the real API server, asked again of the in-memory one.
+//! Replays the traffic of a scenario on the real API server on the in-memory server.
 //!
-//! Every request of the operator and of the test's own client is sent to a fresh fakekube,
-//! one after the other, in the order in which they took effect; code, reason, message and
-//! body of the answers must be the same. UIDs, resource versions and generated names are
-//! translated as they are learned. Watches are left out: what they send depends on when they
-//! are asked.
+//! Every request of the operator and of the test's own client is sent to a fresh fakekube, in the
+//! order of their effects; code, reason, message and body of the answers must be the same. UIDs,
+//! resource versions and generated names are translated as they are learned. Watches are left out,
+//! because their events depend on timing.
 //!
-//! The log has the bodies of creates and updates as the real server has read them, with
-//! defaults: defaulting is compared by fakekube's own suite, not here.
+//! The log has the bodies of creates and updates as decoded by the real server, with defaults:
+//! fakekube's own suite compares defaulting.
 
 mod difference;
 mod names;
@@ -23,11 +22,11 @@ use crate::arena::Recording;
 use names::Names;
 use order::{Answer, Step};
 
-/// So many are shown: the first wrong write makes others wrong.
+/// The most differences that are shown: a single wrong write causes more.
 const SHOWN: usize = 12;
 
-/// Asks fakekube what was recorded and fails if it answers otherwise. Nothing is recorded
-/// where there is no control plane.
+/// Replays a recording on fakekube, and fails if the answers differ. A recording is empty without a
+/// control plane.
 pub async fn replay(recording: Recording) {
     let log = recording.taken();
     if log.is_empty() {
@@ -50,7 +49,7 @@ struct Replay {
 }
 
 impl Replay {
-    /// All of a log, on a fakekube of its own.
+    /// Replays a log on a fresh fakekube.
     async fn of(log: Vec<AuditEntry>) -> Self {
         let began = log.first().map_or(fakekube::DEFAULT_BASE, |first| first.received);
         let client = Client::new(FakeKube::starting_at(1, began).service(), "default");
@@ -72,7 +71,7 @@ impl Replay {
         let (parts, body) = self.client.send(request).await.unwrap().into_parts();
         let body = body.collect_bytes().await.unwrap();
         if *answer == Answer::Certain {
-            // What is not JSON is not in the log either.
+            // The log contains JSON bodies only.
             let fake = serde_json::from_slice(&body).unwrap_or(Value::Null);
             self.compared += 1;
             self.compare(entry, parts.status.as_u16(), &fake);
@@ -81,7 +80,7 @@ impl Replay {
 
     fn compare(&mut self, entry: &AuditEntry, code: u16, fake: &Value) {
         let mut found = difference::between(&entry.code.into(), &code.into(), "code");
-        // The log has no bodies of answers that are no objects, such as discovery.
+        // The log has no bodies of answers other than objects, such as discovery.
         let real = &entry.response_object;
         if !real.is_null() {
             let versions = difference::versions_of(entry);

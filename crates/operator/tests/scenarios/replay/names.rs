@@ -1,31 +1,31 @@
-//! What the two servers call the same thing.
+//! Names that differ between the two servers.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// From the real server's words to fakekube's, learned from answers to the same request.
+/// Maps the real server's words to fakekube's, learned from answers to the same request.
 ///
-/// A word has one meaning: if fakekube answers with a UID, or the version of an object, that
-/// it has already used for another one, the pair is not learned and shows as a difference.
-/// So a write that changes nothing must keep its version on both.
+/// A word has a single meaning: if fakekube answers with a UID or an object's version that is
+/// already mapped to another word, the pair is not learned and shows as a difference. So a write
+/// that changes nothing must keep its version on both servers.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// UIDs, generated names and continue tokens: anywhere in texts.
+    /// UIDs, generated names and continue tokens, replaced anywhere in texts.
     words: BTreeMap<String, String>,
-    /// Resource versions: only as such, being small numbers.
+    /// Resource versions, replaced only in version fields, because they are small numbers.
     versions: BTreeMap<String, String>,
-    /// When an object was created according to fakekube, by the real server's UID.
+    /// fakekube's creation time of an object, by the real server's UID.
     created: BTreeMap<String, Value>,
 }
 
-/// Who gives the objects of a kind their versions.
+/// Which writers give the objects of a kind their versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Versions {
-    /// Only those whose requests are asked again: one version here is one version there.
+    /// Replayed requests only: versions correspond one to one.
     Writers,
-    /// The real server too, by itself, a moment after each write: several versions there are
-    /// one here.
+    /// The real server too, a moment after each write: several of its versions correspond to a
+    /// single version of fakekube.
     ServerToo,
 }
 
@@ -63,7 +63,7 @@ impl Names {
                 self.created.entry(uid.to_owned()).or_insert_with(|| created.clone());
             }
         }
-        // Without a UID it is the version of a list: that of the whole store.
+        // Without a UID, the version of a list, hence of the whole store.
         let version = both("resourceVersion").filter(|_| real.contains_key("uid"));
         match (version, versions) {
             (Some((version, other)), Versions::Writers) => pair(&mut self.versions, version, other),
@@ -80,13 +80,13 @@ impl Names {
         }
     }
 
-    /// A text with the real server's words replaced.
+    /// Replaces the real server's words in a text.
     pub(super) fn text(&self, text: &str) -> String {
         let known = self.words.iter().filter(|(word, _)| text.contains(word.as_str()));
         known.fold(text.to_owned(), |text, (word, other)| text.replace(word, other))
     }
 
-    /// A value with the real server's words, versions and times of creation replaced.
+    /// Replaces the real server's words, versions and creation times in a value.
     pub(super) fn translated(&self, value: &Value) -> Value {
         match value {
             Value::Object(fields) => self.translated_fields(fields).into(),

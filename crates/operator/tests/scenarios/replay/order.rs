@@ -1,4 +1,4 @@
-//! Which requests are asked again, in which order, and which answers may be compared.
+//! Selects and orders the requests to replay, and decides which answers are comparable.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use control_plane::AuditEntry;
 use serde_json::Value;
 
-/// Paths that are not asked again, and why; one that ends in a slash includes what is below.
+/// Paths that are not replayed, and why. A path with a trailing slash includes everything below.
 const EXCLUDED: &[(&str, &str)] = &[
     ("/readyz", "asked by the control plane while it starts, answered or not"),
     ("/api/v1/namespaces/default", "asked by the control plane while it starts"),
@@ -18,15 +18,15 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("/apis/rbac.authorization.k8s.io/", "fakekube has no authorization"),
 ];
 
-/// How far the cache that answers lists with `resourceVersion=0` may be behind: milliseconds
-/// usually, more on a machine that has more to do than it can.
+/// Longest lag of the cache behind lists with `resourceVersion=0`: usually milliseconds, more on an
+/// overloaded machine.
 const CACHE_LAG: Duration = Duration::from_secs(1);
 
-/// How long after a write of a definition the real server may serve its kind as before, or
-/// not at all.
+/// Time after a write of a definition in which the real server may serve its kind as before, or not
+/// at all.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// A request and what may be said about its answer.
+/// A request, and how to treat its answer.
 pub(super) struct Step {
     pub(super) entry: AuditEntry,
     pub(super) answer: Answer,
@@ -34,27 +34,26 @@ pub(super) struct Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// There is one right answer.
+    /// The answer is determined, and compared.
     Certain,
-    /// A write of the same kind went on at the same time. The log does not tell whether a
-    /// read, or a write that was refused, came before it or after it, and either answer is
-    /// right: it is not asked again.
+    /// A write of the same kind overlapped. The log does not tell whether a read or a refused write
+    /// came before or after the write, and either answer is right, so the request is not replayed.
     Raced,
-    /// A write whose client was killed before the answer, but it took effect: it is asked
-    /// again for that.
+    /// The client was killed before the answer, but the write took effect. The request is replayed
+    /// for its effect.
     Nobodys,
 }
 
-/// The steps in the order in which they took effect.
+/// The steps in the order of their effects.
 pub(super) fn steps(mut log: Vec<AuditEntry>) -> Vec<Step> {
     log.sort_by_key(|entry| entry.completed);
     let writes: Vec<AuditEntry> = log.iter().filter(|one| may_change(one)).cloned().collect();
     let given: BTreeSet<u64> = log.iter().filter_map(version_given).collect();
     let answer = |entry: &AuditEntry| match entry.code {
         504 if took_effect(entry, &log, &given) => Some(Answer::Nobodys),
-        // The server's troubles of the day, or a client that was gone.
+        // Temporary failures of the server, or a client that was gone.
         0 | 429 | 500.. => None,
-        // Its place in the order is known by its version.
+        // The version determines the place of the write in the order.
         ..300 if may_change(entry) => Some(Answer::Certain),
         _ if writes.iter().any(|write| raced(entry, write)) => Some(Answer::Raced),
         _ => Some(Answer::Certain),
@@ -72,11 +71,11 @@ fn is_asked_again(entry: &AuditEntry) -> bool {
     let excluded = EXCLUDED.iter().any(|(excluded, _)| {
         path == *excluded || excluded.ends_with('/') && path.starts_with(excluded)
     });
-    // Everybody but the server itself is the admin.
+    // All users except the server itself are `admin`.
     entry.user == "admin" && entry.verb != "watch" && !excluded
 }
 
-/// Whether it is a write that was not refused.
+/// Whether the entry is a write that was not refused.
 fn may_change(entry: &AuditEntry) -> bool {
     let writes = ["create", "update", "patch", "delete", "deletecollection"];
     writes.contains(&entry.verb.as_str()) && (entry.code < 300 || entry.code == 504)
@@ -94,14 +93,14 @@ fn raced(entry: &AuditEntry, write: &AuditEntry) -> bool {
     entry.received - slack < write.completed && write.received < entry.completed
 }
 
-/// Events are one kind in two groups.
+/// The kind of an entry. Events are the same kind in two groups.
 fn kind(entry: &AuditEntry) -> (&str, &str) {
     let group = if entry.resource == "events" { "" } else { &entry.api_group };
     (group, &entry.resource)
 }
 
-/// Whether a write without an answer took effect: then its object is next seen in a version
-/// that was not seen before, and that no other write gave.
+/// Whether a write without an answer took effect: the object's next sighting has a new version that
+/// no other write gave.
 fn took_effect(entry: &AuditEntry, log: &[AuditEntry], given: &BTreeSet<u64>) -> bool {
     let sightings = log.iter().filter(|other| kind(other) == kind(entry)).flat_map(|other| {
         let mine = objects(&other.response_object).filter(|object| is_about(entry, object));
@@ -133,9 +132,9 @@ fn version_given(entry: &AuditEntry) -> Option<u64> {
     version(&entry.response_object).filter(|_| may_change(entry))
 }
 
-/// Writes that overlapped are completed in one order and may have taken effect in another:
-/// the versions that they gave tell. A write goes before those that it overlapped and that
-/// gave a higher version, and before the deletion of what it wrote to, which gives none.
+/// Sorts overlapping writes by their versions, because the order of completion may differ from the
+/// order of effect. A write moves before the writes that it overlapped and that gave a higher
+/// version, and before the deletion of its object, which gives no version.
 fn by_version(steps: &mut [Step]) {
     for index in 1..steps.len() {
         let moved = &steps[index].entry;

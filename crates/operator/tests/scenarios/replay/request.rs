@@ -1,4 +1,4 @@
-//! A request as it was sent, from what the log says about it.
+//! Reconstructs requests from log entries.
 
 use control_plane::AuditEntry;
 use http::Request;
@@ -32,8 +32,8 @@ fn method(verb: &str) -> &str {
     }
 }
 
-/// The log has no headers, but the answer shows what was asked for. A refusal does not; it
-/// is a `Status` whatever was asked for.
+/// The `Accept` header, which the log lacks, derived from the answer's kind. A refusal is a
+/// `Status` for any header.
 fn accept(answer: &Value) -> &'static str {
     match answer["kind"].as_str() {
         Some("PartialObjectMetadata") => {
@@ -47,14 +47,13 @@ fn accept(answer: &Value) -> &'static str {
     }
 }
 
-/// The log has no content types. What our clients send as patches:
+/// The content type, which the log lacks. Our clients send these patches:
 /// - an array can only be a JSON patch;
-/// - the arena writes the status of nodes and pods with strategic merge patches, and is the
-///   only one to patch it;
+/// - the arena alone patches the status of nodes and pods, with strategic merge patches;
 /// - kubectl uses strategic merge patches for built-in kinds;
-/// - all else, the operator's patches among it, are merge patches.
+/// - all other patches, including the operator's, are merge patches.
 ///
-/// Server-side apply could not be told apart; no scenario uses it.
+/// Server-side apply cannot be recognised; no scenario uses it.
 fn content_type(entry: &AuditEntry) -> &'static str {
     let by_kubelet = entry.api_group.is_empty() && entry.subresource == "status";
     let by_kubectl = entry.user_agent.starts_with("kubectl/") && !entry.api_group.contains('.');

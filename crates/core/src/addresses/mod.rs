@@ -1,0 +1,28 @@
+//! Addresses: what is known of them, what pools ask for, and the plan that brings both together.
+
+mod account;
+mod address;
+mod claims;
+mod fold_creations;
+mod fold_moves;
+mod free_nodes;
+mod listing;
+mod note;
+pub(crate) mod plan;
+mod pool;
+mod setbacks;
+pub mod verdict;
+
+pub use account::{Account, AccountSetup};
+pub use address::{Address, Knowledge, Operation};
+pub use listing::{Listing, Silence};
+pub use pool::{IntentProgress, PoolEntry};
+pub use setbacks::{PATIENCE, Setback, Setbacks};
+
+pub(crate) use claims::Claims;
+pub(crate) use free_nodes::Vacancy;
+
+use crate::model::{Family, MachineId, Text};
+
+/// The room for one address of a family on a machine of a cloud.
+pub(crate) type Seat = (Text, MachineId, Family);

@@ -1,0 +1,79 @@
+//! The plan for addresses.
+//!
+//! ```text
+//! for each pool:      where is each of its addresses             (survey.rs, drift.rs)
+//! for each account:   does a pool wait for it                    (awaited_accounts.rs)
+//!                     what must be read again                    (reading.rs)
+//! for each pool:      what becomes of delisted addresses         (delisted.rs)
+//! all pools together: which unplaced address goes to which node  (placement.rs, seats.rs,
+//!                     attempts.rs, bipartite.rs, cool_off.rs, occupancy.rs, make_room.rs)
+//! for each pool:      which addresses must be reserved           (need.rs, creation.rs,
+//!                     recognise.rs)
+//!                     which are to be released                   (release.rs)
+//! for each node:      which marks must it carry                  (marks.rs)
+//! for each pool:      what is there to say                       (report.rs, lacking.rs)
+//!                     when is it planned again                   (waiting_for_room.rs)
+//! ```
+
+mod attempts;
+mod awaited_accounts;
+pub(crate) mod bipartite;
+mod cool_off;
+mod creation;
+pub(crate) mod delisted;
+pub(crate) mod drift;
+mod gate;
+mod lacking;
+mod make_room;
+mod marks;
+mod need;
+mod occupancy;
+mod placement;
+mod reading;
+mod recognise;
+mod release;
+mod report;
+mod seats;
+mod steps;
+mod survey;
+pub(crate) mod view;
+pub(crate) mod waiting_for_room;
+
+use std::collections::BTreeSet;
+
+use crate::model::ObjectKey;
+use crate::plan::Draft;
+use crate::world::World;
+use placement::Placement;
+use view::PoolView;
+
+/// Plans the addresses of the pools in `scope`. Returns the views that it planned with, for
+/// subjects that follow the addresses.
+pub(crate) fn plan<'w>(
+    world: &'w World,
+    scope: &BTreeSet<ObjectKey>,
+    draft: &mut Draft,
+) -> Vec<PoolView<'w>> {
+    let views = survey::survey(world, scope, draft.now);
+    let awaited = awaited_accounts::awaited(world, &views);
+    for (id, account) in world.accounts_in_use() {
+        reading::plan(world, id, account, awaited.contains(id), draft);
+    }
+    let leaving: Vec<_> = views.iter().map(|view| delisted::plan(world, view, draft)).collect();
+    let placement = Placement::plan(world, &views, draft);
+    for (view, leaves) in views.iter().zip(leaving) {
+        let creation = creation::plan(world, view, &placement, draft);
+        let marks_open = marks::plan(world, view, draft);
+        for hold in view.addresses.iter().filter_map(|one| one.hold) {
+            draft.wake_at(hold.until());
+        }
+        let verdict = report::verdict(world, view, &placement, &creation, draft);
+        if marks_open || creation.writes || leaves || !report::is_settled(view, &verdict) {
+            let groups = waiting_for_room::groups(world, view, &creation, &verdict, draft);
+            draft.wait(view.key, groups.filter(|_| !marks_open && !leaves));
+        }
+        draft.say(view.key, verdict);
+    }
+    draft.wake_at(world.next_mark_attempt());
+    views
+}

@@ -1,0 +1,190 @@
+//! Where each address of a pool is, and whether the address may stay there.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use super::drift;
+use super::need::unmade;
+use super::view::{AddressView, Hold, Place, PoolFacts, PoolView, grace_ends, owner};
+use crate::Time;
+use crate::addresses::verdict::Note;
+use crate::addresses::{Knowledge, PoolEntry};
+use crate::model::{Drift, MachineId, ObjectKey, Remembered};
+use crate::world::World;
+
+/// Looks at every pool in scope. Older pools come first: they choose first. What a paused
+/// one would take is not kept from those that are served.
+pub(crate) fn survey<'w>(
+    world: &'w World,
+    scope: &BTreeSet<ObjectKey>,
+    now: Time,
+) -> Vec<PoolView<'w>> {
+    let entries = scope.iter().filter_map(|key| world.pool(key));
+    let mut views: Vec<_> = entries.map(|entry| view(world, entry, now)).collect();
+    views.sort_by_cached_key(|view| seniority(view.entry));
+    views
+}
+
+/// The order in which pools choose.
+pub(crate) type Seniority = (bool, Time, ObjectKey);
+
+/// Where a pool stands in that order: those that are served first, then older ones.
+pub(crate) fn seniority(entry: &PoolEntry) -> Seniority {
+    (entry.pool.paused.is_some(), entry.pool.created_at, entry.pool.key.clone())
+}
+
+fn view<'w>(world: &'w World, entry: &'w PoolEntry, now: Time) -> PoolView<'w> {
+    let facts = facts(world, entry);
+    if facts.request.is_none() {
+        return PoolView::new(facts, vec![], vec![], vec![]);
+    }
+    let listed = entry.addresses().iter().enumerate();
+    let addresses: Vec<_> =
+        listed.map(|(index, ip)| facts.stand(world, *ip, index < facts.wanted, now)).collect();
+    let leaving = entry.leaving().filter(|_| !entry.is_ending());
+    let leaving: Vec<_> = leaving.map(|ip| facts.leave(world, ip)).collect();
+    let lacks = facts.wanted.saturating_sub(addresses.len() + unmade(entry));
+    let keeping = facts.keep(world, &leaving, lacks);
+    PoolView::new(facts, addresses, leaving, keeping)
+}
+
+fn facts<'w>(world: &'w World, entry: &'w PoolEntry) -> PoolFacts<'w> {
+    let request = entry.pool.request.as_ref().ok();
+    let account = request.and_then(|request| world.account(&request.account));
+    let request = request.filter(|_| account.is_some_and(|account| account.setup.is_ok()));
+    // A pool that is about to go wants nothing any more.
+    let all = if entry.is_ending() { Some(0) } else { request.and_then(|request| request.wanted) };
+    let wanted = all.unwrap_or(entry.addresses().len());
+    PoolFacts { key: &entry.pool.key, entry, request, account, class: entry.class, wanted }
+}
+
+impl<'w> PoolFacts<'w> {
+    fn stand(&self, world: &'w World, ip: IpAddr, used: bool, now: Time) -> AddressView<'w> {
+        let place = self.place(world, ip, used);
+        let mut memory = self.entry.memory(ip);
+        drift::not_ahead(&mut memory, now);
+        if let Some(holder) = place.holder() {
+            let ours = !world.leaves_alone(&self.entry.pool);
+            let judged = used && ours;
+            let left = memory.machine.take().filter(|left| judged && Some(left) != holder);
+            // From a node that may not have it anybody may take it.
+            if let Some(from) = left.filter(|from| self.is_eligible(world, from)) {
+                memory.drift = Some(drift::found(memory.drift.as_ref(), from, now));
+            }
+            // In observe mode a pool acquires no address.
+            memory.had |= ours;
+            memory.machine = holder.cloned();
+        }
+        match &place {
+            Place::Conflict(_) | Place::Gone => memory = Remembered::default(),
+            Place::Home(..) => {
+                memory.held = true;
+                memory.ineligible_since = None;
+                drift::mend(&mut memory);
+            }
+            // Until it has arrived, it is without a node for as long as before.
+            Place::Moving(_) => {
+                memory.had = true;
+                memory.held = true;
+                memory.machine = None;
+            }
+            Place::Stranded(..) => {
+                memory.held = true;
+                // A time ahead of us is a clock's mistake: it counts as now.
+                let since = memory.ineligible_since.filter(|since| *since <= now);
+                memory.ineligible_since = Some(since.unwrap_or(now));
+            }
+            Place::Free => memory.ineligible_since = None,
+            Place::Disabled(_) => {
+                memory.ineligible_since = None;
+                drift::mend(&mut memory);
+            }
+            Place::Unknown | Place::Missing | Place::Busy(_) => {}
+        }
+        let hold = self.hold(world, &place, &memory, now);
+        AddressView { ip, place, memory, hold }
+    }
+
+    fn hold(
+        &self,
+        world: &World,
+        place: &Place<'_>,
+        memory: &Remembered,
+        now: Time,
+    ) -> Option<Hold> {
+        match (place, &memory.drift) {
+            (Place::Free | Place::Stranded(..), Some(Drift { from: Some(from), .. })) => {
+                // Once its node is lost, it is a failover like any other.
+                let until = drift::held_until(memory, matches!(place, Place::Free), now);
+                until.filter(|_| self.is_eligible(world, from)).map(Hold::Drift)
+            }
+            (Place::Stranded(_, Note::Unfit(unfit)), _) => {
+                grace_ends(self.request?.grace, unfit, memory, now).map(Hold::Grace)
+            }
+            _ => None,
+        }
+    }
+
+    /// How an address stands that the pool names no more. What is remembered of it stays as
+    /// it was: where it was then tells whether somebody else has it now.
+    fn leave(&self, world: &'w World, ip: IpAddr) -> AddressView<'w> {
+        let (place, memory) = (self.place(world, ip, false), self.entry.memory(ip));
+        AddressView { ip, place, memory, hold: None }
+    }
+
+    fn place(&self, world: &'w World, ip: IpAddr, used: bool) -> Place<'w> {
+        let owner = owner(world, ip);
+        if let Some(owner) = owner.filter(|owner| *owner != self.key) {
+            return Place::Conflict(owner);
+        }
+        let Some(address) = self.account.and_then(|account| account.address(ip)) else {
+            return Place::Unknown;
+        };
+        if let Some(operation) = &address.operation {
+            return Place::Moving(operation);
+        }
+        let sighting = match &address.knowledge {
+            Knowledge::Unknown => return Place::Unknown,
+            Knowledge::Missing => return Place::Missing,
+            Knowledge::Gone => return Place::Gone,
+            Knowledge::Known { sighting, .. } => sighting,
+        };
+        if sighting.busy {
+            return Place::Busy(sighting.holder.as_ref());
+        }
+        if !used {
+            return Place::Disabled(sighting.holder.as_ref());
+        }
+        match &sighting.holder {
+            Some(machine) => self.on_machine(world, machine),
+            None => Place::Free,
+        }
+    }
+
+    fn on_machine(&self, world: &'w World, machine: &'w MachineId) -> Place<'w> {
+        let Some(name) = self.node_on(world, machine) else {
+            return Place::Stranded(machine, Note::NoNode);
+        };
+        match self.judge(world, name) {
+            Ok(()) => Place::Home(name, machine),
+            Err(unfit) => Place::Stranded(machine, Note::Unfit(unfit)),
+        }
+    }
+
+    /// Up to `lacks` of the leaving addresses that the pool keeps although it lists them no more:
+    /// first those on eligible nodes.
+    fn keep(&self, world: &World, leaving: &[AddressView<'_>], lacks: usize) -> Vec<IpAddr> {
+        let there = |one: &&AddressView<'_>| !matches!(one.place, Place::Conflict(_) | Place::Gone);
+        let mut kept: Vec<_> = leaving.iter().filter(there).collect();
+        kept.sort_by_key(|one| (!self.serves(world, one), one.ip));
+        kept.iter().take(lacks).map(|one| one.ip).collect()
+    }
+
+    /// Whether an address that the pool lists no more is on an eligible node.
+    pub fn serves(&self, world: &World, one: &AddressView<'_>) -> bool {
+        match one.place {
+            Place::Disabled(Some(machine)) => self.is_eligible(world, machine),
+            _ => false,
+        }
+    }
+}
