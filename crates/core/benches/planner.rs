@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Outcome};
-use pontoon_core::addresses::AccountSetup;
+use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
-    Addresses, Family, Kind, Labels, Ledger, Machine, Marks, Node, ObjectKey, Pod, Pool, Request,
-    Scope, Sighting, Subject,
+    Addresses, Families, Family, Kind, Labels, Ledger, Machine, Marks, Node, ObjectKey, Pod, Pool,
+    Request, Scope, Sighting, Subject,
 };
 use pontoon_core::nodes::{Match, PodMatch, Selector};
 use pontoon_core::plan::Planner;
@@ -173,10 +173,15 @@ fn build(cluster: &Cluster) -> (World, Planner) {
     let mut world = World::new(Settings::default(), &[&POOL]);
     let setup = AccountSetup {
         cloud: "cloud".into(),
-        per_machine: 1,
         project: None,
-        places_new_v6: false,
-        region_required: false,
+        abilities: Abilities {
+            moves_at_once: true,
+            families: Families::V4,
+            per_machine: 1,
+            places_new: Families::V4,
+            marks_new: false,
+            region_required: false,
+        },
     };
     world.set_account("account".into(), Ok(setup));
     let mut marks = vec![None; cluster.nodes];

@@ -93,6 +93,8 @@ pub enum Action {
         pool: ObjectKey,
         /// The intent.
         intent: Intent,
+        /// The mark of the new address, where the provider keeps marks.
+        mark: Option<Text>,
     },
     /// Write a node's marks of one family.
     Mark {
@@ -132,6 +134,8 @@ pub enum Action {
 pub enum Removal {
     /// It serves nobody there, and this pool needs the node.
     MakesRoom(ObjectKey),
+    /// Its pool moves it to another node, and the provider needs two calls for that.
+    Moves,
     /// Its pool names it no more.
     LeavesList,
     /// Its pool is being deleted, and it is given back next.
@@ -142,6 +146,7 @@ impl fmt::Display for Removal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MakesRoom(pool) => write!(f, "it serves nobody there, and {pool} needs the node"),
+            Self::Moves => f.write_str("it goes to another node, by two calls"),
             Self::LeavesList => f.write_str("it is not in spec.ips any more"),
             Self::Returned => f.write_str("its pool is being deleted, and it is given back"),
         }

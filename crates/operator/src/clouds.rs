@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pontoon_core::addresses::AccountSetup;
-use pontoon_core::model::{AccountId, Finding};
+use pontoon_core::addresses::{Abilities, AccountSetup};
+use pontoon_core::model::{AccountId, Families, Finding};
 use pontoon_providers::{
     AddressProvider, ConfigError, DNS_VENDORS, RecordProvider, Settings, Transport, VENDORS,
     Vendor, unencrypted,
@@ -82,15 +82,24 @@ impl Clouds {
                 let capabilities = client.capabilities();
                 AccountSetup {
                     cloud: vendor.name.into(),
-                    per_machine: capabilities.addresses_per_machine,
                     project: client.dedicated_project().map(Into::into),
-                    places_new_v6: capabilities.places_created.v6,
-                    region_required: vendor.region_required,
+                    abilities: Abilities {
+                        moves_at_once: capabilities.atomic_move,
+                        families: Families { v4: true, v6: capabilities.ipv6 },
+                        per_machine: capabilities.addresses_per_machine,
+                        places_new: families(capabilities.places_created),
+                        marks_new: capabilities.marks_created,
+                        region_required: vendor.region_required,
+                    },
                 }
             });
             (account.clone(), setup)
         })
     }
+}
+
+fn families(families: pontoon_providers::Families) -> Families {
+    Families { v4: families.v4, v6: families.v6 }
 }
 
 /// The DNS client of an address provider, if the provider hosts DNS. An unusable account passes its

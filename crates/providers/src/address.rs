@@ -107,6 +107,8 @@ pub struct Address {
     pub region: Option<String>,
     /// The provider's project or group, if known.
     pub project: Option<String>,
+    /// The mark that the address was created with, where [`Capabilities::marks_created`] holds.
+    pub mark: Option<String>,
     /// An operation is under way, and the provider would refuse another one.
     pub busy: bool,
 }
@@ -140,6 +142,9 @@ pub struct CreateRequest {
     /// elsewhere the new address stays free. Without [`Capabilities::marks_created`], the machine
     /// identifies the address after a lost answer.
     pub machine: Option<MachineId>,
+    /// The mark of the new address, where [`Capabilities::marks_created`] holds: unique, at most 63
+    /// lower-case letters, digits and hyphens.
+    pub mark: Option<String>,
 }
 
 /// The provider accepted the call.

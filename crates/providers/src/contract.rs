@@ -126,7 +126,8 @@ impl Rig {
 
     async fn create(&self, family: Family, machine: Option<u64>) -> Result<crate::Created> {
         let machine = machine.map(|number| self.machine(number));
-        let request = CreateRequest { family, region: self.fixture.region.into(), machine };
+        let request =
+            CreateRequest { family, region: self.fixture.region.into(), machine, mark: None };
         self.provider.create(&request).await
     }
 
@@ -189,7 +190,7 @@ pub(crate) async fn a_listing_shows_each_address_once_whatever_the_pages(rig: Ri
     assert_eq!(found.len(), 451);
     assert!(found.is_sorted_by(|a, b| a.ip < b.ip));
     let held: Vec<_> = found.into_iter().filter(|address| address.holder.is_some()).collect();
-    let Address { ip: held_ip, holder, region, project: _, busy } = held[0].clone();
+    let Address { ip: held_ip, holder, region, project: _, mark: _, busy } = held[0].clone();
     assert_eq!((held.len(), held_ip, holder, busy), (1, ip(1), Some(rig.machine(A)), false));
     assert_eq!(region.as_deref(), Some(rig.fixture.region));
 }

@@ -8,22 +8,36 @@ use super::listing::Listing;
 use super::setbacks::Setbacks;
 use crate::Time;
 use crate::action::{Failure, FailureKind};
-use crate::model::{Family, Finding, MachineId, OperationId, Sighting, Text};
+use crate::model::{Families, Family, Finding, MachineId, OperationId, Sighting, Text};
 use crate::world::Settings;
 
 /// What the operator knows of an account before it has asked it anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountSetup {
-    /// The cloud that it is in.
+    /// The cloud that the account is in.
     pub cloud: Text,
+    /// What the provider can do.
+    pub abilities: Abilities,
+    /// The project of new IPv4 addresses, if one is set aside: an address that appears there is
+    /// ours. IPv6 addresses are in no project.
+    pub project: Option<Text>,
+}
+
+/// What a provider can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// One call moves an address from one machine to another. Otherwise the address is unassigned
+    /// first, by a call of its own.
+    pub moves_at_once: bool,
+    /// The families of addresses that can be assigned.
+    pub families: Families,
     /// How many addresses of one family a machine carries.
     pub per_machine: usize,
-    /// New IPv4 addresses are made in this project, and nobody else's are: one that appears
-    /// there is ours. IPv6 addresses are in no project.
-    pub project: Option<Text>,
-    /// A new IPv6 address can be put on a machine by the call that reserves it, as every IPv4
-    /// one can.
-    pub places_new_v6: bool,
+    /// The families whose new addresses are assigned by the call that reserves them.
+    pub places_new: Families,
+    /// New addresses carry the mark of their intent, and listings show it. Otherwise a new address
+    /// is recognised by its machine or its project.
+    pub marks_new: bool,
     /// New addresses need a region.
     pub region_required: bool,
 }
@@ -62,6 +76,11 @@ pub struct Account {
 }
 
 impl Account {
+    /// What the provider can do; nothing for an account that cannot be used.
+    pub(crate) fn abilities(&self) -> Option<&Abilities> {
+        self.setup.as_ref().ok().map(|setup| &setup.abilities)
+    }
+
     /// An account of which nothing is known yet.
     pub fn new(setup: Result<AccountSetup, Finding>) -> Self {
         Self {

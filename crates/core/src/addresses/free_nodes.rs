@@ -146,7 +146,7 @@ impl World {
     /// How many addresses of a family a machine of this cloud carries.
     fn capacity(&self, cloud: &str) -> usize {
         let setups = self.accounts_at(cloud).filter_map(|account| account.setup.as_ref().ok());
-        setups.map(|setup| setup.per_machine).min().unwrap_or(0)
+        setups.map(|setup| setup.abilities.per_machine).min().unwrap_or(0)
     }
 
     fn accounts_at<'w>(&'w self, cloud: &'w str) -> impl Iterator<Item = &'w Account> {

@@ -13,7 +13,7 @@ mod pool;
 mod setbacks;
 pub mod verdict;
 
-pub use account::{Account, AccountSetup};
+pub use account::{Abilities, Account, AccountSetup};
 pub use address::{Address, Knowledge, Operation};
 pub use listing::{Listing, Silence};
 pub use pool::{IntentProgress, PoolEntry};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::verdict::Reason;
 use crate::Time;
-use crate::model::{NodeName, ObjectKey, Text};
+use crate::model::{Family, NodeName, ObjectKey, Text};
 use crate::nodes::{Census, Unfit};
 
 /// What keeps an address from being active.
@@ -16,6 +16,8 @@ pub enum Note {
     Conflict(ObjectKey),
     /// The cloud has no such address.
     Gone,
+    /// The provider has no addresses of this family.
+    Unsupported(Family),
     /// The cloud is working on it for somebody else.
     Busy,
     /// A listing did not show it; it is being read.
@@ -63,6 +65,9 @@ impl fmt::Display for Note {
         match self {
             Self::Conflict(owner) => write!(f, "{owner} has this address"),
             Self::Gone => f.write_str("the cloud account has no such address"),
+            Self::Unsupported(family) => {
+                write!(f, "the provider has no {family} addresses that can be assigned")
+            }
             Self::Busy => f.write_str("the cloud is working on it"),
             Self::Missing => f.write_str("the last listing did not show it; reading it"),
             Self::Uncertain(until) => {

@@ -1,5 +1,6 @@
 //! Addresses as clouds show them.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use crate::model::{MachineId, Text};
@@ -23,6 +24,41 @@ impl Family {
     }
 }
 
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V4 => "IPv4",
+            Self::V6 => "IPv6",
+        })
+    }
+}
+
+/// A set of families.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Families {
+    /// IPv4.
+    pub v4: bool,
+    /// IPv6.
+    pub v6: bool,
+}
+
+impl Families {
+    /// Both families.
+    pub const BOTH: Self = Self { v4: true, v6: true };
+    /// IPv4 alone.
+    pub const V4: Self = Self { v4: true, v6: false };
+    /// Neither family.
+    pub const NONE: Self = Self { v4: false, v6: false };
+
+    /// Whether a family is in the set.
+    pub fn has(self, family: Family) -> bool {
+        match family {
+            Family::V4 => self.v4,
+            Family::V6 => self.v6,
+        }
+    }
+}
+
 /// What the cloud said of one address that exists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sighting {
@@ -32,6 +68,8 @@ pub struct Sighting {
     pub region: Option<Text>,
     /// The vendor's project.
     pub project: Option<Text>,
+    /// The mark of the intent that reserved the address, where the provider keeps marks.
+    pub mark: Option<Text>,
     /// An operation is under way on it, whoever started it.
     pub busy: bool,
 }

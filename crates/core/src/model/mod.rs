@@ -7,7 +7,7 @@ mod node;
 mod pool;
 mod record;
 
-pub use address::{Family, Sighting};
+pub use address::{Families, Family, Sighting};
 pub use kind::{Kind, Scope, Subject};
 pub use name::{AccountId, Machine, MachineId, NodeName, ObjectKey, OperationId, PodId, Text};
 pub use node::{Addresses, Effect, Labels, Marks, Node, Pod, Taint};

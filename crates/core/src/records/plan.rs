@@ -334,7 +334,8 @@ impl Case<'_, '_> {
                         | Place::Free
                         | Place::Conflict(_)
                         | Place::Disabled(_)
-                        | Place::Gone => {}
+                        | Place::Gone
+                        | Place::Unsupported => {}
                     }
                 }
             }

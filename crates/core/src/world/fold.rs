@@ -49,7 +49,7 @@ impl World {
                 self.with_pool(pool, |entry| entry.write_begins(ledger));
                 self.reclaim(pool);
             }
-            Action::Create { account, pool, intent } => {
+            Action::Create { account, pool, intent, mark: _ } => {
                 self.reserving_begins(account, pool, intent);
                 self.with_pool(pool, |entry| entry.sends(intent));
             }
@@ -99,7 +99,7 @@ impl World {
             Action::WriteLedger { pool, uid, version, ledger, .. } => {
                 self.ledger_written(&pool, (&uid, version), ledger, outcome, now);
             }
-            Action::Create { account, pool, intent } => {
+            Action::Create { account, pool, intent, mark: _ } => {
                 self.created(&account, &pool, &intent, outcome, now);
             }
             Action::Mark { node, uid, family, mark } => {

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
-use pontoon_core::model::{Family, Intent, MachineId, OperationId, Sighting};
+use pontoon_core::addresses::Abilities;
+use pontoon_core::model::{Family, Intent, MachineId, OperationId, Sighting, Text};
 
 use super::fixture::REGION;
 
@@ -49,7 +50,7 @@ pub struct Cloud {
     pub hidden: Vec<IpAddr>,
     open: BTreeMap<OperationId, (IpAddr, Option<MachineId>)>,
     over: BTreeMap<OperationId, OperationState>,
-    per_machine: usize,
+    abilities: Option<Abilities>,
 }
 
 /// Predicate of actions.
@@ -58,8 +59,8 @@ pub type Such = fn(&Action) -> bool;
 type Answer = Result<Done, Failure>;
 
 impl Cloud {
-    pub fn new(per_machine: usize) -> Self {
-        Self { per_machine, ..Self::default() }
+    pub fn new(abilities: Abilities) -> Self {
+        Self { abilities: Some(abilities), ..Self::default() }
     }
 
     /// Creates an address on a machine, or moves it there.
@@ -162,7 +163,7 @@ impl Cloud {
             }
             Action::Assign { ip, machine, .. } => self.change(*ip, Some(machine.clone())),
             Action::Unassign { ip, .. } => self.change(*ip, None),
-            Action::Create { intent, .. } => Ok(self.make(intent)),
+            Action::Create { intent, mark, .. } => Ok(self.make(intent, mark.clone())),
             Action::Release { ip, .. } => {
                 let seen = self.addresses.remove(ip);
                 assert!(seen.is_none_or(|seen| seen.holder.is_none()), "released from a machine");
@@ -181,6 +182,12 @@ impl Cloud {
         if !self.addresses.contains_key(&ip) {
             return Err(Failure::plain(FailureKind::NotFound, "no such address"));
         }
+        let elsewhere = self.addresses.get(&ip).and_then(|seen| seen.holder.as_ref());
+        let moves = to.is_some() && elsewhere.is_some_and(|holder| Some(holder) != to.as_ref());
+        if moves && !self.abilities().moves_at_once {
+            self.refused += 1;
+            return Err(Failure::plain(FailureKind::Rejected, "it is on another machine"));
+        }
         if self.put(ip, to) {
             Ok(Done::Effective)
         } else {
@@ -195,7 +202,7 @@ impl Cloud {
             seen.holder == to && **other != ip && Family::of(**other) == Family::of(ip)
         };
         let others = self.addresses.iter().filter(on_it).count();
-        let room = to.is_none() || others < self.per_machine;
+        let room = to.is_none() || others < self.abilities().per_machine;
         if let Some(seen) = self.addresses.get_mut(&ip) {
             seen.busy = false;
             if room {
@@ -205,28 +212,29 @@ impl Cloud {
         room
     }
 
-    fn make(&mut self, intent: &Intent) -> Done {
+    fn make(&mut self, intent: &Intent, mark: Option<Text>) -> Done {
         self.made += 1;
         let ip = match intent.family {
             Family::V4 => IpAddr::from(Ipv4Addr::new(198, 51, 100, self.made)),
-            Family::V6 => {
-                let made = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, self.made.into());
-                self.addresses.insert(made.into(), in_region(intent));
-                return Done::CreatedLoose { ip: made.into() };
-            }
+            Family::V6 => Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, self.made.into()).into(),
         };
-        let seen = Sighting {
-            // A request that names a machine cannot name a project.
-            project: self.project.filter(|_| intent.target.is_none()).map(Into::into),
-            ..in_region(intent)
-        };
-        self.addresses.insert(ip, seen);
+        // A request that names a machine cannot name a project, and IPv6 addresses have none.
+        let in_project = intent.target.is_none() && intent.family == Family::V4;
+        let project = self.project.filter(|_| in_project).map(Into::into);
+        self.addresses.insert(ip, Sighting { project, mark, ..in_region(intent) });
+        if !self.abilities().places_new.has(intent.family) {
+            return Done::CreatedLoose { ip };
+        }
         if self.put(ip, intent.target.clone()) {
             Done::Created { ip, pending: None }
         } else {
             self.refused += 1;
             Done::CreatedLoose { ip }
         }
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.abilities.expect("a provider with abilities")
     }
 }
 

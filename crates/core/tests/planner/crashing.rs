@@ -138,7 +138,8 @@ fn an_intent_found_at_start_in_every_state_of_the_cloud_ends_with_one_address() 
             if there {
                 let intent = scene.stored("p").ledger.intents[0].clone();
                 let (account, pool) = (ACCOUNT.into(), key("p"));
-                let create = pontoon_core::action::Action::Create { account, pool, intent };
+                let create =
+                    pontoon_core::action::Action::Create { account, pool, intent, mark: None };
                 drop(scene.carry_out(&create));
             }
             scene.cloud.addresses.remove(&ip(5));

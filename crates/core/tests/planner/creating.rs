@@ -7,7 +7,7 @@ use pontoon_core::model::Intent;
 
 use super::cloud::Fault;
 use super::fixture::*;
-use super::scene::{Scene, scene, scene_at, setup};
+use super::scene::{Scene, able, scene, scene_at, setup};
 
 /// Nodes `a` and `b`, and a pool that wants `wanted` new addresses.
 fn wanting(wanted: usize) -> Scene {
@@ -81,7 +81,7 @@ fn without_a_region_nothing_is_reserved_and_that_is_said() {
     let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1).without_region());
     assert_eq!(count(&scene.settle(), is_change), 0);
     assert_eq!(scene.reason("p"), &Reason::RegionMissing);
-    let mut scene = scene_at(AccountSetup { region_required: false, ..setup() })
+    let mut scene = scene_at(able(|one| one.region_required = false))
         .nodes(["a"])
         .pool(pool("p").wants(1).without_region());
     assert_eq!(creations(&scene.settle()), [Some("m-a")]);
@@ -331,7 +331,7 @@ fn an_intent_whose_node_may_no_longer_have_it_is_aimed_at_another() {
 
 #[test]
 fn machines_with_room_for_several_get_new_addresses_too() {
-    let mut scene = scene_at(AccountSetup { per_machine: 3, ..setup() })
+    let mut scene = scene_at(able(|one| one.per_machine = 3))
         .nodes(["a"])
         .pool(pool("p").ips([1]).wants(3))
         .address(ip(1), Some("a"));

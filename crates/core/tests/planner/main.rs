@@ -1,12 +1,14 @@
 //! The planner's guarantees: each test name states a single guarantee.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-mod claiming;
 mod cloud;
 mod dns;
 mod fixture;
+mod profiles;
 mod scene;
 
+mod abilities;
+mod claiming;
 mod conflicting;
 mod contesting;
 mod crashing;

@@ -1,12 +1,11 @@
 //! Marks on nodes match the actual assignments.
 
 use pontoon_core::action::{Action, FailureKind};
-use pontoon_core::addresses::AccountSetup;
 use pontoon_core::model::{Family, Finding};
 
 use super::cloud::Fault;
 use super::fixture::*;
-use super::scene::{Scene, scene, scene_at, setup};
+use super::scene::{Scene, able, scene, scene_at};
 
 fn at_rest() -> Scene {
     scene().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), Some("a")).settled()
@@ -110,7 +109,7 @@ fn the_mark_of_an_address_that_moved_between_pools_of_one_node_is_written_once()
 
 #[test]
 fn several_addresses_of_one_family_are_one_mark_in_order() {
-    let mut scene = scene_at(AccountSetup { per_machine: 3, ..setup() })
+    let mut scene = scene_at(able(|one| one.per_machine = 3))
         .nodes(["a"])
         .pool(pool("p").ips([10]))
         .pool(pool("q").ips([9]))
@@ -149,7 +148,7 @@ fn our_own_mark_seen_again_changes_nothing() {
 
 #[test]
 fn the_mark_of_an_account_that_cannot_be_used_is_left_alone() {
-    let mut scene = scene_at(AccountSetup { per_machine: 2, ..setup() })
+    let mut scene = scene_at(able(|one| one.per_machine = 2))
         .node(node("a").marked("192.0.2.7,192.0.2.1"))
         .address(ip(1), Some("a"));
     let finding = Finding { reason: "CredentialsMissing", message: "".into() };

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
-use pontoon_core::addresses::AccountSetup;
 use pontoon_core::addresses::verdict::{AddressVerdict, Reason, State, Verdict};
-use pontoon_core::model::{Family, Node, NodeName, ObjectKey, Pod, PodId, Pool, RecordSet};
+use pontoon_core::addresses::{Abilities, AccountSetup};
+use pontoon_core::model::{
+    Families, Family, Node, NodeName, ObjectKey, Pod, PodId, Pool, RecordSet,
+};
 use pontoon_core::plan::{Plan, Planner, plan_all};
 use pontoon_core::records::verdict::RecordVerdict;
 use pontoon_core::world::{Settings, World};
@@ -48,11 +50,23 @@ const LATENCY: Duration = Duration::from_millis(1);
 pub fn setup() -> AccountSetup {
     AccountSetup {
         cloud: CLOUD.into(),
-        per_machine: 1,
         project: None,
-        places_new_v6: false,
-        region_required: true,
+        abilities: Abilities {
+            moves_at_once: true,
+            families: Families::BOTH,
+            per_machine: 1,
+            places_new: Families::V4,
+            marks_new: false,
+            region_required: true,
+        },
     }
+}
+
+/// An account at a provider with other abilities.
+pub fn able(change: impl FnOnce(&mut Abilities)) -> AccountSetup {
+    let mut setup = setup();
+    change(&mut setup.abilities);
+    setup
 }
 
 /// An empty cluster at a provider with a single address per machine.
@@ -62,7 +76,7 @@ pub fn scene() -> Scene {
 
 /// An empty cluster with the given account.
 pub fn scene_at(setup: AccountSetup) -> Scene {
-    let mut cloud = Cloud::new(setup.per_machine);
+    let mut cloud = Cloud::new(setup.abilities);
     cloud.project = setup.project.as_ref().map(|_| "project");
     let mut scene = Scene {
         now: at(0),

@@ -23,7 +23,7 @@ pub(super) async fn call(provider: &dyn AddressProvider, action: &Action) -> Res
         }
         Action::Unassign { ip, .. } => provider.unassign(*ip).await.map(accepted),
         Action::Release { ip, .. } => provider.release(*ip).await.map(|()| Done::Released),
-        Action::Create { intent, .. } => create(provider, intent).await,
+        Action::Create { intent, mark, .. } => create(provider, intent, mark.as_deref()).await,
         Action::WriteLedger { .. }
         | Action::Mark { .. }
         | Action::ReadRecords { .. }
@@ -50,7 +50,11 @@ async fn read(provider: &dyn AddressProvider, ip: IpAddr) -> providers::Result<D
     Ok(Done::Read(provider.read(ip).await?.map(sighting)))
 }
 
-async fn create(provider: &dyn AddressProvider, intent: &Intent) -> providers::Result<Done> {
+async fn create(
+    provider: &dyn AddressProvider,
+    intent: &Intent,
+    mark: Option<&str>,
+) -> providers::Result<Done> {
     let request = providers::CreateRequest {
         family: match intent.family {
             Family::V4 => providers::Family::V4,
@@ -58,6 +62,7 @@ async fn create(provider: &dyn AddressProvider, intent: &Intent) -> providers::R
         },
         region: intent.region.to_string(),
         machine: intent.target.as_ref().map(|target| providers::MachineId(target.to_string())),
+        mark: mark.map(str::to_owned),
     };
     let created = provider.create(&request).await?;
     let ip = created.ip;
@@ -83,6 +88,7 @@ fn sighting(address: providers::Address) -> Sighting {
         holder: address.holder.map(|machine| machine.0.as_str().into()),
         region: text(address.region),
         project: text(address.project),
+        mark: text(address.mark),
         busy: address.busy,
     }
 }

@@ -1,19 +1,25 @@
-//! Fronts: the kinds that we serve.
+//! Fronts: the kinds that we serve, one folder each.
 //!
-//! A front decodes the objects of its kind into what they ask for. The rest of the operator knows
-//! no kind by name.
+//! A front decodes the objects of its kind into what they ask for, makes their statuses of verdicts,
+//! and has the series of its metrics. Nothing else in the operator knows a kind by name.
 
+pub mod conditions;
 mod dns;
 pub mod floating_ip_pool;
 pub mod ledger;
 pub mod node_dns_record_set;
+pub mod observed;
+mod record_status;
+
+use std::sync::Arc;
 
 use kube::api::DynamicObject;
-use pontoon_core::model::{Kind, ObjectKey};
+use pontoon_core::model::Kind;
+use prometheus::Registry;
 
 use crate::observe::schema::Schema;
-use floating_ip_pool::ObservedPool;
-use node_dns_record_set::ObservedRecordSet;
+use crate::report::series::Series;
+pub use observed::{Face, Labels, Observed, Verdicts};
 
 /// A kind that we serve.
 pub trait Front: Sync {
@@ -23,6 +29,12 @@ pub trait Front: Sync {
     /// Decodes an object. A defect is a finding on the object itself. `None` for an object without
     /// a name.
     fn decode(&self, object: DynamicObject, schema: Schema) -> Option<Observed>;
+
+    /// Registers the metrics of the kind.
+    ///
+    /// # Errors
+    /// None in practice: the names are constants.
+    fn series(&self, registry: &Registry) -> Result<Arc<dyn Series>, prometheus::Error>;
 }
 
 /// Every front.
@@ -32,23 +44,4 @@ pub static FRONTS: [&dyn Front; 2] =
 /// The front of a kind.
 pub fn front(kind: &Kind) -> Option<&'static dyn Front> {
     FRONTS.into_iter().find(|front| front.kind() == kind)
-}
-
-/// A decoded object.
-#[derive(Clone, Debug)]
-pub enum Observed {
-    /// A pool.
-    Pool(ObservedPool),
-    /// A record set.
-    RecordSet(ObservedRecordSet),
-}
-
-impl Observed {
-    /// The object.
-    pub fn key(&self) -> &ObjectKey {
-        match self {
-            Self::Pool(observed) => &observed.pool.key,
-            Self::RecordSet(observed) => &observed.set.key,
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! DNS in the statuses of both kinds.
+//! Records in the statuses of objects.
 
 use std::time::Duration;
 
@@ -8,61 +8,31 @@ use pontoon_core::model::{Family, Held};
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 use pontoon_core::verdict::{Outlook, Withheld};
 
-use super::status::{Conditions, is_anothers};
+use super::conditions::{self, Conditions};
 use crate::api::{
     CONDITION_DNS, CONDITION_READY, CONDITION_STALLED, DNS_NOT_READY, DnsRecordStatus,
-    NodeDNSRecordSetStatus,
 };
-use crate::fronts::floating_ip_pool::ObservedPool;
-use crate::fronts::node_dns_record_set::ObservedRecordSet;
-use crate::observe::schema::Schema;
 
-/// The wanted status of a record set.
-pub fn record_set(
-    observed: &ObservedRecordSet,
-    verdict: &RecordVerdict,
-    now: Time,
-) -> NodeDNSRecordSetStatus {
-    let before = &observed.status;
-    let message = remarked(verdict, observed.remark.as_deref());
-    if observed.schema == Schema::Old {
-        // The API server would prune every other field, and the write would repeat for ever.
-        let error = match is_anothers(verdict.withheld.as_ref()) {
-            true => before.error.clone(),
-            false => message,
-        };
-        return NodeDNSRecordSetStatus { error, ..before.clone() };
-    }
-    let set = Conditions { before: &before.conditions, generation: observed.generation, now };
-    let (outlook, reason) = (verdict.outlook(), verdict.word());
-    if is_anothers(verdict.withheld.as_ref()) {
-        let conditions = set.three(ready(verdict), outlook, reason, &message);
-        return NodeDNSRecordSetStatus { conditions, ..before.clone() };
-    }
-    NodeDNSRecordSetStatus {
-        conditions: set.three(ready(verdict), outlook, reason, &message),
-        observed_generation: observed.generation,
-        state: state(outlook).to_owned(),
-        error: if is_wrong(&verdict.reason) { message } else { String::new() },
-        dns_record: held(verdict.held.as_ref()),
-    }
-}
-
-/// The DNS condition of a pool with a record. Before the first read, the stored condition stays.
+/// The condition of a record. Before the first read, the stored condition stays.
 pub(super) fn condition(
-    observed: &ObservedPool,
     verdict: Option<&RecordVerdict>,
+    remark: Option<&str>,
     set: &Conditions<'_>,
 ) -> Option<Condition> {
-    observed.records.as_ref()?;
     match verdict.filter(|verdict| verdict.reason != RecordReason::Reading) {
         Some(verdict) => {
-            let reason = verdict.word();
-            let message = remarked(verdict, observed.remark.as_deref());
+            let (reason, message) = (verdict.word(), remarked(verdict, remark));
             Some(set.condition(CONDITION_DNS, ready(verdict), reason, &message))
         }
         None => set.before.iter().find(|one| one.type_ == CONDITION_DNS).cloned(),
     }
+}
+
+/// The reason in the stored status, which a new leader does not report again.
+pub(super) fn said(conditions: &[Condition], type_: &str) -> Option<&'static str> {
+    let said = conditions::said(conditions, type_)?;
+    let current = RecordReason::Current.word();
+    if said == current { Some(current) } else { conditions::restraint(said) }
 }
 
 /// Effect of a pool's record on its `Ready`.
@@ -84,14 +54,14 @@ const LASTING: Duration = Duration::from_secs(300);
 
 /// The effect of a pool's record, with the condition `dns`, on the pool's `Ready`.
 pub(super) fn bearing(
-    observed: &ObservedPool,
+    before: &[Condition],
     verdict: Option<&RecordVerdict>,
     dns: Option<&Condition>,
     now: Time,
 ) -> Bearing {
     let Some(dns) = dns else { return Bearing::None };
     let Some(verdict) = verdict.filter(|verdict| verdict.reason != RecordReason::Reading) else {
-        return said_before(&observed.status.conditions);
+        return said_before(before);
     };
     let since = Time::from_micros(dns.last_transition_time.0.as_microsecond());
     let lasts = dns.status == "False" && now.since(since) >= LASTING;
@@ -117,26 +87,15 @@ fn said_before(conditions: &[Condition]) -> Bearing {
 }
 
 /// The verdict's message, followed by the remark on the name.
-fn remarked(verdict: &RecordVerdict, remark: Option<&str>) -> String {
+pub(super) fn remarked(verdict: &RecordVerdict, remark: Option<&str>) -> String {
     match remark {
         Some(remark) => format!("{verdict}; {remark}"),
         None => verdict.to_string(),
     }
 }
 
-/// The record of a pool, for its status.
-pub(super) fn of_pool(
-    observed: &ObservedPool,
-    verdict: Option<&RecordVerdict>,
-) -> Option<DnsRecordStatus> {
-    observed.records.as_ref()?;
-    match verdict {
-        Some(verdict) => held(verdict.held.as_ref()),
-        None => observed.status.dns_record.clone(),
-    }
-}
-
-fn ready(verdict: &RecordVerdict) -> &'static str {
+/// The status of the condition of a record.
+pub(super) fn ready(verdict: &RecordVerdict) -> &'static str {
     let unsure = verdict.withheld.as_ref().is_some_and(Withheld::is_unsure);
     match verdict.outlook() {
         Outlook::Well if unsure => "Unknown",
@@ -148,21 +107,8 @@ fn ready(verdict: &RecordVerdict) -> &'static str {
     }
 }
 
-/// The predecessor's word for the state.
-fn state(outlook: Outlook) -> &'static str {
-    match outlook {
-        Outlook::Well => "active",
-        Outlook::Working | Outlook::Waiting => "in-progress",
-        Outlook::Stuck => "error",
-    }
-}
-
-fn is_wrong(reason: &RecordReason) -> bool {
-    let failed = matches!(reason, RecordReason::Failed(..) | RecordReason::Throttled(_));
-    failed || reason.outlook() == Outlook::Stuck
-}
-
-fn held(held: Option<&Held>) -> Option<DnsRecordStatus> {
+/// The records that an object has, for its status.
+pub(super) fn held(held: Option<&Held>) -> Option<DnsRecordStatus> {
     let Held { site, families } = held?;
     let kind = |family: &Family| match family {
         Family::V4 => "A".to_owned(),

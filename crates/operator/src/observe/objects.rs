@@ -39,7 +39,7 @@ impl Watch for Objects {
     fn seen(&mut self, object: DynamicObject) -> Option<Observation> {
         let observed = self.front.decode(object, self.schema)?;
         if let Some(listing) = &mut self.listing {
-            listing.insert(observed.key().clone());
+            listing.insert(observed.key.clone());
         }
         Some(Observation::Object(Box::new(observed)))
     }

@@ -6,22 +6,19 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{ObjectList, WatchEvent};
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Outcome};
-use pontoon_core::addresses::AccountSetup;
-use pontoon_core::model::{Family, ObjectKey, Sighting, Taint};
+use pontoon_core::addresses::{Abilities, AccountSetup};
+use pontoon_core::model::{Families, Family, ObjectKey, Pool, Sighting, Taint};
 use pontoon_core::plan::{Planner, plan_all};
 use pontoon_core::world::{Settings, Source, World};
 use serde_json::Value;
 
-use crate::api::{FloatingIPPool, KINDS};
-use crate::fronts::floating_ip_pool::ObservedPool;
-use crate::fronts::node_dns_record_set::ObservedRecordSet;
-use crate::fronts::{FRONTS, Observed, ledger};
+use crate::api::{FLOATING_IP_POOL, FloatingIPPool, KINDS};
+use crate::fronts::{FRONTS, Observed, Verdicts, ledger};
 use crate::observe::node::Nodes;
 use crate::observe::objects::Objects;
 use crate::observe::pod::Pods;
 use crate::observe::schema::{Definition, Schema};
 use crate::observe::{Observation, Watch};
-use crate::report::{record_status, status};
 
 const NOW: Time = Time::from_micros(1_794_713_757_000_000);
 
@@ -30,8 +27,7 @@ pub(super) struct Cluster {
     world: World,
     nodes: Nodes,
     pods: Pods,
-    pools: BTreeMap<ObjectKey, ObservedPool>,
-    record_sets: BTreeMap<ObjectKey, ObservedRecordSet>,
+    objects: BTreeMap<ObjectKey, Observed>,
 }
 
 impl Cluster {
@@ -39,10 +35,15 @@ impl Cluster {
         let mut world = World::new(Settings::default(), &KINDS);
         let setup = AccountSetup {
             cloud: "digitalocean".into(),
-            per_machine: 1,
             project: None,
-            places_new_v6: false,
-            region_required: true,
+            abilities: Abilities {
+                moves_at_once: true,
+                families: Families::BOTH,
+                per_machine: 1,
+                places_new: Families::V4,
+                marks_new: false,
+                region_required: true,
+            },
         };
         world.set_account("digitalocean".into(), Ok(setup));
         world.set_record_account("digitalocean".into(), Ok(()));
@@ -50,13 +51,7 @@ impl Cluster {
         for source in objects.into_iter().chain([Source::Nodes, Source::Pods]) {
             world.source_read(source);
         }
-        Self {
-            world,
-            nodes: Nodes::default(),
-            pods: Pods::default(),
-            pools: BTreeMap::new(),
-            record_sets: BTreeMap::new(),
-        }
+        Self { world, nodes: Nodes::default(), pods: Pods::default(), objects: BTreeMap::new() }
     }
 
     /// Passes the object to every watch, whatever the object's kind.
@@ -92,19 +87,13 @@ impl Cluster {
     }
 
     fn observe_object(&mut self, observed: Observed) {
-        match observed {
-            Observed::Pool(observed) => {
-                self.world.set_pool(observed.pool.clone());
-                if let Some(records) = &observed.records {
-                    self.world.set_record_set(records.clone());
-                }
-                self.pools.insert(observed.pool.key.clone(), observed);
-            }
-            Observed::RecordSet(observed) => {
-                self.world.set_record_set(observed.set.clone());
-                self.record_sets.insert(observed.set.key.clone(), observed);
-            }
+        if let Some(pool) = &observed.addresses {
+            self.world.set_pool(pool.clone());
         }
+        if let Some(records) = &observed.records {
+            self.world.set_record_set(records.clone());
+        }
+        self.objects.insert(observed.key.clone(), observed);
     }
 
     /// Plans everything, in part and as a whole, before and after a listing, and builds every
@@ -113,16 +102,10 @@ impl Cluster {
         let mut planner = Planner::default();
         for turn in 0..3 {
             let plan = plan_all(&self.world, NOW);
-            for (key, verdict) in &plan.verdicts {
-                let records = plan.records.get(key);
-                let status = status::pool(&self.pools[key], verdict, records, NOW);
-                serde_json::to_string(&status).unwrap();
-            }
-            for (key, verdict) in &plan.records {
-                if let Some(observed) = self.record_sets.get(key) {
-                    let status = record_status::record_set(observed, verdict, NOW);
-                    serde_json::to_string(&status).unwrap();
-                }
+            for (key, observed) in &self.objects {
+                let verdicts =
+                    Verdicts { addresses: plan.verdicts.get(key), records: plan.records.get(key) };
+                observed.face.wanted(verdicts, NOW);
             }
             for action in planner.next(&mut self.world, NOW).actions {
                 self.world.begin(&action);
@@ -153,16 +136,21 @@ impl Cluster {
         self.world.finish(Outcome { action, sent_at: NOW, result, jitter: 0 }, NOW);
     }
 
+    /// The only pool.
+    fn pool(&self) -> Option<&Pool> {
+        self.objects.values().find_map(|observed| observed.addresses.as_ref())
+    }
+
     /// The finding on the only pool.
     pub fn finding(&self) -> Option<&'static str> {
-        let request = &self.pools.values().next()?.pool.request;
+        let request = &self.pool()?.request;
         let finding = request.as_ref().map_or_else(Some, |request| request.unreadable.as_ref());
         finding.map(|finding| finding.reason)
     }
 
     /// Whether the only pool tolerates a taint; `None` without a valid request.
     pub fn tolerates(&self, taint: &Taint) -> Option<bool> {
-        let request = self.pools.values().next()?.pool.request.as_ref().ok()?;
+        let request = self.pool()?.request.as_ref().ok()?;
         Some(request.matching.tolerations.iter().any(|one| one.tolerates(taint)))
     }
 }
@@ -201,19 +189,16 @@ fn assert_told(text: &str, seen: &[Observation]) {
         Observation::Object(observed) => Some(&**observed),
         _ => None,
     });
-    let pools = objects.clone().filter_map(|one| match one {
-        Observed::Pool(observed) => Some(observed),
-        Observed::RecordSet(_) => None,
-    });
     for kind in KINDS.into_iter().filter(|kind| object["kind"] == kind.name) {
-        let of_kind = objects.clone().filter(|one| one.key().kind == kind).count();
+        let of_kind = objects.clone().filter(|one| one.key.kind == kind).count();
         assert_eq!(of_kind, 4, "in a list and an event, for both schemas: {text}");
     }
     if serde_json::from_value::<FloatingIPPool>(object.clone()).is_err() {
-        let told = |observed: &ObservedPool| {
-            let finding = observed.pool.request.as_ref().err();
+        let told = |observed: &Observed| {
+            let finding = observed.addresses.as_ref().and_then(|pool| pool.request.as_ref().err());
             !observed.decoded && finding.is_some_and(|finding| finding.reason == "Undecodable")
         };
-        assert!(pools.into_iter().all(told), "{text}");
+        let mut pools = objects.filter(|one| *one.key.kind == FLOATING_IP_POOL);
+        assert!(pools.all(told), "{text}");
     }
 }

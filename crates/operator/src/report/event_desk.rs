@@ -25,11 +25,11 @@ use tokio::time::{sleep, timeout};
 use super::events::{CONTROLLER, Told, Weight};
 use super::metrics::Metrics;
 use super::reminders::Reminders;
-use super::status::{micro_time, timestamp};
 use super::write_metrics::Write;
 use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
 use crate::execute::api_failure;
+use crate::fronts::conditions::{micro_time, timestamp};
 
 /// Longest note that the API server accepts, in bytes.
 const LONGEST_NOTE: usize = 1024;

@@ -9,24 +9,11 @@ use pontoon_core::addresses::verdict::{State, Verdict};
 use pontoon_core::model::{AccountId, Machine, MachineId, NodeName, ObjectKey};
 use pontoon_core::world::World;
 
-use crate::fronts::floating_ip_pool::ObservedPool;
-
 /// The node on which each address of a pool was last seen. A node that is gone keeps its name.
 #[derive(Debug, Default)]
-pub(super) struct Homes(BTreeMap<IpAddr, (MachineId, NodeName)>);
+pub(super) struct Homes(pub BTreeMap<IpAddr, (MachineId, NodeName)>);
 
 impl Homes {
-    /// Reads the nodes from a pool's status.
-    pub fn recall(observed: &ObservedPool) -> Self {
-        let home = |(ip, status): (&String, &crate::api::IpStatus)| {
-            let ip: IpAddr = ip.parse().ok()?;
-            let machine = observed.pool.remembered.get(&ip)?.machine.clone()?;
-            let node = Some(status.node_name.as_str()).filter(|name| !name.is_empty())?;
-            Some((ip, (machine, node.into())))
-        };
-        Self(observed.status.ips.iter().filter_map(home).collect())
-    }
-
     /// Updates the nodes from a verdict.
     pub fn see(&mut self, verdict: &Verdict) {
         let there = verdict.addresses.iter().filter(|one| one.state != State::InProgress);
@@ -94,12 +81,14 @@ pub(super) struct Departure {
     pub from: Option<Origin>,
     /// The cause of the move, in words.
     why: Option<String>,
+    /// Whether the address is only on its way off its machine, and a second call follows.
+    pub halfway: bool,
 }
 
 impl Departure {
     /// The departure of a newly reserved address.
     pub fn of_new(at: Time) -> Self {
-        Self { at, from: None, why: None }
+        Self { at, from: None, why: None, halfway: false }
     }
 
     /// The departure of an address that a pool is about to assign.
@@ -115,7 +104,7 @@ impl Departure {
             Some(_) => Some("somebody else had taken it from its node".to_owned()),
             None => from.as_ref().and_then(|from| from.leaves_because(world, pool)),
         };
-        Self { at, from, why }
+        Self { at, from, why, halfway: false }
     }
 
     /// The note of the event for the arrival.

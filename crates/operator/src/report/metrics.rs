@@ -1,50 +1,38 @@
 //! Metrics: the predecessor's names, types and labels, and a few of our own.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use pontoon_core::Time;
 use pontoon_core::action::{Action, FailureKind};
-use pontoon_core::addresses::verdict::{AddressVerdict, Note, State, Verdict};
-use pontoon_core::model::ObjectKey;
+use pontoon_core::addresses::verdict::Verdict;
+use pontoon_core::model::{Kind, ObjectKey};
+use pontoon_core::records::verdict::RecordVerdict;
 use prometheus::{
     Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounterVec, Opts,
     Registry, TextEncoder,
 };
 
 use super::process::Process;
-use super::series::{Book, Counting, Object, texts};
+use super::series::{Book, Counting, ObjectSeries, Series, SeriesLabels, texts};
 use super::standing::Standing;
-use super::status::provider_id;
 use super::write_metrics::{Write, WriteMetrics};
-use crate::api::IpState;
+use crate::fronts::{FRONTS, Front};
 
-const POOL: &[&str] = &["namespace", "name", "provider", "dns"];
-const IP: &[&str] = &["namespace", "name", "ip", "provider", "dns"];
-/// Index of the address in [`IP`].
-const IP_LABEL: usize = 2;
-const ASSIGNMENTS: &str = "ip_assignments";
-const ASSIGNMENT_ERRORS: &str = "ip_assignment_errors";
 const CALL: &[&str] = &["provider", "call", "kind", "namespace", "name"];
 
 const OUTCOME: &[&str] = &["provider", "call", "outcome", "kind", "namespace", "name"];
-const PLACE: &[&str] = &["provider_id", "node"];
 const CONDITION: &[&str] = &["kind", "namespace", "name", "condition", "status"];
-const OF_POOLS: &str = "flipop_floatingippoolcontroller";
 
 /// Every metric of this process. Clones share the registry.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Registry,
-    node_status: GaugeVec,
-    ip_node: GaugeVec,
-    ip_state: GaugeVec,
-    unfulfilled_ips: GaugeVec,
-    ip_assignments: IntCounterVec,
-    ip_assignment_errors: IntCounterVec,
-    record_set_records: GaugeVec,
+    /// The series of each kind.
+    fronts: BTreeMap<&'static Kind, Arc<dyn Series>>,
     calls: IntCounterVec,
     call_duration: HistogramVec,
     leader: Gauge,
@@ -59,7 +47,8 @@ pub struct Metrics {
     book: Arc<Mutex<Book>>,
 }
 
-fn registered<M>(registry: &Registry, metric: M) -> Result<M, prometheus::Error>
+/// Registers a metric.
+pub(crate) fn registered<M>(registry: &Registry, metric: M) -> Result<M, prometheus::Error>
 where
     M: prometheus::core::Collector + Clone + 'static,
 {
@@ -80,17 +69,6 @@ fn plan_duration(registry: &Registry) -> Result<Histogram, prometheus::Error> {
     registered(registry, Histogram::with_opts(opts)?)
 }
 
-/// The labels of a pool's series.
-#[derive(Clone, Copy, Debug)]
-pub struct PoolLabels<'a> {
-    /// Key of the pool.
-    pub key: &'a ObjectKey,
-    /// The pool's provider.
-    pub provider: &'a str,
-    /// The pool's DNS name, or empty.
-    pub dns: &'a str,
-}
-
 impl Metrics {
     /// A new registry with all metrics.
     ///
@@ -102,31 +80,19 @@ impl Metrics {
             let gauge = GaugeVec::new(Opts::new(name, help), labels)?;
             registered(&registry, gauge)
         };
-        let of_pools = |name: &str, help: &str, labels: &[&str]| {
-            gauge(&format!("{OF_POOLS}_{name}"), help, labels)
-        };
         let counter = |name: &str, help: &str, labels: &[&str]| {
             registered(&registry, IntCounterVec::new(Opts::new(name, help), labels)?)
         };
-        let attempts = |name: &str, help: &str| counter(&format!("{OF_POOLS}_{name}"), help, IP);
         let build = gauge("pontoon_build_info", "1: the version that runs.", &["version"])?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
         let heard = "When the API server last said something on a watch.";
         let answered = "When the last listing of an account was sent that was answered.";
+        let series = |front: &'static dyn Front| Ok((front.kind(), front.series(&registry)?));
+        let fronts = FRONTS.into_iter().map(series).collect::<Result<_, prometheus::Error>>()?;
         let condition = "1: the status of a condition, as the object's own status has it.";
         Ok(Self {
-            node_status: of_pools("node_status", "Nodes by status.", &with(POOL, &["status"]))?,
-            ip_node: of_pools("ip_node", "The node that an IP is on.", &with(IP, PLACE))?,
-            ip_state: of_pools("ip_state", "The state of an IP.", &with(IP, &["state"]))?,
-            unfulfilled_ips: of_pools("unfulfilled_ips", "IPs wanted and not acquired yet.", POOL)?,
-            ip_assignments: attempts("ip_assignments", "Assignments that worked.")?,
-            ip_assignment_errors: attempts("ip_assignment_errors", "Assignments that failed.")?,
             calls: counter("flipop_providers_calls_total", "Provider calls.", OUTCOME)?,
-            record_set_records: gauge(
-                "flipop_nodednsrecordset_records",
-                "DNS records under management.",
-                POOL,
-            )?,
+            fronts,
             call_duration: call_duration(&registry)?,
             leader: registered(
                 &registry,
@@ -241,67 +207,27 @@ impl Metrics {
         object.set_conditions(&self.conditions, conditions.iter().map(labels).collect());
     }
 
-    /// Sets the gauges of a pool from its verdict.
-    pub fn pool(&self, labels: PoolLabels<'_>, verdict: &Verdict) {
-        let mut book = self.book();
-        let Some(object) = book.shown(labels.key) else { return };
-        let pool = labels.pool();
-        let mut gauges =
-            vec![(self.unfulfilled_ips.clone(), pool.clone(), lacking(verdict) as f64)];
-        for (status, count) in
-            [("available", verdict.available_count), ("assigned", assigned(verdict))]
-        {
-            gauges.push((self.node_status.clone(), join(&pool, &[status]), count as f64));
-        }
-        for one in &verdict.addresses {
-            let ip = labels.ip(&one.ip.to_string());
-            if let Some(state) = state(one.state) {
-                gauges.push((self.ip_state.clone(), join(&ip, &[state.as_str()]), 1.0));
-            }
-            if let Some(machine) = one.machine.as_ref().filter(|_| is_managed(one)) {
-                let provider_id = provider_id(labels.provider, machine);
-                let place = [provider_id.as_str(), active_node(one)];
-                gauges.push((self.ip_node.clone(), join(&ip, &place), 1.0));
-            }
-        }
-        object.set(gauges);
-        self.begin_counting(labels, verdict, object);
+    /// Shows the verdict on an object's addresses.
+    pub fn addresses(&self, labels: SeriesLabels<'_>, verdict: &Verdict) {
+        self.with(labels.key, |series, object| series.addresses(labels, verdict, object));
     }
 
-    /// Starts the counters of each address at zero, and removes counters of addresses that left.
-    fn begin_counting(&self, labels: PoolLabels<'_>, verdict: &Verdict, object: &mut Object) {
-        let managed = verdict.addresses.iter().filter(|one| is_managed(one));
-        let managed: BTreeSet<_> = managed.map(|one| one.ip.to_string()).collect();
-        for (name, family) in
-            [(ASSIGNMENTS, &self.ip_assignments), (ASSIGNMENT_ERRORS, &self.ip_assignment_errors)]
-        {
-            object.keep(name, |labels| labels.get(IP_LABEL).is_some_and(|ip| managed.contains(ip)));
-            for ip in &managed {
-                let labels = labels.ip(ip);
-                family.with_label_values(&texts(&labels));
-                object.count(name, labels, Counting::Counter(family.clone()));
-            }
-        }
-    }
-
-    /// Sets the number of addresses that a record set should list.
-    pub fn record_set(&self, labels: PoolLabels<'_>, records: usize) {
-        let mut book = self.book();
-        let Some(object) = book.shown(labels.key) else { return };
-        object.set(vec![(self.record_set_records.clone(), labels.pool(), records as f64)]);
+    /// Shows the verdict on an object's records.
+    pub fn records(&self, labels: SeriesLabels<'_>, verdict: &RecordVerdict) {
+        self.with(labels.key, |series, object| series.records(labels, verdict, object));
     }
 
     /// Counts an assignment, successful or failed.
-    pub fn assigned(&self, labels: PoolLabels<'_>, ip: &str, worked: bool) {
+    pub fn assigned(&self, labels: SeriesLabels<'_>, ip: IpAddr, worked: bool) {
+        self.with(labels.key, |series, object| series.assigned(labels, ip, worked, object));
+    }
+
+    /// Updates the series of a shown object, with those of its kind.
+    fn with(&self, key: &ObjectKey, update: impl FnOnce(&dyn Series, &mut ObjectSeries)) {
         let mut book = self.book();
-        let Some(object) = book.shown(labels.key) else { return };
-        let (name, family) = match worked {
-            true => (ASSIGNMENTS, &self.ip_assignments),
-            false => (ASSIGNMENT_ERRORS, &self.ip_assignment_errors),
-        };
-        let labels = labels.ip(ip);
-        family.with_label_values(&texts(&labels)).inc();
-        object.count(name, labels, Counting::Counter(family.clone()));
+        if let (Some(series), Some(object)) = (self.fronts.get(key.kind), book.shown(key)) {
+            update(&**series, object);
+        }
     }
 
     /// Counts a finished call to a provider.
@@ -346,77 +272,8 @@ impl Metrics {
     }
 }
 
-impl PoolLabels<'_> {
-    fn pool(&self) -> Vec<String> {
-        let PoolLabels { key, provider, dns } = self;
-        vec![
-            key.namespace.to_string(),
-            key.name.to_string(),
-            (*provider).to_owned(),
-            (*dns).to_owned(),
-        ]
-    }
-
-    fn ip(&self, ip: &str) -> Vec<String> {
-        let mut labels = self.pool();
-        labels.insert(IP_LABEL, ip.to_owned());
-        labels
-    }
-}
-
 fn seconds(time: Time) -> f64 {
     time.as_micros() as f64 / 1_000_000.0
-}
-
-fn state(state: State) -> Option<IpState> {
-    match state {
-        State::Active => Some(IpState::Active),
-        State::InProgress => Some(IpState::InProgress),
-        State::Error => Some(IpState::Error),
-        State::NoMatch => Some(IpState::NoMatch),
-        State::Unassigned => Some(IpState::Unassigned),
-        State::Disabled | State::Leaving => Some(IpState::Disabled),
-        State::Unknown => None,
-    }
-}
-
-/// Number of addresses on a machine or in progress, whether the node matches or not.
-fn assigned(verdict: &Verdict) -> usize {
-    verdict.addresses.iter().filter(|one| is_managed(one) && one.machine.is_some()).count()
-}
-
-/// Whether the predecessor would manage the address. For unused or unlisted addresses the
-/// predecessor shows at most the state.
-fn is_managed(one: &AddressVerdict) -> bool {
-    !matches!(one.state, State::Disabled | State::Leaving)
-}
-
-/// The matching node that holds or receives an address; empty if the node does not match.
-fn active_node(one: &AddressVerdict) -> &str {
-    let active = matches!(one.state, State::Active | State::InProgress);
-    one.node.as_ref().filter(|_| active).map_or("", |node| &node.0)
-}
-
-/// Number of wanted addresses that the pool lacks.
-fn lacking(verdict: &Verdict) -> usize {
-    let acquired = verdict.addresses.iter().filter(|one| is_acquired(one)).count();
-    verdict.wanted.saturating_sub(acquired)
-}
-
-fn is_acquired(one: &AddressVerdict) -> bool {
-    match (one.state, &one.note) {
-        (_, Some(Note::Gone | Note::Conflict(_))) => false,
-        (State::Leaving, note) => *note == Some(Note::Kept),
-        (state, _) => state != State::Disabled,
-    }
-}
-
-fn with<'a>(labels: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
-    [labels, more].concat()
-}
-
-fn join(labels: &[String], more: &[&str]) -> Vec<String> {
-    labels.iter().cloned().chain(more.iter().map(|text| (*text).to_owned())).collect()
 }
 
 fn owned(labels: &[&str]) -> Vec<String> {

@@ -5,8 +5,10 @@ use std::time::Duration;
 use pontoon_core::action::Action;
 use pontoon_core::addresses::verdict::{AddressVerdict, Note, Reason, State, Verdict};
 use pontoon_core::model::{Kind, ObjectKey, Remembered};
+use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 
-use super::metrics::{Metrics, PoolLabels};
+use super::metrics::Metrics;
+use super::series::SeriesLabels;
 use crate::api::{FLOATING_IP_POOL, NODE_DNS_RECORD_SET};
 
 fn key(kind: &'static Kind, name: &str) -> ObjectKey {
@@ -40,8 +42,20 @@ fn count(metrics: &Metrics, part: &str) -> usize {
 /// An assignment, as reported by the executor and the narrator.
 fn assigns(metrics: &Metrics, pool: &ObjectKey) {
     metrics.called(&assign(pool), true, Duration::from_millis(3));
-    let labels = PoolLabels { key: pool, provider: "digitalocean", dns: "" };
-    metrics.assigned(labels, "192.0.2.1", true);
+    let labels = SeriesLabels { key: pool, provider: "digitalocean", dns: "" };
+    metrics.assigned(labels, "192.0.2.1".parse().unwrap(), true);
+}
+
+/// The verdict on a name that should list so many addresses.
+fn lists(wanted: usize) -> RecordVerdict {
+    RecordVerdict {
+        reason: RecordReason::Current,
+        site: None,
+        listed: Some(wanted),
+        wanted: Some(wanted),
+        held: None,
+        withheld: None,
+    }
 }
 
 #[test]
@@ -90,7 +104,8 @@ fn a_pool_and_a_record_set_of_one_name_are_two_objects() {
     metrics.see(&pool, "1");
     metrics.see(&set, "2");
     assigns(&metrics, &pool);
-    metrics.record_set(PoolLabels { key: &set, provider: "digitalocean", dns: "x" }, 3);
+    let labels = SeriesLabels { key: &set, provider: "digitalocean", dns: "x" };
+    metrics.records(labels, &lists(3));
     metrics.forget(&pool);
     assert_eq!(count(&metrics, "flipop_"), 1, "{}", metrics.page());
     assert_eq!(count(&metrics, "flipop_nodednsrecordset_records{"), 1);
@@ -149,9 +164,9 @@ fn verdict(addresses: Vec<AddressVerdict>) -> Verdict {
 fn an_address_on_a_machine_is_assigned_whether_that_matches_or_is_a_node_at_all() {
     let metrics = leading();
     let pool = key(&FLOATING_IP_POOL, "ingress");
-    let labels = PoolLabels { key: &pool, provider: "digitalocean", dns: "" };
+    let labels = SeriesLabels { key: &pool, provider: "digitalocean", dns: "" };
     metrics.see(&pool, "1");
-    metrics.pool(
+    metrics.addresses(
         labels,
         &verdict(vec![
             address(1, State::Active, Some("1"), Some("a")),
@@ -177,14 +192,17 @@ fn an_address_on_a_machine_is_assigned_whether_that_matches_or_is_a_node_at_all(
 fn what_is_counted_of_an_address_begins_at_zero_and_goes_with_it() {
     let metrics = leading();
     let pool = key(&FLOATING_IP_POOL, "ingress");
-    let labels = PoolLabels { key: &pool, provider: "digitalocean", dns: "" };
+    let labels = SeriesLabels { key: &pool, provider: "digitalocean", dns: "" };
     metrics.see(&pool, "1");
     let first = address(1, State::Unassigned, None, None);
-    metrics.pool(labels, &verdict(vec![first.clone(), address(2, State::Active, Some("2"), None)]));
+    metrics.addresses(
+        labels,
+        &verdict(vec![first.clone(), address(2, State::Active, Some("2"), None)]),
+    );
     assert_eq!(count(&metrics, "ip_assignments{"), 2, "{}", metrics.page());
     assert_eq!(count(&metrics, "ip_assignment_errors{"), 2);
     assigns(&metrics, &pool);
-    metrics.pool(labels, &verdict(vec![first]));
+    metrics.addresses(labels, &verdict(vec![first]));
     assert_eq!(count(&metrics, "192.0.2.2"), 0, "{}", metrics.page());
     assert_eq!(count(&metrics, "ip_assignments{dns=\"\",ip=\"192.0.2.1\""), 1);
     assert_eq!(count(&metrics, "provider=\"digitalocean\"} 1"), 3, "its own count goes on");

@@ -2,9 +2,9 @@
 
 pub mod events;
 pub mod metrics;
-pub mod record_status;
+pub mod objects;
+pub mod series;
 pub mod standing;
-pub mod status;
 
 mod dropped;
 mod event_desk;
@@ -14,7 +14,6 @@ mod narrator;
 mod process;
 mod record_narrator;
 mod reminders;
-mod series;
 mod would;
 mod write_metrics;
 mod write_narrator;
@@ -28,4 +27,5 @@ mod metrics_tests;
 mod writer_tests;
 
 pub use narrator::Narrator;
+pub use objects::Objects;
 pub use writer::{StatusWriter, Written, Wrote};

@@ -1,60 +1,71 @@
 //! Reports events, metrics and log lines about pools and their addresses.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Removal};
 use pontoon_core::addresses::verdict::{AddressVerdict, Note, Reason, State, Verdict};
 use pontoon_core::model::{
-    AccountId, Drift, Intent, Machine, MachineId, NodeName, ObjectKey, Text,
+    AccountId, Drift, Intent, Machine, MachineId, NodeName, ObjectKey, Remembered,
 };
 use pontoon_core::plan::Plan;
-use pontoon_core::verdict::{Outlook, Restraint};
+use pontoon_core::verdict::Outlook;
 use pontoon_core::world::World;
 
 use super::events::{Events, Weight, about, about_node};
 use super::journey::{Departure, Homes, Origin};
-use super::metrics::{Metrics, PoolLabels};
-use super::record_narrator::ToldRecords;
+use super::metrics::Metrics;
+use super::objects::{Object, Objects};
 use super::reminders::Reminders;
 use super::{log, would};
-use crate::api::{CONDITION_READY, DNS_NOT_READY};
 use crate::env::Env;
 use crate::execute::Finished;
-use crate::fronts::floating_ip_pool::ObservedPool;
+use crate::fronts::Observed;
 
 /// Reports plans and finished actions as events, metrics and log lines.
 pub struct Narrator {
     pub(super) env: Env,
     pub(super) events: Events,
     pub(super) metrics: Metrics,
-    pools: BTreeMap<ObjectKey, Told>,
-    pub(super) records: BTreeMap<ObjectKey, ToldRecords>,
     /// Each address in the course of a move: when it was sent, and from where.
     departures: BTreeMap<IpAddr, Departure>,
     /// Failed attempts, reported with the next plan, which knows the time of the next attempt.
     failed: Vec<Attempt>,
-    /// Withheld actions that were already reported.
-    pub(super) would: BTreeMap<ObjectKey, BTreeSet<Text>>,
     pub(super) reminders: Reminders,
 }
 
-/// The last report about a pool.
-struct Told {
-    uid: String,
-    provider: String,
-    dns: String,
-    verdict: Option<Verdict>,
+/// The last report about an object's addresses.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// Whether the next verdict is reported even if it is the same again.
+    pub again: bool,
     reason: Option<&'static str>,
-    /// The conditions in the stored status.
-    conditions: Vec<Condition>,
     /// When each address was last found moved by somebody else.
     drifts: BTreeMap<IpAddr, Time>,
     /// The node on which each address was last seen.
     homes: Homes,
+}
+
+impl Told {
+    /// The report in a stored status.
+    pub fn new(
+        said: Option<&'static str>,
+        homes: BTreeMap<IpAddr, (MachineId, NodeName)>,
+        remembered: &BTreeMap<IpAddr, Remembered>,
+    ) -> Self {
+        let (drifts, homes) = (BTreeMap::new(), Homes(homes));
+        let mut told = Self { again: true, reason: said, drifts, homes };
+        told.see(remembered);
+        told
+    }
+
+    /// Takes the drifts in a stored status, which were already reported.
+    pub fn see(&mut self, remembered: &BTreeMap<IpAddr, Remembered>) {
+        let known = |(ip, memory): (&IpAddr, &Remembered)| Some((*ip, memory.drift.as_ref()?.at));
+        self.drifts.extend(remembered.iter().filter_map(known));
+    }
 }
 
 /// A failed attempt.
@@ -66,53 +77,26 @@ struct Attempt {
 }
 
 impl Narrator {
-    /// A narrator without pools.
+    /// A narrator that has reported nothing.
     pub fn new(env: Env, events: Events, metrics: Metrics) -> Self {
-        let (pools, records, departures) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let (would, failed, reminders) = (BTreeMap::new(), Vec::new(), Reminders::default());
-        Self { env, events, metrics, pools, records, departures, failed, would, reminders }
+        let (departures, failed, reminders) = (BTreeMap::new(), Vec::new(), Reminders::default());
+        Self { env, events, metrics, departures, failed, reminders }
     }
 
-    /// Handles a pool that appeared or changed.
-    pub fn see_pool(&mut self, observed: &ObservedPool) {
-        let told = self.pools.entry(observed.pool.key.clone()).or_insert_with(|| Told {
-            uid: String::new(),
-            provider: String::new(),
-            dns: String::new(),
-            verdict: None,
-            reason: None,
-            conditions: Vec::new(),
-            drifts: BTreeMap::new(),
-            homes: Homes::default(),
-        });
-        if *told.uid != *observed.pool.uid {
-            told.uid = observed.pool.uid.to_string();
-            told.verdict = None;
-            told.reason = told_by_status(observed);
-            told.drifts.clear();
-            told.homes = Homes::recall(observed);
+    /// Handles an object that appeared or changed.
+    pub fn see(&mut self, objects: &mut Objects, observed: Observed) {
+        let (key, uid) = (observed.key.clone(), observed.uid.clone());
+        self.metrics.see(&key, &uid);
+        if let Some(site) = objects.see(observed) {
+            self.left(&key, &uid, &site);
         }
-        // A drift in the stored status was already reported.
-        let known = &observed.pool.remembered;
-        let known = known.iter().filter_map(|(ip, memory)| Some((*ip, memory.drift.as_ref()?.at)));
-        told.drifts.extend(known);
-        let dns = observed.dns.clone().unwrap_or_default();
-        if (&told.provider, &told.dns) != (&observed.provider, &dns) {
-            // Report the same verdict again, under the new labels.
-            told.verdict = None;
+        if let Some(object) = objects.get(&key) {
+            self.metrics.conditions(&key, object.face.conditions());
         }
-        (told.provider, told.dns) = (observed.provider.clone(), dns);
-        told.conditions.clone_from(&observed.status.conditions);
-        self.metrics.see(&observed.pool.key, &observed.pool.uid);
-        self.metrics.conditions(&observed.pool.key, &observed.status.conditions);
-        self.see_records_of_pool(observed);
     }
 
     /// Removes an object.
     pub fn forget(&mut self, key: &ObjectKey) {
-        self.pools.remove(key);
-        self.records.remove(key);
-        self.would.remove(key);
         self.metrics.forget(key);
     }
 
@@ -121,94 +105,105 @@ impl Narrator {
         self.metrics.leads(leads);
         self.departures.clear();
         self.failed.clear();
-        for told in self.pools.values_mut() {
-            told.verdict = None;
-        }
-        self.records.values_mut().for_each(ToldRecords::forget_verdict);
     }
 
     /// Reports the verdicts of a plan.
-    pub fn take(&mut self, plan: &Plan, world: &World) {
-        self.take_records(plan);
-        self.tell_failed(plan);
+    pub fn take(&mut self, objects: &mut Objects, plan: &Plan, world: &World) {
+        self.take_records(objects, plan);
+        self.tell_failed(objects, plan);
         for (key, verdict) in &plan.verdicts {
-            self.arrivals(world, key, verdict);
-            self.drifts(world, key, verdict);
-            let Some(told) = self.pools.get_mut(key) else { continue };
-            if told.verdict.as_ref() == Some(verdict) {
+            let Some(object) = objects.get_mut(key) else { continue };
+            self.arrivals(world, (key, object), verdict);
+            self.drifts(world, (key, object), verdict);
+            let again = std::mem::take(&mut object.told.again);
+            if object.verdict.as_deref() == Some(verdict) && !again {
                 continue;
             }
-            self.metrics.conditions(key, &told.conditions);
+            self.metrics.conditions(key, object.face.conditions());
             // A gauge cannot express unknown, so an unknown state leaves the gauges as they are.
             if is_known(verdict) {
-                self.metrics.pool(told.labels(key), verdict);
+                self.metrics.addresses(object.series(key), verdict);
             }
-            told.verdict = Some(verdict.clone());
-            told.homes.see(verdict);
+            object.told.homes.see(verdict);
             let word = verdict.word();
-            if told.reason != Some(word) && is_news(verdict) {
-                told.reason = Some(word);
+            if object.told.reason != Some(word) && is_news(verdict) {
+                object.told.reason = Some(word);
                 let (weight, note) = (weight(verdict), verdict.to_string());
                 tracing::info!(pool = %key, reason = word, "{note}");
-                self.events.tell(about(key, &told.uid), weight, word, &note);
+                self.events.tell(about(key, &object.uid), weight, word, &note);
             }
         }
     }
 
     /// Notes the start of an action.
-    pub fn begins(&mut self, world: &World, action: &Action, now: Time) {
-        if let Action::Assign { account, pool, ip, .. } = action
-            && let Some(told) = self.pools.get(pool)
-        {
-            let departure = Departure::of(world, &told.homes, (account, pool, *ip), now);
-            self.departures.insert(*ip, departure);
+    pub fn begins(&mut self, objects: &Objects, world: &World, action: &Action, now: Time) {
+        let (account, pool, ip, halfway) = match action {
+            Action::Assign { account, pool, ip, .. } => (account, pool, *ip, false),
+            Action::Unassign { account, pool, ip, why: Removal::Moves } => {
+                (account, pool, *ip, true)
+            }
+            _ => return,
+        };
+        // The second of two calls ends the departure that the first began.
+        if let Some(begun) = self.departures.get_mut(&ip).filter(|begun| begun.halfway) {
+            begun.halfway = halfway;
+        } else if let Some(object) = objects.get(pool) {
+            let mut departure = Departure::of(world, &object.told.homes, (account, pool, ip), now);
+            departure.halfway = halfway;
+            self.departures.insert(ip, departure);
         }
     }
 
     /// Reports a reserved address. The arrival on its node is reported separately.
-    fn created(&mut self, pool: &ObjectKey, intent: &Intent, finished: &Finished) {
+    fn created(
+        &mut self,
+        objects: &Objects,
+        pool: &ObjectKey,
+        intent: &Intent,
+        finished: &Finished,
+    ) {
         let Ok(Done::Created { ip, .. } | Done::CreatedLoose { ip }) = finished.outcome.result
         else {
             return;
         };
-        let Some(told) = self.pools.get(pool) else { return };
+        let Some(object) = objects.get(pool) else { return };
         // Reserved directly on its machine: an assignment without a separate call.
         let placed = matches!(finished.outcome.result, Ok(Done::Created { .. }));
         if placed && intent.target.is_some() {
-            self.metrics.assigned(told.labels(pool), &ip.to_string(), true);
+            self.metrics.assigned(object.series(pool), ip, true);
         }
         let note = format!("{ip} reserved for this pool in {} ms", millis(finished.took));
-        self.events.tell(about(pool, &told.uid), Weight::Normal, "Created", &note);
+        self.events.tell(about(pool, &object.uid), Weight::Normal, "Created", &note);
         let at = finished.outcome.sent_at;
         self.departures.insert(ip, Departure::of_new(at));
     }
 
     /// Reports a finished action.
-    pub fn ended(&mut self, world: &World, finished: &Finished) {
+    pub fn ended(&mut self, objects: &mut Objects, world: &World, finished: &Finished) {
         let repeated = self.unwritten(finished);
         log::ended(finished, repeated);
         if let Action::Create { pool, intent, .. } = &finished.outcome.action {
-            return self.created(pool, intent, finished);
+            return self.created(objects, pool, intent, finished);
         }
         if let Action::ChangeRecords { .. } = &finished.outcome.action {
-            return self.changed_records(finished);
+            return self.changed_records(objects, finished);
         }
         if let Action::ReadOperation { ip, .. } = &finished.outcome.action {
-            return self.given_up(world, *ip, finished);
+            return self.given_up(objects, world, *ip, finished);
         }
         if let Action::Unassign { account, pool, ip, why } = &finished.outcome.action {
-            if finished.outcome.result.is_ok() {
-                self.taken_off(world, account, (pool, *ip), why);
+            if finished.outcome.result.is_ok() && *why != Removal::Moves {
+                self.taken_off(objects, world, account, (pool, *ip), why);
             }
             return;
         }
         if let Action::Release { pool, ip, .. } = &finished.outcome.action {
-            return self.given_back(pool, *ip, finished);
+            return self.given_back(objects, pool, *ip, finished);
         }
         let Action::Assign { pool, ip, node, .. } = &finished.outcome.action else { return };
-        let Some(told) = self.pools.get(pool) else { return };
+        let Some(object) = objects.get(pool) else { return };
         match &finished.outcome.result {
-            Ok(_) => self.metrics.assigned(told.labels(pool), &ip.to_string(), true),
+            Ok(_) => self.metrics.assigned(object.series(pool), *ip, true),
             // Nothing happened; the pool's status says what the account waits for.
             Err(Failure {
                 kind:
@@ -216,25 +211,25 @@ impl Narrator {
                 ..
             }) => {}
             Err(failure) => {
-                self.metrics.assigned(told.labels(pool), &ip.to_string(), false);
+                self.metrics.assigned(object.series(pool), *ip, false);
                 let note = format!("assigning {ip} to {node} failed: {}", failure.message);
                 let (pool, ip, event) = (pool.clone(), *ip, "AssignFailed");
                 self.failed.push(Attempt { pool, ip, event, note });
             }
         }
         if matches!(finished.outcome.result, Ok(Done::Effective)) {
-            self.arrived(world, pool, *ip, node);
+            self.arrived(world, (pool, object), *ip, node);
         }
     }
 
     /// Reports an operation that the provider accepted and then did not carry out.
-    fn given_up(&mut self, world: &World, ip: IpAddr, finished: &Finished) {
+    fn given_up(&mut self, objects: &Objects, world: &World, ip: IpAddr, finished: &Finished) {
         if !matches!(finished.outcome.result, Ok(Done::Operation(OperationState::Failed))) {
             return;
         }
         for pool in world.claimants(ip) {
-            let Some(told) = self.pools.get(pool) else { continue };
-            self.metrics.assigned(told.labels(pool), &ip.to_string(), false);
+            let Some(object) = objects.get(pool) else { continue };
+            self.metrics.assigned(object.series(pool), ip, false);
             let note = format!("assigning {ip} failed: the cloud accepted it and then gave it up");
             tracing::warn!(%pool, %ip, "the cloud accepted an assignment and then gave it up");
             let (pool, event) = (pool.clone(), "AssignFailed");
@@ -243,30 +238,31 @@ impl Narrator {
     }
 
     /// Reports failed attempts, each with the time of the next attempt.
-    fn tell_failed(&mut self, plan: &Plan) {
+    fn tell_failed(&mut self, objects: &Objects, plan: &Plan) {
         for Attempt { pool, ip, event, mut note } in std::mem::take(&mut self.failed) {
-            let Some(told) = self.pools.get(&pool) else { continue };
+            let Some(object) = objects.get(&pool) else { continue };
             if let Some(next) = plan.verdicts.get(&pool).and_then(|one| next_attempt(one, ip)) {
                 note.push_str(&format!("; next attempt at {next}"));
             }
-            self.events.tell(about(&pool, &told.uid), Weight::Warning, event, &note);
+            self.events.tell(about(&pool, &object.uid), Weight::Warning, event, &note);
         }
     }
 
     /// Reports an unassigned address, while the world still knows its machine.
     fn taken_off(
         &mut self,
+        objects: &Objects,
         world: &World,
         account: &AccountId,
         (pool, ip): (&ObjectKey, IpAddr),
         why: &Removal,
     ) {
-        let Some(told) = self.pools.get(pool) else { return };
-        let origin = Origin::of(world, &told.homes, account, ip);
+        let Some(object) = objects.get(pool) else { return };
+        let origin = Origin::of(world, &object.told.homes, account, ip);
         let from = origin.as_ref().map_or("its machine", |origin| &origin.name);
         let note = format!("{ip} taken off {from}: {why}");
         tracing::info!(%pool, %ip, from, "taken off: {why}");
-        self.events.tell(about(pool, &told.uid), Weight::Normal, "Unassigned", &note);
+        self.events.tell(about(pool, &object.uid), Weight::Normal, "Unassigned", &note);
         self.lost(world, origin.and_then(|origin| origin.node).as_ref(), &note);
     }
 
@@ -278,12 +274,12 @@ impl Narrator {
     }
 
     /// Reports a release, successful or failed.
-    fn given_back(&mut self, pool: &ObjectKey, ip: IpAddr, finished: &Finished) {
-        let Some(told) = self.pools.get(pool) else { return };
+    fn given_back(&mut self, objects: &Objects, pool: &ObjectKey, ip: IpAddr, finished: &Finished) {
+        let Some(object) = objects.get(pool) else { return };
         match &finished.outcome.result {
             Ok(_) => {
                 let note = format!("{ip} given back to the cloud");
-                self.events.tell(about(pool, &told.uid), Weight::Normal, "Released", &note);
+                self.events.tell(about(pool, &object.uid), Weight::Normal, "Released", &note);
             }
             Err(failure) => {
                 let note = format!("giving back {ip} failed: {}", failure.message);
@@ -294,29 +290,34 @@ impl Narrator {
     }
 
     /// Reports the addresses that a listing shows at their destination.
-    fn arrivals(&mut self, world: &World, key: &ObjectKey, verdict: &Verdict) {
+    fn arrivals(&mut self, world: &World, of: (&ObjectKey, &Object), verdict: &Verdict) {
         if self.departures.is_empty() {
             return;
         }
         for one in verdict.addresses.iter().filter(|one| one.state == State::Active) {
             if let Some(node) = &one.node {
-                self.arrived(world, key, one.ip, node);
+                self.arrived(world, of, one.ip, node);
             }
         }
     }
 
     /// Reports the addresses that somebody else moved.
-    fn drifts(&mut self, world: &World, key: &ObjectKey, verdict: &Verdict) {
-        let Some(told) = self.pools.get_mut(key) else { return };
+    fn drifts(
+        &mut self,
+        world: &World,
+        (key, object): (&ObjectKey, &mut Object),
+        verdict: &Verdict,
+    ) {
         for one in &verdict.addresses {
             let Some(drift) = &one.memory.drift else { continue };
             // A drift with an earlier time is not new: a time that lay ahead was corrected since.
-            if told.drifts.insert(one.ip, drift.at).is_some_and(|before| before >= drift.at) {
+            if object.told.drifts.insert(one.ip, drift.at).is_some_and(|before| before >= drift.at)
+            {
                 continue;
             }
             let note = drift_note(world, key, one, drift);
             tracing::warn!(pool = %key, ip = %one.ip, times = drift.times, "{note}");
-            self.events.tell(about(key, &told.uid), Weight::Warning, "Drift", &note);
+            self.events.tell(about(key, &object.uid), Weight::Warning, "Drift", &note);
             let lost = drift.from.as_ref().and_then(|from| node_of(world, key, from));
             if let Some(node) = lost.and_then(|name| world.node(name)) {
                 self.events.tell(about_node(node), Weight::Warning, "Drift", &note);
@@ -324,32 +325,23 @@ impl Narrator {
         }
     }
 
-    fn arrived(&mut self, world: &World, pool: &ObjectKey, ip: IpAddr, node: &NodeName) {
+    fn arrived(
+        &mut self,
+        world: &World,
+        (pool, object): (&ObjectKey, &Object),
+        ip: IpAddr,
+        node: &NodeName,
+    ) {
         let Some(departure) = self.departures.remove(&ip) else { return };
-        let Some(told) = self.pools.get(pool) else { return };
         let took = millis(self.env.now().since(departure.at));
         let note = departure.told(ip, node, took);
         tracing::info!(%pool, %ip, %node, took_ms = took, "{note}");
-        self.events.tell(about(pool, &told.uid), Weight::Normal, "Assigned", &note);
+        self.events.tell(about(pool, &object.uid), Weight::Normal, "Assigned", &note);
         if let Some(node) = world.node(node) {
             self.events.tell(about_node(node), Weight::Normal, "Assigned", &note);
         }
         let before = departure.from.and_then(|from| from.node);
         self.lost(world, before.as_ref().filter(|before| *before != node), &note);
-    }
-}
-
-impl Narrator {
-    /// The UID of a known object.
-    pub(super) fn uid_of(&self, key: &ObjectKey) -> Option<String> {
-        let pool = self.pools.get(key).map(|told| told.uid.clone());
-        pool.or_else(|| self.records.get(key).map(|told| told.uid.clone()))
-    }
-}
-
-impl Told {
-    fn labels<'a>(&'a self, key: &'a ObjectKey) -> PoolLabels<'a> {
-        PoolLabels { key, provider: &self.provider, dns: &self.dns }
     }
 }
 
@@ -393,17 +385,6 @@ fn drift_note(world: &World, key: &ObjectKey, one: &AddressVerdict, drift: &Drif
         }
         (None, _) => format!("somebody else moved {ip}: found on {found}, where it stays"),
     }
-}
-
-/// The reason in the stored status, which a new leader does not report again.
-fn told_by_status(observed: &ObservedPool) -> Option<&'static str> {
-    let ready = observed.status.conditions.iter().find(|one| one.type_ == CONDITION_READY)?;
-    // The addresses are in place, in spite of the DNS record.
-    if ready.reason == DNS_NOT_READY {
-        return Some(Reason::AllAssigned.word());
-    }
-    let mut lasting = Restraint::WORDS.into_iter().chain([Reason::AllAssigned.word()]);
-    lasting.find(|word| ready.reason == *word)
 }
 
 /// Whether a verdict says where each address is. An invalid object leaves everything as it is, and

@@ -1,22 +1,49 @@
 //! Maps series to objects, so that the series of an object appear and disappear with it.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
 
+use pontoon_core::addresses::verdict::Verdict;
 use pontoon_core::model::ObjectKey;
+use pontoon_core::records::verdict::RecordVerdict;
 use prometheus::core::{MetricVec, MetricVecBuilder};
 use prometheus::{GaugeVec, HistogramVec, IntCounterVec};
 
+/// The series of a kind. Each front shows those of its predecessor.
+pub trait Series: fmt::Debug + Send + Sync {
+    /// Shows the verdict on an object's addresses.
+    fn addresses(&self, _: SeriesLabels<'_>, _: &Verdict, _: &mut ObjectSeries) {}
+
+    /// Shows the verdict on an object's records.
+    fn records(&self, _: SeriesLabels<'_>, _: &RecordVerdict, _: &mut ObjectSeries) {}
+
+    /// Counts an assignment of an object's address, successful or failed.
+    fn assigned(&self, _: SeriesLabels<'_>, _: IpAddr, _: bool, _: &mut ObjectSeries) {}
+}
+
+/// The labels of an object's series.
+#[derive(Clone, Copy, Debug)]
+pub struct SeriesLabels<'a> {
+    /// The object.
+    pub key: &'a ObjectKey,
+    /// The object's provider.
+    pub provider: &'a str,
+    /// The object's DNS name, or empty.
+    pub dns: &'a str,
+}
+
 /// The objects with series.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(crate) struct Book {
     /// A replica that does not lead shows no objects, because its view is incomplete.
     pub leads: bool,
-    objects: BTreeMap<ObjectKey, Object>,
+    objects: BTreeMap<ObjectKey, ObjectSeries>,
 }
 
 /// The series of an object.
 #[derive(Debug, Default)]
-pub(super) struct Object {
+pub struct ObjectSeries {
     uid: String,
     gauges: Vec<(GaugeVec, Vec<String>)>,
     conditions: Vec<(GaugeVec, Vec<String>)>,
@@ -25,8 +52,10 @@ pub(super) struct Object {
 
 /// A family of series that only grow.
 #[derive(Clone, Debug)]
-pub(super) enum Counting {
+pub enum Counting {
+    /// A counter.
     Counter(IntCounterVec),
+    /// A histogram.
     Histogram(HistogramVec),
 }
 
@@ -51,7 +80,7 @@ impl Book {
 
     /// An object with visible series: known, and this replica leads. Calls may finish after their
     /// object is gone.
-    pub fn shown(&mut self, key: &ObjectKey) -> Option<&mut Object> {
+    pub fn shown(&mut self, key: &ObjectKey) -> Option<&mut ObjectSeries> {
         self.objects.get_mut(key).filter(|_| self.leads)
     }
 
@@ -64,11 +93,11 @@ impl Book {
 
     /// Removes the series of all objects.
     pub fn clear(&mut self) {
-        self.objects.values_mut().for_each(Object::clear);
+        self.objects.values_mut().for_each(ObjectSeries::clear);
     }
 }
 
-impl Object {
+impl ObjectSeries {
     /// Replaces the gauges of the object.
     pub fn set(&mut self, gauges: Vec<(GaugeVec, Vec<String>, f64)>) {
         self.clear_gauges();
@@ -130,6 +159,6 @@ fn remove<T: MetricVecBuilder>(family: &MetricVec<T>, labels: &[String]) {
     drop(family.remove_label_values(&texts(labels)));
 }
 
-pub(super) fn texts(labels: &[String]) -> Vec<&str> {
+pub(crate) fn texts(labels: &[String]) -> Vec<&str> {
     labels.iter().map(String::as_str).collect()
 }

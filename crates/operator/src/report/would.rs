@@ -8,17 +8,18 @@ use pontoon_core::verdict::{Restraint, Withheld};
 
 use super::Narrator;
 use super::events::{Weight, about, about_lease};
+use super::objects::Objects;
 use crate::execute::restraint::Would;
 
 impl Narrator {
     /// Reports the withheld actions of a plan. Each action is reported once, and again only after a
     /// different action was withheld in between.
-    pub fn take_would(&mut self, plan: &Plan, would: &[Would]) {
+    pub fn take_would(&mut self, objects: &mut Objects, plan: &Plan, would: &[Would]) {
         for key in plan.verdicts.keys().chain(plan.records.keys()) {
             let verdict = plan.verdicts.get(key).is_some_and(|one| one.withheld.is_some());
             let records = plan.records.get(key).is_some_and(|one| one.withheld.is_some());
-            if !verdict && !records {
-                self.would.remove(key);
+            if let Some(object) = objects.get_mut(key).filter(|_| !verdict && !records) {
+                object.would.clear();
             }
         }
         let mut by_object: BTreeMap<&ObjectKey, Vec<&Would>> = BTreeMap::new();
@@ -27,13 +28,13 @@ impl Narrator {
         }
         for (key, all) in by_object {
             let words: BTreeSet<Text> = all.iter().map(|one| one.words.clone()).collect();
-            let told = self.would.insert(key.clone(), words).unwrap_or_default();
-            let Some(uid) = self.uid_of(key) else { continue };
+            let Some(object) = objects.get_mut(key) else { continue };
+            let told = std::mem::replace(&mut object.would, words);
             for one in all.into_iter().filter(|one| !told.contains(&one.words)) {
                 tracing::info!(object = %key, "would {}", one.words);
                 if let Some(reason) = one.event {
                     let note = format!("would {}", one.words);
-                    self.events.tell(about(key, &uid), Weight::Normal, reason, &note);
+                    self.events.tell(about(key, &object.uid), Weight::Normal, reason, &note);
                 }
             }
         }

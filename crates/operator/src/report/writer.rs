@@ -4,30 +4,26 @@
 //! definition older than this program). Nothing is sent again until the wanted status or the
 //! definition changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kube::Client;
 use kube::api::{Patch, PatchParams, PostParams};
 use pontoon_core::Time;
 use pontoon_core::action::{Failure, FailureKind};
-use pontoon_core::addresses::verdict::{Reason, Verdict};
 use pontoon_core::model::{Kind, ObjectKey, Scope};
 use pontoon_core::plan::Plan;
-use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 use pontoon_core::world::World;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::dropped::dropped;
-use super::{record_status, status};
+use super::objects::{Object, Objects};
 use crate::api::objects;
 use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
 use crate::execute::api_failure;
-use crate::fronts::floating_ip_pool::ObservedPool;
-use crate::fronts::node_dns_record_set::ObservedRecordSet;
+use crate::fronts::Face;
 use crate::observe::version;
 
 /// Shortest time between two writes of a status.
@@ -37,17 +33,15 @@ const PACE: Duration = Duration::from_secs(1);
 pub struct StatusWriter {
     client: Client,
     env: Env,
-    objects: BTreeMap<ObjectKey, Tracked>,
     /// Objects with a status that may differ from the wanted status.
     pending: BTreeSet<ObjectKey>,
-    writing: JoinSet<Written>,
+    writes: JoinSet<Written>,
 }
 
-struct Tracked {
-    subject: Subject,
-    /// The last verdict on the object's records.
-    records: Option<Box<RecordVerdict>>,
-    in_flight: bool,
+/// How the status of an object is being written.
+#[derive(Debug, Default)]
+pub(super) struct Writing {
+    pub in_flight: bool,
     not_before: Time,
     failures: u32,
     /// Whether the last write was refused. A new version of the object does not help.
@@ -56,17 +50,12 @@ struct Tracked {
 }
 
 /// A status that the API server stored only in part.
+#[derive(Debug)]
 struct Pruned {
     sent: Value,
     stored: Value,
     /// The parts that were not stored.
     dropped: Vec<String>,
-}
-
-/// The inputs of a status.
-enum Subject {
-    Pool(Box<ObservedPool>, Option<Box<Verdict>>),
-    RecordSet(Box<ObservedRecordSet>),
 }
 
 /// A finished write.
@@ -109,149 +98,73 @@ struct Stored {
 impl StatusWriter {
     /// A writer without objects.
     pub fn new(client: Client, env: Env) -> Self {
-        let (objects, pending) = (BTreeMap::new(), BTreeSet::new());
-        Self { client, env, objects, pending, writing: JoinSet::new() }
+        Self { client, env, pending: BTreeSet::new(), writes: JoinSet::new() }
     }
 
-    /// Handles a pool that appeared or changed.
-    pub fn see_pool(&mut self, mut observed: ObservedPool) {
-        let key = observed.pool.key.clone();
-        let verdict = match self.objects.get_mut(&key) {
-            Some(Tracked { subject: Subject::Pool(before, verdict), pruned, .. })
-                if before.pool.uid == observed.pool.uid =>
-            {
-                if before.pool.version > observed.pool.version {
-                    return;
-                }
-                if !observed.decoded {
-                    // The stored status is unreadable; our last write is all we know.
-                    observed.status = before.status.clone();
-                }
-                unprune(pruned.as_ref(), &mut observed.status);
-                verdict.take()
-            }
-            _ => None,
-        };
-        self.see(key, Subject::Pool(Box::new(observed), verdict));
-    }
-
-    /// Handles a record set that appeared or changed.
-    pub fn see_record_set(&mut self, mut observed: ObservedRecordSet) {
-        let key = observed.set.key.clone();
-        if let Some(Tracked { subject: Subject::RecordSet(before), pruned, .. }) =
-            self.objects.get(&key)
-            && before.set.uid == observed.set.uid
-        {
-            if before.set.version > observed.set.version {
-                return;
-            }
-            if !observed.decoded {
-                // The stored status is unreadable; our last write is all we know.
-                observed.status = before.status.clone();
-            }
-            unprune(pruned.as_ref(), &mut observed.status);
-        }
-        self.see(key, Subject::RecordSet(Box::new(observed)));
-    }
-
-    fn see(&mut self, key: ObjectKey, subject: Subject) {
-        match self.objects.get_mut(&key) {
-            Some(tracked) => {
-                if tracked.subject.uid() != subject.uid() {
-                    tracked.pruned = None;
-                }
-                tracked.subject = subject;
-                if tracked.failures > 0 && !tracked.refused {
-                    // The write failed on an older version, so a new version deserves an attempt.
-                    tracked.not_before = Time::default();
-                }
-            }
-            None => {
-                self.objects.insert(key.clone(), Tracked::new(subject));
-            }
-        }
+    /// Handles an object that appeared or changed.
+    pub fn seen(&mut self, key: ObjectKey) {
         self.pending.insert(key);
     }
 
     /// Handles a changed definition, which may store fields that were dropped before.
-    pub fn redefined(&mut self, kind: &Kind) {
-        for (key, tracked) in self.objects.iter_mut().filter(|(key, _)| key.kind == kind) {
-            if let Some(Pruned { stored, .. }) = tracked.pruned.take() {
-                tracked.subject.says(stored);
+    pub fn redefined(&mut self, objects: &mut Objects, kind: &Kind) {
+        for (key, object) in objects.of_kind(kind) {
+            if let Some(Pruned { stored, .. }) = object.writing.pruned.take() {
+                object.face.store(stored);
                 self.pending.insert(key.clone());
             }
         }
     }
 
-    /// Removes an object.
-    pub fn forget(&mut self, key: &ObjectKey) {
-        self.objects.remove(key);
-        self.pending.remove(key);
-    }
-
     /// Starts a new term. Writes under way belong to the old term and are dropped.
-    pub fn restart(&mut self) {
-        self.writing = JoinSet::new();
-        for (key, tracked) in &mut self.objects {
-            tracked.in_flight = false;
-            tracked.not_before = Time::default();
-            tracked.records = None;
-            if let Subject::Pool(_, verdict) = &mut tracked.subject {
-                *verdict = None;
-            }
-            self.pending.insert(key.clone());
-        }
+    pub fn restart(&mut self, objects: &mut Objects) {
+        self.writes = JoinSet::new();
+        objects.restart();
+        self.pending.extend(objects.keys().cloned());
     }
 
     /// Takes the verdicts of a plan.
-    pub fn take(&mut self, plan: &Plan) {
+    pub fn take(&mut self, objects: &mut Objects, plan: &Plan) {
         for (key, new) in &plan.verdicts {
-            if let Some(Tracked { subject: Subject::Pool(_, verdict), .. }) =
-                self.objects.get_mut(key)
-                && verdict.as_deref() != Some(new)
+            if let Some(object) = objects.get_mut(key)
+                && object.verdict.as_deref() != Some(new)
             {
-                *verdict = Some(Box::new(new.clone()));
+                object.verdict = Some(Box::new(new.clone()));
                 self.pending.insert(key.clone());
             }
         }
         for (key, new) in &plan.records {
-            if let Some(tracked) = self.objects.get_mut(key)
-                && tracked.records.as_deref() != Some(new)
+            if let Some(object) = objects.get_mut(key)
+                && object.records.as_deref() != Some(new)
             {
-                tracked.records = Some(Box::new(new.clone()));
+                object.records = Some(Box::new(new.clone()));
                 self.pending.insert(key.clone());
             }
         }
     }
 
-    /// Whether a write to this object is under way, so that its version is about to change.
-    pub fn is_writing(&self, key: &ObjectKey) -> bool {
-        self.objects.get(key).is_some_and(|tracked| tracked.in_flight)
-    }
-
     /// Starts every write that is due. Returns the time of the next call.
-    pub fn flush(&mut self, world: &World, now: Time) -> Option<Time> {
+    pub fn flush(&mut self, objects: &mut Objects, world: &World, now: Time) -> Option<Time> {
         let mut wake: Option<Time> = None;
         for key in std::mem::take(&mut self.pending) {
-            let Some(tracked) = self.objects.get_mut(&key) else { continue };
+            let Some(object) = objects.get_mut(&key) else { continue };
             // A ledger write under way makes this version stale, so a status write would conflict.
             let stale = world.pool(&key).is_some_and(|entry| entry.is_writing_ledger());
-            if tracked.in_flight || stale {
+            if object.writing.in_flight || stale {
                 self.pending.insert(key);
                 continue;
             }
-            let records = tracked.records.as_deref();
-            let Some((uid, at, status)) = tracked.subject.correction(records, now) else {
-                continue;
-            };
-            if now < tracked.not_before {
-                wake = Some(wake.map_or(tracked.not_before, |wake| wake.min(tracked.not_before)));
+            let Some(write) = object.correction(now) else { continue };
+            let not_before = object.writing.not_before;
+            if now < not_before {
+                wake = Some(wake.map_or(not_before, |wake| wake.min(not_before)));
                 self.pending.insert(key);
                 continue;
             }
-            tracked.in_flight = true;
-            let put = put(self.client.clone(), key, uid, at, status);
-            self.env.spawn(&mut self.writing, put);
+            object.writing.in_flight = true;
+            let (uid, at) = (object.uid.to_string(), object.version);
+            let put = put(self.client.clone(), key, uid, at, write);
+            self.env.spawn(&mut self.writes, put);
         }
         wake
     }
@@ -259,7 +172,7 @@ impl StatusWriter {
     /// The next finished write. Pending for ever while nothing is under way.
     pub async fn next(&mut self) -> Written {
         loop {
-            match self.writing.join_next().await {
+            match self.writes.join_next().await {
                 Some(Ok(written)) => return written,
                 Some(Err(error)) => tracing::error!(%error, "a status write was lost"),
                 None => std::future::pending().await,
@@ -268,23 +181,25 @@ impl StatusWriter {
     }
 
     /// Handles a finished write. `None` if the object is gone.
-    pub fn written(&mut self, written: Written, now: Time) -> Option<Wrote> {
+    pub fn written(&mut self, objects: &mut Objects, written: Written, now: Time) -> Option<Wrote> {
         let Written { key, uid, sent, result } = written;
-        let tracked = self.objects.get_mut(&key)?;
-        tracked.in_flight = false;
+        let object = objects.get_mut(&key)?;
+        object.writing.in_flight = false;
         self.pending.insert(key.clone());
         let mut dropped = Vec::new();
         let result = match result {
             Ok(stored) => {
-                (tracked.failures, tracked.refused) = (0, false);
-                tracked.not_before = now + PACE;
-                dropped = tracked.keep(&uid, sent, &stored);
+                let writing = &mut object.writing;
+                (writing.failures, writing.refused) = (0, false);
+                writing.not_before = now + PACE;
+                dropped = object.wrote(&uid, sent, &stored);
                 Ok(stored.version)
             }
             Err(failure) => {
-                tracked.failures += 1;
-                tracked.refused = failure.kind.is_refusal();
-                tracked.not_before = now + PACE * 2u32.pow(tracked.failures.min(6)) / 2;
+                let writing = &mut object.writing;
+                writing.failures += 1;
+                writing.refused = failure.kind.is_refusal();
+                writing.not_before = now + PACE * 2u32.pow(writing.failures.min(6)) / 2;
                 Err(failure)
             }
         };
@@ -292,96 +207,73 @@ impl StatusWriter {
     }
 }
 
-impl Tracked {
-    fn new(subject: Subject) -> Self {
-        let (records, in_flight, not_before, pruned) = (None, false, Time::default(), None);
-        Self { subject, records, in_flight, not_before, failures: 0, refused: false, pruned }
+impl Writing {
+    /// The state for another object of the same name: what the server stores is not known.
+    pub fn of_another(self) -> Self {
+        Self { pruned: None, ..self }.retried()
     }
 
-    /// Notes the sent status as the object's status. Returns the parts that were not stored, unless
-    /// already reported.
-    fn keep(&mut self, uid: &str, sent: Value, stored: &Stored) -> Vec<String> {
-        self.subject.stored(uid, stored.version, sent.clone());
-        let missing = dropped(&sent, &stored.status);
-        let before = self.pruned.take();
-        if missing.is_empty() {
-            return missing;
+    /// Handles a new version of the object. A write that failed on an older version deserves an
+    /// attempt.
+    pub fn retry(&mut self) {
+        if self.failures > 0 && !self.refused {
+            self.not_before = Time::default();
         }
+    }
+
+    fn retried(mut self) -> Self {
+        self.retry();
+        self
+    }
+
+    /// Forgets a write under way.
+    pub fn restart(&mut self) {
+        (self.in_flight, self.not_before) = (false, Time::default());
+    }
+
+    /// Replaces a status that the API server pruned with the status that we sent.
+    pub fn unprune(&self, face: &mut dyn Face) {
+        if let Some(Pruned { sent, stored, .. }) = &self.pruned
+            && face.stored() == *stored
+        {
+            face.store(sent.clone());
+        }
+    }
+}
+
+impl Object {
+    /// The wanted status, if different from the object's status.
+    fn correction(&self, now: Time) -> Option<Write> {
+        let wanted = self.face.wanted(self.verdicts(), now)?;
+        let write = if self.decoded { Write::Whole } else { Write::Over };
+        (wanted != self.face.stored()).then(|| write(wanted))
+    }
+
+    /// Notes the sent status as the object's status, which the watch will only repeat. Returns the
+    /// parts that were not stored, unless already reported.
+    fn wrote(&mut self, uid: &str, sent: Value, stored: &Stored) -> Vec<String> {
+        let missing = dropped(&sent, &stored.status);
+        let before = self.writing.pruned.take();
         let told = before.is_some_and(|before| before.dropped == missing);
-        let (stored, dropped) = (stored.status.clone(), missing.clone());
-        self.pruned = Some(Pruned { sent, stored, dropped });
+        if !missing.is_empty() {
+            let stored = self.read_back(stored.status.clone());
+            self.writing.pruned =
+                Some(Pruned { sent: sent.clone(), stored, dropped: missing.clone() });
+        }
+        if *self.uid == *uid && stored.version >= self.version {
+            self.version = stored.version;
+            self.face.store(sent);
+        }
         if told { Vec::new() } else { missing }
     }
-}
 
-/// Replaces a status that the API server pruned with the status that we sent.
-fn unprune<T>(pruned: Option<&Pruned>, status: &mut T)
-where
-    T: DeserializeOwned + PartialEq + Default,
-{
-    let Some(Pruned { sent, stored, .. }) = pruned else { return };
-    let read = |value: &Value| serde_json::from_value::<T>(value.clone()).unwrap_or_default();
-    if *status == read(stored) {
-        *status = read(sent);
-    }
-}
-
-impl Subject {
-    fn uid(&self) -> &str {
-        match self {
-            Self::Pool(observed, _) => &observed.pool.uid,
-            Self::RecordSet(observed) => &observed.set.uid,
-        }
-    }
-
-    /// The wanted status, if different from the object's status.
-    fn correction(
-        &self,
-        records: Option<&RecordVerdict>,
-        now: Time,
-    ) -> Option<(String, u64, Write)> {
-        match self {
-            Self::Pool(observed, Some(verdict)) if verdict.reason != Reason::Reading => {
-                let status = status::pool(observed, verdict, records, now);
-                let value = serde_json::to_value(&status).ok()?;
-                let (uid, version) = (observed.pool.uid.to_string(), observed.pool.version);
-                let write = if observed.decoded { Write::Whole(value) } else { Write::Over(value) };
-                (status != observed.status).then_some((uid, version, write))
-            }
-            Self::Pool(..) => None,
-            Self::RecordSet(observed) => {
-                let verdict = records.filter(|one| one.reason != RecordReason::Reading)?;
-                let status = record_status::record_set(observed, verdict, now);
-                let value = serde_json::to_value(&status).ok()?;
-                let (uid, version) = (observed.set.uid.to_string(), observed.set.version);
-                let write = if observed.decoded { Write::Whole(value) } else { Write::Over(value) };
-                (status != observed.status).then_some((uid, version, write))
-            }
-        }
-    }
-
-    /// Notes our own write, which the watch will only repeat.
-    fn stored(&mut self, written_uid: &str, written: u64, sent: Value) {
-        let (uid, version) = match self {
-            Self::Pool(observed, _) => (&observed.pool.uid, &mut observed.pool.version),
-            Self::RecordSet(observed) => (&observed.set.uid, &mut observed.set.version),
-        };
-        if **uid == *written_uid && written >= *version {
-            *version = written;
-            self.says(sent);
-        }
-    }
-
-    /// Sets the object's status.
-    fn says(&mut self, status: Value) {
-        match self {
-            Self::Pool(observed, _) => {
-                observed.status = serde_json::from_value(status).unwrap_or_default();
-            }
-            Self::RecordSet(observed) => {
-                observed.status = serde_json::from_value(status).unwrap_or_default();
-            }
-        }
+    /// A stored status, as an observation of it would show.
+    fn read_back(&mut self, status: Value) -> Value {
+        let before = self.face.stored();
+        self.face.store(status);
+        let read = self.face.stored();
+        self.face.store(before);
+        read
     }
 }
 

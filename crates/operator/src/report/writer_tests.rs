@@ -11,17 +11,19 @@ use pontoon_core::addresses::verdict::{Reason, Verdict};
 use pontoon_core::plan::Plan;
 use pontoon_core::world::{Settings, World};
 
+use super::objects::Objects;
 use super::writer::{StatusWriter, Wrote};
 use crate::api::{FLOATING_IP_POOL, FloatingIPPool, FloatingIPPoolSpec, crds};
 use crate::env::Env;
+use crate::fronts::Front;
 use crate::fronts::floating_ip_pool::FloatingIPPools;
-use crate::fronts::{Front, Observed};
 use crate::observe::schema::Schema;
 
 struct Stage {
     kube: FakeKube,
     client: Client,
     writer: StatusWriter,
+    objects: Objects,
     world: World,
     now: Time,
 }
@@ -34,7 +36,8 @@ async fn stage() -> Stage {
     let env = Env::new(|| Duration::ZERO, started, fastrand::Rng::with_seed(1));
     let writer = StatusWriter::new(client.clone(), env);
     let world = World::new(Settings::default(), &crate::api::KINDS);
-    let mut stage = Stage { kube, client, writer, world, now: started };
+    let mut stage =
+        Stage { kube, client, writer, objects: Objects::default(), world, now: started };
     stage.define(older()).await;
     let ips = vec!["192.0.2.1".to_owned()];
     let spec = FloatingIPPoolSpec { provider: "digitalocean".into(), ips, ..Default::default() };
@@ -75,9 +78,9 @@ impl Stage {
     async fn observe(&mut self) {
         let pool = self.pools().get("p").await.unwrap();
         let object = serde_json::from_value(serde_json::to_value(pool).unwrap()).unwrap();
-        let seen = FloatingIPPools.decode(object, Schema::Current);
-        let Some(Observed::Pool(observed)) = seen else { panic!("{seen:?}") };
-        self.writer.see_pool(observed);
+        let observed = FloatingIPPools.decode(object, Schema::Current).unwrap();
+        self.writer.seen(observed.key.clone());
+        self.objects.see(observed);
     }
 
     fn say(&mut self, reason: Reason) {
@@ -99,7 +102,7 @@ impl Stage {
         let key = self.key();
         let mut plan = Plan::default();
         plan.verdicts.insert(key, verdict);
-        self.writer.take(&plan);
+        self.writer.take(&mut self.objects, &plan);
     }
 
     fn key(&self) -> pontoon_core::model::ObjectKey {
@@ -115,10 +118,10 @@ impl Stage {
         let mut all = Vec::new();
         for _ in 0..60 {
             self.now = self.now + Duration::from_secs(1);
-            self.writer.flush(&self.world, self.now);
-            if self.writer.is_writing(&self.key()) {
+            self.writer.flush(&mut self.objects, &self.world, self.now);
+            if self.objects.is_being_written(&self.key()) {
                 let written = self.writer.next().await;
-                all.extend(self.writer.written(written, self.now));
+                all.extend(self.writer.written(&mut self.objects, written, self.now));
                 self.observe().await;
             }
         }
@@ -139,7 +142,7 @@ async fn what_an_older_definition_drops_is_told_once_and_not_sent_again() {
     assert_eq!((wrote.len(), wrote[0].dropped.len()), (1, 0), "{wrote:#?}");
     // The upgraded definition causes another write.
     stage.define(crds().remove(0)).await;
-    stage.writer.redefined(&FLOATING_IP_POOL);
+    stage.writer.redefined(&mut stage.objects, &FLOATING_IP_POOL);
     let wrote = stage.minute().await;
     assert_eq!((wrote.len(), wrote[0].dropped.len()), (1, 0), "{wrote:#?}");
     let status = stage.pools().get("p").await.unwrap().status.unwrap();

@@ -29,7 +29,7 @@ use crate::leadership::{self, Identity, Leadership, Post, Rivalry, Sentry, Timin
 use crate::observe::Station;
 use crate::report::events::{Events, Weight, about_lease};
 use crate::report::metrics::Metrics;
-use crate::report::{Narrator, StatusWriter};
+use crate::report::{Narrator, Objects, StatusWriter};
 use crate::serve::Health;
 use replica::Replica;
 use stance::Facing;
@@ -134,6 +134,7 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
             cluster,
         ),
         narrator: Narrator::new(env.clone(), events, metrics.clone()),
+        objects: Objects::default(),
         statuses: StatusWriter::new(client.clone(), env.clone()),
         watches: Watches::new(client, station, tasks),
         planner: Planner::default(),

@@ -19,7 +19,7 @@ use crate::execute::{Executor, Term};
 use crate::leadership::{Leadership, Rivalry, Role, Sentry};
 use crate::observe::Observation;
 use crate::report::metrics::Metrics;
-use crate::report::{Narrator, StatusWriter};
+use crate::report::{Narrator, Objects, StatusWriter};
 use crate::serve::Health;
 
 /// The most observations between two plans.
@@ -40,6 +40,7 @@ pub(super) struct Replica {
     pub(super) planner: Planner,
     pub(super) executor: Executor,
     pub(super) narrator: Narrator,
+    pub(super) objects: Objects,
     pub(super) statuses: StatusWriter,
     pub(super) watches: Watches,
     pub(super) leadership: Leadership,
@@ -106,7 +107,8 @@ impl Replica {
                 }
                 finished = self.executor.next() => self.take_outcome(finished),
                 written = self.statuses.next() => {
-                    if let Some(wrote) = self.statuses.written(written, self.env.now()) {
+                    let now = self.env.now();
+                    if let Some(wrote) = self.statuses.written(&mut self.objects, written, now) {
                         self.narrator.status_written(&wrote);
                         if let Ok(version) = wrote.result {
                             self.world.wrote_pool(&wrote.key, &wrote.uid, version);
@@ -155,27 +157,27 @@ impl Replica {
         let mut plan = self.planner.next(&mut self.world, now);
         self.metrics.planned(self.env.now().since(now));
         let would = restrain(&mut plan, &self.world, restraint.as_ref());
-        self.narrator.take(&plan, &self.world);
-        self.narrator.take_would(&plan, &would);
-        self.statuses.take(&plan);
+        self.narrator.take(&mut self.objects, &plan, &self.world);
+        self.narrator.take_would(&mut self.objects, &plan, &would);
+        self.statuses.take(&mut self.objects, &plan);
         self.wake = plan.wake;
         for action in plan.actions {
             // The status write changes the pool's version; the next plan contains the ledger write
             // again.
-            if matches!(&action, Action::WriteLedger { pool, .. } if self.statuses.is_writing(pool))
+            if matches!(&action, Action::WriteLedger { pool, .. } if self.objects.is_being_written(pool))
             {
                 continue;
             }
-            self.narrator.begins(&self.world, &action, now);
+            self.narrator.begins(&self.objects, &self.world, &action, now);
             self.world.begin(&action);
             self.executor.start(action);
         }
-        let report = self.statuses.flush(&self.world, now);
+        let report = self.statuses.flush(&mut self.objects, &self.world, now);
         self.wake = [self.wake, report].into_iter().flatten().min();
     }
 
     fn take_outcome(&mut self, finished: crate::execute::Finished) {
-        self.narrator.ended(&self.world, &finished);
+        self.narrator.ended(&mut self.objects, &self.world, &finished);
         let now = self.env.now();
         if crate::execute::is_unanswered(&finished.outcome) {
             self.unanswered_until = now + self.world.settings().settle;
@@ -197,7 +199,7 @@ impl Replica {
         }
         self.executor.abandon();
         self.narrator.set_leads(term.is_some());
-        self.statuses.restart();
+        self.statuses.restart(&mut self.objects);
         self.leading = term;
         if let Role::Leader(tenure) = role {
             let wait = tenure.settle_until.saturating_sub(self.env.elapsed());

@@ -31,35 +31,28 @@ impl Replica {
                 self.world.source_read(Source::Objects(kind));
             }
             Observation::Schema(kind, schema) => {
-                self.statuses.redefined(kind);
+                self.statuses.redefined(&mut self.objects, kind);
                 self.watches.schema(kind, schema);
             }
         }
     }
 
     fn take_object(&mut self, observed: Observed) {
-        match observed {
-            Observed::Pool(observed) => {
-                self.narrator.see_pool(&observed);
-                self.world.set_pool(observed.pool.clone());
-                match &observed.records {
-                    Some(records) => self.world.set_record_set(records.clone()),
-                    None => self.world.remove_record_set(&observed.pool.key),
-                }
-                self.statuses.see_pool(observed);
-            }
-            Observed::RecordSet(observed) => {
-                self.narrator.see_record_set(&observed);
-                self.world.set_record_set(observed.set.clone());
-                self.statuses.see_record_set(observed);
-            }
+        if let Some(pool) = &observed.addresses {
+            self.world.set_pool(pool.clone());
         }
+        match &observed.records {
+            Some(records) => self.world.set_record_set(records.clone()),
+            None => self.world.remove_record_set(&observed.key),
+        }
+        self.statuses.seen(observed.key.clone());
+        self.narrator.see(&mut self.objects, observed);
     }
 
     fn forget(&mut self, key: &ObjectKey) {
         self.world.remove_pool(key);
         self.world.remove_record_set(key);
         self.narrator.forget(key);
-        self.statuses.forget(key);
+        self.objects.forget(key);
     }
 }

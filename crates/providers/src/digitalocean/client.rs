@@ -220,6 +220,7 @@ impl Client {
             holder: object.droplet.flatten().map(Droplet::machine),
             region: object.region.map(|region| region.slug).or(object.region_slug),
             project: object.project_id.filter(|id| !id.is_empty()),
+            mark: None,
             busy: object.locked.unwrap_or(false),
         })
     }

@@ -137,7 +137,7 @@ impl AddressProvider for DigitalOcean {
     }
 
     async fn create(&self, request: &CreateRequest) -> Result<Created> {
-        let CreateRequest { family, region, machine } = request;
+        let CreateRequest { family, region, machine, mark: _ } = request;
         let reserved = match (family, machine) {
             (Family::V4, Some(machine)) => self.client.reserve_on(droplet(machine)?).await,
             (Family::V4 | Family::V6, _) => self.client.reserve_in(*family, region).await,

@@ -42,8 +42,9 @@ pub fn calls() -> Vec<Call> {
     }
     for (ip, family) in [("203.0.113.7", Family::V4), ("2001:db8:7::1", Family::V6)] {
         let ip: IpAddr = ip.parse().unwrap();
-        let create =
-            |machine| Call::Create(CreateRequest { family, region: "nyc3".into(), machine });
+        let create = |machine| {
+            Call::Create(CreateRequest { family, region: "nyc3".into(), machine, mark: None })
+        };
         calls.extend([
             Call::Read(ip),
             Call::Assign(ip, machine()),

@@ -15,7 +15,7 @@ use super::cool_off::cool_off_ends;
 use super::gate::may_change;
 use super::need::{lacks, missing, needs_region};
 use super::placement::Placement;
-use super::recognise::{Resolved, open_intents, resolve};
+use super::recognise::{Resolved, mark, marks_new, open_intents, resolve};
 use super::view::{Place, PoolView};
 use super::{reading, release};
 use crate::Time;
@@ -211,6 +211,7 @@ fn send(world: &World, view: &PoolView<'_>, request: &Request, intent: &Intent, 
     draft.act(Action::Create {
         account: request.account.clone(),
         pool: view.key.clone(),
+        mark: mark(view, intent),
         intent: intent.clone(),
     });
 }
@@ -251,6 +252,8 @@ fn intents(
     };
     let is_there = |(_, address): &(IpAddr, &Address)| address.knowledge != Knowledge::Gone;
     let there = account.addresses().filter(is_there).map(|(ip, _)| ip);
+    // A marked address is recognised without them.
+    let there = there.filter(|_| !marks_new(view));
     let (unsettled, strangers): (Vec<IpAddr>, Vec<_>) = there.partition(made);
     let names = (0..).map(|index: usize| format!("{:x}-{index}", now.as_micros()));
     let unused = names.filter(|name| !view.entry.knows_intent(name));

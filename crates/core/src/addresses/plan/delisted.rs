@@ -70,7 +70,12 @@ fn fate<'w>(world: &World, view: &PoolView<'_>, one: &AddressView<'w>) -> Fate<'
                 false => Fate::TakeOff(machine),
             }
         }
-        Place::Gone | Place::Disabled(_) | Place::Free | Place::Home(..) | Place::Stranded(..) => {
+        Place::Gone
+        | Place::Unsupported
+        | Place::Disabled(_)
+        | Place::Free
+        | Place::Home(..)
+        | Place::Stranded(..) => {
             match world.marked(one.ip).next() {
                 // Nobody else would withdraw the mark.
                 Some(_) => Fate::Wait,

@@ -41,5 +41,5 @@ pub(crate) fn unmade(entry: &PoolEntry) -> usize {
 
 /// Whether the account reserves no address without a region.
 pub(crate) fn needs_region(account: &Account) -> bool {
-    account.setup.as_ref().is_ok_and(|setup| setup.region_required)
+    account.abilities().is_some_and(|abilities| abilities.region_required)
 }

@@ -17,7 +17,7 @@ use super::make_room::{Crowds, Useless, displace, left_short};
 use super::need::reservable;
 use super::occupancy::take_off;
 use super::seats::{NAMES, Next, Seats, may_arrive};
-use super::steps::assign;
+use super::steps::{Brought, bring};
 use super::view::{AddressView, Place, PoolView};
 use crate::Time;
 use crate::addresses::verdict::Obstacle;
@@ -180,12 +180,18 @@ impl Placement {
             } else if draft.now < next || !may_change(world, &request.account, draft.now) {
                 draft.wake_at(next);
                 self.seats.leave_last(seat);
-            } else if draft.spend(view.key) {
-                draft.act(assign(view.key, &request.account, one.ip, node, machine));
-                self.seats.take(seat);
             } else {
-                self.cool(view, request.cool_off, draft);
-                self.seats.leave_last(seat);
+                match bring(view, one, (node, machine), draft) {
+                    Brought::Sent => self.seats.take(seat),
+                    Brought::Cooling => {
+                        self.cool(view, request.cool_off, draft);
+                        self.seats.leave_last(seat);
+                    }
+                    Brought::Held(next) => {
+                        draft.wake_at(next);
+                        self.seats.leave_last(seat);
+                    }
+                }
             }
         }
     }
@@ -263,11 +269,11 @@ impl Placement {
                 continue;
             }
             match self.seats.next_for(world, view, one.ip, draft.now) {
-                Next::Node(node, machine) if draft.spend(view.key) => {
-                    draft.act(assign(view.key, &request.account, one.ip, &node, &machine));
-                    self.seats.take_on(view, family, machine);
-                }
-                Next::Node(..) => self.cool(view, request.cool_off, draft),
+                Next::Node(node, machine) => match bring(view, one, (&node, &machine), draft) {
+                    Brought::Sent => self.seats.take_on(view, family, machine),
+                    Brought::Cooling => self.cool(view, request.cool_off, draft),
+                    Brought::Held(next) => draft.wake_at(next),
+                },
                 Next::At(time) => draft.wake_at(time),
                 Next::NoRoom => {
                     let due = account.setbacks.due(one.ip);
@@ -326,16 +332,13 @@ impl Placement {
         draft: &mut Draft,
     ) {
         let (view, (_, family)) = (demand.view, demand.group);
-        let Some(request) = view.request else { return };
         let mut nodes = nodes.into_iter();
         let mut unplaced = 0;
         for ip in demand.addresses.iter().take(demand.count) {
             match nodes.next() {
-                Some((node, machine)) if draft.spend(view.key) => {
-                    draft.act(assign(view.key, &request.account, *ip, &node, &machine));
-                    self.seats.take_on(view, family, machine);
+                Some((node, machine)) => {
+                    self.place_one(view, *ip, (&node, machine), draft);
                 }
-                Some(_) => {}
                 None => unplaced += 1,
             }
         }
@@ -344,6 +347,22 @@ impl Placement {
         for (node, machine) in new {
             self.seats.take_on(view, family, machine.clone());
             self.for_new.entry(view.key.clone()).or_default().push((node, machine));
+        }
+    }
+
+    /// Brings an address to the node that it was given.
+    fn place_one(
+        &mut self,
+        view: &PoolView<'_>,
+        ip: IpAddr,
+        (node, machine): (&NodeName, MachineId),
+        draft: &mut Draft,
+    ) {
+        let Some(one) = view.addresses.iter().find(|one| one.ip == ip) else { return };
+        match bring(view, one, (node, &machine), draft) {
+            Brought::Sent => self.seats.take_on(view, Family::of(ip), machine),
+            Brought::Cooling => {}
+            Brought::Held(next) => draft.wake_at(next),
         }
     }
 

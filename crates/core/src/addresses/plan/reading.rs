@@ -7,7 +7,7 @@ use super::gate::is_open;
 use crate::Time;
 use crate::action::Action;
 use crate::addresses::{Account, Knowledge, Operation};
-use crate::model::{AccountId, Family};
+use crate::model::{AccountId, Families, Family};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -170,12 +170,11 @@ fn resync(world: &World, id: &AccountId, account: &Account) -> Duration {
     }
 }
 
-/// The families that the account's pools have addresses of; IPv4 at least, because that is
-/// what new addresses are. What was listed once stays in view.
+/// The families to list: those of the account's pools and of new addresses. A family that was
+/// listed once stays in view, and a family that the provider lacks is never listed.
 fn families(world: &World, id: &AccountId, account: &Account) -> Vec<Family> {
-    if account.has_v6() || world.asks_for_v6(id) {
-        vec![Family::V4, Family::V6]
-    } else {
-        vec![Family::V4]
-    }
+    let has = account.abilities().map_or(Families::V4, |abilities| abilities.families);
+    let v6 = has.v6 && (!has.v4 || account.has_v6() || world.asks_for_v6(id));
+    let asked = Families { v4: has.v4, v6 };
+    Family::ALL.into_iter().filter(|family| asked.has(*family)).collect()
 }

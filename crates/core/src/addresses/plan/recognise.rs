@@ -1,5 +1,7 @@
 //! What came of a reservation, as far as can be known.
 //!
+//! Where the provider keeps marks, the mark of the intent decides. Otherwise:
+//!
 //! | the address is                               | and it is              | so it is     |
 //! |----------------------------------------------|------------------------|--------------|
 //! | on the intent's machine, and no other is new | nobody's, and was not there before | ours |
@@ -63,6 +65,18 @@ pub(crate) fn resolve(
             && !view.entry.is_leaving(*ip)
             && Family::of(*ip) == intent.family
     };
+    if let Some(mark) = mark(view, intent) {
+        let marked = account.addresses().find(|(ip, address)| {
+            matches!(&address.knowledge, Knowledge::Known { sighting, .. }
+                if sighting.mark.as_ref() == Some(&mark) && is_nobodys(ip))
+        });
+        return match marked {
+            Some((ip, _)) => Resolved::Address(ip),
+            // Listings may lag behind the reservation.
+            None if draft.now < until + ARRIVAL => Resolved::After(next_look(account)),
+            None => Resolved::Nothing,
+        };
+    }
     let is_new = |ip: &IpAddr| {
         !intent.strangers.contains(ip) && !next.created.contains(ip) && !draft.has_adopted(*ip)
     };
@@ -83,6 +97,18 @@ pub(crate) fn resolve(
         }
         resolved => resolved,
     }
+}
+
+/// Whether new addresses of a pool's provider carry marks.
+pub(crate) fn marks_new(view: &PoolView<'_>) -> bool {
+    view.abilities().is_some_and(|abilities| abilities.marks_new)
+}
+
+/// The mark of the address that an intent makes, where the provider keeps marks. No other intent of
+/// any cluster has the same.
+pub(crate) fn mark(view: &PoolView<'_>, intent: &Intent) -> Option<Text> {
+    let mark = || format!("{}-{}", view.entry.pool.uid, intent.id).as_str().into();
+    marks_new(view).then(mark)
 }
 
 /// The other open reservations.

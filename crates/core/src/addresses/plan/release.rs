@@ -56,6 +56,7 @@ pub(crate) fn plan(
             | Place::Unknown
             | Place::Missing
             | Place::Gone
+            | Place::Unsupported
             | Place::Busy(_)
             | Place::Moving(_) => {}
         }

@@ -106,6 +106,7 @@ fn found<'a>(one: &'a AddressView<'_>) -> (State, Option<&'a MachineId>, Option<
         Place::Unknown => (State::Unknown, None, None),
         Place::Missing => (State::Unknown, None, Some(Note::Missing)),
         Place::Gone => (State::Error, None, Some(Note::Gone)),
+        Place::Unsupported => (State::Error, None, Some(Note::Unsupported(Family::of(one.ip)))),
         Place::Busy(machine) => (State::InProgress, *machine, Some(Note::Busy)),
         Place::Moving(operation) => {
             let note = match operation {

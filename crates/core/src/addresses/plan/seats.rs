@@ -28,7 +28,10 @@ pub(crate) struct Seats {
     left_last: BTreeSet<Seat>,
 }
 
-/// Which free seats are taken first.
+/// Which free seats are taken first: by rank, then on the machines with the fewest addresses.
+type Order = (Rank, usize);
+
+/// Why a free seat is taken later than others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     First,
@@ -115,9 +118,9 @@ impl Seats {
         (class, family): Group,
         enough: usize,
     ) -> Vec<(NodeName, MachineId)> {
-        let mut by_rank: BTreeMap<Rank, Vec<(NodeName, MachineId)>> = BTreeMap::new();
+        let mut sorted: BTreeMap<Order, Vec<(NodeName, MachineId)>> = BTreeMap::new();
         for name in world.vacant(class, family) {
-            if by_rank.get(&Rank::First).is_some_and(|first| first.len() >= enough) {
+            if sorted.get(&(Rank::First, 0)).is_some_and(|first| first.len() >= enough) {
                 break;
             }
             let Some(machine) = world.node(name).and_then(|node| node.machine.as_ref()) else {
@@ -125,11 +128,11 @@ impl Seats {
             };
             let seat = (machine.cloud.clone(), machine.id.clone(), family);
             if self.is_free(&seat) {
-                let rank = by_rank.entry(self.rank(view, &seat)).or_default();
-                rank.push((name.clone(), machine.id.clone()));
+                let equals = sorted.entry(self.order(world, view, name, &seat)).or_default();
+                equals.push((name.clone(), machine.id.clone()));
             }
         }
-        by_rank.into_values().flatten().take(enough).collect()
+        sorted.into_values().flatten().take(enough).collect()
     }
 
     /// The first `enough` nodes of a group that nobody uses or waits for, and how many there are.
@@ -157,15 +160,16 @@ impl Seats {
         count_free(world, view, group, spoken_for)
     }
 
-    fn rank(&self, view: &PoolView<'_>, seat: &Seat) -> Rank {
+    fn order(&self, world: &World, view: &PoolView<'_>, name: &NodeName, seat: &Seat) -> Order {
         let suspect = |account: &Account| account.setbacks.is_suspect(&seat.1);
-        if self.left_last.contains(seat) {
+        let rank = if self.left_last.contains(seat) {
             Rank::Last
         } else if view.account.is_some_and(suspect) {
             Rank::Suspect
         } else {
             Rank::First
-        }
+        };
+        (rank, occupants(world, name, seat.2).count())
     }
 
     /// Nodes of a group that hold an address which no pool lists.
@@ -193,7 +197,7 @@ impl Seats {
         };
         let setbacks = &account.setbacks;
         let mut later: Option<Time> = None;
-        let mut best: Option<((u32, Rank), &NodeName, &MachineId)> = None;
+        let mut best: Option<((u32, Order), &NodeName, &MachineId)> = None;
         for name in world.vacant(class, Family::of(ip)) {
             let Some(machine) = world.node(name).and_then(|node| node.machine.as_ref()) else {
                 continue;
@@ -208,11 +212,12 @@ impl Seats {
                 continue;
             }
             let own = setbacks.of(ip, &machine.id).filter(|pair| pair.is_lasting());
-            let rank = (own.map_or(0, |pair| pair.failures), self.rank(view, &seat));
+            let failures = own.map_or(0, |pair| pair.failures);
+            let rank = (failures, self.order(world, view, name, &seat));
             if best.as_ref().is_none_or(|(than, ..)| rank < *than) {
                 best = Some((rank, name, &machine.id));
             }
-            if rank == (0, Rank::First) {
+            if rank == (0, (Rank::First, 0)) {
                 break;
             }
         }

@@ -3,28 +3,55 @@
 use std::net::IpAddr;
 
 use super::gate::may_change;
+use super::view::{AddressView, Place, PoolView};
 use crate::Time;
 use crate::action::{Action, Removal};
 use crate::addresses::PoolEntry;
-use crate::model::{AccountId, Machine, MachineId, NodeName, ObjectKey, Request};
+use crate::model::{Machine, MachineId, NodeName, Request};
 use crate::plan::Draft;
 use crate::world::World;
 
-/// Puts an address on a node's machine.
-pub(crate) fn assign(
-    pool: &ObjectKey,
-    account: &AccountId,
-    ip: IpAddr,
-    node: &NodeName,
-    machine: &MachineId,
-) -> Action {
-    Action::Assign {
-        account: account.clone(),
-        pool: pool.clone(),
-        ip,
-        node: node.clone(),
-        machine: machine.clone(),
+/// What became of an address that was to be brought to a node.
+pub(crate) enum Brought {
+    /// A call of this plan brings the address there, or off its machine first.
+    Sent,
+    /// The pool has begun as many assignments as its cool-off allows.
+    Cooling,
+    /// The machine that has the address does not let go of it before then.
+    Held(Time),
+}
+
+/// Brings an address to a node's machine: at once where the provider can, otherwise off the machine
+/// that has it first. The second call follows in the plan that finds the address on no machine.
+pub(crate) fn bring(
+    view: &PoolView<'_>,
+    one: &AddressView<'_>,
+    (node, machine): (&NodeName, &MachineId),
+    draft: &mut Draft,
+) -> Brought {
+    let (Some(request), Some(account)) = (view.request, view.account) else {
+        return Brought::Cooling;
+    };
+    let (id, pool, ip) = (request.account.clone(), view.key.clone(), one.ip);
+    let at_once = account.abilities().is_some_and(|abilities| abilities.moves_at_once);
+    if let Place::Stranded(from, _) = one.place
+        && !at_once
+    {
+        let next = account.setbacks.next(ip, from);
+        if draft.now < next {
+            return Brought::Held(next);
+        } else if !draft.spend(view.key) {
+            return Brought::Cooling;
+        }
+        draft.act(Action::Unassign { account: id, pool, ip, why: Removal::Moves });
+        return Brought::Sent;
     }
+    if !draft.spend(view.key) {
+        return Brought::Cooling;
+    }
+    let (node, machine) = (node.clone(), machine.clone());
+    draft.act(Action::Assign { account: id, pool, ip, node, machine });
+    Brought::Sent
 }
 
 /// Takes an address off its machine, if it may be done now.

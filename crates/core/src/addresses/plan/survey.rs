@@ -8,8 +8,8 @@ use super::need::unmade;
 use super::view::{AddressView, Hold, Place, PoolFacts, PoolView, grace_ends, owner};
 use crate::Time;
 use crate::addresses::verdict::Note;
-use crate::addresses::{Knowledge, PoolEntry};
-use crate::model::{Drift, MachineId, ObjectKey, Remembered};
+use crate::addresses::{Abilities, Knowledge, PoolEntry};
+use crate::model::{Drift, Family, MachineId, ObjectKey, Remembered};
 use crate::world::World;
 
 /// Looks at every pool in scope. Older pools come first: they choose first. What a paused
@@ -99,7 +99,7 @@ impl<'w> PoolFacts<'w> {
                 memory.ineligible_since = None;
                 drift::mend(&mut memory);
             }
-            Place::Unknown | Place::Missing | Place::Busy(_) => {}
+            Place::Unknown | Place::Missing | Place::Unsupported | Place::Busy(_) => {}
         }
         let hold = self.hold(world, &place, &memory, now);
         AddressView { ip, place, memory, hold }
@@ -136,6 +136,10 @@ impl<'w> PoolFacts<'w> {
         let owner = owner(world, ip);
         if let Some(owner) = owner.filter(|owner| *owner != self.key) {
             return Place::Conflict(owner);
+        }
+        let supported = |abilities: &Abilities| abilities.families.has(Family::of(ip));
+        if !self.abilities().is_some_and(supported) {
+            return Place::Unsupported;
         }
         let Some(address) = self.account.and_then(|account| account.address(ip)) else {
             return Place::Unknown;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Time;
 use crate::addresses::verdict::Note;
-use crate::addresses::{Account, IntentProgress, Operation, PoolEntry};
+use crate::addresses::{Abilities, Account, IntentProgress, Operation, PoolEntry};
 use crate::model::{
     Family, Intent, Machine, MachineId, NodeName, ObjectKey, Remembered, Request, Text,
 };
@@ -83,6 +83,8 @@ pub(crate) enum Place<'w> {
     Missing,
     /// It does not exist.
     Gone,
+    /// The provider has no addresses of this family.
+    Unsupported,
     /// The cloud is working on it for somebody else.
     Busy(Option<&'w MachineId>),
     /// A call of ours about it is not over.
@@ -106,6 +108,7 @@ impl<'w> Place<'w> {
             | Self::Unknown
             | Self::Missing
             | Self::Gone
+            | Self::Unsupported
             | Self::Busy(_)
             | Self::Moving(_) => None,
         }
@@ -137,8 +140,10 @@ impl<'w> PoolView<'w> {
 
     /// Whether an assignment for this pool is on its way.
     pub fn is_assigning(&self) -> bool {
+        // The first of two calls is a part of the assignment.
+        let first = self.abilities().is_some_and(|abilities| !abilities.moves_at_once);
         let sent = |one: &AddressView<'_>| match one.place {
-            Place::Moving(Operation::Sent { to }) => to.is_some(),
+            Place::Moving(Operation::Sent { to }) => to.is_some() || first,
             _ => false,
         };
         let reserving = |intent: &Intent| {
@@ -150,17 +155,23 @@ impl<'w> PoolView<'w> {
 }
 
 impl<'w> PoolFacts<'w> {
-    /// The family of new addresses: IPv4, unless the pool has addresses and all are IPv6.
+    /// The family of new addresses: IPv4 where the provider has it, unless the pool has addresses
+    /// and all are IPv6.
     pub fn family(&self) -> Family {
         let all = self.entry.addresses();
         let v6 = !all.is_empty() && all.iter().all(|ip| ip.is_ipv6());
-        if v6 { Family::V6 } else { Family::V4 }
+        let only_v6 = self.abilities().is_some_and(|abilities| !abilities.families.v4);
+        if v6 || only_v6 { Family::V6 } else { Family::V4 }
     }
 
     /// Whether new addresses can be put on a machine by the call that reserves them.
     pub fn places_new(&self) -> bool {
-        let setup = self.account.and_then(|account| account.setup.as_ref().ok());
-        self.family() == Family::V4 || setup.is_some_and(|setup| setup.places_new_v6)
+        self.abilities().is_some_and(|abilities| abilities.places_new.has(self.family()))
+    }
+
+    /// What the pool's provider can do.
+    pub fn abilities(&self) -> Option<&'w Abilities> {
+        self.account?.abilities()
     }
 
     /// The cloud that the pool's account is in.

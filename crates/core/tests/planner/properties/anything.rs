@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Outcome, Removal};
-use pontoon_core::addresses::AccountSetup;
+use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
-    AccountId, Addresses, Drift, Family, Finding, Intent, Labels, Ledger, Machine, MachineId,
-    Marks, Node, NodeName, ObjectKey, Pod, Pool, Remembered, Request, Resolution, Sighting, Taint,
-    Text,
+    AccountId, Addresses, Drift, Families, Family, Finding, Intent, Labels, Ledger, Machine,
+    MachineId, Marks, Node, NodeName, ObjectKey, Pod, Pool, Remembered, Request, Resolution,
+    Sighting, Taint, Text,
 };
 use pontoon_core::nodes::{Match, PodMatch, Selector, Toleration};
 use pontoon_core::world::Settings;
@@ -107,11 +107,22 @@ fn labels() -> impl Strategy<Value = Labels> {
 
 pub fn setup() -> BoxedStrategy<Result<AccountSetup, Finding>> {
     let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
-    let parts = (cloud(), count(), option::of(word(&["project"])), any::<bool>());
-    let good = parts.prop_map(|(cloud, per_machine, project, region_required)| {
-        let places_new_v6 = !region_required;
-        Ok(AccountSetup { cloud, per_machine, project, places_new_v6, region_required })
-    });
+    let able = || any::<[bool; 2]>().prop_map(|[v4, v6]| Families { v4, v6 });
+    let abilities = (any::<[bool; 3]>(), count(), able(), able()).prop_map(
+        |([moves_at_once, marks_new, region_required], per_machine, families, places_new)| {
+            Abilities {
+                moves_at_once,
+                families,
+                per_machine,
+                places_new,
+                marks_new,
+                region_required,
+            }
+        },
+    );
+    let parts = (cloud(), abilities, option::of(word(&["project"])));
+    let good = parts
+        .prop_map(|(cloud, abilities, project)| Ok(AccountSetup { cloud, abilities, project }));
     prop_oneof![9 => good, 1 => Just(Err(finding))].boxed()
 }
 
@@ -258,7 +269,13 @@ pub fn pool() -> BoxedStrategy<Pool> {
 pub fn sighting() -> impl Strategy<Value = Sighting> {
     let parts = (option::weighted(0.6, machine()), option::of(word(&["nyc3"])));
     (parts, option::of(word(&["project"])), 0..6_u8).prop_map(
-        |((holder, region), project, busy)| Sighting { holder, region, project, busy: busy == 0 },
+        |((holder, region), project, busy)| Sighting {
+            holder,
+            region,
+            project,
+            busy: busy == 0,
+            mark: None,
+        },
     )
 }
 
@@ -291,7 +308,7 @@ pub fn action() -> BoxedStrategy<Action> {
             }
         ),
         1 => (account(), pool_key(), intent())
-            .prop_map(|(account, pool, intent)| Action::Create { account, pool, intent }),
+            .prop_map(|(account, pool, intent)| Action::Create { account, pool, intent, mark: None }),
         1 => mark.prop_map(|(node, uid, family, mark)| Action::Mark { node, uid, family, mark }),
     ]
     .boxed()

@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
-use pontoon_core::addresses::AccountSetup;
+use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
-    Drift, Family, Finding, Intent, Ledger, Node, OperationId, Pod, Pool, Remembered, Resolution,
-    Sighting,
+    Drift, Families, Family, Finding, Intent, Ledger, Node, OperationId, Pod, Pool, Remembered,
+    Resolution, Sighting,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -92,10 +92,15 @@ impl Answer {
 pub fn accounts() -> [(&'static str, Result<AccountSetup, Finding>); 3] {
     let setup = |cloud: &str, per_machine, project: Option<&str>| AccountSetup {
         cloud: cloud.into(),
-        per_machine,
         project: project.map(Into::into),
-        places_new_v6: cloud == CLOUD,
-        region_required: true,
+        abilities: Abilities {
+            moves_at_once: cloud == CLOUD,
+            families: Families::BOTH,
+            per_machine,
+            places_new: Families { v4: true, v6: cloud == CLOUD },
+            marks_new: false,
+            region_required: true,
+        },
     };
     let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
     [
@@ -301,6 +306,7 @@ pub fn sighting() -> impl Strategy<Value = Sighting> {
         region: Some(REGION.into()),
         project: project.then(|| "project".into()),
         busy: busy == 0,
+        mark: None,
     })
 }
 

@@ -70,7 +70,7 @@ fn check(world: &World, plan: &Plan, now: Time) {
                 assert_movable(world, account, *ip);
                 let occupants =
                     world.account(account).unwrap().occupants(&machine.id, Family::of(*ip));
-                assert!(occupants.filter(|one| one != ip).count() < setup.per_machine);
+                assert!(occupants.filter(|one| one != ip).count() < setup.abilities.per_machine);
             }
             Action::Unassign { account, ip, .. } => assert_movable(world, account, *ip),
             Action::Release { account, pool, ip } => {

@@ -62,7 +62,7 @@ fn narrow() -> impl Strategy<Value = Small> {
             let ip = if odd == 0 { ip6(u16::from(n)) } else { ip(n) };
             let holder = on.map(|n| machine(&name(n)).as_str().into());
             let region = Some(REGION.into());
-            seen.insert(ip, Sighting { holder, region, project: None, busy: odd == 1 });
+            seen.insert(ip, Sighting { holder, region, busy: odd == 1, ..Sighting::default() });
             // Every twelfth address is a stranger.
             if odd != 2 {
                 let owner = if shared { owner } else { 0 };

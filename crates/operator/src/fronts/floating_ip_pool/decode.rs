@@ -9,64 +9,61 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::DynamicObject;
 use pontoon_core::Time;
 use pontoon_core::model::{
-    Drift, Finding, Kind, Ledger, MachineId, Pool, RecordSet, RecordSource, Remembered, Request,
-    Text,
+    Drift, Finding, Ledger, MachineId, Pool, RecordSet, RecordSource, Remembered, Request, Text,
 };
 use pontoon_core::nodes::{Match, PodMatch, Selector, Toleration};
 use pontoon_providers::VENDORS;
 
-use super::{Front, Observed, dns, ledger};
+use super::status::PoolFace;
 use crate::api::{
-    ADDRESSES_ANNOTATION, DriftStatus, FLOATING_IP_POOL, FloatingIPPool, FloatingIPPoolSpec,
-    FloatingIPPoolStatus, IpStatus, MOST_ADDRESSES, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION,
+    ADDRESSES_ANNOTATION, DnsRecordSet, DriftStatus, FLOATING_IP_POOL, FloatingIPPool,
+    FloatingIPPoolSpec, FloatingIPPoolStatus, IpStatus, MOST_ADDRESSES, RELEASE_FINALIZER,
+    RESOLVE_CREATE_ANNOTATION,
 };
-use crate::observe::objects::key;
+use crate::fronts::observed::Identity;
+use crate::fronts::{dns, ledger};
+use crate::observe::paused;
 use crate::observe::schema::Schema;
-use crate::observe::{paused, version};
 
-/// A pool, with the data for reporting on the pool.
-#[derive(Clone, Debug)]
-pub struct ObservedPool {
-    /// The pool for planning.
+/// A pool in the making: what it asks for, and its status.
+pub(super) struct Decoded {
     pub pool: Pool,
-    /// `metadata.generation`.
-    pub generation: Option<i64>,
-    /// The stored status.
-    pub status: FloatingIPPoolStatus,
-    /// The provider in the spec.
-    pub provider: String,
-    /// The full name of the DNS record in the spec.
-    pub dns: Option<String>,
-    /// A remark on the record's name.
-    pub remark: Option<String>,
-    /// The DNS record for planning.
     pub records: Option<RecordSet>,
-    /// State of the stored definition.
-    pub schema: Schema,
-    /// Whether the object could be decoded; if not, its status is unknown too.
+    pub dns: String,
+    pub face: PoolFace,
     pub decoded: bool,
 }
 
-/// The front of FloatingIPPools.
-#[derive(Debug)]
-pub struct FloatingIPPools;
-
-impl Front for FloatingIPPools {
-    fn kind(&self) -> &'static Kind {
-        &FLOATING_IP_POOL
+/// Decodes an object. Of an undecodable object the metadata, and the addresses in its spec and its
+/// status, are known all the same: other pools must not take them.
+pub(super) fn decode(object: DynamicObject, schema: Schema) -> Option<Decoded> {
+    let (metadata, data) = (object.metadata.clone(), object.data.clone());
+    match serde_json::to_value(object).and_then(serde_json::from_value) {
+        Ok(object) => understood(object, schema),
+        Err(error) => {
+            let problem = format!("the stored object cannot be decoded: {error}");
+            let mut decoded = bare(&metadata, Err(finding("Undecodable", problem)), schema)?;
+            decoded.pool.named = salvaged(&data);
+            decoded.pool.ledger =
+                ledger::read(annotation(&metadata, ADDRESSES_ANNOTATION)).unwrap_or_default();
+            Some(decoded)
+        }
     }
+}
 
-    fn decode(&self, object: DynamicObject, schema: Schema) -> Option<Observed> {
-        let metadata = object.metadata.clone();
-        let observed = match serde_json::to_value(object).and_then(serde_json::from_value) {
-            Ok(object) => understood(object, schema),
-            Err(error) => {
-                let problem = format!("the stored object cannot be decoded: {error}");
-                bare(&metadata, Err(finding("Undecodable", problem)), schema)
-            }
-        }?;
-        Some(Observed::Pool(observed))
-    }
+/// The addresses that an undecodable object lists or has.
+fn salvaged(data: &serde_json::Value) -> Option<Vec<IpAddr>> {
+    let listed = data["spec"]["ips"].as_array().into_iter().flatten().filter_map(|ip| ip.as_str());
+    let held = data["status"]["ips"].as_object().into_iter().flatten().map(|(ip, _)| ip.as_str());
+    let mut named: Vec<IpAddr> =
+        listed.chain(held).filter_map(|ip| ip.trim().parse().ok()).collect();
+    named.sort_unstable();
+    named.dedup();
+    (!named.is_empty()).then_some(named)
+}
+
+fn annotation<'m>(metadata: &'m ObjectMeta, key: &str) -> Option<&'m str> {
+    metadata.annotations.as_ref()?.get(key).map(String::as_str)
 }
 
 /// An object with known metadata only.
@@ -74,14 +71,14 @@ fn bare(
     metadata: &ObjectMeta,
     request: Result<Request, Finding>,
     schema: Schema,
-) -> Option<ObservedPool> {
-    let created_at = metadata.creation_timestamp.as_ref();
+) -> Option<Decoded> {
+    let Identity { key, uid, version, created_at } = Identity::of(&FLOATING_IP_POOL, metadata)?;
     let finalizers = metadata.finalizers.iter().flatten().map(String::as_str);
     let pool = Pool {
-        key: key(&FLOATING_IP_POOL, metadata)?,
-        uid: metadata.uid.as_deref().unwrap_or_default().into(),
-        version: version(metadata.resource_version.as_deref()),
-        created_at: Time::from_micros(created_at.map_or(0, |time| time.0.as_microsecond())),
+        key,
+        uid,
+        version,
+        created_at,
         request,
         named: None,
         ledger: Ledger::default(),
@@ -94,24 +91,21 @@ fn bare(
         remembered: BTreeMap::new(),
         last_assignment: None,
     };
-    Some(ObservedPool {
-        pool,
-        generation: metadata.generation,
+    let face = PoolFace {
         status: FloatingIPPoolStatus::default(),
+        generation: metadata.generation,
         provider: String::new(),
-        dns: None,
+        has_record: false,
         remark: None,
-        records: None,
         schema,
-        decoded: false,
-    })
+    };
+    Some(Decoded { pool, records: None, dns: String::new(), face, decoded: false })
 }
 
-fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
+fn understood(object: FloatingIPPool, schema: Schema) -> Option<Decoded> {
     let FloatingIPPool { metadata, spec, status } = object;
     let status = status.unwrap_or_default();
-    let annotation =
-        |key: &str| metadata.annotations.as_ref().and_then(|all| all.get(key)).map(String::as_str);
+    let annotation = |key: &str| annotation(&metadata, key);
     let ledger = ledger::read(annotation(ADDRESSES_ANNOTATION));
     let request = match (&schema, &ledger) {
         (Schema::Old, _) => Err(Schema::finding()),
@@ -124,47 +118,56 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<ObservedPool> {
         )),
         _ => request(&spec),
     };
-    let mut observed = bare(&metadata, request, schema)?;
+    let Decoded { mut pool, mut face, .. } = bare(&metadata, request, schema)?;
     // With an unreadable ledger or an old definition, ledger and finalizer stay as they are.
     let writable = ledger.is_ok() && schema != Schema::Old;
     let mut finalizers = metadata.finalizers.iter().flatten();
     let stripped = annotation(ADDRESSES_ANNOTATION).is_none_or(|text| text.trim().is_empty());
-    observed.pool.ledger = ledger.unwrap_or_default();
-    if observed.pool.request.is_err() {
-        observed.pool.named = Some(addresses(&spec.ips).0);
+    pool.ledger = ledger.unwrap_or_default();
+    if pool.request.is_err() {
+        pool.named = Some(addresses(&spec.ips).0);
     }
     if stripped {
-        observed.pool.ledger_stripped = true;
-        observed.pool.ledger.created = mirrored(&status);
+        pool.ledger_stripped = true;
+        pool.ledger.created = mirrored(&status);
     }
-    observed.pool.ledger.guarded = writable && finalizers.any(|one| one == RELEASE_FINALIZER);
-    observed.pool.releases = spec.deletion_policy == "Release";
-    observed.pool.resolution = ledger::resolution(annotation(RESOLVE_CREATE_ANNOTATION));
-    observed.pool.remembered = remembered(&status);
-    observed.pool.last_assignment = status.last_assignment_time.as_ref().map(time);
-    observed.dns = spec.dns_record_set.as_ref().map(dns::full_name);
-    observed.remark = spec.dns_record_set.as_ref().and_then(dns::remark);
-    observed.records = spec.dns_record_set.as_ref().map(|record| {
-        let provider = dns::provider_for(record, &spec.provider);
-        let pool = &observed.pool;
-        let request = match schema {
-            Schema::Old => Err(Schema::finding()),
-            _ => dns::request(&pool.key, record, &provider, RecordSource::Pool),
-        };
-        RecordSet {
-            key: pool.key.clone(),
-            uid: pool.uid.clone(),
-            version: pool.version,
-            created_at: pool.created_at,
-            request,
-            held: dns::held(status.dns_record.as_ref()),
-            paused: pool.paused.clone(),
-        }
-    });
-    observed.provider = spec.provider;
-    observed.status = status;
-    observed.decoded = true;
-    Some(observed)
+    pool.ledger.guarded = writable && finalizers.any(|one| one == RELEASE_FINALIZER);
+    pool.releases = spec.deletion_policy == "Release";
+    pool.resolution = ledger::resolution(annotation(RESOLVE_CREATE_ANNOTATION));
+    pool.remembered = remembered(&status);
+    pool.last_assignment = status.last_assignment_time.as_ref().map(time);
+    let record = spec.dns_record_set.as_ref();
+    let records = record.map(|record| records(&pool, record, &spec.provider, &status, schema));
+    let dns = record.map(dns::full_name).unwrap_or_default();
+    face.remark = record.and_then(dns::remark);
+    face.has_record = records.is_some();
+    face.provider = spec.provider;
+    face.status = status;
+    Some(Decoded { pool, records, dns, face, decoded: true })
+}
+
+/// The records that a pool asks for.
+fn records(
+    pool: &Pool,
+    record: &DnsRecordSet,
+    provider: &str,
+    status: &FloatingIPPoolStatus,
+    schema: Schema,
+) -> RecordSet {
+    let provider = dns::provider_for(record, provider);
+    let request = match schema {
+        Schema::Old => Err(Schema::finding()),
+        _ => dns::request(&pool.key, record, &provider, RecordSource::Pool),
+    };
+    RecordSet {
+        key: pool.key.clone(),
+        uid: pool.uid.clone(),
+        version: pool.version,
+        created_at: pool.created_at,
+        request,
+        held: dns::held(status.dns_record.as_ref()),
+        paused: pool.paused.clone(),
+    }
 }
 
 /// The created addresses in the status, a copy of the ledger for pools whose annotation was
@@ -280,7 +283,7 @@ fn addresses(texts: &[String]) -> (Vec<IpAddr>, Vec<Finding>) {
 }
 
 /// The rules for nodes of a pool or a record set.
-pub(super) fn matching(wanted: &crate::api::Match) -> Result<Match, Finding> {
+pub(in crate::fronts) fn matching(wanted: &crate::api::Match) -> Result<Match, Finding> {
     let selector = |field: &str, text: &str| {
         Selector::parse(text).map_err(|error| {
             let problem = format!("spec.match.{field} \"{text}\" is not a label selector: {error}");
@@ -314,7 +317,7 @@ fn text(text: &str) -> Option<Text> {
     (!text.is_empty()).then(|| text.into())
 }
 
-pub(super) fn finding(reason: &'static str, message: impl Into<Text>) -> Finding {
+pub(in crate::fronts) fn finding(reason: &'static str, message: impl Into<Text>) -> Finding {
     Finding { reason, message: message.into() }
 }
 
@@ -322,17 +325,13 @@ pub(super) fn finding(reason: &'static str, message: impl Into<Text>) -> Finding
 mod tests {
     use super::*;
 
-    fn seen(spec: serde_json::Value) -> ObservedPool {
+    fn seen(spec: serde_json::Value) -> Decoded {
         let object = serde_json::json!({
             "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": FLOATING_IP_POOL.name,
-            "metadata": {"name": "x", "namespace": "n", "uid": "u", "resourceVersion": "3"},
+            "metadata": {"name": "p", "namespace": "n", "uid": "u", "resourceVersion": "3"},
             "spec": spec,
         });
-        let object = serde_json::from_value(object).unwrap();
-        match FloatingIPPools.decode(object, Schema::Current) {
-            Some(Observed::Pool(observed)) => observed,
-            other => panic!("{other:?}"),
-        }
+        decode(serde_json::from_value(object).unwrap(), Schema::Current).unwrap()
     }
 
     fn reason(spec: serde_json::Value) -> (&'static str, String) {
@@ -444,5 +443,18 @@ mod tests {
         assert!(pods(serde_json::json!({})).is_none());
         assert!(pods(serde_json::json!({"podLabel": "app=x"})).unwrap().namespace.is_none());
         assert!(pods(serde_json::json!({"podNamespace": "n"})).unwrap().namespace.is_some());
+    }
+
+    #[test]
+    fn an_object_that_cannot_be_decoded_keeps_the_addresses_that_it_lists_and_has() {
+        let object = serde_json::json!({
+            "metadata": {"name": "p", "namespace": "n", "uid": "u"},
+            "spec": {"match": 7, "ips": ["192.0.2.2", "nonsense", 3]},
+            "status": {"ips": {"192.0.2.1": {"state": "active"}}},
+        });
+        let decoded = decode(serde_json::from_value(object).unwrap(), Schema::Current).unwrap();
+        assert_eq!(decoded.pool.request.unwrap_err().reason, "Undecodable");
+        let named = ["192.0.2.1", "192.0.2.2"].map(|ip| ip.parse().unwrap());
+        assert_eq!(decoded.pool.named.as_deref(), Some(&named[..]));
     }
 }

@@ -2,32 +2,81 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Time as KubeTime};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use pontoon_core::Time;
 use pontoon_core::addresses::verdict::{AddressVerdict, Obstacle, Reason, State, Verdict};
-use pontoon_core::model::{MachineId, NodeName};
+use pontoon_core::model::{MachineId, NodeName, Subject};
 use pontoon_core::records::verdict::RecordVerdict;
-use pontoon_core::verdict::{Outlook, Withheld};
+use pontoon_core::verdict::Outlook;
 use pontoon_providers::VENDORS;
 
-use super::record_status::{self, Bearing};
 use crate::api::{
-    CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, DNS_NOT_READY, DriftStatus,
-    FloatingIPPoolStatus, IpState, IpStatus,
+    CONDITION_DNS, CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, DNS_NOT_READY,
+    DnsRecordStatus, DriftStatus, FloatingIPPoolStatus, IpState, IpStatus,
 };
-use crate::fronts::floating_ip_pool::ObservedPool;
+use crate::fronts::conditions::{Conditions, is_anothers, micro_time, restraint, said};
+use crate::fronts::observed::{StatusOf, Verdicts};
+use crate::fronts::record_status::{self, Bearing};
 use crate::observe::schema::Schema;
 
-/// The wanted status of a pool.
-pub fn pool(
-    observed: &ObservedPool,
+/// The status of a pool, and what it depends on beside the verdicts.
+#[derive(Clone, Debug)]
+pub struct PoolFace {
+    /// The stored status.
+    pub status: FloatingIPPoolStatus,
+    /// `metadata.generation`.
+    pub generation: Option<i64>,
+    /// The provider in the spec.
+    pub provider: String,
+    /// Whether the spec asks for a DNS record.
+    pub has_record: bool,
+    /// A remark on the record's name.
+    pub remark: Option<String>,
+    /// State of the stored definition.
+    pub schema: Schema,
+}
+
+impl StatusOf for PoolFace {
+    type Status = FloatingIPPoolStatus;
+
+    fn status(&self) -> &FloatingIPPoolStatus {
+        &self.status
+    }
+
+    fn status_mut(&mut self) -> &mut FloatingIPPoolStatus {
+        &mut self.status
+    }
+
+    fn wanted(&self, verdicts: Verdicts<'_>, now: Time) -> Option<FloatingIPPoolStatus> {
+        let verdict = verdicts.addresses.filter(|verdict| verdict.reason != Reason::Reading)?;
+        Some(pool(self, verdict, verdicts.records, now))
+    }
+
+    fn conditions(&self) -> &[Condition] {
+        &self.status.conditions
+    }
+
+    fn said(&self, subject: Subject) -> Option<&'static str> {
+        match subject {
+            Subject::Addresses => {
+                let said = said(&self.status.conditions, CONDITION_READY)?;
+                // The addresses are in place, in spite of the DNS record.
+                let well = [Reason::AllAssigned.word(), DNS_NOT_READY].contains(&said);
+                if well { Some(Reason::AllAssigned.word()) } else { restraint(said) }
+            }
+            Subject::Records => record_status::said(&self.status.conditions, CONDITION_DNS),
+        }
+    }
+}
+
+fn pool(
+    face: &PoolFace,
     verdict: &Verdict,
     records: Option<&RecordVerdict>,
     now: Time,
 ) -> FloatingIPPoolStatus {
-    let before = &observed.status;
-    if observed.schema == Schema::Old {
+    let before = &face.status;
+    if face.schema == Schema::Old {
         // The API server would prune every other field, and the write would repeat for ever.
         let error = match is_anothers(verdict.withheld.as_ref()) {
             true => before.error.clone(),
@@ -36,27 +85,27 @@ pub fn pool(
         return FloatingIPPoolStatus { error, ..before.clone() };
     }
     if is_anothers(verdict.withheld.as_ref()) {
-        let conditions = conditions(observed, verdict, records, now);
+        let conditions = conditions(face, verdict, records, now);
         return FloatingIPPoolStatus { conditions, ..before.clone() };
     }
     let ips: BTreeMap<_, _> = match &verdict.reason {
         // An object that cannot be planned keeps the last known state of its addresses.
         Reason::Invalid(_) | Reason::NoAccount(_) => before.ips.clone(),
-        _ => verdict.addresses.iter().filter_map(|one| address(observed, one)).collect(),
+        _ => verdict.addresses.iter().filter_map(|one| address(face, one)).collect(),
     };
     let active = ips.values().filter(|one| one.state == IpState::Active.as_str()).count();
     let mut assignable: Vec<_> = verdict.available.iter().map(ToString::to_string).collect();
     assignable.sort();
     FloatingIPPoolStatus {
-        conditions: conditions(observed, verdict, records, now),
-        observed_generation: observed.generation,
+        conditions: conditions(face, verdict, records, now),
+        observed_generation: face.generation,
         assigned: match verdict.withheld.is_some() && before.assigned.is_empty() {
             // `assigned` is set only by an acting replica. The field stays empty in observe mode,
             // so that addresses that were merely seen are never unassigned later.
             true => String::new(),
             false => format!("{active}/{}", verdict.wanted),
         },
-        dns_record: record_status::of_pool(observed, records),
+        dns_record: dns_record(face, records),
         created_ips: verdict.created.iter().map(ToString::to_string).collect(),
         kept_ips: verdict.kept.iter().map(ToString::to_string).collect(),
         last_assignment_time: verdict.last_assignment.and_then(micro_time),
@@ -70,6 +119,14 @@ pub fn pool(
         unusable_nodes: reasons(verdict),
         error: error(verdict),
         ips,
+    }
+}
+
+/// The record of a pool. Before the first verdict, the stored record stays.
+fn dns_record(face: &PoolFace, verdict: Option<&RecordVerdict>) -> Option<DnsRecordStatus> {
+    match verdict.filter(|_| face.has_record) {
+        Some(verdict) => record_status::held(verdict.held.as_ref()),
+        None => face.status.dns_record.clone().filter(|_| face.has_record),
     }
 }
 
@@ -89,14 +146,8 @@ fn error(verdict: &Verdict) -> String {
     failed.map(|error| format!("reserving an address failed: {error}")).unwrap_or_default()
 }
 
-/// Whether a predecessor owns the status, or may own the status. A working predecessor writes its
-/// own fields, so writing them as well would start a fight.
-pub(super) fn is_anothers(withheld: Option<&Withheld>) -> bool {
-    withheld.is_some_and(|withheld| withheld.by.is_for_another())
-}
-
 /// The status of an address. An unknown address keeps its stored status.
-fn address(observed: &ObservedPool, one: &AddressVerdict) -> Option<(String, IpStatus)> {
+fn address(face: &PoolFace, one: &AddressVerdict) -> Option<(String, IpStatus)> {
     let ip = one.ip.to_string();
     let state = match one.state {
         State::Active => IpState::Active,
@@ -106,12 +157,12 @@ fn address(observed: &ObservedPool, one: &AddressVerdict) -> Option<(String, IpS
         State::Unassigned => IpState::Unassigned,
         State::Disabled | State::Leaving => IpState::Disabled,
         State::Unknown => {
-            let said = observed.status.ips.get(&ip).cloned();
+            let said = face.status.ips.get(&ip).cloned();
             return said.map(|said| (ip, said));
         }
     };
     let machine = one.machine.as_ref();
-    let provider = |id: &MachineId| provider_id(&observed.provider, id);
+    let provider = |id: &MachineId| provider_id(&face.provider, id);
     // `error` is for errors alone, because the predecessor's consumers alert on it.
     let note = one.note.as_ref().map(ToString::to_string).unwrap_or_default();
     let (error, message) = match state {
@@ -143,21 +194,21 @@ pub fn provider_id(provider: &str, machine: &MachineId) -> String {
 }
 
 fn conditions(
-    observed: &ObservedPool,
+    face: &PoolFace,
     verdict: &Verdict,
     records: Option<&RecordVerdict>,
     now: Time,
 ) -> Vec<Condition> {
     let (outlook, reason, message) = (verdict.outlook(), verdict.word(), verdict.to_string());
-    let set =
-        Conditions { before: &observed.status.conditions, generation: observed.generation, now };
+    let set = Conditions { before: &face.status.conditions, generation: face.generation, now };
     let ready = match verdict.is_ready() {
         Some(true) => "True",
         Some(false) => "False",
         None => "Unknown",
     };
-    let dns = record_status::condition(observed, records, &set);
-    let bearing = record_status::bearing(observed, records, dns.as_ref(), now);
+    let remark = face.remark.as_deref();
+    let dns = face.has_record.then(|| record_status::condition(records, remark, &set)).flatten();
+    let bearing = record_status::bearing(&face.status.conditions, records, dns.as_ref(), now);
     let mut conditions = match (ready, bearing, &dns) {
         ("True", Bearing::Working, Some(dns)) => {
             // The addresses are in place, and the pool stays ready while DNS follows.
@@ -180,54 +231,4 @@ fn conditions(
     };
     conditions.extend(dns);
     conditions
-}
-
-/// Builds conditions, based on the stored conditions.
-pub(super) struct Conditions<'a> {
-    pub before: &'a [Condition],
-    pub generation: Option<i64>,
-    pub now: Time,
-}
-
-impl Conditions<'_> {
-    /// `Ready`, `Reconciling` and `Stalled`, for `kubectl wait`, Flux and Argo CD.
-    pub fn three(
-        &self,
-        ready: &str,
-        outlook: Outlook,
-        reason: &str,
-        message: &str,
-    ) -> Vec<Condition> {
-        let when = |holds: bool| if holds { "True" } else { "False" };
-        let (working, stuck) = (outlook == Outlook::Working, outlook == Outlook::Stuck);
-        vec![
-            self.condition(CONDITION_READY, ready, reason, message),
-            self.condition(CONDITION_RECONCILING, when(working), reason, message),
-            self.condition(CONDITION_STALLED, when(stuck), reason, message),
-        ]
-    }
-
-    /// A condition with a transition time that changes only with its status.
-    pub fn condition(&self, type_: &str, status: &str, reason: &str, message: &str) -> Condition {
-        let same = self.before.iter().find(|one| one.type_ == type_ && one.status == status);
-        let now = KubeTime(timestamp(self.now).unwrap_or_default());
-        Condition {
-            type_: type_.to_owned(),
-            status: status.to_owned(),
-            reason: reason.to_owned(),
-            message: message.to_owned(),
-            observed_generation: self.generation,
-            last_transition_time: same.map_or(now, |one| one.last_transition_time.clone()),
-        }
-    }
-}
-
-/// A time in the form of a status.
-pub fn micro_time(time: Time) -> Option<MicroTime> {
-    timestamp(time).map(MicroTime)
-}
-
-/// A time in the form of conditions and events.
-pub(super) fn timestamp(time: Time) -> Option<Timestamp> {
-    Timestamp::from_microsecond(time.as_micros()).ok()
 }

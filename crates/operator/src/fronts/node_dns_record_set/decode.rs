@@ -5,61 +5,40 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
-use pontoon_core::Time;
 use pontoon_core::model::{
-    Finding, Kind, NodeAddress, ObjectKey, RecordRequest, RecordSet, RecordSource,
+    Finding, NodeAddress, ObjectKey, RecordRequest, RecordSet, RecordSource,
 };
 
-use super::floating_ip_pool::{finding, matching};
-use super::{Front, Observed, dns};
+use super::status::RecordSetFace;
 use crate::api::{
     IPV4_ANNOTATION, NODE_DNS_RECORD_SET, NodeDNSRecordSet, NodeDNSRecordSetSpec,
     NodeDNSRecordSetStatus,
 };
+use crate::fronts::dns;
+use crate::fronts::floating_ip_pool::{finding, matching};
+use crate::fronts::observed::Identity;
 use crate::observe::objects::key;
+use crate::observe::paused;
 use crate::observe::schema::Schema;
-use crate::observe::{paused, version};
 
-/// A record set, with the data for reporting on the record set.
-#[derive(Clone, Debug)]
-pub struct ObservedRecordSet {
-    /// The record set for planning.
+/// A record set in the making: what it asks for, and its status.
+pub(super) struct Decoded {
     pub set: RecordSet,
-    /// `metadata.generation`.
-    pub generation: Option<i64>,
-    /// The stored status.
-    pub status: NodeDNSRecordSetStatus,
-    /// The DNS provider in the spec, or the default.
     pub provider: String,
-    /// The full name of the record.
     pub dns: String,
-    /// A remark on the record's name.
-    pub remark: Option<String>,
-    /// State of the stored definition.
-    pub schema: Schema,
-    /// Whether the object could be decoded; if not, its status is unknown too.
+    pub face: RecordSetFace,
     pub decoded: bool,
 }
 
-/// The front of NodeDNSRecordSets.
-#[derive(Debug)]
-pub struct NodeDNSRecordSets;
-
-impl Front for NodeDNSRecordSets {
-    fn kind(&self) -> &'static Kind {
-        &NODE_DNS_RECORD_SET
-    }
-
-    fn decode(&self, object: DynamicObject, schema: Schema) -> Option<Observed> {
-        let metadata = object.metadata.clone();
-        let observed = match serde_json::to_value(object).and_then(serde_json::from_value) {
-            Ok(object) => understood(object, schema),
-            Err(error) => {
-                let problem = format!("the stored object cannot be decoded: {error}");
-                bare(&metadata, Err(finding("Undecodable", problem)), schema)
-            }
-        }?;
-        Some(Observed::RecordSet(observed))
+/// Decodes an object. Of an undecodable object only the metadata is known.
+pub(super) fn decode(object: DynamicObject, schema: Schema) -> Option<Decoded> {
+    let metadata = object.metadata.clone();
+    match serde_json::to_value(object).and_then(serde_json::from_value) {
+        Ok(object) => understood(object, schema),
+        Err(error) => {
+            let problem = format!("the stored object cannot be decoded: {error}");
+            bare(&metadata, Err(finding("Undecodable", problem)), schema)
+        }
     }
 }
 
@@ -68,44 +47,32 @@ fn bare(
     metadata: &ObjectMeta,
     request: Result<RecordRequest, Finding>,
     schema: Schema,
-) -> Option<ObservedRecordSet> {
-    let created_at = metadata.creation_timestamp.as_ref();
-    let set = RecordSet {
-        key: key(&NODE_DNS_RECORD_SET, metadata)?,
-        uid: metadata.uid.as_deref().unwrap_or_default().into(),
-        version: version(metadata.resource_version.as_deref()),
-        created_at: Time::from_micros(created_at.map_or(0, |time| time.0.as_microsecond())),
-        request,
-        held: None,
-        paused: paused(metadata),
-    };
-    Some(ObservedRecordSet {
-        set,
-        generation: metadata.generation,
+) -> Option<Decoded> {
+    let Identity { key, uid, version, created_at } = Identity::of(&NODE_DNS_RECORD_SET, metadata)?;
+    let paused = paused(metadata);
+    let set = RecordSet { key, uid, version, created_at, request, held: None, paused };
+    let face = RecordSetFace {
         status: NodeDNSRecordSetStatus::default(),
-        provider: String::new(),
-        dns: String::new(),
+        generation: metadata.generation,
         remark: None,
         schema,
-        decoded: false,
-    })
+    };
+    Some(Decoded { set, provider: String::new(), dns: String::new(), face, decoded: false })
 }
 
-fn understood(object: NodeDNSRecordSet, schema: Schema) -> Option<ObservedRecordSet> {
+fn understood(object: NodeDNSRecordSet, schema: Schema) -> Option<Decoded> {
     let NodeDNSRecordSet { metadata, spec, status } = object;
     let status = status.unwrap_or_default();
     let request = match schema {
         Schema::Old => Err(Schema::finding()),
         _ => request(&key(&NODE_DNS_RECORD_SET, &metadata)?, &spec),
     };
-    let mut observed = bare(&metadata, request, schema)?;
-    observed.set.held = dns::held(status.dns_record.as_ref());
-    observed.provider = spec.provider().to_owned();
-    observed.dns = dns::full_name(&spec.dns_record_set);
-    observed.remark = dns::remark(&spec.dns_record_set);
-    observed.status = status;
-    observed.decoded = true;
-    Some(observed)
+    let Decoded { mut set, mut face, .. } = bare(&metadata, request, schema)?;
+    set.held = dns::held(status.dns_record.as_ref());
+    face.remark = dns::remark(&spec.dns_record_set);
+    face.status = status;
+    let (provider, dns) = (spec.provider().to_owned(), dns::full_name(&spec.dns_record_set));
+    Some(Decoded { set, provider, dns, face, decoded: true })
 }
 
 /// The request in a spec.
@@ -131,17 +98,13 @@ fn request(key: &ObjectKey, spec: &NodeDNSRecordSetSpec) -> Result<RecordRequest
 mod tests {
     use super::*;
 
-    fn seen(spec: serde_json::Value) -> ObservedRecordSet {
+    fn seen(spec: serde_json::Value) -> Decoded {
         let object = serde_json::json!({
             "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": NODE_DNS_RECORD_SET.name,
-            "metadata": {"name": "x", "namespace": "n", "uid": "u", "resourceVersion": "3"},
+            "metadata": {"name": "s", "namespace": "n", "uid": "u", "resourceVersion": "3"},
             "spec": spec,
         });
-        let object = serde_json::from_value(object).unwrap();
-        match NodeDNSRecordSets.decode(object, Schema::Current) {
-            Some(Observed::RecordSet(observed)) => observed,
-            other => panic!("{other:?}"),
-        }
+        decode(serde_json::from_value(object).unwrap(), Schema::Current).unwrap()
     }
 
     #[test]

@@ -9,7 +9,7 @@ async fn create(
     more: &[(&str, &str)],
 ) -> Result<Created> {
     let machine = machine.map(droplet);
-    let request = CreateRequest { family, region: "nyc3".into(), machine };
+    let request = CreateRequest { family, region: "nyc3".into(), machine, mark: None };
     script.open_with(more).create(&request).await
 }
 

@@ -44,8 +44,12 @@ async fn every_example_of_an_answer_is_understood() {
     for ip in [ip(), ip6()] {
         assert_eq!(provider.assign(ip, &droplet(7)).await.unwrap(), Accepted::Done);
     }
-    let mut request =
-        CreateRequest { family: Family::V4, region: "nyc3".into(), machine: Some(droplet(7)) };
+    let mut request = CreateRequest {
+        family: Family::V4,
+        region: "nyc3".into(),
+        machine: Some(droplet(7)),
+        mark: None,
+    };
     let placed = provider.create(&request).await.unwrap().placement;
     assert_eq!(placed, Some(Accepted::Pending(OperationId("1088924622".into()))));
     request.machine = None;

@@ -77,6 +77,7 @@ async fn every_field_is_read_and_none_but_address_and_droplet_is_needed() {
         holder: Some(droplet(5)),
         region: Some("nyc3".into()),
         project: Some("p".into()),
+        mark: None,
         busy: true,
     };
     let second = Address {
@@ -84,6 +85,7 @@ async fn every_field_is_read_and_none_but_address_and_droplet_is_needed() {
         holder: None,
         region: None,
         project: None,
+        mark: None,
         busy: false,
     };
     assert_eq!(found, [first, second]);

@@ -27,7 +27,8 @@ const ODD: [&str; 17] = [
 #[tokio::test]
 async fn success_that_cannot_be_read_is_no_answer_whatever_was_asked() {
     let families = Families { v4: true, v6: false };
-    let request = CreateRequest { family: Family::V4, region: "nyc3".into(), machine: None };
+    let request =
+        CreateRequest { family: Family::V4, region: "nyc3".into(), machine: None, mark: None };
     for odd in ODD {
         let open = || Script::default().then(200, odd).open();
         let id = OperationId("1".into());
@@ -72,7 +73,8 @@ async fn an_address_of_the_other_family_is_no_answer() {
     let error = script.open().list(Families { v4: true, v6: false }).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NoAnswer);
     let script = Script::default().then(202, json!({ "reserved_ip": held }));
-    let request = CreateRequest { family: Family::V4, region: "nyc3".into(), machine: None };
+    let request =
+        CreateRequest { family: Family::V4, region: "nyc3".into(), machine: None, mark: None };
     assert_eq!(script.open().create(&request).await.unwrap_err().kind, ErrorKind::NoAnswer);
 }
 

@@ -1,0 +1,141 @@
+//! What a front makes of an object: what the object asks for, and the face that its status shows.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::net::IpAddr;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use pontoon_core::Time;
+use pontoon_core::addresses::verdict::Verdict;
+use pontoon_core::model::{Kind, MachineId, NodeName, ObjectKey, Pool, RecordSet, Subject, Text};
+use pontoon_core::records::verdict::RecordVerdict;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::observe::objects::key;
+use crate::observe::version;
+
+/// A decoded object.
+#[derive(Debug)]
+pub struct Observed {
+    /// The object.
+    pub key: ObjectKey,
+    /// The UID.
+    pub uid: Text,
+    /// The resource version.
+    pub version: u64,
+    /// Whether the object could be decoded; if not, its status is unknown too.
+    pub decoded: bool,
+    /// The addresses that the object asks for.
+    pub addresses: Option<Pool>,
+    /// The records that the object asks for.
+    pub records: Option<RecordSet>,
+    /// The labels of the object's series.
+    pub labels: Labels,
+    /// The node of each address, as far as the status says.
+    pub homes: BTreeMap<IpAddr, (MachineId, NodeName)>,
+    /// The status.
+    pub face: Box<dyn Face>,
+}
+
+/// The labels of an object's series.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels {
+    /// The provider in the spec.
+    pub provider: String,
+    /// The full name of the DNS record in the spec, or empty.
+    pub dns: String,
+}
+
+/// The latest verdicts on an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdicts<'a> {
+    /// The verdict on its addresses.
+    pub addresses: Option<&'a Verdict>,
+    /// The verdict on its records.
+    pub records: Option<&'a RecordVerdict>,
+}
+
+/// The status of an object, whatever its kind.
+pub trait Face: Debug + Send + Sync {
+    /// The status that the object should have; `None` while there is nothing to say.
+    fn wanted(&self, verdicts: Verdicts<'_>, now: Time) -> Option<Value>;
+
+    /// The stored status, without unknown fields.
+    fn stored(&self) -> Value;
+
+    /// Replaces the stored status. An unreadable status counts as empty.
+    fn store(&mut self, status: Value);
+
+    /// The conditions in the stored status.
+    fn conditions(&self) -> &[Condition];
+
+    /// The reason that the stored status has for a subject, if it is a lasting one. A new leader
+    /// does not report it again.
+    fn said(&self, subject: Subject) -> Option<&'static str>;
+}
+
+/// The status of an object of one kind.
+pub trait StatusOf: Debug + Send + Sync {
+    /// The type of the status.
+    type Status: Serialize + DeserializeOwned + Default;
+
+    /// The stored status.
+    fn status(&self) -> &Self::Status;
+
+    /// The stored status, to be replaced.
+    fn status_mut(&mut self) -> &mut Self::Status;
+
+    /// As in [`Face::wanted`].
+    fn wanted(&self, verdicts: Verdicts<'_>, now: Time) -> Option<Self::Status>;
+
+    /// As in [`Face::conditions`].
+    fn conditions(&self) -> &[Condition];
+
+    /// As in [`Face::said`].
+    fn said(&self, subject: Subject) -> Option<&'static str>;
+}
+
+impl<F: StatusOf> Face for F {
+    fn wanted(&self, verdicts: Verdicts<'_>, now: Time) -> Option<Value> {
+        serde_json::to_value(StatusOf::wanted(self, verdicts, now)?).ok()
+    }
+
+    fn stored(&self) -> Value {
+        serde_json::to_value(self.status()).unwrap_or_default()
+    }
+
+    fn store(&mut self, status: Value) {
+        *self.status_mut() = serde_json::from_value(status).unwrap_or_default();
+    }
+
+    fn conditions(&self) -> &[Condition] {
+        StatusOf::conditions(self)
+    }
+
+    fn said(&self, subject: Subject) -> Option<&'static str> {
+        StatusOf::said(self, subject)
+    }
+}
+
+/// The parts of an object's metadata that every front reads.
+pub(super) struct Identity {
+    pub key: ObjectKey,
+    pub uid: Text,
+    pub version: u64,
+    pub created_at: Time,
+}
+
+impl Identity {
+    /// The identity of an object; `None` for an object without a name.
+    pub fn of(kind: &'static Kind, metadata: &ObjectMeta) -> Option<Self> {
+        let created_at = metadata.creation_timestamp.as_ref();
+        Some(Self {
+            key: key(kind, metadata)?,
+            uid: metadata.uid.as_deref().unwrap_or_default().into(),
+            version: version(metadata.resource_version.as_deref()),
+            created_at: Time::from_micros(created_at.map_or(0, |time| time.0.as_microsecond())),
+        })
+    }
+}
