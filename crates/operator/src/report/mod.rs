@@ -25,6 +25,8 @@ mod event_tests;
 #[cfg(test)]
 mod metrics_tests;
 #[cfg(test)]
+mod record_status_tests;
+#[cfg(test)]
 mod writer_tests;
 
 pub use narrator::Narrator;
