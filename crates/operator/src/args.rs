@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::leadership::{PREDECESSORS_NAMESPACE, Timing};
 use crate::pause::Pausable;
 use crate::run::Mode;
+#[cfg(feature = "sandbox")]
 use crate::sandbox::Load;
 
 /// Keeps floating IPs on the right nodes.
@@ -33,6 +34,7 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Try it with no cluster and no cloud: an API server, a cloud and the operator in one
     /// process.
+    #[cfg(feature = "sandbox")]
     Sandbox(SandboxArgs),
     /// Print a script that completes commands and flags, for a shell to read.
     Completion(CompletionArgs),
@@ -98,6 +100,7 @@ pub struct ResumeArgs {
 }
 
 /// Options of `sandbox`.
+#[cfg(feature = "sandbox")]
 #[derive(Args, Clone, Debug)]
 pub struct SandboxArgs {
     /// Nodes of the cluster.
@@ -134,6 +137,7 @@ pub struct SandboxArgs {
     pub debug: bool,
 }
 
+#[cfg(feature = "sandbox")]
 impl SandboxArgs {
     /// The size of the sandbox: nodes, pools, and addresses for each pool.
     pub fn load(&self) -> Load {

@@ -19,5 +19,6 @@ pub mod panicking;
 pub mod pause;
 pub mod report;
 pub mod run;
+#[cfg(feature = "sandbox")]
 pub mod sandbox;
 pub mod serve;

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
             on_one_thread(annotate(args.kubeconfig, args.object, Some(args.reason)))
         }
         Command::Resume(args) => on_one_thread(annotate(args.kubeconfig, args.object, None)),
+        #[cfg(feature = "sandbox")]
         Command::Sandbox(args) => {
             if args.debug {
                 log(true, LogFormat::Auto);

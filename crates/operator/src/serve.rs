@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz` and `/metrics` over HTTP.
+//! `/healthz`, `/readyz` and `/metrics` over HTTP; `/` names them.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -73,6 +73,16 @@ pub enum Pages {
     Health,
 }
 
+impl Pages {
+    /// The page that names the others.
+    fn named(self) -> &'static str {
+        match self {
+            Self::All => "pontoon\n/healthz\n/readyz\n/metrics\n",
+            Self::Health => "pontoon\n/healthz\n/readyz\n",
+        }
+    }
+}
+
 /// Serves the pages until the listener fails.
 ///
 /// # Errors
@@ -91,7 +101,8 @@ pub async fn serve(
     let alive = move || async move { answer(of.stuck(), StatusCode::INTERNAL_SERVER_ERROR) };
     let of = health.clone();
     let ready = move || async move { answer(of.blind(), StatusCode::SERVICE_UNAVAILABLE) };
-    let mut router = Router::new().route("/healthz", get(alive)).route("/readyz", get(ready));
+    let router = Router::new().route("/", get(move || async move { pages.named() }));
+    let mut router = router.route("/healthz", get(alive)).route("/readyz", get(ready));
     if pages == Pages::All {
         let page = move || async move {
             metrics.heard(&health.hearing.last_heard());

@@ -75,11 +75,11 @@ impl Planner {
         }
         let mut scope = world.take_dirty();
         if world.is_read() {
-            let aside = if scope.is_empty() { AT_LEISURE } else { ASIDE };
-            scope.extend(world.take_stale(aside));
             let opened = world.take_opened();
             scope.extend(self.blocked.wake(world, opened));
             scope.extend(world.take_unheard(now));
+            let aside = if scope.is_empty() { AT_LEISURE } else { ASIDE };
+            scope.extend(world.take_stale(aside));
         }
         scope.extend(std::mem::take(&mut self.waiting));
         let due = self.record_wakes.iter().filter(|(_, time)| **time <= now);

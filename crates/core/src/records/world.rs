@@ -21,6 +21,8 @@ pub(crate) struct Records {
     pub(crate) entries: BTreeMap<ObjectKey, RecordEntry>,
     pub(crate) accounts: BTreeMap<AccountId, RecordAccount>,
     claims: BTreeMap<Site, BTreeSet<ObjectKey>>,
+    /// Objects of which it is not known yet where their records are.
+    unlocated: BTreeSet<ObjectKey>,
     /// Changes under way, and those that had no answer.
     pub(crate) writes: BTreeMap<(Site, Family), RecordWrite>,
     /// How many reads are under way, and when the last one was sent.
@@ -241,9 +243,9 @@ impl World {
         let Some(site) = &entry.site else { return false };
         let rank = |one: &RecordEntry| (one.set.created_at, one.set.uid.clone());
         let found = entry.known(family).at;
-        self.records.entries.values().any(|rival| {
-            rival.site.is_none()
-                && rival.set.paused.is_none()
+        let mut rivals = self.records.unlocated.iter().filter_map(|key| self.record_set(key));
+        rivals.any(|rival| {
+            rival.set.paused.is_none()
                 && rank(rival) < rank(entry)
                 && rival.set.request.as_ref().is_ok_and(|request| request.may_be_at(site))
                 && !rival.is_lost(found, &self.settings)
@@ -348,6 +350,10 @@ impl World {
     /// Brings the claims in line with the name that an object stands up for now. Whoever does
     /// not own its name forgets what it lists: the owner changes it.
     pub(crate) fn reclaim_records(&mut self, key: &ObjectKey) {
+        match self.records.entries.get(key).is_some_and(|entry| entry.site.is_none()) {
+            true => self.records.unlocated.insert(key.clone()),
+            false => self.records.unlocated.remove(key),
+        };
         let claim = self.records.entries.get(key).and_then(RecordEntry::claim).cloned();
         let mut touched: BTreeSet<ObjectKey> = BTreeSet::new();
         self.records.claims.retain(|site, claimants| {

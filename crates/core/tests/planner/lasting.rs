@@ -3,9 +3,9 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use pontoon_core::action::{Action, FailureKind};
-use pontoon_core::addresses::Operation;
+use pontoon_core::action::{Action, Done, FailureKind, OperationState};
 use pontoon_core::addresses::verdict::{Note, Reason, State};
+use pontoon_core::addresses::{Address, Knowledge, Operation};
 
 use super::cloud::Fault;
 use super::creating::until_begun;
@@ -179,6 +179,34 @@ fn a_paused_pool_keeps_no_node_from_one_that_is_served() {
     assert_eq!(scene.home(ip(2)), Some("a"));
 }
 
+/// Address 2 on `b`. A paused pool has written down that it reserves an address on `a`, and not
+/// sent that.
+fn paused_before_reserving() -> Scene {
+    let scene = scene().nodes(["a", "b"]).pool(pool("q").ips([2])).address(ip(2), Some("b"));
+    let mut scene = scene.settled().pool(pool("p").wants(1));
+    until_begun(&mut scene, is_ledger);
+    scene.answer();
+    scene.change_pool("p", |pool| pontoon_core::model::Pool {
+        paused: Some("holiday".into()),
+        ..pool
+    });
+    scene
+}
+
+#[test]
+fn a_reservation_that_a_paused_pool_has_not_sent_keeps_no_node_from_one_that_is_served() {
+    let mut scene = paused_before_reserving();
+    scene.change_node("b", NodeFixture::not_ready);
+    let planned = scene.planned();
+    assert_eq!((moves(&planned), creations(&planned)), (vec![(ip(2), "a")], vec![]));
+    let mut scene = paused_before_reserving();
+    scene.change_pool("q", |pool| pool.wants(2));
+    let planned = scene.begin();
+    scene.answer();
+    let target = scene.stored("q").ledger.intents[0].target.clone();
+    assert_eq!((target, creations(&planned)), (Some("m-a".into()), vec![]));
+}
+
 #[test]
 fn a_machine_is_free_again_when_a_new_term_begins_while_an_address_was_being_reserved_on_it() {
     let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1));
@@ -272,6 +300,22 @@ fn an_answer_does_not_count_for_another_object_of_the_same_name() {
 }
 
 #[test]
+fn what_was_reserved_is_not_given_to_another_object_of_the_same_name() {
+    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").wants(1));
+    until_begun(&mut scene, is_create);
+    scene.remove_pool("p");
+    let again = pontoon_core::model::Pool { uid: "another".into(), ..pool("p").ips([2]) };
+    scene = scene.address(ip(2), None).pool(again);
+    scene.answer();
+    let done = scene.run(seconds(60));
+    assert_eq!(scene.home(made(1)), Some("a"), "a deleted pool leaves its addresses: {done:?}");
+    assert!(scene.stored("p").ledger.created.is_empty());
+    let addresses: Vec<_> = scene.verdict("p").addresses.iter().map(|one| one.ip).collect();
+    assert_eq!(addresses, [ip(2)]);
+    assert_eq!(count(&done, is_unassign) + count(&done, is_release), 0, "{done:?}");
+}
+
+#[test]
 fn a_reservation_that_broke_down_after_its_effect_is_found_although_listings_lag() {
     let mut scene = scene().nodes(["a", "b"]).pool(pool("p").wants(1));
     scene.fault(is_create, Fault::Although(FailureKind::Unavailable));
@@ -346,6 +390,47 @@ fn an_address_whose_call_is_open_is_not_read_at_network_speed() {
     let open = account.address(ip(1)).unwrap().operation.as_ref();
     assert!(matches!(open, Some(Operation::Accepted { .. })), "{open:?}");
     assert!(count(&scene.history, is_read) < 20, "{}", count(&scene.history, is_read));
+}
+
+/// What is known of address 1.
+fn first(scene: &Scene) -> &Address {
+    scene.world.account(&ACCOUNT.into()).and_then(|account| account.address(ip(1))).unwrap()
+}
+
+/// Plans, acts and waits until something holds, perhaps with answers pending.
+fn until(scene: &mut Scene, holds: fn(&Scene) -> bool) {
+    for _ in 0..200 {
+        let quiet = scene.begin().is_empty();
+        if holds(scene) {
+            return;
+        }
+        scene.answer();
+        if holds(scene) {
+            return;
+        }
+        if quiet {
+            scene.now = scene.wake.unwrap();
+        }
+    }
+    panic!("never so: {:#?}", scene.history);
+}
+
+#[test]
+fn an_address_whose_reads_tell_nothing_is_not_read_at_network_speed() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]));
+    let mut scene = scene.address(ip(1), Some("a")).settled();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_assign, Fault::Quiet);
+    until(&mut scene, |scene| scene.held_back.iter().any(|(one, _)| is_operation_read(one)));
+    let index = scene.held_back.iter().position(|(one, _)| is_operation_read(one)).unwrap();
+    let (question, asked_at) = scene.held_back.remove(index);
+    scene.cloud.hidden.push(ip(1));
+    until(&mut scene, |scene| first(scene).knowledge == Knowledge::Missing);
+    scene.finish(question, asked_at, Ok(Done::Operation(OperationState::Done)));
+    assert!(matches!(first(&scene).operation, Some(Operation::Uncertain { .. })));
+    let done = scene.run(seconds(4));
+    assert_eq!(first(&scene).knowledge, Knowledge::Missing, "reads are too early to tell");
+    assert!((1..=3).contains(&count(&done, is_read)), "at 0, 2, 4 s: {done:?}");
 }
 
 #[test]

@@ -173,6 +173,23 @@ fn a_pool_that_lacks_a_node_is_left_alone_until_one_has_room() {
 }
 
 #[test]
+fn a_node_that_joins_is_offered_to_a_few_of_the_many_pools_that_lack_one() {
+    let mut scene = scene().nodes(["a"]).address(ip(255), Some("a")).pool(pool("full").ips([255]));
+    for n in 1..=200 {
+        scene = scene.address(ip(n), None).pool(pool(&format!("p{n:03}")).ips([n]));
+    }
+    scene.run(seconds(5));
+    assert!(matches!(scene.reason("p200"), Reason::NoFreeNode(_)), "{:?}", scene.reason("p200"));
+    let begun = scene.history.len();
+    scene.set_node(node("b"));
+    let plan = scene.plan();
+    assert!(plan.verdicts.len() <= 16, "{} of 200 are planned", plan.verdicts.len());
+    assert_eq!(moves(&plan.actions), [(ip(1), "b")]);
+    scene.run(seconds(5));
+    assert_eq!(moves(&scene.history[begun..]), [(ip(1), "b")]);
+}
+
+#[test]
 fn two_pools_that_change_places_do_not_wait_for_each_other() {
     let serves = |name: &str, app: &str| node(name).labelled("app", app);
     let mut scene = scene()

@@ -89,7 +89,7 @@ impl Candidate {
         };
         match glimpse {
             Some(Ok(found)) => self.election.glimpsed(found, self.env.elapsed()),
-            Some(Err(error)) => self.complain(&error.into(), "watch"),
+            Some(Err(trouble)) => self.complain(&trouble, "watch"),
             None => {}
         }
     }

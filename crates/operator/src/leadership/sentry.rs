@@ -20,7 +20,6 @@ use futures::FutureExt;
 use futures::future::select_all;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::PostParams;
-use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -31,6 +30,7 @@ use super::trouble::{Complaints, Trouble};
 use super::watch::LeaseWatch;
 use super::{LEASE, Leadership, Role, Timing, record};
 use crate::env::Env;
+use crate::observe::follow::Event;
 use crate::report::metrics::Metrics;
 
 /// The sentry's settings.
@@ -160,8 +160,8 @@ struct Far {
 
 /// The news of a watch, with the watch's index.
 enum News {
-    Near(usize, watcher::Result<Option<Lease>>),
-    Far(usize, watcher::Result<Event<Lease>>),
+    Near(usize, Result<Option<Lease>, Trouble>),
+    Far(usize, Result<Event<Lease>, Trouble>),
 }
 
 /// The news of the first watch to report. Cancel-safe.
@@ -264,43 +264,44 @@ impl Round {
             News::Near(index, Ok(lease)) => {
                 self.rivals.seen(&self.near[index].place, lease, now);
             }
-            News::Near(index, Err(error)) => self.near_broke(index, error.into(), now),
+            News::Near(index, Err(trouble)) => self.near_broke(index, &trouble, now),
             News::Far(index, Ok(event)) => self.look_far(index, event, now),
-            News::Far(index, Err(error)) => self.far_broke(index, error.into(), now),
+            News::Far(index, Err(trouble)) => self.far_broke(index, &trouble, now),
         }
     }
 
     /// Handles a broken watch. Without the right to watch, the Lease counts as unseen; other errors
     /// pass, and the last sighting stands.
-    fn near_broke(&mut self, index: usize, trouble: Trouble, now: Duration) {
+    fn near_broke(&mut self, index: usize, trouble: &Trouble, now: Duration) {
         let place = &self.near[index].place;
         if trouble.is_forbidden() {
             self.rivals.forbidden(place);
         }
         let lease = format!("{}/{}", place.0, place.1);
-        self.complaints.tell_of_others(&trouble, "watch", &lease, now);
+        self.complaints.tell_of_others(trouble, "watch", &lease, now);
     }
 
     fn look_far(&mut self, index: usize, event: Event<Lease>, now: Duration) {
         let far = &mut self.far[index];
         match event {
-            Event::Init => far.shown = Some(BTreeSet::new()),
-            Event::InitApply(lease) | Event::Apply(lease) => {
+            Event::Listing => far.shown = Some(BTreeSet::new()),
+            Event::Answered | Event::Bookmark => {}
+            Event::Seen(lease) => {
                 let place = place(&lease);
                 if self.post.is_elsewhere(&place, &self.counted) {
                     self.elsewhere.seen(&lease, now);
                 }
                 far.shown.iter_mut().for_each(|shown| shown.extend([place.clone()]));
             }
-            Event::InitDone => {
+            Event::Listed => {
                 self.elsewhere.retain(far.name, &far.shown.take().unwrap_or_default());
             }
-            Event::Delete(lease) => self.elsewhere.gone(&place(&lease)),
+            Event::Gone(lease) => self.elsewhere.gone(&place(&lease)),
         }
     }
 
     /// A missing right ends the watch: warnings are optional.
-    fn far_broke(&mut self, index: usize, trouble: Trouble, now: Duration) {
+    fn far_broke(&mut self, index: usize, trouble: &Trouble, now: Duration) {
         if trouble.is_forbidden() {
             let Far { name, .. } = self.far.remove(index);
             tracing::info!(
@@ -308,7 +309,7 @@ impl Round {
                 "no right to list this Lease in all namespaces: nobody is warned of one elsewhere"
             );
         } else {
-            self.complaints.tell_of_others(&trouble, "watch", self.far[index].name, now);
+            self.complaints.tell_of_others(trouble, "watch", self.far[index].name, now);
         }
     }
 

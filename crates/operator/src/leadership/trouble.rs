@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kube::runtime::watcher;
-
 use super::Config;
 use crate::observe::causes;
+use crate::observe::follow::Break;
 
 /// Time between two warnings of the same kind.
 const REPEAT: Duration = Duration::from_secs(60);
@@ -19,13 +18,13 @@ pub(super) enum Trouble {
     #[error("{0}")]
     Request(#[from] kube::Error),
     #[error("{0}")]
-    Watch(#[from] watcher::Error),
+    Watch(Break),
 }
 
 /// The cause of a failure, as far as the advice differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
-    /// A watch that was idle for too long; kube's watcher lists again.
+    /// A watch that was idle for too long; the Leases are listed again.
     Expired,
     Forbidden,
     Unauthorized,
@@ -52,15 +51,7 @@ impl Trouble {
     fn status(&self) -> Option<&kube::core::Status> {
         match self {
             Self::Request(kube::Error::Api(status))
-            | Self::Watch(watcher::Error::WatchError(status)) => Some(status),
-            Self::Watch(
-                watcher::Error::InitialListFailed(error)
-                | watcher::Error::WatchStartFailed(error)
-                | watcher::Error::WatchFailed(error),
-            ) => match error {
-                kube::Error::Api(status) => Some(status),
-                _ => None,
-            },
+            | Self::Watch(Break::Failed(kube::Error::Api(status))) => Some(status),
             _ => None,
         }
     }
@@ -207,7 +198,7 @@ mod tests {
         let missing = answered(404, "namespaces \"infra\" not found").advice(&config());
         assert!(missing.contains("kubectl create namespace infra"), "{missing}");
         assert!(missing.contains("POD_NAMESPACE"), "{missing}");
-        let watched = Trouble::Watch(watcher::Error::InitialListFailed(kube::Error::Api(
+        let watched = Trouble::Watch(Break::Failed(kube::Error::Api(
             Status::failure("leases is forbidden", "").with_code(403).boxed(),
         )));
         assert_eq!(watched.advice(&config()), forbidden);

@@ -6,32 +6,32 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
-use kube::runtime::watcher::{self, Event, watcher};
 use tokio::time::sleep;
 
+use super::trouble::Trouble;
 use crate::env::Env;
-
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+use crate::observe::Selection;
+use crate::observe::follow::{BackOff, Break, Event, follow};
 
 pub(super) struct LeaseWatch {
     env: Env,
-    events: BoxStream<'static, watcher::Result<Event<Lease>>>,
+    events: BoxStream<'static, Result<Event<Lease>, Break>>,
     /// Whether the list under way has shown the Lease.
     listed: bool,
-    failures: u32,
+    back_off: BackOff,
     resume_at: Duration,
 }
 
 impl LeaseWatch {
     pub fn new(leases: Api<Lease>, name: &str, env: Env) -> Self {
-        let only = watcher::Config::default().fields(&format!("metadata.name={name}"));
-        let events = watcher(leases, only).boxed();
-        Self { env, events, listed: false, failures: 0, resume_at: Duration::ZERO }
+        let fields = Some(format!("metadata.name={name}"));
+        let events = follow(leases, Selection { fields, ..Selection::default() });
+        let (back_off, resume_at) = (BackOff::default(), Duration::ZERO);
+        Self { env, events, listed: false, back_off, resume_at }
     }
 
     /// The Lease, or its absence. After an error the watch starts again with a pause. Cancel-safe.
-    pub async fn next(&mut self) -> watcher::Result<Option<Lease>> {
+    pub async fn next(&mut self) -> Result<Option<Lease>, Trouble> {
         loop {
             let event = self.event().await?;
             if let Some(found) = self.understand(event) {
@@ -41,48 +41,39 @@ impl LeaseWatch {
     }
 
     /// The next raw event. Cancel-safe.
-    pub async fn event(&mut self) -> watcher::Result<Event<Lease>> {
+    pub async fn event(&mut self) -> Result<Event<Lease>, Trouble> {
         let pause = self.resume_at.saturating_sub(self.env.elapsed());
         if !pause.is_zero() {
             sleep(pause).await;
         }
         match self.events.next().await {
             Some(Ok(event)) => {
-                // The start of a list is no success yet.
-                if matches!(event, Event::InitDone | Event::Apply(_)) {
-                    self.failures = 0;
-                }
+                self.back_off.heed(&event);
                 Ok(event)
             }
             Some(Err(error)) => {
-                self.back_off();
-                Err(error)
+                let pause = self.back_off.pause(&error, self.env.random());
+                self.resume_at = self.env.elapsed() + pause;
+                Err(Trouble::Watch(error))
             }
-            // kube's watcher never ends; if it did, the election would go on by reading.
+            // The stream never ends; if it did, the election would go on by reading.
             None => std::future::pending().await,
         }
     }
 
     fn understand(&mut self, event: Event<Lease>) -> Option<Option<Lease>> {
         match event {
-            Event::Init => {
+            Event::Listing => {
                 self.listed = false;
                 None
             }
-            Event::InitApply(lease) => {
+            Event::Answered | Event::Bookmark => None,
+            Event::Seen(lease) => {
                 self.listed = true;
                 Some(Some(lease))
             }
-            Event::InitDone => (!self.listed).then_some(None),
-            Event::Apply(lease) => Some(Some(lease)),
-            Event::Delete(_) => Some(None),
+            Event::Listed => (!self.listed).then_some(None),
+            Event::Gone(_) => Some(None),
         }
-    }
-
-    fn back_off(&mut self) {
-        let longest = FIRST_PAUSE.saturating_mul(1 << self.failures.min(10)).min(LONGEST_PAUSE);
-        self.failures = self.failures.saturating_add(1);
-        let pause = longest.mul_f64(0.5 + self.env.random() / 2.0);
-        self.resume_at = self.env.elapsed() + pause;
     }
 }

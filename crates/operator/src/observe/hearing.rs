@@ -7,7 +7,7 @@ use std::time::Duration;
 use pontoon_core::Time;
 
 /// Longest silence of a healthy watch. A server sends a bookmark about once a minute, and a watch
-/// restarts after [`super::watch::SILENCE`].
+/// restarts after [`super::follow::SILENCE`].
 const SILENT: Duration = Duration::from_secs(120);
 
 /// Longest time that a watch may be broken before readiness fails.

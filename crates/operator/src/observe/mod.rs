@@ -4,6 +4,7 @@
 //! broken watch restarts with a back-off; objects that disappeared in between are found by
 //! comparing with the new list.
 
+pub(crate) mod follow;
 pub mod hearing;
 pub mod node;
 pub mod objects;
@@ -11,8 +12,9 @@ pub mod pod;
 pub mod schema;
 mod watch;
 
-pub(crate) use watch::causes;
-pub use watch::{Selection, Station, Watch, watch};
+pub(crate) use follow::causes;
+pub use follow::{Followed, Selection};
+pub use watch::{Station, Watch, watch};
 
 use std::collections::BTreeSet;
 

@@ -181,4 +181,25 @@ mod tests {
         let node = view.into_node().unwrap();
         assert!(node.has_provider_id && node.machine.is_none() && !node.ready);
     }
+
+    fn named(name: &str) -> NodeView {
+        serde_json::from_value(serde_json::json!({"metadata": {"name": name}})).unwrap()
+    }
+
+    #[test]
+    fn each_list_names_the_nodes_that_it_showed_and_no_others() {
+        let mut nodes = Nodes::default();
+        nodes.restart();
+        nodes.seen(named("a"));
+        let names = |told| match told {
+            Some(Observation::NodesListed(names)) => Some(names.into_iter().collect::<Vec<_>>()),
+            _ => None,
+        };
+        assert_eq!(names(nodes.listed()), Some(vec!["a".into()]));
+        nodes.seen(named("b"));
+        assert!(nodes.listing.is_none(), "only a list under way is remembered");
+        assert!(nodes.listed().is_none());
+        nodes.restart();
+        assert_eq!(names(nodes.listed()), Some(vec![]));
+    }
 }

@@ -163,6 +163,32 @@ pub(super) fn lean_metadata<'de, D: Deserializer<'de>>(from: D) -> Result<Object
 mod tests {
     use super::*;
 
+    fn ready(name: &str) -> PodView {
+        let status = serde_json::json!(
+            {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
+        let mut view = pod(status, false);
+        view.metadata.uid = Some(name.to_owned());
+        view
+    }
+
+    #[test]
+    fn each_list_names_the_ready_pods_that_it_showed_and_no_others() {
+        let mut pods = Pods::default();
+        pods.restart();
+        pods.seen(ready("a"));
+        pods.seen(pod(serde_json::json!({"phase": "Pending"}), false));
+        let names = |told| match told {
+            Some(Observation::PodsListed(_, names)) => Some(names.into_iter().collect::<Vec<_>>()),
+            _ => None,
+        };
+        assert_eq!(names(pods.listed()), Some(vec!["a".into()]));
+        pods.seen(ready("b"));
+        assert!(pods.listing.is_none(), "only a list under way is remembered");
+        assert!(pods.listed().is_none());
+        pods.restart();
+        assert_eq!(names(pods.listed()), Some(vec![]));
+    }
+
     fn pod(status: serde_json::Value, deleting: bool) -> PodView {
         let mut metadata = serde_json::json!({"name": "p", "uid": "u", "namespace": "n"});
         if deleting {

@@ -3,7 +3,9 @@
 // Test helpers may panic, like tests.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
-use std::io::{BufRead, BufReader, Write};
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -42,6 +44,7 @@ struct Running {
     process: Child,
     commands: ChildStdin,
     lines: Receiver<String>,
+    heard: RefCell<Vec<String>>,
 }
 
 impl Running {
@@ -58,17 +61,19 @@ impl Running {
                 }
             }
         });
-        Self { process, commands, lines }
+        Self { process, commands, lines, heard: RefCell::default() }
     }
 
     /// Waits for a line that contains `words`.
     fn hear(&self, words: &str) -> String {
-        let mut heard = Vec::new();
+        let mut heard = self.heard.borrow_mut();
         loop {
             match self.lines.recv_timeout(LIMIT) {
-                Ok(line) if line.contains(words) => return line,
                 Ok(line) => heard.push(line),
                 Err(_) => panic!("never heard {words:?}, only {heard:#?}"),
+            }
+            if let Some(line) = heard.last().filter(|line| line.contains(words)) {
+                return line.clone();
             }
         }
     }
@@ -120,6 +125,51 @@ fn a_script_kills_a_node_and_the_address_moves() {
     assert!(causes.iter().any(|cause| told.contains(cause)), "{told}");
     assert!(told.contains("2 addresses on 2 of 2 eligible nodes"), "{told}");
     assert!(told.contains("ingress.example.com    A     198.51.100.1 198.51.100.2"), "{told}");
+}
+
+#[test]
+fn the_status_says_what_ails_each_node() {
+    let output = scripted("wait\ncordon node-3\nstatus\n", &[]);
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{told}{}", text(&output.stderr));
+    assert!(told.contains("node-1       well      198.51.100.1"), "{told}");
+    assert!(told.contains("node-3       cordoned"), "{told}");
+}
+
+#[test]
+fn each_shell_gets_a_completion_that_knows_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_pontoon")).args(["completion", shell]).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{shell}: {}", text(&output.stderr));
+        assert!(text(&output.stdout).contains("sandbox"), "{shell}");
+    }
+}
+
+/// A page over HTTP/1.1: head and body.
+fn page(url: &str) -> String {
+    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    page
+}
+
+#[test]
+fn the_page_of_metrics_that_the_banner_names_is_there() {
+    let mut running = Running::start(&[]);
+    let line = running.hear("/metrics");
+    running.say("wait");
+    running.say("status");
+    running.hear("2 addresses on 2 of ");
+    let url = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
+    let metrics = page(url);
+    assert!(metrics.starts_with("HTTP/1.1 200 "), "{metrics}");
+    assert!(metrics.contains("\npontoon_leader 1\n"), "{metrics}");
+    let root = page(url.strip_suffix("metrics").unwrap());
+    assert!(root.starts_with("HTTP/1.1 200 ") && root.contains("\n/metrics\n"), "{root}");
 }
 
 #[test]
@@ -189,6 +239,7 @@ fn the_first_things_that_a_new_user_tries_work() {
     good(&["apply", "--server-side", "--force-conflicts", "-f", deploy]);
     let described = good(&["describe", "node", "node-1"]);
     assert!(described.contains("nginx-node-1") && !described.contains("-92233720"), "{described}");
+    assert!(!described.contains("0001"), "{described}");
 
     let drained = good(&["drain", "node-1", "--timeout=30s"]);
     assert!(drained.contains("node/node-1 drained"), "{drained}");
@@ -210,6 +261,8 @@ fn the_first_things_that_a_new_user_tries_work() {
     running.hear("FloatingIPPool is not defined any more");
     running.say("heal");
     running.hear("nothing to heal");
+    let heard = running.heard.borrow();
+    assert!(!heard.iter().any(|line| line.contains("does not have")), "{heard:#?}");
 }
 
 #[test]

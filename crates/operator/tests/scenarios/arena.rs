@@ -408,16 +408,41 @@ impl Arena {
 
     /// Waits for an event with this reason about an object. Returns its note.
     pub async fn event(&self, object: &str, reason: &str) -> String {
-        eventually(&format!("event {reason} on {object}"), || async {
-            let events: Api<Event> = self.namespaced();
-            let all = events.list(&ListParams::default()).await.unwrap().items;
-            let about = |event: &&Event| {
+        self.event_with(object, reason, "").await.note.unwrap_or_default()
+    }
+
+    /// Waits for an event with this reason about an object, with a note that contains `words`.
+    pub async fn event_with(&self, object: &str, reason: &str, words: &str) -> Event {
+        self.event_among(self.namespaced(), object, reason, words).await
+    }
+
+    /// Waits for an event with this reason about a node. Such events are in namespace `default`.
+    pub async fn node_event(&self, node: &str, reason: &str) -> String {
+        let events = Api::namespaced(self.client.clone(), "default");
+        self.event_among(events, node, reason, "").await.note.unwrap_or_default()
+    }
+
+    async fn event_among(
+        &self,
+        events: Api<Event>,
+        object: &str,
+        reason: &str,
+        words: &str,
+    ) -> Event {
+        eventually(&format!("event {reason} on {object}: {words}"), || async {
+            let mut mine = events.list(&ListParams::default()).await.unwrap().items;
+            mine.retain(|event| {
                 event.regarding.as_ref().and_then(|one| one.name.as_deref()) == Some(object)
+            });
+            let wanted = |event: &&Event| {
+                event.reason.as_deref() == Some(reason)
+                    && event.note.as_ref().is_some_and(|note| note.contains(words))
             };
-            let mine: Vec<_> = all.iter().filter(about).collect();
-            let found = mine.iter().find(|event| event.reason.as_deref() == Some(reason));
-            let reasons: Vec<_> = mine.iter().map(|event| event.reason.clone()).collect();
-            found.and_then(|event| event.note.clone()).ok_or(reasons)
+            let told = |event: &Event| (event.reason.clone(), event.note.clone());
+            mine.iter()
+                .find(wanted)
+                .cloned()
+                .ok_or_else(|| mine.iter().map(told).collect::<Vec<_>>())
         })
         .await
     }

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use crate::arena::{ApiServer, Arena, On, eventually, on_both};
+use crate::arena::{ApiServer, Arena, NAMESPACE, On, eventually, on_both};
 use crate::replica::Replica;
 
 const IP: &str = "198.51.100.1";
@@ -101,7 +101,9 @@ async fn a_connection_that_dies_in_silence_is_replaced_and_what_it_missed_is_see
     let dead = Instant::now();
     arena.set_ready("a", false).await;
     on_droplet(&arena, 2).await;
-    eprintln!("a silently dead connection: what it missed was acted on after {:?}", dead.elapsed());
+    // A ping after 3 s without data, 3 s for its answer, then a new connection. Without pings the
+    // silence of a watch would tell, after 80 s.
+    assert!(dead.elapsed() < Duration::from_secs(30), "{:?}", dead.elapsed());
     arena.marked("b", Some(IP)).await;
     replica.metric("pontoon_leader", "1").await;
 }
@@ -115,7 +117,12 @@ async fn a_list_that_is_never_answered_is_asked_for_again_and_not_ready_says_whi
     arena.pool("ingress", json!({"ips": [IP]})).await;
     let ApiServer::Fake { kube, .. } = &arena.server else { return };
     let hangs = Fault::DelayBefore(Duration::from_secs(3600));
-    let _rule = kube.inject(Rule::new(Calls::call("GET", "/api/v1/nodes"), hangs).times(1));
+    // Of the Leases: the list of our own, and that of the predecessor's, which nothing is done before.
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/*/leases";
+    let rules = [("/api/v1/nodes", 1), (leases, 2)].map(|(path, times)| {
+        let rule = Rule::new(Calls::call("GET", path), hangs.clone()).times(times);
+        (kube.inject(rule), times)
+    });
     let replica = arena.replica("patient");
     eventually("the replica says what it lacks", || async {
         let page = replica.page("/readyz").await.unwrap_or_default();
@@ -127,6 +134,9 @@ async fn a_list_that_is_never_answered_is_asked_for_again_and_not_ready_says_whi
     arena.ready("ingress").await;
     let page = replica.page("/readyz").await.unwrap_or_default();
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    for (rule, times) in rules {
+        assert_eq!(kube.hits(rule), times, "lists that were not answered");
+    }
 }
 
 async fn pods_are_watched_while_an_object_asks_for_them(on: On) {
@@ -134,6 +144,7 @@ async fn pods_are_watched_while_an_object_asks_for_them(on: On) {
     arena.cloud.reserve(IP.parse::<IpAddr>().unwrap(), "nyc3");
     arena.node("a", 1).await;
     arena.serving_node("b", 2).await;
+    arena.record();
     let any_node = json!({"nodeLabel": "pool=edge"});
     let spec = json!({"provider": "digitalocean", "ips": [IP], "match": any_node});
     arena.raw_pool("ingress", spec).await;
@@ -141,15 +152,21 @@ async fn pods_are_watched_while_an_object_asks_for_them(on: On) {
     arena.marked("a", Some(IP)).await;
     hears_pods(&replica, false).await;
 
-    let with_pods = json!({"nodeLabel": "pool=edge", "podLabel": "app=ingress"});
+    let with_pods =
+        json!({"nodeLabel": "pool=edge", "podLabel": "app=ingress", "podNamespace": NAMESPACE});
     arena.edit("ingress", json!({"match": with_pods})).await;
     arena.marked("b", Some(IP)).await;
     hears_pods(&replica, true).await;
 
-    let no_pods = json!({"nodeLabel": "pool=edge", "podLabel": null});
+    let no_pods = json!({"nodeLabel": "pool=edge", "podLabel": null, "podNamespace": null});
     arena.edit("ingress", json!({"match": no_pods})).await;
     hears_pods(&replica, false).await;
     assert_eq!(arena.cloud.mutations().len(), 2, "one for each place");
+    let asked = arena.reads("pods");
+    let those = format!("/api/v1/namespaces/{NAMESPACE}/pods?");
+    let only =
+        |uri: &String| uri.starts_with(&those) && uri.contains("labelSelector=app%3Dingress");
+    assert!(!asked.is_empty() && asked.iter().all(only), "no other pods: {asked:#?}");
 }
 
 /// Waits until the metrics show a watch of pods, or no such watch, besides the watch of nodes.

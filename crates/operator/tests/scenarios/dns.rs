@@ -255,6 +255,19 @@ async fn of_two_pools_that_ask_for_one_name_the_one_that_has_it_keeps_it(on: On)
     assert_eq!(dns_writes(&arena, mark).len(), 0);
 }
 
+/// In memory alone: the name is read again after two minutes.
+#[tokio::test]
+async fn a_name_that_somebody_changes_is_told_with_a_warning_and_put_back() {
+    let Some(arena) = pool_with(On::FakeKube, hello()).await else { return };
+    let _replica = arena.replica("only");
+    arena.listed("hello", "A", &IPS).await;
+    dns_ready(&arena).await;
+    arena.cloud.record("example.com", "A", "hello", "203.0.113.1", 30);
+    let event = arena.event_with("ingress", "DNSDrift", "hello.example.com").await;
+    assert_eq!(event.type_.as_deref(), Some("Warning"));
+    arena.listed("hello", "A", &IPS).await;
+}
+
 on_both! {
     a_pools_record_at_digitalocean_follows_its_confirmed_addresses_and_a_restart_writes_nothing,
     a_pools_record_at_cloudflare_is_read_by_its_name_and_written_in_one_call,

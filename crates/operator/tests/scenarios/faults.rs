@@ -42,7 +42,8 @@ async fn one_503_delays_its_node_by_one_step_and_nothing_else(on: On) {
     for other in mutations.iter().filter(|call| call.path() != failed.path()) {
         assert!(other.arrived < again.arrived, "the others do not wait");
     }
-    assert!(arena.event("ingress", "AssignFailed").await.contains("198.51.100.1"));
+    let note = arena.event("ingress", "AssignFailed").await;
+    assert!(note.contains("198.51.100.1") && note.contains("; next attempt at "), "{note}");
 }
 
 async fn a_minute_of_429_moves_nothing_and_drops_nothing_from_the_status(on: On) {

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use fakecloud::{Fault, On as Calls, Rule};
+use kube::api::DeleteParams;
 use serde_json::json;
 
 use crate::arena::{Arena, On, eventually, on_both};
@@ -33,6 +34,15 @@ async fn a_node_that_is_made_again_on_another_droplet_gets_the_address_there(on:
     arena.marked("a", Some(IP)).await;
     arena.ready("ingress").await;
     assert_eq!(arena.cloud.mutations_since(mark).len(), 1);
+}
+
+async fn the_address_of_a_deleted_node_moves_and_the_event_names_the_node(on: On) {
+    let nodes = [("a", 1), ("b", 2)];
+    let Some((arena, _replica)) = one_address(on, &nodes).await else { return };
+    arena.nodes().delete("a", &DeleteParams::default()).await.unwrap();
+    arena.held_by(IP, Some(2)).await;
+    let note = arena.event_with("ingress", "Assigned", "moved a → b").await.note.unwrap();
+    assert!(note.ends_with(": a is gone"), "{note}");
 }
 
 async fn the_address_of_a_destroyed_droplet_moves_as_soon_as_its_node_is_lost(on: On) {
@@ -109,6 +119,7 @@ async fn pools_that_share_nodes_never_share_a_node(on: On) {
 }
 
 on_both! {
+    the_address_of_a_deleted_node_moves_and_the_event_names_the_node,
     a_node_that_is_made_again_on_another_droplet_gets_the_address_there,
     the_address_of_a_destroyed_droplet_moves_as_soon_as_its_node_is_lost,
     an_address_whose_actions_cannot_be_read_is_confirmed_by_where_it_is,

@@ -48,6 +48,9 @@ async fn an_address_follows_its_nodes_health_in_one_call_and_a_restart_moves_not
     .await;
     arena.ready("ingress").await;
     assert!(arena.event("ingress", "Assigned").await.contains("198.51.100."));
+    let left = arena.node_event("a", "AddressLeft").await;
+    assert!(left.starts_with("198.51.100.1 moved a → c in "), "{left}");
+    assert!(left.ends_with(": a is not ready"), "{left}");
 
     first.kill();
     let before = arena.stored("ingress").await.metadata.resource_version;

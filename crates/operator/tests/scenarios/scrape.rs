@@ -58,10 +58,12 @@ impl Replica {
             };
             let others: Vec<_> = page.lines().filter(|line| !ours(line)).collect();
             let others = others.join("\n");
-            if others.is_empty() && page.contains("pontoon_leader 0") {
+            let own = ["pontoon_leader 0", "pontoon_build_info{", "process_cpu_seconds_total "];
+            let has = |series: &&str| page.lines().any(|line| line.starts_with(series));
+            if others.is_empty() && own.iter().all(|series| has(&series)) {
                 Ok(())
             } else {
-                Err(others)
+                Err((others, page))
             }
         })
         .await;

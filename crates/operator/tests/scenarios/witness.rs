@@ -3,7 +3,8 @@
 use crate::arena::{ApiServer, Arena, eventually};
 
 impl Arena {
-    /// Starts recording for [`writes`](Self::writes). The real server always records.
+    /// Starts recording for [`writes`](Self::writes) and [`reads`](Self::reads). The real server
+    /// always records.
     pub fn record(&self) {
         if let ApiServer::Fake { kube, .. } = &self.server {
             kube.record(true);
@@ -25,6 +26,27 @@ impl Arena {
                 let read = |verb: &str| ["get", "list", "watch"].contains(&verb);
                 let writes = all.iter().filter(|one| ours(&one.user_agent) && !read(&one.verb));
                 writes.map(|one| path(&one.request_uri)).collect()
+            }
+        }
+    }
+
+    /// Path and query of each list and watch of a resource by the operator.
+    pub fn reads(&self, plural: &str) -> Vec<String> {
+        let end = format!("/{plural}");
+        let such = |agent: &str, uri: &str| {
+            agent.starts_with("pontoon/")
+                && uri.split('?').next().unwrap_or_default().ends_with(&end)
+        };
+        match &self.server {
+            ApiServer::Fake { kube, .. } => {
+                let all = kube.exchanges().into_iter().filter(|one| one.method == "GET");
+                all.filter(|one| such(&one.user_agent, &one.path)).map(|one| one.path).collect()
+            }
+            ApiServer::Real { plane, .. } => {
+                let all = plane.audit_log().unwrap().into_iter();
+                let all = all.filter(|one| ["list", "watch"].contains(&&*one.verb));
+                let all = all.filter(|one| such(&one.user_agent, &one.request_uri));
+                all.map(|one| one.request_uri).collect()
             }
         }
     }

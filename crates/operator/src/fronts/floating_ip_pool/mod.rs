@@ -4,6 +4,9 @@ mod decode;
 mod metrics;
 mod status;
 
+#[cfg(test)]
+mod failing_dns_tests;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -61,6 +61,21 @@ fn whatever_selects_pods_selects_those_of_the_deployment() {
     assert_eq!(&shipped("Service")["spec"]["selector"], labels);
 }
 
+/// An operator that waits five minutes for another node is no failover.
+#[test]
+fn the_pod_is_scheduled_before_others_and_leaves_a_lost_node_after_30_seconds() {
+    let pod = shipped("Deployment")["spec"]["template"]["spec"].take();
+    assert_eq!(pod["priorityClassName"], "system-cluster-critical");
+    let leaves = |taint: &str| {
+        let tolerations = pod["tolerations"].as_array().unwrap();
+        let one = tolerations.iter().find(|one| one["key"] == taint).unwrap();
+        assert_eq!((&one["effect"], &one["operator"]), (&"NoExecute".into(), &"Exists".into()));
+        one["tolerationSeconds"].as_u64()
+    };
+    assert_eq!(leaves("node.kubernetes.io/unreachable"), Some(30));
+    assert_eq!(leaves("node.kubernetes.io/not-ready"), Some(30));
+}
+
 /// The predecessor's Deployment must not adopt our pods.
 #[test]
 fn nothing_has_a_name_or_a_label_of_the_predecessors_workload() {
@@ -108,6 +123,32 @@ async fn the_pod_answers_its_probes_and_its_lease_is_beside_it_and_held_in_its_n
     assert!(holder.starts_with(&format!("pontoon-7d4b9_{POD_UID}_")), "{holder}");
 }
 
+#[tokio::test]
+async fn the_first_line_of_the_log_says_what_starts_where_and_with_which_credentials() {
+    let Some(arena) = Arena::open(On::FakeKube).await else { return };
+    let first = async |replica: &Replica| {
+        eventually("a line", || async {
+            let log = replica.log();
+            log.split_once('\n').map(|(line, _)| line.to_owned()).ok_or(log)
+        })
+        .await
+    };
+    let replica = Replica::start(&arena, "pod", &["CLOUDFLARE_TOKEN=", "--mode=observe"]);
+    let line = first(&replica).await;
+    let said: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(said["message"], "pontoon starts");
+    assert_eq!(said["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!((&said["mode"], &said["replica"]), (&"Observe".into(), &"pod".into()));
+    assert_eq!(said["credentials"], "digitalocean");
+    let server = said["server"].as_str().unwrap();
+    assert!(server.starts_with("http") && server.contains("127.0.0.1:"), "{line}");
+
+    let replica = Replica::start(&arena, "words", &["--log-format=text"]);
+    let line = first(&replica).await;
+    assert!(line.contains(" INFO pontoon starts version="), "{line}");
+    assert!(line.contains("credentials=\"digitalocean, cloudflare\""), "{line}");
+}
+
 #[test]
 fn the_image_is_this_version_built_with_our_rust_and_runs_as_the_pods_user() {
     assert_eq!(container()["image"], concat!("pontoon:", env!("CARGO_PKG_VERSION")));
@@ -119,6 +160,8 @@ fn the_image_is_this_version_built_with_our_rust_and_runs_as_the_pods_user() {
     holds(&format!("EXPOSE {}", container()["ports"][0]["containerPort"]));
     assert_eq!(container()["command"], Value::Null, "the image knows its binary");
     holds("ENTRYPOINT [\"/pontoon\"]");
+    holds("FROM scratch");
+    assert!(file.contains("RUSTFLAGS=\"-C target-feature=+crt-static\""), "scratch has no loader");
     let named = concat!("-t pontoon:", env!("CARGO_PKG_VERSION"), " ");
     assert_eq!(file.matches(named).count(), 2, "the commands at its top");
     assert!(std::fs::read_to_string(root().join("README.md")).unwrap().contains(named));
