@@ -62,6 +62,8 @@ pub(super) struct Cloud {
 pub(super) struct Address {
     pub holder: Option<Machine>,
     pub origin: Origin,
+    /// The time of appearance.
+    pub appeared: Millis,
     /// The machine of the reservation.
     pub target: Option<Machine>,
     /// The last change by hand.
@@ -127,6 +129,7 @@ impl Cloud {
                 Address {
                     holder: seen.holder,
                     origin: Origin::Others,
+                    appeared: now,
                     target: None,
                     touched: by_hand.then_some(now),
                     makers: BTreeSet::new(),

@@ -7,10 +7,10 @@ use fakekube::Write;
 use pontoon::api::{ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION};
 use serde_json::Value;
 
-use super::SEEN;
 use super::formers::Formers;
 use super::matching::{Matching, Traits};
 use super::ways::{Predecessor, Ways};
+use super::{API_LAG, CLOUD_LAG, SEEN};
 use crate::schedule::Millis;
 
 /// The provider's number of a machine.
@@ -89,7 +89,7 @@ pub(super) struct Pool {
     pub lacked: Vec<(usize, Millis)>,
     pub intents: BTreeMap<String, Intent>,
     /// Every intent ever written.
-    pub all_intents: BTreeMap<String, Intent>,
+    written: BTreeMap<String, Written>,
     pub status: Value,
     /// The eligibility of machines over time.
     pub fits: BTreeMap<Machine, Fit>,
@@ -143,7 +143,35 @@ pub(super) struct Intent {
     pub strangers: BTreeSet<IpAddr>,
 }
 
+/// An intent and the time it was open.
+#[derive(Debug)]
+struct Written {
+    intent: Intent,
+    since: Millis,
+    /// The time the intent left the ledger.
+    left: Option<Millis>,
+}
+
+impl Written {
+    /// Whether a stranger that appeared at `time` may pass for the result of this intent.
+    fn may_be_mistaken(&self, ip: IpAddr, time: Millis) -> bool {
+        let open = self.since.saturating_sub(CLOUD_LAG) <= time
+            && self.left.is_none_or(|left| time <= left + API_LAG);
+        open && self.intent.six == ip.is_ipv6() && !self.intent.strangers.contains(&ip)
+    }
+}
+
 impl Pool {
+    /// Every intent ever written.
+    pub fn ever_meant(&self) -> impl Iterator<Item = &Intent> {
+        self.written.values().map(|one| &one.intent)
+    }
+
+    /// Whether a stranger that appeared at `time` may pass for a reservation of this pool.
+    pub fn may_mistake(&self, ip: IpAddr, time: Millis) -> bool {
+        self.written.values().any(|one| one.may_be_mistaken(ip, time))
+    }
+
     /// All claimed addresses.
     pub fn claims(&self) -> BTreeSet<IpAddr> {
         self.listed.iter().chain(&self.recorded).copied().collect()
@@ -328,6 +356,7 @@ impl Cluster {
         pool.ways.read(object, now);
         pool.status = object["status"].clone();
         let readable = pool.read_ledger(&object["metadata"]["annotations"][ADDRESSES_ANNOTATION]);
+        pool.note_intents(now);
         let matching = Matching::read(&object["spec"]["match"]).filter(|_| readable);
         pool.unclear = matching.is_none().then(|| pool.unclear.unwrap_or(now));
         pool.matching = matching.unwrap_or_else(|| pool.matching.clone());
@@ -362,7 +391,6 @@ impl Pool {
         match parsed {
             Some(Ok(ledger)) if readable(&ledger) => {
                 self.intents = intents(&ledger["intents"]);
-                self.all_intents.extend(self.intents.clone());
                 self.ways.created = addresses(&ledger["created"]);
                 self.ways.kept = addresses(&ledger["kept"]);
                 let both = self.ways.created.iter().chain(&self.ways.kept);
@@ -377,6 +405,17 @@ impl Pool {
             }
         }
         true
+    }
+
+    /// Notes which intents are open.
+    fn note_intents(&mut self, now: Millis) {
+        for (id, one) in &mut self.written {
+            one.left = (!self.intents.contains_key(id)).then(|| one.left.unwrap_or(now));
+        }
+        for (id, intent) in &self.intents {
+            let new = || Written { intent: intent.clone(), since: now, left: None };
+            self.written.entry(id.clone()).or_insert_with(new).intent = intent.clone();
+        }
     }
 
     /// Updates the used and listed addresses.

@@ -147,7 +147,7 @@ impl Oracle {
     fn check_intent(&mut self, sent: &Sent) {
         let target = sent.machine();
         let is = |intent: &cluster::Intent| intent.target == target && intent.six == sent.is_six();
-        let fits = |pool: &Pool| pool.all_intents.values().any(is);
+        let fits = |pool: &Pool| pool.ever_meant().any(is);
         // The deletion of the intent's pool may still be unknown.
         let floor = self.api_floor();
         let lost = |one: &(cluster::Intent, Millis)| is(&one.0) && one.1 >= floor;
@@ -174,8 +174,7 @@ impl Oracle {
             self.cloud.addresses.iter().filter(counts).count()
         };
         let lacks = |pool: &&Pool| has(pool) < pool.most_lacked(floor);
-        let mut meant =
-            self.cluster.pools.values().filter(|pool| pool.all_intents.values().any(is));
+        let mut meant = self.cluster.pools.values().filter(|pool| pool.ever_meant().any(is));
         if !meant.any(|pool| lacks(&pool)) {
             self.violated("S1", format!("{}: nobody lacks an address", sent.agent));
         }
@@ -197,7 +196,7 @@ impl Oracle {
             });
             pool.intents.values().filter(fits).count() > unwritten.count()
         };
-        let ever = |pool: &&Pool| pool.all_intents.values().any(|intent| intent.may_be(target, ip));
+        let ever = |pool: &&Pool| pool.ever_meant().any(|intent| intent.may_be(target, ip));
         let pools = || self.cluster.pools.values();
         // Without an open intent, the pool of the reservation is gone.
         let Some(pool) = pools().find(open).or_else(|| pools().find(ever)) else { return };
@@ -261,19 +260,14 @@ impl Oracle {
     }
 
     /// S6: an address in a pool's ledger was reserved by us, for this pool. Decision 2 names the
-    /// only exception: a foreign address that appeared while a reservation was open, and is
-    /// therefore not among the intent's strangers.
+    /// only exception: a foreign address that appeared while a reservation of this pool was open,
+    /// and is therefore not among the intent's strangers.
     pub(super) fn check_ledger(&mut self, write: &Write<'_>) {
         let Some(pool) = self.cluster.pools.get(write.key) else { return };
-        let confusable = |ip: &IpAddr| {
-            let open =
-                |one: &cluster::Intent| one.six == ip.is_ipv6() && !one.strangers.contains(ip);
-            pool.all_intents.values().any(open)
-        };
         let wrong = |ip: &&IpAddr| {
             let Some(one) = self.cloud.addresses.get(ip) else { return false };
             match &one.origin {
-                Origin::Others => !confusable(ip),
+                Origin::Others => !pool.may_mistake(**ip, one.appeared),
                 Origin::Ours(uid) => {
                     let its = uid.as_ref().is_none_or(|uid| *uid == pool.uid);
                     !its && !one.makers.contains(&pool.uid)
