@@ -200,6 +200,14 @@ impl Cloud {
         })
     }
 
+    /// Whether one of our calls brought an address to its holder, at the latest at `time`.
+    pub fn is_brought(&self, ip: IpAddr, time: Millis) -> bool {
+        self.addresses.get(&ip).is_some_and(|one| {
+            let ours = one.holder.is_some_and(|holder| one.movers.contains_key(&holder));
+            ours && one.arrived <= time
+        })
+    }
+
     /// The machine that holds an address.
     pub fn holder(&self, ip: IpAddr) -> Option<Machine> {
         self.addresses.get(&ip)?.holder

@@ -240,6 +240,7 @@ impl Oracle {
         }
         self.cluster.quiet_since = self.quiet_since();
         self.cluster.wrote(write, now);
+        self.cluster.formers.note_holders(now, |ip| self.cloud.holder(ip));
         if pacing::is_reason(write) {
             self.note_reason();
         }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::cloud::{Address, Origin, SHOWN, Sent};
 use super::cluster::{Machine, Pool};
 use super::formers::Former;
-use super::{Oracle, cluster};
+use super::{API_LAG, Oracle, cluster};
 use crate::schedule::Millis;
 use crate::stage::{PROJECT, TOKEN};
 use crate::wire::{ApiAction, CloudAction};
@@ -123,15 +123,16 @@ impl Oracle {
         self.cloud.touched_since(ip, self.cloud_floor().max(claimed))
     }
 
-    /// S6, S9: an unclaimed address may be unassigned by a pool that delisted the address. A
-    /// deleted pool leaves its addresses in place. A replica with an old view may still move a
-    /// recently claimed address.
+    /// S6, S9: an unclaimed address may be unassigned by a pool that delisted the address, from
+    /// where the pool had it, unless somebody moved it since. A deleted pool leaves its addresses
+    /// in place. A replica with an old view may still move a recently claimed address.
     fn check_unclaimed(&mut self, sent: &Sent, ip: IpAddr, api: Millis) {
         let lately = self.cloud.last_claimed(ip).is_some_and(|time| time >= api);
         let holder = self.cloud.holder(ip);
         let takes_off = |former: &Former| {
-            let lets_go = former.lets_go() && self.cluster.has(&former.uid);
-            lets_go || former.might_take_off(holder, api)
+            let brought = self.cloud.is_brought(ip, former.at + API_LAG);
+            let lets_go = former.lets_go_of(holder, brought) && self.cluster.has(&former.uid);
+            (lets_go && !self.is_seen_touched(ip, former.at)) || former.might_take_off(holder, api)
         };
         let allowed = if sent.action == CloudAction::Unassign {
             self.cluster.formers.of(ip).any(takes_off)
@@ -141,6 +142,12 @@ impl Oracle {
         if !allowed {
             self.violated("S6", format!("{}: no object lists {ip}", sent.agent));
         }
+    }
+
+    /// Whether an address was changed by hand since `time`, and every replica knows.
+    fn is_seen_touched(&self, ip: IpAddr, time: Millis) -> bool {
+        let unseen = self.cloud.touched_since(ip, self.cloud_floor());
+        self.cloud.touched_since(ip, time) && !unseen
     }
 
     /// S10: an intent was written before the reservation is sent.
