@@ -158,3 +158,18 @@ fn an_operator_that_writes_down_a_stranger_as_reserved_is_found() {
         one.events.iter().filter(|event| comes(event)).all(|event| event.at > 60_000)
     });
 }
+
+#[test]
+fn an_operator_that_reserves_more_than_a_pool_wants_is_found() {
+    is_found(Mutant::ReservesTooMany, &["S1"]);
+}
+
+#[test]
+fn an_operator_that_does_not_wait_between_assignments_is_found() {
+    is_found(Mutant::IgnoresCoolOff, &["cool-off"]);
+}
+
+#[test]
+fn an_operator_that_does_not_wait_for_a_node_that_fails_is_found() {
+    is_found(Mutant::IgnoresGrace, &["grace"]);
+}

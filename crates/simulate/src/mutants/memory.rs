@@ -1,5 +1,5 @@
 //! Mutants with a wrong view of pools: an unreadable spec lists nothing, a stranger is written down
-//! as reserved, and a recreated pool is taken for its namesake.
+//! as reserved, a field has another value, and a recreated pool is taken for its namesake.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,6 +59,23 @@ pub(super) fn with_a_stranger(pool: &mut Value) {
     if let Some(created) = ledger["created"].as_array_mut().filter(|all| !all.is_empty()) {
         created.push(json!(stranger_address(1)));
         *annotation = json!(ledger.to_string());
+    }
+}
+
+/// No pool has a cool-off.
+pub(super) fn without_cool_off(pool: &mut Value) {
+    pool["spec"]["assignmentCoolOffSeconds"] = json!(0);
+}
+
+/// No pool has a grace period.
+pub(super) fn without_grace(pool: &mut Value) {
+    pool["spec"]["gracePeriodSeconds"] = json!(0);
+}
+
+/// Each pool that says how many addresses it wants says one more.
+pub(super) fn with_one_more(pool: &mut Value) {
+    if let Some(wanted) = pool["spec"]["desiredIPs"].as_u64() {
+        pool["spec"]["desiredIPs"] = json!(wanted + 1);
     }
 }
 

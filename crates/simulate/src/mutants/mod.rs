@@ -67,11 +67,17 @@ pub enum Mutant {
     TakesBreakdownForNo,
     /// A stranger counts as reserved.
     AdoptsStrangers,
+    /// A pool reserves one address more than it wants.
+    ReservesTooMany,
+    /// Assignments follow each other without a cool-off.
+    IgnoresCoolOff,
+    /// A node that fails loses its address at once.
+    IgnoresGrace,
 }
 
 impl Mutant {
     /// All mutants.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::ForgetsIntents,
         Self::TakesSilenceForNo,
         Self::BelievesOldEvents,
@@ -90,6 +96,9 @@ impl Mutant {
         Self::RemembersByName,
         Self::TakesBreakdownForNo,
         Self::AdoptsStrangers,
+        Self::ReservesTooMany,
+        Self::IgnoresCoolOff,
+        Self::IgnoresGrace,
     ];
 
     /// The transport to the provider, with the fault.
@@ -112,7 +121,10 @@ impl Mutant {
             | Self::KeepsGhosts
             | Self::ForgetsLists
             | Self::RemembersByName
-            | Self::AdoptsStrangers => gate.around(wire),
+            | Self::AdoptsStrangers
+            | Self::ReservesTooMany
+            | Self::IgnoresCoolOff
+            | Self::IgnoresGrace => gate.around(wire),
         }
     }
 
@@ -125,6 +137,9 @@ impl Mutant {
             Self::KeepsGhosts => distorted(wire, Lists::with_ghosts()),
             Self::ForgetsLists => distorted(wire, Shown(memory::without_unreadable_list)),
             Self::AdoptsStrangers => distorted(wire, Shown(memory::with_a_stranger)),
+            Self::ReservesTooMany => distorted(wire, Shown(memory::with_one_more)),
+            Self::IgnoresCoolOff => distorted(wire, Shown(memory::without_cool_off)),
+            Self::IgnoresGrace => distorted(wire, Shown(memory::without_grace)),
             Self::RemembersByName => distorted(wire, ByName::default()),
             _ => Client::new(wire, "default"),
         }

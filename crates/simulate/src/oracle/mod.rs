@@ -15,6 +15,8 @@ mod name_safety;
 mod names;
 mod pace;
 mod pacing;
+#[cfg(test)]
+mod pacing_tests;
 mod release;
 mod rest;
 mod restraint;
