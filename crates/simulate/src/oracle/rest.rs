@@ -75,8 +75,9 @@ impl Oracle {
             if !pool.is_served() {
                 continue;
             }
-            if pool.ways.deleting.is_some() && self.can_give_back() {
-                all.push(format!("{key} is still being deleted"));
+            if pool.ways.deleting.is_some() {
+                let stays = self.can_give_back().then(|| format!("{key} is still being deleted"));
+                all.extend(stays);
                 continue;
             }
             all.extend(self.unserved(pool).into_iter().map(|text| format!("{key}: {text}")));
@@ -118,8 +119,9 @@ impl Oracle {
     /// it can make room. Strangers cannot.
     fn is_useless_on(&self, machine: Machine, ip: IpAddr) -> bool {
         let mut claimants = self.cluster.claimants(ip).peekable();
-        claimants.peek().is_some()
-            && claimants.all(|pool| pool.is_served() && !(pool.uses(ip) && pool.may_use(machine)))
+        let serves =
+            |pool: &Pool| pool.uses(ip) && pool.may_use(machine) && !pool.ways.is_giving_back();
+        claimants.peek().is_some() && claimants.all(|pool| pool.is_served() && !serves(pool))
     }
 
     /// L1, L2: no address is idle while an eligible node has room, for each family separately.
