@@ -94,8 +94,7 @@ fn fault(schedule: &mut Schedule, dice: &mut Rng) {
         }
         _ => {
             let host = if dice.bool() { Host::DigitalOcean } else { Host::Cloudflare };
-            let first = schedule.setting.pools.first_mut().filter(|pool| !pool.six && !pool.mixed);
-            if let Some(pool) = first {
+            if let Some(pool) = schedule.setting.pools.first_mut() {
                 pool.name = Some(NameSetting { host, ..NameSetting::default() });
             }
             (early(dice), What::Refuses(Sticking::Names(host)))
