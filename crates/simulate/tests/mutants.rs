@@ -161,7 +161,9 @@ fn an_operator_that_writes_down_a_stranger_as_reserved_is_found() {
 
 #[test]
 fn an_operator_that_reserves_more_than_a_pool_wants_is_found() {
-    is_found(Mutant::ReservesTooMany, &["S1"]);
+    is_found_where(Mutant::ReservesTooMany, &["S1"], |one| {
+        one.setting.pools.iter().any(|pool| pool.wanted.is_some())
+    });
 }
 
 #[test]
@@ -171,5 +173,7 @@ fn an_operator_that_does_not_wait_between_assignments_is_found() {
 
 #[test]
 fn an_operator_that_does_not_wait_for_a_node_that_fails_is_found() {
-    is_found(Mutant::IgnoresGrace, &["grace"]);
+    is_found_where(Mutant::IgnoresGrace, &["grace"], |one| {
+        one.setting.pools.iter().any(|pool| pool.grace > 0)
+    });
 }
