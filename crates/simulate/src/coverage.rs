@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::faults::{ApiFault, CloudFault};
+use crate::oracle::Stuck;
 use crate::schedule::{CloudState, Phase};
 use crate::weather::STALE;
 use crate::wire::{ApiAction, CloudAction};
@@ -59,6 +60,15 @@ pub fn possible() -> Vec<Pair> {
     pairs.push(("refused as busy or impossible", CloudAction::Assign.name()));
     pairs.push(("refused as busy or impossible", CloudAction::Unassign.name()));
     pairs.push(("refused as busy or impossible", CloudAction::CreateOn.name()));
+    pairs.push((Stuck::REFUSED, CloudAction::Assign.name()));
+    pairs.push((Stuck::REFUSES, CloudAction::Assign.name()));
+    let scoped = [
+        CloudAction::CreateOn,
+        CloudAction::Release,
+        CloudAction::AddRecord,
+        CloudAction::ChangeName,
+    ];
+    pairs.extend(scoped.map(|action| (Stuck::WITHOUT_SCOPE, action.name())));
     for action in ApiAction::all() {
         let faults = ApiFault::ALL.into_iter().filter(|fault| fault.befalls(action));
         pairs.extend(faults.map(|fault| (fault.name(), action.name())));

@@ -1,5 +1,6 @@
 //! Events for users' mistakes, and for changes to an address before its listing: typos fixed later,
-//! other nodes, another pool's address, an unreadable annotation, addresses of both families.
+//! other nodes, another pool's address, an unreadable annotation, addresses of both families, two
+//! nodes on one machine, a node without a machine.
 //!
 //! Uses its own random numbers.
 
@@ -73,12 +74,15 @@ fn many_pools(schedule: &mut Schedule, dice: &mut Rng) {
 fn event(dice: &mut Rng) -> What {
     let pool = dice.u8(..);
     let typo = if dice.bool() { Typo::Nodes } else { Typo::Pods };
-    match dice.u8(0..10) {
+    match dice.u8(0..14) {
         0..3 => What::Pool(pool, PoolEvent::Mistyped(typo)),
         3..5 => What::Pool(pool, PoolEvent::Rematched(wish(dice))),
         5..7 => What::Pool(pool, PoolEvent::Adopts(dice.u8(..))),
         7 => What::Pool(pool, PoolEvent::LedgerSpoiled),
-        _ => What::Node(dice.u8(..), NodeEvent::Tainted),
+        8..10 => What::Node(dice.u8(..), NodeEvent::Tainted),
+        10 => What::Node(dice.u8(..), NodeEvent::Twin),
+        11..13 => What::Node(dice.u8(..), NodeEvent::Renamed),
+        _ => What::Node(dice.u8(..), NodeEvent::Nameless),
     }
 }
 

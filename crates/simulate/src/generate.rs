@@ -35,13 +35,6 @@ pub fn generate(seed: u64) -> Schedule {
         edits(&mut schedule);
         lasting(&mut schedule);
     }
-    // The oracle of names supports only IPv4 addresses.
-    schedule
-        .setting
-        .pools
-        .iter_mut()
-        .filter(|pool| pool.six || pool.mixed)
-        .for_each(|pool| pool.name = None);
     schedule
 }
 

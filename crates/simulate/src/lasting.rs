@@ -5,7 +5,7 @@
 use fastrand::Rng;
 
 use crate::faults::CloudFault;
-use crate::names::Host;
+use crate::names::{Host, NameSetting};
 use crate::schedule::{
     CloudState, Event, Millis, NodeEvent, PoolEvent, PoolSetting, Schedule, Sticking, Typo, What,
 };
@@ -66,7 +66,7 @@ fn fault(schedule: &mut Schedule, dice: &mut Rng) {
     // Often from the start, so that the fault has taken effect before a node fails.
     let early = |dice: &mut Rng| if dice.bool() { 0 } else { dice.u64(0..40_000) };
     let which = dice.u8(..);
-    let (at, what) = match dice.u8(0..12) {
+    let (at, what) = match dice.u8(0..14) {
         0..3 => {
             with_room(schedule, dice, false);
             (early(dice), What::Refuses(Sticking::Address(which)))
@@ -88,8 +88,15 @@ fn fault(schedule: &mut Schedule, dice: &mut Rng) {
             (early(dice), What::Pool(which, PoolEvent::Mistyped(typo)))
         }
         10 => (dice.u64(0..schedule.ends), What::Pool(which, PoolEvent::LedgerSpoiled)),
+        11 | 12 => {
+            giving_back(schedule, dice);
+            (early(dice), What::Refuses(Sticking::GivingBack))
+        }
         _ => {
             let host = if dice.bool() { Host::DigitalOcean } else { Host::Cloudflare };
+            if let Some(pool) = schedule.setting.pools.first_mut() {
+                pool.name = Some(NameSetting { host, ..NameSetting::default() });
+            }
             (early(dice), What::Refuses(Sticking::Names(host)))
         }
     };
@@ -110,6 +117,18 @@ fn no_reservation(dice: &mut Rng) -> What {
         2 => What::Refuses(Sticking::Reserving),
         _ => broken(CloudAction::CreateOn, dice),
     }
+}
+
+/// A pool that gives back its addresses is deleted. There may be fewer nodes than addresses.
+fn giving_back(schedule: &mut Schedule, dice: &mut Rng) {
+    let wanted = Some(dice.u8(1..=2));
+    let goes = PoolSetting { wanted, releases: true, ..PoolSetting::default() };
+    let stays = PoolSetting { listed: dice.u8(1..=2), ..PoolSetting::default() };
+    schedule.setting.pools = vec![goes, stays];
+    schedule.setting.nodes = dice.u8(2..=4);
+    let at = dice.u64(30_000..schedule.ends);
+    let what = What::Pool(0, PoolEvent::Deleted);
+    schedule.lasting.push(Event { at, lasts: 0, what });
 }
 
 /// A pool is paused for good while its attempts fail, so its targets become free for other pools.

@@ -252,6 +252,13 @@ pub enum NodeEvent {
     MachineGone,
     /// The node and its machine are gone for good.
     Removed,
+    /// Another node, not ready, says that it runs on the same machine.
+    Twin,
+    /// The node is not ready, and another one runs on the same machine: it registered by another
+    /// name.
+    Renamed,
+    /// The node joins with another machine, and does not say with which for a while.
+    Nameless,
 }
 
 /// A user's change to a pool.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a failed setup fails the test
 
 use simulate::mutants::Mutant;
-use simulate::schedule::{CloudState, HandEvent, PoolEvent, Sticking, What};
+use simulate::schedule::{CloudState, Event, HandEvent, PoolEvent, Sticking, What};
 use simulate::{Manner, Schedule, generate, play};
 
 /// The number of seeds run by `./test`.
@@ -21,19 +21,6 @@ fn is_found(mutant: Mutant, by: &[&str]) {
     assert!(by.contains(&violation.invariant), "{mutant:?}: {violation:?}");
 }
 
-/// The mutant is found by these invariants in a schedule selected by `about`. Violations of other
-/// invariants are ignored.
-fn is_found_where(mutant: Mutant, by: &[&str], about: impl Fn(&Schedule) -> bool) {
-    simulate::panics::keep();
-    let manner = Manner { mutant: Some(mutant), ..Manner::default() };
-    let found = (0..SEEDS).map(generate).filter(about).find_map(|one| {
-        let violation = play(&one, &manner).unwrap().violation?;
-        by.contains(&violation.invariant).then_some((one.seed, violation))
-    });
-    let (seed, violation) = found.unwrap_or_else(|| panic!("{mutant:?} is not found"));
-    println!("{mutant:?}: seed {seed}: {}: {}", violation.invariant, violation.text);
-}
-
 fn lasts(schedule: &Schedule, what: impl Fn(&What) -> bool) -> bool {
     schedule.lasting.iter().any(|event| what(&event.what))
 }
@@ -42,17 +29,26 @@ fn happens(schedule: &Schedule, what: impl Fn(&What) -> bool) -> bool {
     schedule.events.iter().any(|event| what(&event.what))
 }
 
-/// The mutant is found by a violation about a name. Other violations are ignored.
-fn is_found_by_a_name(mutant: Mutant, by: &[&str], words: &str) {
+/// The mutant is found by a violation of these invariants that is told with these words, in a
+/// schedule selected by `about`. Other violations are ignored.
+fn is_found_by_words(mutant: Mutant, by: &[&str], words: &str, about: impl Fn(&Schedule) -> bool) {
     simulate::panics::keep();
     let manner = Manner { mutant: Some(mutant), ..Manner::default() };
-    let found = (0..SEEDS).map(generate).filter(|one| one.setting.has_names()).find_map(|one| {
+    let found = (0..SEEDS).map(generate).filter(about).find_map(|one| {
         let violation = play(&one, &manner).unwrap().violation?;
         let fits = by.contains(&violation.invariant) && violation.text.contains(words);
         fits.then_some((one.seed, violation))
     });
     let (seed, violation) = found.unwrap_or_else(|| panic!("{mutant:?} is not found"));
     println!("{mutant:?}: seed {seed}: {}: {}", violation.invariant, violation.text);
+}
+
+fn is_found_where(mutant: Mutant, by: &[&str], about: impl Fn(&Schedule) -> bool) {
+    is_found_by_words(mutant, by, "", about);
+}
+
+fn is_found_by_a_name(mutant: Mutant, by: &[&str], words: &str) {
+    is_found_by_words(mutant, by, words, |one| one.setting.has_names());
 }
 
 #[test]
@@ -152,4 +148,32 @@ fn an_operator_that_takes_a_new_pool_for_the_one_that_had_its_name_is_found() {
 #[test]
 fn an_operator_that_takes_a_breakdown_for_a_refusal_is_found() {
     is_found(Mutant::TakesBreakdownForNo, &["S1", "S2", "S6"]);
+}
+
+#[test]
+fn an_operator_that_writes_down_a_stranger_as_reserved_is_found() {
+    is_found_by_words(Mutant::AdoptsStrangers, &["S6"], "was reserved for it", |one| {
+        // A stranger that comes after the reservations is known from no intent.
+        let comes = |event: &Event| matches!(event.what, What::Hand(HandEvent::Reserves(_)));
+        one.events.iter().filter(|event| comes(event)).all(|event| event.at > 60_000)
+    });
+}
+
+#[test]
+fn an_operator_that_reserves_more_than_a_pool_wants_is_found() {
+    is_found_where(Mutant::ReservesTooMany, &["S1"], |one| {
+        one.setting.pools.iter().any(|pool| pool.wanted.is_some())
+    });
+}
+
+#[test]
+fn an_operator_that_does_not_wait_between_assignments_is_found() {
+    is_found(Mutant::IgnoresCoolOff, &["cool-off"]);
+}
+
+#[test]
+fn an_operator_that_does_not_wait_for_a_node_that_fails_is_found() {
+    is_found_where(Mutant::IgnoresGrace, &["grace"], |one| {
+        one.setting.pools.iter().any(|pool| pool.grace > 0)
+    });
 }

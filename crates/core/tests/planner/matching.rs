@@ -1,7 +1,7 @@
 //! Eligible nodes of a pool.
 
 use pontoon_core::addresses::verdict::{Note, Obstacle, Reason};
-use pontoon_core::model::Pool;
+use pontoon_core::model::{Node, Pool};
 use pontoon_core::nodes::Unfit;
 
 use super::fixture::*;
@@ -70,6 +70,32 @@ fn labels_decide_and_losing_one_moves_the_address() {
     let done = scene.settle();
     assert_eq!(moves(&done), [(ip(1), "c")]);
     assert_eq!((scene.mark("b"), scene.mark("c")), (None, Some("192.0.2.1")));
+}
+
+#[test]
+fn of_two_nodes_on_one_machine_one_that_matches_is_enough() {
+    let edge = |name: &str| node(name).labelled("role", "edge");
+    let mut scene = with(vec![edge("b"), edge("c")], pool("p").on("role=edge"));
+    assert_eq!(moves(&scene.settle()), [(ip(1), "b")]);
+    scene.set_node(node("a").on_machine(&machine("b")));
+    assert_eq!(moves(&scene.settle()), []);
+    assert_eq!((scene.mark("a"), scene.mark("b")), (None, Some("192.0.2.1")));
+    scene.change_node("b", Node::not_ready);
+    assert_eq!(moves(&scene.settle()), [(ip(1), "c")]);
+}
+
+#[test]
+fn an_address_makes_no_room_on_a_second_node_of_the_machine_that_it_serves_on() {
+    let edge = node("b").labelled("role", "edge");
+    let mut scene = with(vec![edge], pool("p").on("role=edge"));
+    scene.settle();
+    scene.cloud.place(ip(2), None);
+    scene.set_pool(pool("q").ips([2]));
+    scene.settle();
+    scene.set_node(node("a").on_machine(&machine("b")));
+    scene.settle();
+    assert_eq!(scene.home(ip(1)), Some("b"));
+    assert_eq!(scene.home(ip(2)), None);
 }
 
 #[test]

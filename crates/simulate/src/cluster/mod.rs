@@ -3,6 +3,8 @@
 mod edits;
 mod names;
 
+pub use names::SOMEBODYS;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fakecloud::FakeCloud;
@@ -101,31 +103,74 @@ impl Cluster {
 
     /// Adds a node with a new machine and its pods.
     pub async fn join(&mut self, node: usize) {
+        self.new_machine(node);
+        let spec = json!({"providerID": self.provider_id(node)});
+        self.register(node, &node_name(node), spec, true).await;
+    }
+
+    /// Adds a node with a new machine and its pods. The node does not say which machine it is.
+    pub async fn join_nameless(&mut self, node: usize) {
+        self.new_machine(node);
+        self.register(node, &node_name(node), json!({}), true).await;
+    }
+
+    /// Says which machine a node is.
+    pub async fn name_machine(&self, node: usize) {
+        let spec = json!({"providerID": self.provider_id(node)});
+        self.patch_node(node, &json!({"spec": spec})).await;
+    }
+
+    /// Adds another node on the machine of a node.
+    pub async fn twin(&self, node: usize, ready: bool) {
+        let spec = json!({"providerID": self.provider_id(node)});
+        self.register(node, &twin_name(node), spec, ready).await;
+    }
+
+    /// Deletes the other node on the machine of a node.
+    pub async fn end_twin(&self, node: usize) {
+        self.remove(&twin_name(node)).await;
+    }
+
+    fn new_machine(&mut self, node: usize) {
         self.made += 1;
         let machine = 1000 + self.made;
         self.machines[node] = machine;
-        let name = node_name(node);
-        self.cloud.droplet(machine, &name, REGION);
+        self.cloud.droplet(machine, &node_name(node), REGION);
+    }
+
+    fn provider_id(&self, node: usize) -> String {
+        format!("digitalocean://{}", self.machine(node))
+    }
+
+    /// Adds a node object, and its pods if ready.
+    async fn register(&self, node: usize, name: &str, spec: Value, ready: bool) {
         let nodes: Api<Node> = Api::all(self.user.clone());
         let object = json!({
             "metadata": {"name": name, "labels": {"role": "edge", "half": half(node)}},
-            "spec": {"providerID": format!("digitalocean://{machine}")},
+            "spec": spec,
         });
-        self.create(nodes.clone(), &object).await;
-        let status = json!({"addresses": Self::node_addresses(machine)});
-        self.set_status(&nodes, &name, true, status).await;
-        for app in 0..APPS {
-            self.run_pod(node, app).await;
+        let Ok(object) = serde_json::from_value(object) else { return };
+        // The twin of a node may be there already.
+        drop(nodes.create(&PostParams::default(), &object).await);
+        let status = json!({"addresses": Self::node_addresses(self.machine(node))});
+        self.set_status(&nodes, name, ready, status).await;
+        for app in 0..if ready { APPS } else { 0 } {
+            self.run_pod_on(name, app).await;
         }
     }
 
     /// Deletes a node and its pods.
     pub async fn leave(&self, node: usize) {
+        self.remove(&node_name(node)).await;
+    }
+
+    /// Deletes a node object and its pods.
+    async fn remove(&self, name: &str) {
         for app in 0..APPS {
-            self.end_pod(node, app).await;
+            self.end_pod_on(name, app).await;
         }
         let nodes: Api<Node> = Api::all(self.user.clone());
-        drop(nodes.delete(&node_name(node), &DeleteParams::default()).await);
+        drop(nodes.delete(name, &DeleteParams::default()).await);
     }
 
     fn pods(&self) -> Api<Pod> {
@@ -134,24 +179,34 @@ impl Cluster {
 
     /// Starts an app's pod on a node.
     pub async fn run_pod(&self, node: usize, app: u8) {
+        self.run_pod_on(&node_name(node), app).await;
+    }
+
+    async fn run_pod_on(&self, node: &str, app: u8) {
         let name = pod_name(node, app);
         let object = json!({
             "metadata": {"name": name, "labels": {"app": format!("app-{app}")}},
-            "spec": {"nodeName": node_name(node), "containers": [{"name": "a", "image": "a"}]},
+            "spec": {"nodeName": node, "containers": [{"name": "a", "image": "a"}]},
         });
-        self.create(self.pods(), &object).await;
+        let Ok(object) = serde_json::from_value(object) else { return };
+        // The pod of a twin may be there already.
+        drop(self.pods().create(&PostParams::default(), &object).await);
         self.set_ready(&self.pods(), &name, true).await;
     }
 
     /// Deletes an app's pod from a node.
     pub async fn end_pod(&self, node: usize, app: u8) {
+        self.end_pod_on(&node_name(node), app).await;
+    }
+
+    async fn end_pod_on(&self, node: &str, app: u8) {
         let at_once = DeleteParams::default().grace_period(0);
         drop(self.pods().delete(&pod_name(node, app), &at_once).await);
     }
 
     /// Sets the readiness of an app's pod.
     pub async fn pod_ready(&self, node: usize, app: u8, ready: bool) {
-        self.set_ready(&self.pods(), &pod_name(node, app % APPS), ready).await;
+        self.set_ready(&self.pods(), &pod_name(&node_name(node), app % APPS), ready).await;
     }
 
     /// Sets the readiness of a node.
@@ -360,8 +415,14 @@ fn node_name(node: usize) -> String {
     format!("node-{node}")
 }
 
-fn pod_name(node: usize, app: u8) -> String {
-    format!("app-{app}-{}", node_name(node))
+/// The name of the other node on a node's machine. It comes before or after that of the node.
+fn twin_name(node: usize) -> String {
+    let word = if node.is_multiple_of(2) { "new" } else { "other" };
+    format!("{word}-node-{node}")
+}
+
+fn pod_name(node: &str, app: u8) -> String {
+    format!("app-{app}-{node}")
 }
 
 fn pool_name(pool: usize) -> String {

@@ -1,12 +1,14 @@
-//! Mutants with a wrong memory of pools: an unreadable spec lists nothing, and a recreated pool is
-//! taken for its namesake.
+//! Mutants with a wrong view of pools: an unreadable spec lists nothing, a stranger is written down
+//! as reserved, a field has another value, and a recreated pool is taken for its namesake.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
+use pontoon::api::ADDRESSES_ANNOTATION;
+use serde_json::{Value, json};
 
 use super::distorting::Distortion;
+use crate::play::stranger_address;
 use crate::wire::{ApiAction, Kind};
 
 /// Calls `each` with every pool of a list or event.
@@ -22,27 +24,58 @@ fn is_of_pools(action: ApiAction) -> bool {
     [ApiAction::List(Kind::Pools), ApiAction::Watch(Kind::Pools)].contains(&action)
 }
 
-/// An unreadable spec lists no addresses.
+/// Each pool is shown otherwise than it is.
 #[derive(Clone)]
-pub(super) struct ForgetsLists;
+pub(super) struct Shown(pub fn(&mut Value));
 
-impl Distortion for ForgetsLists {
+impl Distortion for Shown {
     fn concerns(&self, action: ApiAction) -> bool {
         is_of_pools(action)
     }
 
     fn distort(&self, _: ApiAction, value: &mut Value) {
-        pools(value, |pool| {
-            let is_open = |field: &str| {
-                let selector = pool["spec"]["match"][field].as_str().unwrap_or_default();
-                selector.contains('(') && !selector.contains(')')
-            };
-            if (is_open("nodeLabel") || is_open("podLabel"))
-                && let Some(spec) = pool["spec"].as_object_mut()
-            {
-                spec.remove("ips");
-            }
-        });
+        pools(value, self.0);
+    }
+}
+
+/// An unreadable spec lists no addresses.
+pub(super) fn without_unreadable_list(pool: &mut Value) {
+    let is_open = |field: &str| {
+        let selector = pool["spec"]["match"][field].as_str().unwrap_or_default();
+        selector.contains('(') && !selector.contains(')')
+    };
+    if (is_open("nodeLabel") || is_open("podLabel"))
+        && let Some(spec) = pool["spec"].as_object_mut()
+    {
+        spec.remove("ips");
+    }
+}
+
+/// A stranger is written down beside the reserved addresses.
+pub(super) fn with_a_stranger(pool: &mut Value) {
+    let annotation = &mut pool["metadata"]["annotations"][ADDRESSES_ANNOTATION];
+    let Some(ledger) = annotation.as_str() else { return };
+    let Ok(mut ledger) = serde_json::from_str::<Value>(ledger) else { return };
+    if let Some(created) = ledger["created"].as_array_mut().filter(|all| !all.is_empty()) {
+        created.push(json!(stranger_address(1)));
+        *annotation = json!(ledger.to_string());
+    }
+}
+
+/// No pool has a cool-off.
+pub(super) fn without_cool_off(pool: &mut Value) {
+    pool["spec"]["assignmentCoolOffSeconds"] = json!(0);
+}
+
+/// No pool has a grace period.
+pub(super) fn without_grace(pool: &mut Value) {
+    pool["spec"]["gracePeriodSeconds"] = json!(0);
+}
+
+/// Each pool that says how many addresses it wants says one more.
+pub(super) fn with_one_more(pool: &mut Value) {
+    if let Some(wanted) = pool["spec"]["desiredIPs"].as_u64() {
+        pool["spec"]["desiredIPs"] = json!(wanted + 1);
     }
 }
 

@@ -23,8 +23,8 @@ use tokio::time::Instant;
 use tower::{Service, ServiceExt, service_fn};
 
 use crate::wire::{ApiAction, ApiWire, CloudAction};
-use distorting::Layer;
-use memory::{ByName, ForgetsLists};
+use distorting::{Distortion, Layer};
+use memory::{ByName, Shown};
 use names::Lists;
 use old_events::OldEvents;
 
@@ -65,11 +65,19 @@ pub enum Mutant {
     RemembersByName,
     /// A reservation answered with 500 or 503 counts as not made.
     TakesBreakdownForNo,
+    /// A stranger counts as reserved.
+    AdoptsStrangers,
+    /// A pool reserves one address more than it wants.
+    ReservesTooMany,
+    /// Assignments follow each other without a cool-off.
+    IgnoresCoolOff,
+    /// A node that fails loses its address at once.
+    IgnoresGrace,
 }
 
 impl Mutant {
     /// All mutants.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::ForgetsIntents,
         Self::TakesSilenceForNo,
         Self::BelievesOldEvents,
@@ -87,6 +95,10 @@ impl Mutant {
         Self::KeepsFailedTargets,
         Self::RemembersByName,
         Self::TakesBreakdownForNo,
+        Self::AdoptsStrangers,
+        Self::ReservesTooMany,
+        Self::IgnoresCoolOff,
+        Self::IgnoresGrace,
     ];
 
     /// The transport to the provider, with the fault.
@@ -108,7 +120,11 @@ impl Mutant {
             | Self::BelievesHalfLists
             | Self::KeepsGhosts
             | Self::ForgetsLists
-            | Self::RemembersByName => gate.around(wire),
+            | Self::RemembersByName
+            | Self::AdoptsStrangers
+            | Self::ReservesTooMany
+            | Self::IgnoresCoolOff
+            | Self::IgnoresGrace => gate.around(wire),
         }
     }
 
@@ -116,16 +132,22 @@ impl Mutant {
     pub fn api(self, wire: ApiWire) -> Client {
         match self {
             Self::ForgetsIntents => Client::new(Forgetful(wire), "default"),
-            Self::BelievesOldEvents => {
-                Client::new(Layer::new(wire, OldEvents::default()), "default")
-            }
-            Self::BelievesHalfLists => Client::new(Layer::new(wire, Lists::in_part()), "default"),
-            Self::ForgetsLists => Client::new(Layer::new(wire, ForgetsLists), "default"),
-            Self::RemembersByName => Client::new(Layer::new(wire, ByName::default()), "default"),
-            Self::KeepsGhosts => Client::new(Layer::new(wire, Lists::with_ghosts()), "default"),
+            Self::BelievesOldEvents => distorted(wire, OldEvents::default()),
+            Self::BelievesHalfLists => distorted(wire, Lists::in_part()),
+            Self::KeepsGhosts => distorted(wire, Lists::with_ghosts()),
+            Self::ForgetsLists => distorted(wire, Shown(memory::without_unreadable_list)),
+            Self::AdoptsStrangers => distorted(wire, Shown(memory::with_a_stranger)),
+            Self::ReservesTooMany => distorted(wire, Shown(memory::with_one_more)),
+            Self::IgnoresCoolOff => distorted(wire, Shown(memory::without_cool_off)),
+            Self::IgnoresGrace => distorted(wire, Shown(memory::without_grace)),
+            Self::RemembersByName => distorted(wire, ByName::default()),
             _ => Client::new(wire, "default"),
         }
     }
+}
+
+fn distorted(wire: ApiWire, distortion: impl Distortion) -> Client {
+    Client::new(Layer::new(wire, distortion), "default")
 }
 
 fn answer(status: StatusCode, body: &str) -> Response<Bytes> {

@@ -62,6 +62,8 @@ pub(super) struct Cloud {
 pub(super) struct Address {
     pub holder: Option<Machine>,
     pub origin: Origin,
+    /// The time of appearance.
+    pub appeared: Millis,
     /// The machine of the reservation.
     pub target: Option<Machine>,
     /// The last change by hand.
@@ -127,6 +129,7 @@ impl Cloud {
                 Address {
                     holder: seen.holder,
                     origin: Origin::Others,
+                    appeared: now,
                     target: None,
                     touched: by_hand.then_some(now),
                     makers: BTreeSet::new(),
@@ -194,6 +197,14 @@ impl Cloud {
             let mover = one.holder.and_then(|holder| one.movers.get(&holder));
             let anothers = mover.is_some_and(|mover| mover != process);
             ip.is_ipv6() && anothers && now < one.arrived + SHOWN
+        })
+    }
+
+    /// Whether one of our calls brought an address to its holder, at the latest at `time`.
+    pub fn is_brought(&self, ip: IpAddr, time: Millis) -> bool {
+        self.addresses.get(&ip).is_some_and(|one| {
+            let ours = one.holder.is_some_and(|holder| one.movers.contains_key(&holder));
+            ours && one.arrived <= time
         })
     }
 

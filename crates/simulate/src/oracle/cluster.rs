@@ -7,10 +7,10 @@ use fakekube::Write;
 use pontoon::api::{ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION};
 use serde_json::Value;
 
-use super::SEEN;
 use super::formers::Formers;
 use super::matching::{Matching, Traits};
 use super::ways::{Predecessor, Ways};
+use super::{API_LAG, CLOUD_LAG, SEEN};
 use crate::schedule::Millis;
 
 /// The provider's number of a machine.
@@ -23,7 +23,7 @@ pub(super) struct Cluster {
     pods: BTreeMap<String, Pod>,
     pub pools: BTreeMap<String, Pool>,
     /// The eligibility of machines over time, for every `match` ever requested.
-    judged: BTreeMap<Matching, BTreeMap<Machine, Fit>>,
+    judged: BTreeMap<Matching, Judged>,
     /// The eligibility at the end of deleted pools, by key.
     past_fits: BTreeMap<String, BTreeMap<Machine, Fit>>,
     /// Pools with former claims.
@@ -44,6 +44,47 @@ pub(super) struct Cluster {
     pub predecessor: Predecessor,
     /// Pools deleted after releasing all their addresses.
     pub gave_back: BTreeSet<String>,
+}
+
+/// The eligibility over time by a `match`.
+#[derive(Debug, Default)]
+struct Judged {
+    machines: BTreeMap<Machine, Fit>,
+    /// Of each node that was ever eligible, with its machine.
+    nodes: BTreeMap<(String, Machine), Fit>,
+    /// Machines that passed from one eligible node to another: since when the latter is.
+    handed: BTreeMap<Machine, Millis>,
+}
+
+impl Judged {
+    /// Notes the machines of all nodes, and the eligible nodes.
+    fn set(
+        &mut self,
+        machines: impl Iterator<Item = Machine>,
+        eligible: &BTreeSet<(String, Machine)>,
+        now: Millis,
+    ) {
+        for machine in machines {
+            self.machines.entry(machine).or_insert(Fit::never(now));
+        }
+        for one in eligible {
+            self.nodes.entry(one.clone()).or_insert(Fit::never(now));
+        }
+        for (one, fit) in &mut self.nodes {
+            fit.set(eligible.contains(one), now);
+        }
+        self.handed.clear();
+        for (machine, fit) in &mut self.machines {
+            let on = |((_, on), fit): &(&(String, Machine), &Fit)| on == machine && fit.eligible;
+            let since = self.nodes.iter().filter(on).map(|(_, fit)| fit.since).min();
+            fit.set(since.is_some(), now);
+            // An observer may see the one node go before the other one comes.
+            if let Some(since) = since.filter(|since| *since > fit.since) {
+                fit.since = since;
+                self.handed.insert(*machine, since);
+            }
+        }
+    }
 }
 
 /// A node.
@@ -89,7 +130,7 @@ pub(super) struct Pool {
     pub lacked: Vec<(usize, Millis)>,
     pub intents: BTreeMap<String, Intent>,
     /// Every intent ever written.
-    pub all_intents: BTreeMap<String, Intent>,
+    written: BTreeMap<String, Written>,
     pub status: Value,
     /// The eligibility of machines over time.
     pub fits: BTreeMap<Machine, Fit>,
@@ -143,7 +184,35 @@ pub(super) struct Intent {
     pub strangers: BTreeSet<IpAddr>,
 }
 
+/// An intent and the time it was open.
+#[derive(Debug)]
+struct Written {
+    intent: Intent,
+    since: Millis,
+    /// The time the intent left the ledger.
+    left: Option<Millis>,
+}
+
+impl Written {
+    /// Whether a stranger that appeared at `time` may pass for the result of this intent.
+    fn may_be_mistaken(&self, ip: IpAddr, time: Millis) -> bool {
+        let open = self.since.saturating_sub(CLOUD_LAG) <= time
+            && self.left.is_none_or(|left| time <= left + API_LAG);
+        open && self.intent.six == ip.is_ipv6() && !self.intent.strangers.contains(&ip)
+    }
+}
+
 impl Pool {
+    /// Every intent ever written.
+    pub fn ever_meant(&self) -> impl Iterator<Item = &Intent> {
+        self.written.values().map(|one| &one.intent)
+    }
+
+    /// Whether a stranger that appeared at `time` may pass for a reservation of this pool.
+    pub fn may_mistake(&self, ip: IpAddr, time: Millis) -> bool {
+        self.written.values().any(|one| one.may_be_mistaken(ip, time))
+    }
+
     /// All claimed addresses.
     pub fn claims(&self) -> BTreeSet<IpAddr> {
         self.listed.iter().chain(&self.recorded).copied().collect()
@@ -277,6 +346,19 @@ impl Cluster {
         self.nodes.iter().filter(accepted).map(|(_, node)| node)
     }
 
+    /// Whether a pool may use a node.
+    pub fn may_use(&self, pool: &Pool, name: &str, node: &Node) -> bool {
+        node.machine.is_some() && self.accepts(&pool.matching, name, node)
+    }
+
+    /// The nodes on a machine that a pool may use.
+    pub fn usable_on(&self, pool: &Pool, machine: Machine) -> impl Iterator<Item = &str> {
+        let usable = move |(name, node): &(&String, &Node)| {
+            node.machine == Some(machine) && self.may_use(pool, name, node)
+        };
+        self.nodes.iter().filter(usable).map(|(name, _)| name.as_str())
+    }
+
     fn accepts(&self, matching: &Matching, name: &str, node: &Node) -> bool {
         let runs = |app: &String| {
             self.pods.values().any(|pod| pod.ready && pod.node == name && pod.app == *app)
@@ -290,18 +372,21 @@ impl Cluster {
         for pool in self.pools.values() {
             judged.entry(pool.matching.clone()).or_default();
         }
-        for (matching, fits) in &mut judged {
-            let eligible: BTreeSet<Machine> =
-                self.eligible(matching).filter_map(|node| node.machine).collect();
-            for machine in self.nodes.values().filter_map(|node| node.machine) {
-                fits.entry(machine).or_insert(Fit::never(now));
-            }
-            for (machine, fit) in fits {
-                fit.set(eligible.contains(machine), now);
-            }
+        for (matching, judged) in &mut judged {
+            let accepted = |(name, node): &(&String, &Node)| self.accepts(matching, name, node);
+            let eligible = self.nodes.iter().filter(accepted);
+            let eligible = eligible.filter_map(|(name, node)| Some((name.clone(), node.machine?)));
+            let machines = self.nodes.values().filter_map(|node| node.machine);
+            judged.set(machines, &eligible.collect(), now);
         }
         for pool in self.pools.values_mut() {
-            for (machine, fit) in judged.get(&pool.matching).into_iter().flatten() {
+            let Some(judged) = judged.get(&pool.matching) else { continue };
+            for (machine, since) in &judged.handed {
+                if let Some(its) = pool.fits.get_mut(machine).filter(|its| its.eligible) {
+                    its.since = its.since.max(*since);
+                }
+            }
+            for (machine, fit) in &judged.machines {
                 let its = pool.fits.entry(*machine).or_insert(*fit);
                 if its.eligible != fit.eligible {
                     its.set(fit.eligible, now);
@@ -328,6 +413,7 @@ impl Cluster {
         pool.ways.read(object, now);
         pool.status = object["status"].clone();
         let readable = pool.read_ledger(&object["metadata"]["annotations"][ADDRESSES_ANNOTATION]);
+        pool.note_intents(now);
         let matching = Matching::read(&object["spec"]["match"]).filter(|_| readable);
         pool.unclear = matching.is_none().then(|| pool.unclear.unwrap_or(now));
         pool.matching = matching.unwrap_or_else(|| pool.matching.clone());
@@ -362,7 +448,6 @@ impl Pool {
         match parsed {
             Some(Ok(ledger)) if readable(&ledger) => {
                 self.intents = intents(&ledger["intents"]);
-                self.all_intents.extend(self.intents.clone());
                 self.ways.created = addresses(&ledger["created"]);
                 self.ways.kept = addresses(&ledger["kept"]);
                 let both = self.ways.created.iter().chain(&self.ways.kept);
@@ -377,6 +462,17 @@ impl Pool {
             }
         }
         true
+    }
+
+    /// Notes which intents are open.
+    fn note_intents(&mut self, now: Millis) {
+        for (id, one) in &mut self.written {
+            one.left = (!self.intents.contains_key(id)).then(|| one.left.unwrap_or(now));
+        }
+        for (id, intent) in &self.intents {
+            let new = || Written { intent: intent.clone(), since: now, left: None };
+            self.written.entry(id.clone()).or_insert_with(new).intent = intent.clone();
+        }
     }
 
     /// Updates the used and listed addresses.

@@ -20,14 +20,17 @@ pub(super) struct Former {
     gone: bool,
     /// At the end the pool did not use the address, or was releasing.
     useless: bool,
+    /// The machine that had the address at the end of the claim.
+    holder: Option<Machine>,
     /// The eligible machines at the end of the claim.
     fits: BTreeMap<Machine, Fit>,
 }
 
 impl Former {
-    /// Whether the pool may unassign the delisted address.
-    pub fn lets_go(&self) -> bool {
-        !self.gone
+    /// Whether the pool, if it exists, may unassign the delisted address from this machine: the
+    /// address was there, or was brought there by us.
+    pub fn lets_go_of(&self, machine: Option<Machine>, brought: bool) -> bool {
+        !self.gone && (brought || machine == self.holder)
     }
 
     /// Whether a replica unaware of the end of the claim may unassign the address.
@@ -46,7 +49,16 @@ impl Formers {
             let used = pool.used.get(&ip).is_some_and(|used| used.eligible);
             let useless = pool.ways.is_giving_back() || !used;
             let (uid, fits) = (pool.uid.clone(), pool.fits.clone());
-            all.push(Former { uid, at: now, gone, useless, fits });
+            all.push(Former { uid, at: now, gone, useless, holder: None, fits });
+        }
+    }
+
+    /// Notes where the addresses are whose claims end now.
+    pub fn note_holders(&mut self, now: Millis, holder: impl Fn(IpAddr) -> Option<Machine>) {
+        for (ip, all) in &mut self.0 {
+            for former in all.iter_mut().filter(|former| former.at == now) {
+                former.holder = holder(*ip);
+            }
         }
     }
 

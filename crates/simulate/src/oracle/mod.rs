@@ -15,6 +15,8 @@ mod name_safety;
 mod names;
 mod pace;
 mod pacing;
+#[cfg(test)]
+mod pacing_tests;
 mod release;
 mod rest;
 mod restraint;
@@ -240,6 +242,7 @@ impl Oracle {
         }
         self.cluster.quiet_since = self.quiet_since();
         self.cluster.wrote(write, now);
+        self.cluster.formers.note_holders(now, |ip| self.cloud.holder(ip));
         if pacing::is_reason(write) {
             self.note_reason();
         }

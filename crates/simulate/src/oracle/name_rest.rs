@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::Oracle;
-use super::names::{Asking, Site, Source};
+use super::names::{Asking, KINDS, Site, Source, kind};
 
 impl Oracle {
     /// Names with wrong records, and objects with wrong conditions.
@@ -46,16 +46,22 @@ impl Oracle {
         asking.lists().filter(its).collect()
     }
 
-    /// L1: a name lists exactly the addresses in place.
+    /// L1: a name lists exactly the addresses in place, for each family separately.
     fn mislisted(&self, site: &Site, asking: &Asking) -> Option<String> {
-        let all = || self.names.records(site);
+        KINDS.into_iter().find_map(|of| self.mislisted_of(site, asking, of))
+    }
+
+    fn mislisted_of(&self, site: &Site, asking: &Asking, of: &str) -> Option<String> {
+        let all = || self.names.records(site, of);
         let off = all().find(|one| u64::from(one.ttl) != asking.ttl || one.proxied);
         let mut listed: Vec<IpAddr> = all().filter_map(|one| one.data.parse().ok()).collect();
         listed.sort_unstable();
-        let wanted = self.wanted(asking);
+        let mut wanted = self.wanted(asking);
+        wanted.retain(|ip| kind(*ip) == of);
         if wanted.is_empty() {
             // Foreign records from before our ownership stay.
-            let is_left = asking.removes && asking.holds_any && !listed.is_empty();
+            let holds = asking.holds_types.iter().any(|one| one == of);
+            let is_left = asking.removes && holds && !listed.is_empty();
             return is_left.then(|| format!("still lists {listed:?}"));
         }
         if listed != wanted {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::cloud::{Origin, Sent};
 use super::cluster::{Node, Pool};
-use super::names::{Asking, Site, Source};
+use super::names::{Asking, KINDS, Site, Source};
 use super::{API_LAG_IN_CALM, Oracle};
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
@@ -36,6 +36,8 @@ type Zones = BTreeMap<String, BTreeMap<u64, Record>>;
 pub(super) struct Decided {
     process: String,
     site: Option<Site>,
+    /// The type of the records.
+    kind: Option<String>,
     /// The oldest possible time of the sender's view of the API server.
     api: Millis,
     /// The oldest possible time of the sender's view of foreign changes at the provider.
@@ -49,11 +51,28 @@ impl Oracle {
         self.names.zone_called(id, zone);
     }
 
-    /// The name in a call.
-    fn site(&self, sent: &Sent) -> Option<Site> {
+    /// The zone in a call.
+    fn zone<'a>(&'a self, sent: &'a Sent) -> Option<&'a str> {
         let mut path = sent.path.trim_matches('/').split('/');
         let zone = path.find(|part| ["domains", "zones"].contains(part)).and(path.next())?;
-        let zone = self.names.zone(zone);
+        Some(self.names.zone(zone))
+    }
+
+    /// The type of the records in a call.
+    fn kind(&self, sent: &Sent) -> Option<String> {
+        let zone = self.zone(sent)?;
+        let parts = ["posts", "patches", "deletes"].into_iter();
+        let items = parts.flat_map(|part| sent.body[part].as_array().into_iter().flatten());
+        let listed = items.clone().filter_map(|item| item["id"].as_str().and_then(number));
+        let own = sent.path.rsplit('/').next().and_then(|id| id.parse().ok());
+        let known = listed.chain(own).find_map(|id| self.names.kind_of(zone, id));
+        let said = items.chain([&sent.body]).find_map(|item| item["type"].as_str());
+        said.or(known).map(str::to_owned)
+    }
+
+    /// The name in a call.
+    fn site(&self, sent: &Sent) -> Option<Site> {
+        let zone = self.zone(sent)?;
         let named = |name: &Value| self.names.site(&Value::from(zone), name);
         match sent.action {
             CloudAction::AddRecord => named(&sent.body["name"]),
@@ -65,7 +84,6 @@ impl Oracle {
                 let lists = ["posts", "patches"].into_iter();
                 let items = lists.flat_map(|list| sent.body[list].as_array().into_iter().flatten());
                 let deleted = sent.body["deletes"].as_array().into_iter().flatten();
-                let number = |id: &str| u64::from_str_radix(id.get(16..)?, 16).ok();
                 let deleted = deleted.filter_map(|item| number(item["id"].as_str()?));
                 let deleted = deleted.filter_map(|id| self.names.site_of(zone, id));
                 items.filter_map(|item| named(&item["name"])).chain(deleted).next()
@@ -87,7 +105,7 @@ impl Oracle {
 
     /// S3, S6: checks a call about a name before the send.
     pub(super) fn check_name_call(&mut self, sent: &Sent) {
-        let site = self.site(sent);
+        let (site, kind) = (self.site(sent), self.kind(sent));
         let now = self.now();
         let before = self.decided.values().find(|one| {
             one.process == sent.process && one.site == site && one.at + NEXT_CALL >= now
@@ -95,12 +113,13 @@ impl Oracle {
         let (api, cloud) = before
             .map_or_else(|| (self.api_floor(), self.cloud_floor()), |one| (one.api, one.cloud));
         let process = sent.process.clone();
-        let decided = Decided { process, site: site.clone(), api, cloud, at: now };
+        let decided =
+            Decided { process, site: site.clone(), kind: kind.clone(), api, cloud, at: now };
         self.decided.insert(sent.agent.clone(), decided);
         let Some(site) = site else { return };
         let same = |flight: &&Sent| {
             let other = self.decided.get(&flight.agent);
-            other.is_some_and(|other| other.site.as_ref() == Some(&site))
+            other.is_some_and(|other| other.site.as_ref() == Some(&site) && other.kind == kind)
         };
         let other = self.cloud.flights().find(same);
         if let Some(other) = other {
@@ -149,7 +168,7 @@ impl Oracle {
             return self.violated("S6", format!("{} {} changes DNS", sent.agent, sent.path));
         };
         for (site, kind) in changed {
-            if decided.site.as_ref() != Some(site) || kind != "A" {
+            if decided.site.as_ref() != Some(site) || !KINDS.contains(&kind.as_str()) {
                 let text = format!("{}: {site:?} {kind} is not ours to change", sent.agent);
                 return self.violated("S6", text);
             }
@@ -159,9 +178,15 @@ impl Oracle {
         // A recent change of the name's claimants may still be unknown.
         let Some(key) = owner.key.as_ref().filter(|_| owner.since <= decided.api) else { return };
         let Some(asking) = self.names.asking.get(key) else { return };
+        // A call is about addresses of one family.
+        let Some(of) = changed.iter().map(|(_, kind)| kind.as_str()).next() else { return };
+        if !asking.may_change(of) {
+            let text = format!("{}: {key} has no {of} records at {site:?}", sent.agent);
+            return self.violated("S6", text);
+        }
         let past = before.get(&site.zone).into_iter().flat_map(BTreeMap::values);
-        let past = past.filter(|record| record.kind == "A" && record.name == site.label);
-        let (past, present) = (values(past), values(self.names.records(site)));
+        let past = past.filter(|record| record.kind == of && record.name == site.label);
+        let (past, present) = (values(past), values(self.names.records(site, of)));
         let lost = past.difference(&present).find(|ip| self.is_active(asking, **ip, &decided));
         let floor = decided.api.min(match asking.source {
             Source::Pool(_) => decided.cloud,
@@ -278,6 +303,11 @@ impl Oracle {
             asking.judge(&listed, now);
         }
     }
+}
+
+/// The number of a record at Cloudflare.
+fn number(id: &str) -> Option<u64> {
+    u64::from_str_radix(id.get(16..)?, 16).ok()
 }
 
 fn values<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeSet<IpAddr> {

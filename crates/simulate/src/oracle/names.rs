@@ -29,8 +29,8 @@ pub(super) struct Names {
     pub owners: BTreeMap<Site, Owner>,
     /// All records, by zone and number.
     pub zones: BTreeMap<String, BTreeMap<u64, Record>>,
-    /// The last known name of each record.
-    labels: BTreeMap<(String, u64), String>,
+    /// The last known name and type of each record.
+    labels: BTreeMap<(String, u64), (String, String)>,
     /// The last time each address was claimed by several pools.
     pub shared: BTreeMap<IpAddr, Millis>,
     /// The last change by hand of each name.
@@ -52,9 +52,9 @@ pub(super) struct Asking {
     /// `emptyPolicy: Remove`.
     pub removes: bool,
     pub source: Source,
-    /// The name in the status, and whether the status lists addresses there.
+    /// The name in the status, and the record types there.
     holds: Option<Site>,
-    pub holds_any: bool,
+    pub holds_types: Vec<String>,
     /// The status and reason of the condition about the name.
     pub says: Option<(String, String)>,
     /// The object is paused.
@@ -87,7 +87,21 @@ pub(super) struct Owner {
     pub since: Millis,
 }
 
+/// The record types of addresses.
+pub(super) const KINDS: [&str; 2] = ["A", "AAAA"];
+
+/// The record type of an address.
+pub(super) fn kind(ip: IpAddr) -> &'static str {
+    KINDS[usize::from(ip.is_ipv6())]
+}
+
 impl Asking {
+    /// Whether records of this type are the object's to change: A, and AAAA if it has, or had, an
+    /// IPv6 address.
+    pub fn may_change(&self, of: &str) -> bool {
+        of == "A" || self.fits.keys().any(|ip| kind(*ip) == of)
+    }
+
     /// Whether an address was to be listed all the time since `floor`.
     pub fn surely_lists(&self, ip: IpAddr, floor: Millis) -> bool {
         self.fits.get(&ip).is_some_and(|fit| fit.eligible && fit.since <= floor)
@@ -169,7 +183,7 @@ impl Names {
                 Source::Nodes { matching, addresses: text(&spec["addressType"]) }
             },
             holds: self.site(&held["zone"], &held["name"]),
-            holds_any: held["types"].as_array().is_some_and(|types| !types.is_empty()),
+            holds_types: held["types"].as_array().into_iter().flatten().map(text).collect(),
             says: said.map(|one| (text(&one["status"]), text(&one["reason"]))),
             paused: metadata["annotations"][PAUSED_ANNOTATION].is_string(),
             changed: 0,
@@ -239,7 +253,9 @@ impl Names {
     pub fn replace(&mut self, state: &State) -> BTreeMap<String, BTreeMap<u64, Record>> {
         let before = std::mem::replace(&mut self.zones, Self::of(state));
         for (zone, records) in &self.zones {
-            let label = |(id, record): (&u64, &Record)| ((zone.clone(), *id), record.name.clone());
+            let label = |(id, record): (&u64, &Record)| {
+                ((zone.clone(), *id), (record.name.clone(), record.kind.clone()))
+            };
             self.labels.extend(records.iter().map(label));
         }
         before
@@ -248,8 +264,13 @@ impl Names {
     /// The present or last name of a record. A missing zone may be back when a call arrives.
     pub fn site_of(&self, zone: &str, id: u64) -> Option<Site> {
         let zone = zone.to_owned();
-        let label = self.labels.get(&(zone.clone(), id))?.clone();
+        let (label, _) = self.labels.get(&(zone.clone(), id))?.clone();
         Some(Site { zone, label })
+    }
+
+    /// The present or last type of a record.
+    pub fn kind_of(&self, zone: &str, id: u64) -> Option<&str> {
+        self.labels.get(&(zone.to_owned(), id)).map(|(_, kind)| kind.as_str())
     }
 
     /// The zone for a name or identifier.
@@ -257,10 +278,10 @@ impl Names {
         self.ids.get(text).copied().unwrap_or(text)
     }
 
-    /// The A records of a name.
-    pub fn records(&self, site: &Site) -> impl Iterator<Item = &Record> {
+    /// The records of a name with addresses of a family.
+    pub fn records(&self, site: &Site, kind: &str) -> impl Iterator<Item = &Record> {
         let all = self.zones.get(&site.zone).into_iter().flat_map(BTreeMap::values);
-        all.filter(|record| record.kind == "A" && record.name == site.label)
+        all.filter(move |record| record.kind == kind && record.name == site.label)
     }
 }
 

@@ -22,7 +22,7 @@ const RATE: Millis = 20;
 
 /// The most moves of an address for one reason: unassigned, assigned, and once more after a failed
 /// attempt.
-const MOVES: u32 = 3;
+pub(super) const MOVES: u32 = 3;
 
 /// Events that delay the next move.
 #[derive(Debug, Default)]

@@ -75,8 +75,9 @@ impl Oracle {
             if !pool.is_served() {
                 continue;
             }
-            if pool.ways.deleting.is_some() && self.can_give_back() {
-                all.push(format!("{key} is still being deleted"));
+            if pool.ways.deleting.is_some() {
+                let stays = self.can_give_back().then(|| format!("{key} is still being deleted"));
+                all.extend(stays);
                 continue;
             }
             all.extend(self.unserved(pool).into_iter().map(|text| format!("{key}: {text}")));
@@ -118,8 +119,9 @@ impl Oracle {
     /// it can make room. Strangers cannot.
     fn is_useless_on(&self, machine: Machine, ip: IpAddr) -> bool {
         let mut claimants = self.cluster.claimants(ip).peekable();
-        claimants.peek().is_some()
-            && claimants.all(|pool| pool.is_served() && !(pool.uses(ip) && pool.may_use(machine)))
+        let serves =
+            |pool: &Pool| pool.uses(ip) && pool.may_use(machine) && !pool.ways.is_giving_back();
+        claimants.peek().is_some() && claimants.all(|pool| pool.is_served() && !serves(pool))
     }
 
     /// L1, L2: no address is idle while an eligible node has room, for each family separately.
@@ -161,15 +163,12 @@ impl Oracle {
         let status = &pool.status["ips"];
         let wrong = |ip: &IpAddr| {
             let entry = &status[ip.to_string()];
-            let node = |machine| {
-                let on =
-                    |(_, node): &(&String, &super::cluster::Node)| node.machine == Some(machine);
-                self.cluster.nodes.iter().find(on).map(|(name, _)| name.as_str())
-            };
-            let holder = self.cloud.holder(*ip).filter(|machine| pool.may_use(*machine));
-            let truth = holder.and_then(node);
+            let holder = self.cloud.holder(*ip).into_iter();
+            let truth: Vec<&str> =
+                holder.flat_map(|machine| self.cluster.usable_on(pool, machine)).collect();
             let told = (entry["state"] == "active").then(|| entry["nodeName"].as_str()).flatten();
-            (truth != told && self.cluster.claimants(*ip).count() == 1 && pool.uses(*ip))
+            let right = told.map_or(truth.is_empty(), |told| truth.contains(&told));
+            (!right && self.cluster.claimants(*ip).count() == 1 && pool.uses(*ip))
                 .then(|| format!("{ip} is on {truth:?}, the status says {told:?}"))
         };
         pool.claims().iter().filter_map(wrong).collect()
@@ -200,10 +199,10 @@ impl Oracle {
         for ((name, node), six) in each {
             let Some(machine) = node.machine else { continue };
             // The first holder among several claimants decides.
+            let may_use = |pool: &Pool| self.cluster.may_use(pool, name, node);
             let serves = |ip: &IpAddr| {
                 let mut claimants = self.cluster.claimants(*ip).peekable();
-                claimants.peek().is_some()
-                    && claimants.all(|pool| pool.may_use(machine) && pool.uses(*ip))
+                claimants.peek().is_some() && claimants.all(|pool| may_use(pool) && pool.uses(*ip))
             };
             let mut here = self.cloud.held_by(machine).filter(|ip| ip.is_ipv6() == six);
             let held = here.find(serves).map(|ip| ip.to_string());
@@ -213,8 +212,8 @@ impl Oracle {
             // If not all claimants may use the machine, the result depends on the first holder.
             let unclear = |ip: IpAddr| {
                 let pools: Vec<&Pool> = self.cluster.claimants(ip).collect();
-                let differ = pools.iter().any(|pool| pool.may_use(machine))
-                    && !pools.iter().all(|pool| pool.may_use(machine) && pool.uses(ip));
+                let differ = pools.iter().any(|pool| may_use(pool))
+                    && !pools.iter().all(|pool| may_use(pool) && pool.uses(ip));
                 pools.iter().any(|pool| !pool.is_served()) || (pools.len() > 1 && differ)
             };
             if concerned.into_iter().any(unclear) {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::cloud::{Address, Origin, SHOWN, Sent};
 use super::cluster::{Machine, Pool};
 use super::formers::Former;
-use super::{Oracle, cluster};
+use super::{API_LAG, Oracle, cluster};
 use crate::schedule::Millis;
 use crate::stage::{PROJECT, TOKEN};
 use crate::wire::{ApiAction, CloudAction};
@@ -123,15 +123,16 @@ impl Oracle {
         self.cloud.touched_since(ip, self.cloud_floor().max(claimed))
     }
 
-    /// S6, S9: an unclaimed address may be unassigned by a pool that delisted the address. A
-    /// deleted pool leaves its addresses in place. A replica with an old view may still move a
-    /// recently claimed address.
+    /// S6, S9: an unclaimed address may be unassigned by a pool that delisted the address, from
+    /// where the pool had it, unless somebody moved it since. A deleted pool leaves its addresses
+    /// in place. A replica with an old view may still move a recently claimed address.
     fn check_unclaimed(&mut self, sent: &Sent, ip: IpAddr, api: Millis) {
         let lately = self.cloud.last_claimed(ip).is_some_and(|time| time >= api);
         let holder = self.cloud.holder(ip);
         let takes_off = |former: &Former| {
-            let lets_go = former.lets_go() && self.cluster.has(&former.uid);
-            lets_go || former.might_take_off(holder, api)
+            let brought = self.cloud.is_brought(ip, former.at + API_LAG);
+            let lets_go = former.lets_go_of(holder, brought) && self.cluster.has(&former.uid);
+            (lets_go && !self.is_seen_touched(ip, former.at)) || former.might_take_off(holder, api)
         };
         let allowed = if sent.action == CloudAction::Unassign {
             self.cluster.formers.of(ip).any(takes_off)
@@ -143,11 +144,17 @@ impl Oracle {
         }
     }
 
+    /// Whether an address was changed by hand since `time`, and every replica knows.
+    fn is_seen_touched(&self, ip: IpAddr, time: Millis) -> bool {
+        let unseen = self.cloud.touched_since(ip, self.cloud_floor());
+        self.cloud.touched_since(ip, time) && !unseen
+    }
+
     /// S10: an intent was written before the reservation is sent.
     fn check_intent(&mut self, sent: &Sent) {
         let target = sent.machine();
         let is = |intent: &cluster::Intent| intent.target == target && intent.six == sent.is_six();
-        let fits = |pool: &Pool| pool.all_intents.values().any(is);
+        let fits = |pool: &Pool| pool.ever_meant().any(is);
         // The deletion of the intent's pool may still be unknown.
         let floor = self.api_floor();
         let lost = |one: &(cluster::Intent, Millis)| is(&one.0) && one.1 >= floor;
@@ -174,8 +181,7 @@ impl Oracle {
             self.cloud.addresses.iter().filter(counts).count()
         };
         let lacks = |pool: &&Pool| has(pool) < pool.most_lacked(floor);
-        let mut meant =
-            self.cluster.pools.values().filter(|pool| pool.all_intents.values().any(is));
+        let mut meant = self.cluster.pools.values().filter(|pool| pool.ever_meant().any(is));
         if !meant.any(|pool| lacks(&pool)) {
             self.violated("S1", format!("{}: nobody lacks an address", sent.agent));
         }
@@ -197,7 +203,7 @@ impl Oracle {
             });
             pool.intents.values().filter(fits).count() > unwritten.count()
         };
-        let ever = |pool: &&Pool| pool.all_intents.values().any(|intent| intent.may_be(target, ip));
+        let ever = |pool: &&Pool| pool.ever_meant().any(|intent| intent.may_be(target, ip));
         let pools = || self.cluster.pools.values();
         // Without an open intent, the pool of the reservation is gone.
         let Some(pool) = pools().find(open).or_else(|| pools().find(ever)) else { return };
@@ -261,19 +267,14 @@ impl Oracle {
     }
 
     /// S6: an address in a pool's ledger was reserved by us, for this pool. Decision 2 names the
-    /// only exception: a foreign address that appeared while a reservation was open, and is
-    /// therefore not among the intent's strangers.
+    /// only exception: a foreign address that appeared while a reservation of this pool was open,
+    /// and is therefore not among the intent's strangers.
     pub(super) fn check_ledger(&mut self, write: &Write<'_>) {
         let Some(pool) = self.cluster.pools.get(write.key) else { return };
-        let confusable = |ip: &IpAddr| {
-            let open =
-                |one: &cluster::Intent| one.six == ip.is_ipv6() && !one.strangers.contains(ip);
-            pool.all_intents.values().any(open)
-        };
         let wrong = |ip: &&IpAddr| {
             let Some(one) = self.cloud.addresses.get(ip) else { return false };
             match &one.origin {
-                Origin::Others => !confusable(ip),
+                Origin::Others => !pool.may_mistake(**ip, one.appeared),
                 Origin::Ours(uid) => {
                     let its = uid.as_ref().is_none_or(|uid| *uid == pool.uid);
                     !its && !one.makers.contains(&pool.uid)

@@ -27,6 +27,15 @@ pub enum Stuck {
 }
 
 impl Stuck {
+    /// The name of a refused address in the coverage table.
+    pub const REFUSED: &'static str = "address refused for good";
+
+    /// The name of a refusing machine in the coverage table.
+    pub const REFUSES: &'static str = "machine refuses for good";
+
+    /// The name of a missing scope in the coverage table.
+    pub const WITHOUT_SCOPE: &'static str = "scope missing";
+
     /// Whether a call is refused.
     pub fn concerns(self, sent: &Sent) -> bool {
         let changes = |host| match sent.action {
@@ -57,9 +66,9 @@ impl Stuck {
     /// The name in the coverage table.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Address(_) => "address refused for good",
-            Self::Machine(_) => "machine refuses for good",
-            Self::Reserving | Self::GivingBack | Self::Names(_) => "scope missing",
+            Self::Address(_) => Self::REFUSED,
+            Self::Machine(_) => Self::REFUSES,
+            Self::Reserving | Self::GivingBack | Self::Names(_) => Self::WITHOUT_SCOPE,
         }
     }
 }

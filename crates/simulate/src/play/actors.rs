@@ -54,6 +54,22 @@ impl Player<'_> {
                     self.destroy(node);
                 }
             }
+            NodeEvent::Twin if begins => self.cluster.twin(node, false).await,
+            NodeEvent::Twin => self.cluster.end_twin(node).await,
+            NodeEvent::Renamed if begins => {
+                self.cluster.twin(node, true).await;
+                self.cluster.node_ready(node, false).await;
+            }
+            NodeEvent::Renamed => {
+                self.cluster.node_ready(node, true).await;
+                self.cluster.end_twin(node).await;
+            }
+            NodeEvent::Nameless if begins => {
+                self.cluster.leave(node).await;
+                self.destroy(node);
+                self.cluster.join_nameless(node).await;
+            }
+            NodeEvent::Nameless => self.cluster.name_machine(node).await,
             NodeEvent::MachineGone => {
                 if begins {
                     self.destroy(node);
@@ -174,6 +190,7 @@ impl Player<'_> {
     }
 }
 
-fn stranger_address(last: u8) -> std::net::IpAddr {
+/// The address that somebody reserves as number `last`.
+pub fn stranger_address(last: u8) -> std::net::IpAddr {
     std::net::Ipv4Addr::new(198, 18, 0, last).into()
 }

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use fakecloud::Record;
 
 use super::Player;
+use crate::cluster::SOMEBODYS;
 use crate::names::{Host, LABELS, NameEvent, ZoneEvent, label};
 
 /// The TTL set by hand.
@@ -19,8 +20,12 @@ impl Player<'_> {
         match (what, begins) {
             (ZoneEvent::Adds(host, name), true) => self.add_record(host, &label(name)),
             (ZoneEvent::Edits(which), true) => {
-                let elsewhere = |record: &mut Record| record.data = elsewhere(which).to_string();
-                self.edit_record(which, elsewhere);
+                self.edit_record(which, |record| {
+                    record.data = match record.kind.as_str() {
+                        "AAAA" => elsewhere(which).to_ipv6_mapped().to_string(),
+                        _ => elsewhere(which).to_string(),
+                    };
+                });
             }
             (ZoneEvent::Slows(which), true) => self.edit_record(which, |record| {
                 // Records proxied by Cloudflare have the automatic TTL.
@@ -66,7 +71,7 @@ impl Player<'_> {
         }
     }
 
-    /// The A record with this number, among all possible names.
+    /// The record of an address with this number, among all possible names.
     fn record(&self, which: u8) -> Option<(&'static str, Record)> {
         let zones = Host::ALL.map(Host::zone);
         let all = zones.into_iter().flat_map(|zone| {
@@ -85,7 +90,8 @@ impl Player<'_> {
 }
 
 fn is_of_names(record: &Record) -> bool {
-    record.kind == "A" && (0..LABELS).any(|number| label(number) == record.name)
+    let lists = record.kind == "A" || record.kind == "AAAA" && record.data != SOMEBODYS;
+    lists && (0..LABELS).any(|number| label(number) == record.name)
 }
 
 /// An address of no node or pool.

@@ -233,7 +233,7 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
         (None, Knowledge::Known { sighting, .. }) if !sighting.busy && entry.is_recorded(ip) => {
             if !entry.uses(ip) {
                 Occupant::Surplus(entry, request)
-            } else if world.candidates().is_eligible(class, name) {
+            } else if is_usable(world, class, name) {
                 Occupant::Stays
             } else {
                 Occupant::Stranded(entry, request)
@@ -241,6 +241,13 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
         }
         _ => Occupant::Stays,
     }
+}
+
+/// Whether a node may be used, or another one that says that it runs on the same machine.
+fn is_usable(world: &World, class: ClassId, name: &NodeName) -> bool {
+    let machine = world.node(name).and_then(|node| node.machine.as_ref());
+    let mut nodes = machine.into_iter().flat_map(|one| world.nodes_on(&one.cloud, &one.id));
+    nodes.any(|name| world.candidates().is_eligible(class, name))
 }
 
 /// Whether a node of a class holds an address that serves nobody there.

@@ -198,9 +198,15 @@ impl<'w> PoolFacts<'w> {
         self.node_on(world, machine).is_some_and(|node| self.judge(world, node).is_ok())
     }
 
-    /// The node that runs on a machine of this pool's cloud.
+    /// The node that runs on a machine of this pool's cloud; if several say so, one that this pool
+    /// may use.
     pub fn node_on(&self, world: &'w World, machine: &MachineId) -> Option<&'w NodeName> {
-        world.node_on(&Machine { cloud: self.cloud()?.clone(), id: machine.clone() })
+        let cloud = self.cloud()?;
+        let eligible = |name: &&NodeName| self.judge(world, name).is_ok();
+        world
+            .nodes_on(cloud, machine)
+            .find(eligible)
+            .or_else(|| world.node_on(&Machine { cloud: cloud.clone(), id: machine.clone() }))
     }
 
     /// Judges a node for this pool.

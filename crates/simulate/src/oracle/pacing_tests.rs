@@ -1,0 +1,145 @@
+//! The hold-down after a move by hand, and moves without a reason.
+
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fakecloud::FakeCloud;
+use fakekube::Write;
+use serde_json::{Value, json};
+use tokio::time::{Instant, advance};
+
+use super::pacing::MOVES;
+use super::{Oracle, Sent};
+use crate::cluster::REGION;
+use crate::wire::CloudAction;
+
+const IP: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+
+/// The machine of the node that the pool may use.
+const FIT: u64 = 1001;
+
+/// The machine of the node that it may not use.
+const UNFIT: u64 = 1002;
+
+/// A pool with an address in place for a while.
+struct Scene {
+    oracle: Arc<Mutex<Oracle>>,
+    cloud: FakeCloud,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let oracle = Arc::new(Mutex::new(Oracle::new(Instant::now())));
+        let cloud = FakeCloud::new();
+        cloud.dump_on_drop(None);
+        let this = Self { oracle: Arc::clone(&oracle), cloud };
+        this.wrote("nodes", "fit", &node(FIT, "edge"));
+        this.wrote("nodes", "unfit", &node(UNFIT, "core"));
+        let pool = json!({
+            "metadata": {"uid": "u"},
+            "spec": {"ips": [IP], "match": {"nodeLabel": "role=edge"}},
+        });
+        this.wrote("floatingippools", "ingress/p", &pool);
+        this.cloud.droplet(FIT, "fit", REGION).droplet(UNFIT, "unfit", REGION);
+        this.cloud.observe(move |what, state| locked(&oracle).happened(what, state));
+        this.cloud.reserve_on(IP, FIT);
+        advance(Duration::from_secs(60)).await;
+        this
+    }
+
+    fn oracle(&self) -> MutexGuard<'_, Oracle> {
+        locked(&self.oracle)
+    }
+
+    fn wrote(&self, plural: &str, key: &str, object: &Value) {
+        let after = Some(object);
+        self.oracle().wrote(&Write { group: "", plural, key, before: None, after });
+    }
+
+    fn moved_by_hand(&self, machine: u64) {
+        self.oracle().by_hand(true);
+        self.cloud.human_moves(IP, Some(machine));
+        self.oracle().by_hand(false);
+    }
+
+    /// Moves the address back and forth so many times, as if by calls of ours.
+    fn moved_by_us(&self, times: u32) {
+        for number in 0..times {
+            self.cloud.human_moves(IP, Some(if number % 2 == 0 { UNFIT } else { FIT }));
+        }
+    }
+
+    fn put_back(&self) {
+        let sent = Sent {
+            agent: "a1-1".to_owned(),
+            process: "a1".to_owned(),
+            action: CloudAction::Assign,
+            path: format!("/v2/reserved_ips/{IP}/actions"),
+            body: json!({"droplet_id": FIT}),
+        };
+        self.oracle().check_drift(&sent);
+    }
+
+    fn found(&self) -> Option<&'static str> {
+        self.oracle().violation().map(|violation| violation.invariant)
+    }
+}
+
+fn locked(oracle: &Mutex<Oracle>) -> MutexGuard<'_, Oracle> {
+    oracle.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn node(machine: u64, role: &str) -> Value {
+    json!({
+        "metadata": {"labels": {"role": role}},
+        "spec": {"providerID": format!("digitalocean://{machine}")},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_moved_a_moment_ago_is_left_alone() {
+    let scene = Scene::new().await;
+    scene.moved_by_hand(UNFIT);
+    advance(Duration::from_secs(9)).await;
+    scene.put_back();
+    assert_eq!(scene.found(), Some("drift"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_moved_is_put_back_after_ten_seconds() {
+    let scene = Scene::new().await;
+    scene.moved_by_hand(UNFIT);
+    advance(Duration::from_secs(10)).await;
+    scene.put_back();
+    assert_eq!(scene.found(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_moved_may_be_put_elsewhere_at_once_if_its_node_fails() {
+    let scene = Scene::new().await;
+    scene.moved_by_hand(UNFIT);
+    scene.wrote("nodes", "fit", &node(FIT, "core"));
+    scene.put_back();
+    assert_eq!(scene.found(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_that_moves_again_and_again_for_no_reason_is_found() {
+    let scene = Scene::new().await;
+    scene.moved_by_us(MOVES);
+    assert_eq!(scene.found(), None);
+    scene.moved_by_us(1 + MOVES % 2);
+    assert_eq!(scene.found(), Some("L3"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_moves_as_often_as_there_is_a_reason() {
+    let scene = Scene::new().await;
+    for _ in 0..4 {
+        scene.moved_by_us(MOVES);
+        scene.wrote("pods", "ingress/a", &json!({}));
+    }
+    assert_eq!(scene.found(), None);
+}
