@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use super::view::{Place, PoolView, owner};
 use crate::action::Action;
 use crate::addresses::{Account, Knowledge, PoolEntry};
-use crate::model::{Family, Node, NodeName, Sighting, Text};
+use crate::model::{Families, Family, Node, NodeName, Sighting, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -142,11 +142,12 @@ fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
     unknown && is_eligible(world, node, entry)
 }
 
-/// Whether a pool names an address that is not known to exist.
+/// Whether a pool names an address that is not known to exist, and might.
 fn names_absent(account: &Account, entry: &PoolEntry) -> bool {
     let absent = |ip: &IpAddr| {
         let known = account.address(*ip).map(|address| &address.knowledge);
-        !matches!(known, Some(Knowledge::Known { .. }))
+        let has = account.abilities().map_or(Families::NONE, |abilities| abilities.families);
+        has.has(Family::of(*ip)) && !matches!(known, Some(Knowledge::Known { .. }))
     };
     entry.addresses().iter().any(absent)
 }
