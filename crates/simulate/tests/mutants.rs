@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a failed setup fails the test
 
 use simulate::mutants::Mutant;
-use simulate::schedule::{CloudState, Event, HandEvent, PoolEvent, Sticking, What};
+use simulate::schedule::{CloudState, HandEvent, PoolEvent, Sticking, What};
 use simulate::{Manner, Schedule, generate, play};
 
 /// The number of seeds run by `./test`.
@@ -148,15 +148,6 @@ fn an_operator_that_takes_a_new_pool_for_the_one_that_had_its_name_is_found() {
 #[test]
 fn an_operator_that_takes_a_breakdown_for_a_refusal_is_found() {
     is_found(Mutant::TakesBreakdownForNo, &["S1", "S2", "S6"]);
-}
-
-#[test]
-fn an_operator_that_writes_down_a_stranger_as_reserved_is_found() {
-    is_found_by_words(Mutant::AdoptsStrangers, &["S6"], "was reserved for it", |one| {
-        // A stranger that comes after the reservations is known from no intent.
-        let comes = |event: &Event| matches!(event.what, What::Hand(HandEvent::Reserves(_)));
-        one.events.iter().filter(|event| comes(event)).all(|event| event.at > 60_000)
-    });
 }
 
 #[test]

@@ -1,14 +1,11 @@
-//! Mutants with a wrong view of pools: an unreadable spec lists nothing, a stranger is written down
-//! as reserved, a field has another value, and a recreated pool is taken for its namesake.
+//! Mutants with a wrong view of pools: an unreadable spec lists nothing, a field has another value, and a recreated pool is taken for its namesake.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pontoon::api::ADDRESSES_ANNOTATION;
 use serde_json::{Value, json};
 
 use super::distorting::Distortion;
-use crate::play::stranger_address;
 use crate::wire::{ApiAction, Kind};
 
 /// Calls `each` with every pool of a list or event.
@@ -48,17 +45,6 @@ pub(super) fn without_unreadable_list(pool: &mut Value) {
         && let Some(spec) = pool["spec"].as_object_mut()
     {
         spec.remove("ips");
-    }
-}
-
-/// A stranger is written down beside the reserved addresses.
-pub(super) fn with_a_stranger(pool: &mut Value) {
-    let annotation = &mut pool["metadata"]["annotations"][ADDRESSES_ANNOTATION];
-    let Some(ledger) = annotation.as_str() else { return };
-    let Ok(mut ledger) = serde_json::from_str::<Value>(ledger) else { return };
-    if let Some(created) = ledger["created"].as_array_mut().filter(|all| !all.is_empty()) {
-        created.push(json!(stranger_address(1)));
-        *annotation = json!(ledger.to_string());
     }
 }
 

@@ -65,8 +65,6 @@ pub enum Mutant {
     RemembersByName,
     /// A reservation answered with 500 or 503 counts as not made.
     TakesBreakdownForNo,
-    /// A stranger counts as reserved.
-    AdoptsStrangers,
     /// A pool reserves one address more than it wants.
     ReservesTooMany,
     /// Assignments follow each other without a cool-off.
@@ -77,7 +75,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All mutants.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 20] = [
         Self::ForgetsIntents,
         Self::TakesSilenceForNo,
         Self::BelievesOldEvents,
@@ -95,7 +93,6 @@ impl Mutant {
         Self::KeepsFailedTargets,
         Self::RemembersByName,
         Self::TakesBreakdownForNo,
-        Self::AdoptsStrangers,
         Self::ReservesTooMany,
         Self::IgnoresCoolOff,
         Self::IgnoresGrace,
@@ -121,7 +118,6 @@ impl Mutant {
             | Self::KeepsGhosts
             | Self::ForgetsLists
             | Self::RemembersByName
-            | Self::AdoptsStrangers
             | Self::ReservesTooMany
             | Self::IgnoresCoolOff
             | Self::IgnoresGrace => gate.around(wire),
@@ -136,7 +132,6 @@ impl Mutant {
             Self::BelievesHalfLists => distorted(wire, Lists::in_part()),
             Self::KeepsGhosts => distorted(wire, Lists::with_ghosts()),
             Self::ForgetsLists => distorted(wire, Shown(memory::without_unreadable_list)),
-            Self::AdoptsStrangers => distorted(wire, Shown(memory::with_a_stranger)),
             Self::ReservesTooMany => distorted(wire, Shown(memory::with_one_more)),
             Self::IgnoresCoolOff => distorted(wire, Shown(memory::without_cool_off)),
             Self::IgnoresGrace => distorted(wire, Shown(memory::without_grace)),

@@ -191,6 +191,6 @@ impl Player<'_> {
 }
 
 /// The address that somebody reserves as number `last`.
-pub fn stranger_address(last: u8) -> std::net::IpAddr {
+fn stranger_address(last: u8) -> std::net::IpAddr {
     std::net::Ipv4Addr::new(198, 18, 0, last).into()
 }

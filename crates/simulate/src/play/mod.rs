@@ -16,8 +16,6 @@ use fakekube::RuleId;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-pub use actors::stranger_address;
-
 use crate::cluster::Cluster;
 use crate::coverage::Coverage;
 use crate::end;
