@@ -108,7 +108,7 @@ pub enum Phase {
 pub struct Call {
     /// The requested change.
     pub request: Request,
-    /// The deciding replica, or [`NOBODY`] once irrelevant.
+    /// The deciding replica, or `NOBODY` once irrelevant.
     pub by: u8,
     /// The term of the decision is over.
     pub past: bool,

@@ -60,11 +60,7 @@ impl Replica {
             let others = others.join("\n");
             let own = ["pontoon_leader 0", "pontoon_build_info{", "process_cpu_seconds_total "];
             let has = |series: &&str| page.lines().any(|line| line.starts_with(series));
-            if others.is_empty() && own.iter().all(|series| has(&series)) {
-                Ok(())
-            } else {
-                Err((others, page))
-            }
+            if others.is_empty() && own.iter().all(has) { Ok(()) } else { Err((others, page)) }
         })
         .await;
     }

@@ -54,6 +54,23 @@ impl Player<'_> {
                     self.destroy(node);
                 }
             }
+            NodeEvent::Twin | NodeEvent::Renamed | NodeEvent::Nameless => {
+                self.identity(node, what, begins).await;
+            }
+            NodeEvent::MachineGone => {
+                if begins {
+                    self.destroy(node);
+                    self.cluster.node_ready(node, false).await;
+                } else {
+                    self.replace_machine(node).await;
+                }
+            }
+        }
+    }
+
+    /// A machine gets a second node, a node with another name, or a node that names no machine.
+    async fn identity(&mut self, node: usize, what: NodeEvent, begins: bool) {
+        match what {
             NodeEvent::Twin if begins => self.cluster.twin(node, false).await,
             NodeEvent::Twin => self.cluster.end_twin(node).await,
             NodeEvent::Renamed if begins => {
@@ -70,14 +87,7 @@ impl Player<'_> {
                 self.cluster.join_nameless(node).await;
             }
             NodeEvent::Nameless => self.cluster.name_machine(node).await,
-            NodeEvent::MachineGone => {
-                if begins {
-                    self.destroy(node);
-                    self.cluster.node_ready(node, false).await;
-                } else {
-                    self.replace_machine(node).await;
-                }
-            }
+            _ => {}
         }
     }
 
