@@ -1,4 +1,4 @@
-//! What a plan asks to be done, and what came of it.
+//! Actions of a plan, and their outcomes.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,39 +10,40 @@ use crate::model::{
     RecordChange, RecordRequest, Sighting, Site, Text,
 };
 
-/// One thing to do. A comparable value: tests assert on it, executors carry it out.
+/// One step of a plan, as a plain value: tests compare actions, executors carry them out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Read every address of an account.
+    /// List every address of an account.
     List {
         /// The account.
         account: AccountId,
         /// The families to list, in order.
         families: Vec<Family>,
-        /// A move waits to be confirmed by it: it is a part of the failover.
+        /// Whether an open operation waits for the listing's confirmation, which makes the listing
+        /// a part of a failover.
         confirms: bool,
     },
-    /// Read one address that a listing did not show.
+    /// Read an address that is missing from a listing.
     ReadAddress {
         /// The account.
         account: AccountId,
         /// The address.
         ip: IpAddr,
     },
-    /// Ask how an accepted operation is getting on.
+    /// Read the state of an accepted operation.
     ReadOperation {
         /// The account.
         account: AccountId,
-        /// The address that it is about.
+        /// The address of the operation.
         ip: IpAddr,
         /// The operation.
         operation: OperationId,
     },
-    /// Put an address on a node's machine, from wherever it is.
+    /// Assign an address to a node's machine, from any other machine or from none.
     Assign {
         /// The account.
         account: AccountId,
-        /// The pool that it serves.
+        /// The owner of the address.
         pool: ObjectKey,
         /// The address.
         ip: IpAddr,
@@ -51,22 +52,22 @@ pub enum Action {
         /// The node's machine.
         machine: MachineId,
     },
-    /// Take an address off its machine.
+    /// Unassign an address.
     Unassign {
         /// The account.
         account: AccountId,
-        /// The pool that it belongs to.
+        /// The pool of the address.
         pool: ObjectKey,
         /// The address.
         ip: IpAddr,
-        /// Why.
+        /// The reason.
         why: Removal,
     },
-    /// Give an address back to the cloud.
+    /// Release an address.
     Release {
         /// The account.
         account: AccountId,
-        /// The pool that it was reserved for.
+        /// The pool that the address was reserved for.
         pool: ObjectKey,
         /// The address.
         ip: IpAddr,
@@ -75,21 +76,21 @@ pub enum Action {
     WriteLedger {
         /// The pool.
         pool: ObjectKey,
-        /// The object's identity: an equal name with another UID is not written.
+        /// UID of the pool. A new object of the same name is not written.
         uid: Text,
-        /// The version that this replaces.
+        /// The resource version before the write.
         version: u64,
-        /// What it shall say.
+        /// The new content of the ledger.
         ledger: Ledger,
-        /// Where that changes whether the object is guarded: what others keep it from going
-        /// for, which stays.
+        /// Set when our finalizer is added or removed: the finalizers of other controllers, which
+        /// the patch must keep.
         guard: Option<Vec<Text>>,
     },
-    /// Reserve an address, as an intent in the ledger says.
+    /// Reserve an address for an intent of the ledger.
     Create {
         /// The account.
         account: AccountId,
-        /// The pool that it is for.
+        /// The pool of the intent.
         pool: ObjectKey,
         /// The intent.
         intent: Intent,
@@ -100,45 +101,45 @@ pub enum Action {
     Mark {
         /// The node.
         node: NodeName,
-        /// The node's identity: an equal name with another UID is not marked.
+        /// UID of the node. A new node of the same name is not marked.
         uid: Text,
         /// The family.
         family: Family,
         /// The mark; `None` removes it.
         mark: Option<Text>,
     },
-    /// Find a name in DNS, and read what it lists.
+    /// Find a name at the DNS host, and read its records of one family.
     ReadRecords {
-        /// The object that asks for it.
+        /// The object that asks for the name.
         owner: ObjectKey,
-        /// The name, as the user writes it.
+        /// The request, with zone and name as the user writes them.
         request: RecordRequest,
-        /// The kind of record: that which holds addresses of this family.
+        /// The family of the addresses in the records.
         family: Family,
     },
-    /// Change what a name lists.
+    /// Change the records of a name.
     ChangeRecords {
-        /// The object that has the name.
+        /// The owner of the name.
         owner: ObjectKey,
-        /// The name.
+        /// The name at the DNS host.
         site: Site,
-        /// The kind of record: that which holds addresses of this family.
+        /// The family of the addresses in the records.
         family: Family,
-        /// How.
+        /// The records to create, update and delete.
         change: RecordChange,
     },
 }
 
-/// Why an address is taken off its machine.
+/// Why an address is unassigned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// It serves nobody there, and this pool needs the node.
+    /// The address does not serve on its node, and the given pool needs the node.
     MakesRoom(ObjectKey),
-    /// Its pool moves it to another node, and the provider needs two calls for that.
+    /// The pool moves the address to another node, and the provider needs two calls for a move.
     Moves,
-    /// Its pool names it no more.
+    /// The pool no longer lists the address.
     LeavesList,
-    /// Its pool is being deleted, and it is given back next.
+    /// The pool is being deleted, and the address is released next.
     Returned,
 }
 
@@ -154,8 +155,8 @@ impl fmt::Display for Removal {
 }
 
 impl Action {
-    /// The account that this is a call about addresses to, if it is one. What goes wrong with
-    /// DNS says nothing of the addresses there.
+    /// The account of a call about addresses; `None` for other actions. Failures of DNS calls say
+    /// nothing about the addresses of the account.
     pub fn account(&self) -> Option<&AccountId> {
         match self {
             Self::List { account, .. }
@@ -172,7 +173,7 @@ impl Action {
         }
     }
 
-    /// The account that this is a call about DNS to, if it is one.
+    /// The account of a call about DNS; `None` for other actions.
     pub fn record_account(&self) -> Option<&AccountId> {
         match self {
             Self::ReadRecords { request, .. } => Some(&request.account),
@@ -189,7 +190,7 @@ impl Action {
         }
     }
 
-    /// Whether this changes something at the cloud.
+    /// Whether the action changes an address or a record at a provider.
     pub fn changes_cloud(&self) -> bool {
         match self {
             Self::Assign { .. }
@@ -206,49 +207,49 @@ impl Action {
         }
     }
 
-    /// Whether this changes something in Kubernetes.
+    /// Whether the action changes an object in Kubernetes.
     pub fn changes_cluster(&self) -> bool {
         matches!(self, Self::WriteLedger { .. } | Self::Mark { .. })
     }
 }
 
-/// What came of an action.
+/// The outcome of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The action.
     pub action: Action,
-    /// When it was sent: what it says is not younger than that.
+    /// When the call was sent. The result counts as of then.
     pub sent_at: Time,
-    /// What came of it.
+    /// The answer, or the failure.
     pub result: Result<Done, Failure>,
-    /// In `0.0..=1.0`, drawn by the executor, in thousandths: spreads the next attempt.
+    /// Random value in `0..=1000`, drawn by the executor to spread the next attempts.
     pub jitter: u16,
 }
 
-/// An action that worked.
+/// The result of a successful action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// `List`: every address that was shown.
+    /// `List`: every address shown.
     Listed(Vec<(IpAddr, Sighting)>),
-    /// `ReadAddress`: the address, or that there is none.
+    /// `ReadAddress`: the address, or `None` if the address does not exist.
     Read(Option<Sighting>),
-    /// `ReadOperation`: its state.
+    /// `ReadOperation`: the operation's state.
     Operation(OperationState),
-    /// `Assign`, `Unassign`: the effect is there.
+    /// `Assign`, `Unassign`: the provider applied the change.
     Effective,
-    /// `Assign`, `Unassign`: the cloud works on it.
+    /// `Assign`, `Unassign`: the provider accepted the call and carries out the operation.
     Accepted(OperationId),
-    /// `Release`: it does not exist any more.
+    /// `Release`: the address no longer exists.
     Released,
-    /// `Create`: the new address, and whether it is on the intent's target already.
+    /// `Create`: the new address, on the intent's target or on the way there.
     Created {
         /// The address.
         ip: IpAddr,
-        /// Open placement on the target; `None` if it is there, or none was asked.
+        /// The open operation that assigns the address; `None` once assigned, or without a target.
         pending: Option<OperationId>,
     },
-    /// `Create`: the new address, which is on no machine and not on its way to one, though
-    /// the intent may have named one.
+    /// `Create`: the new address, on no machine and not on the way to a machine, even if the intent
+    /// has a target.
     CreatedLoose {
         /// The address.
         ip: IpAddr,
@@ -263,22 +264,22 @@ pub enum Done {
         /// The version.
         version: u64,
     },
-    /// `ReadRecords`: where the name is, and every record of the kind there.
+    /// `ReadRecords`: the site of the name, and its records of the family.
     RecordsListed {
-        /// Where.
+        /// The site, as the DNS host names it.
         site: Site,
         /// The records.
         records: Vec<Record>,
     },
-    /// `ChangeRecords`: the records that were created and updated, as they are now.
+    /// `ChangeRecords`: the created and updated records, as the DNS host stored them.
     RecordsChanged(Vec<Record>),
-    /// `ChangeRecords`: a part of it; the rest was held back, and nothing else is open.
+    /// `ChangeRecords`: a part of the change was made; the rest was held back and not sent.
     RecordsChangedInPart {
-        /// The records that were created and updated, as they are now.
+        /// The created and updated records, as the DNS host stored them.
         written: Vec<Record>,
-        /// The records that are gone.
+        /// Identifiers of the deleted records.
         deleted: Vec<Text>,
-        /// How long the rest has to wait.
+        /// The wait before the rest may be sent.
         wait: Duration,
         /// As in [`FailureKind::HeldBack`].
         pacing: bool,
@@ -288,75 +289,75 @@ pub enum Done {
 /// State of an accepted operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationState {
-    /// Still being worked on.
+    /// The provider still works on the operation.
     Running,
-    /// The effect is there.
+    /// The change is applied.
     Done,
-    /// The cloud gave up.
+    /// The provider gave up.
     Failed,
-    /// The cloud does not know it.
+    /// The provider does not know the operation.
     Unheard,
 }
 
-/// An action that did not work.
+/// The failure of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What to decide by.
+    /// The kind, for decisions.
     pub kind: FailureKind,
-    /// What to show.
+    /// The text, for messages.
     pub message: Text,
-    /// The address as it was read back after a refusal.
+    /// The address as read back after a refusal.
     pub seen: Option<Sighting>,
 }
 
-/// What a failure means.
+/// Kinds of failure, by consequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// It was never sent: nothing happened.
+    /// The call was never sent: nothing changed.
     NotSent,
-    /// The cloud says that the account must wait; nothing came of this request.
+    /// The provider asks the account to wait; the call had no effect.
     Throttled {
-        /// How long.
+        /// Length of the wait.
         wait: Duration,
     },
-    /// We keep it back ourselves, so that the account's limit is not used up: nothing of it was
-    /// sent.
+    /// The call was not sent, to keep within the account's rate limit.
     HeldBack {
-        /// How long.
+        /// Length of the wait.
         wait: Duration,
-        /// We pace ourselves; else the cloud has said that nothing, or little, is left.
+        /// True for our own pacing; false if the provider said that little or nothing of the limit
+        /// is left.
         pacing: bool,
     },
-    /// No answer: it may have happened, or may yet.
+    /// No answer: the call may have taken effect, or may still.
     NoAnswer,
-    /// The cloud cannot now; nothing happened.
+    /// The provider is unavailable; nothing changed.
     Unavailable,
-    /// The account's credentials are refused, or not enough.
+    /// The account's credentials are refused, or lack a right.
     Refused,
-    /// What it was about does not exist.
+    /// The subject of the call does not exist.
     NotFound,
-    /// Something else is under way on the address or the machine.
+    /// Another operation is under way on the address or the machine.
     Busy,
-    /// The account has no room for another address.
+    /// The account has no room for another address, or the zone for another record.
     Quota,
-    /// It would be refused again.
+    /// The same call would be refused again.
     Rejected,
-    /// The object changed in between (compare-and-swap).
+    /// The object changed since the last read (compare-and-swap).
     Conflict,
 }
 
 impl FailureKind {
-    /// Whether the same would be refused again: a right is missing, a policy is in the way, or
-    /// it is not valid.
+    /// Whether the same call would be refused again: a missing right, a policy, or an invalid
+    /// value.
     pub fn is_refusal(self) -> bool {
         matches!(self, Self::Refused | Self::Rejected)
     }
 
-    /// Whether it says something of the account rather than of what was asked of it.
+    /// Whether the failure concerns the account rather than the subject of the call.
     pub(crate) fn is_of_account(self) -> bool {
         match self {
             Self::NotSent | Self::NoAnswer | Self::Unavailable | Self::Refused => true,
-            // That is waited for by itself.
+            // Rate limits come with a wait of their own.
             Self::Throttled { .. } | Self::HeldBack { .. } => false,
             Self::NotFound | Self::Busy | Self::Quota | Self::Rejected | Self::Conflict => false,
         }

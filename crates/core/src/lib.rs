@@ -1,4 +1,4 @@
-//! Model, world and planner: what should be where, and why.
+//! Model, world and planner: where addresses and records should be, and why.
 //!
 //! No I/O, no clock, no randomness, no logging, no async: [`plan::plan`] is a total,
 //! deterministic function of a [`world::World`] and a time that is passed in.

@@ -1,10 +1,10 @@
-//! Points in time as the planner sees them: passed in, never asked for.
+//! Points in time: passed in, never read from a clock.
 
 use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// Microseconds since 1970, UTC: what statuses can store without loss.
+/// Microseconds since 1970, UTC: the precision of statuses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(i64);
 
@@ -19,7 +19,7 @@ impl Time {
         self.0
     }
 
-    /// How long ago `earlier` was; nothing if it lies ahead.
+    /// Time since `earlier`; zero if `earlier` is in the future.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -42,7 +42,7 @@ impl Sub<Duration> for Time {
 }
 
 impl fmt::Display for Time {
-    /// To the second, in UTC, as people read it in a message: `2026-11-15 03:35:57Z`.
+    /// In UTC, to the second: `2026-11-15 03:35:57Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.div_euclid(1_000_000);
         let (days, clock) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));

@@ -1,4 +1,4 @@
-//! One cloud account: what is known of its addresses, what is under way, what failed.
+//! One account: the known facts about its addresses, operations in progress, and failures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -11,77 +11,77 @@ use crate::action::{Failure, FailureKind};
 use crate::model::{Families, Family, Finding, MachineId, OperationId, Sighting, Text};
 use crate::world::Settings;
 
-/// What the operator knows of an account before it has asked it anything.
+/// The configuration of an account, known before the first call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountSetup {
-    /// The cloud that the account is in.
+    /// The cloud of the account's machines.
     pub cloud: Text,
-    /// What the provider can do.
+    /// Capabilities of the provider.
     pub abilities: Abilities,
-    /// The project of new IPv4 addresses, if one is set aside: an address that appears there is
-    /// ours. IPv6 addresses are in no project.
+    /// Project set aside for new IPv4 addresses. A new address in this project is ours. IPv6
+    /// addresses belong to no project.
     pub project: Option<Text>,
 }
 
-/// What a provider can do.
+/// Capabilities of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// One call moves an address from one machine to another. Otherwise the address is unassigned
-    /// first, by a call of its own.
+    /// Whether one call moves an address between machines. Otherwise a separate call unassigns the
+    /// address first.
     pub moves_at_once: bool,
-    /// The families of addresses that can be assigned.
+    /// The families of addresses the provider can assign.
     pub families: Families,
-    /// How many addresses of one family a machine carries.
+    /// Maximum number of addresses of one family on a machine.
     pub per_machine: usize,
     /// The families whose new addresses are assigned by the call that reserves them.
     pub places_new: Families,
-    /// New addresses carry the mark of their intent, and listings show it. Otherwise a new address
+    /// Whether listings show on a new address the mark given by its intent. Otherwise a new address
     /// is recognised by its machine or its project.
     pub marks_new: bool,
-    /// New addresses need a region.
+    /// Whether a reservation needs a region.
     pub region_required: bool,
 }
 
-/// A cloud account.
+/// An account at a provider.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// What it is, or why it cannot be used.
+    /// The configuration, or the finding that rules out any use.
     pub setup: Result<AccountSetup, Finding>,
-    /// Its addresses: those that pools list, and strangers that a listing showed.
+    /// The account's addresses: those of pools, and strangers seen by a listing.
     addresses: BTreeMap<IpAddr, Address>,
-    /// Which addresses a machine has, or is about to have.
+    /// The addresses each machine holds, may hold, or is about to hold.
     occupants: BTreeMap<MachineId, BTreeSet<IpAddr>>,
     /// Addresses with an operation.
     open: BTreeSet<IpAddr>,
-    /// Addresses that the last listing should have shown and did not.
+    /// Addresses absent from the last listing.
     missing: BTreeSet<IpAddr>,
-    /// Addresses that the cloud is working on, whoever asked it to.
+    /// Addresses the provider is working on, for us or for another client.
     busy: BTreeSet<IpAddr>,
-    /// Machines whose occupants changed since somebody last looked.
+    /// Machines with changed occupants, not yet taken up by `World::reoccupy_touched`.
     pub(crate) touched: BTreeSet<MachineId>,
-    /// Attempts that failed.
+    /// Failed attempts, with their back-offs.
     pub setbacks: Setbacks,
-    /// How its listings are going.
+    /// Progress of the account's listings.
     pub listing: Listing,
-    /// How many listings have begun.
+    /// Number of listings begun so far.
     listings_begun: u64,
-    /// No operation is asked about before.
+    /// Earliest time of the next direct read of an operation.
     pub(crate) ask_after: Time,
-    /// Nothing is sent before: the cloud asks for that, or we keep it back.
+    /// No call is sent before this time, by demand of the provider or of our own rate limiter.
     pub closed_until: Option<Time>,
-    /// The credentials were refused, and nothing has worked since.
+    /// Whether the credentials were refused, and no call has succeeded since.
     pub(crate) refused: bool,
-    /// What is wrong with it just now.
+    /// The current failure that concerns the account as a whole.
     pub trouble: Option<Failure>,
 }
 
 impl Account {
-    /// What the provider can do; nothing for an account that cannot be used.
+    /// Capabilities of the provider, or `None` for an account that cannot be used.
     pub(crate) fn abilities(&self) -> Option<&Abilities> {
         self.setup.as_ref().ok().map(|setup| &setup.abilities)
     }
 
-    /// An account of which nothing is known yet.
+    /// Creates an account without any known address.
     pub fn new(setup: Result<AccountSetup, Finding>) -> Self {
         Self {
             setup,
@@ -101,45 +101,46 @@ impl Account {
         }
     }
 
-    /// The cloud that it is in, if it can be used.
+    /// The cloud of the account, or `None` for an account that cannot be used.
     pub fn cloud(&self) -> Option<&Text> {
         self.setup.as_ref().ok().map(|setup| &setup.cloud)
     }
 
-    /// One address; none if nothing was ever heard of it and nobody asked for it.
+    /// The facts about an address, or `None` if no listing showed the address and no pool listed
+    /// it.
     pub fn address(&self, ip: IpAddr) -> Option<&Address> {
         self.addresses.get(&ip)
     }
 
-    /// Every address that was heard of or asked for.
+    /// Every address seen by a read or listed by a pool.
     pub fn addresses(&self) -> impl Iterator<Item = (IpAddr, &Address)> {
         self.addresses.iter().map(|(ip, address)| (*ip, address))
     }
 
-    /// Whether an IPv6 address was ever heard of or asked for.
+    /// Whether any IPv6 address was seen or listed.
     pub(crate) fn has_v6(&self) -> bool {
         // IPv6 addresses are ordered after all IPv4 ones.
         self.addresses.last_key_value().is_some_and(|(ip, _)| ip.is_ipv6())
     }
 
-    /// Addresses with an operation that is not over.
+    /// Addresses with an unfinished operation.
     pub fn open(&self) -> impl Iterator<Item = (IpAddr, &Operation)> {
         let operation = |ip| self.addresses.get(ip).and_then(|address| address.operation.as_ref());
         self.open.iter().filter_map(move |ip| Some((*ip, operation(ip)?)))
     }
 
-    /// Addresses that a listing should have shown and did not.
+    /// Addresses absent from a listing.
     pub fn missing(&self) -> impl Iterator<Item = (IpAddr, &Address)> {
         self.missing.iter().filter_map(|ip| Some((*ip, self.addresses.get(ip)?)))
     }
 
-    /// Addresses that the cloud is working on, whoever asked it to, and since when.
+    /// Addresses the provider is working on, and since when.
     pub fn busy(&self) -> impl Iterator<Item = (IpAddr, Time)> {
         let since = |ip| self.addresses.get(ip).and_then(|one| one.busy_since);
         self.busy.iter().map(move |ip| (*ip, since(ip).unwrap_or_default()))
     }
 
-    /// The addresses of a family that a machine has, may have, or is about to have.
+    /// The addresses of a family a machine holds, may hold, or is about to hold.
     pub fn occupants(
         &self,
         machine: &MachineId,
@@ -149,7 +150,7 @@ impl Account {
         all.filter(move |ip| Family::of(*ip) == family)
     }
 
-    /// Changes one address, and the indexes with it.
+    /// Changes one address, and updates the indexes.
     pub(crate) fn update<T>(&mut self, ip: IpAddr, change: impl FnOnce(&mut Address) -> T) -> T {
         let address = self.addresses.entry(ip).or_default();
         let before = address.machines().map(Option::<&MachineId>::cloned);
@@ -176,8 +177,8 @@ impl Account {
         result
     }
 
-    /// A pool asks for an address: the next listing must show it. Nothing else would ask
-    /// for one before its time if the account was listed without that address in mind.
+    /// Notes that a pool lists an address. If the address is unknown although the account was
+    /// listed before, the next listing is due at once.
     pub(crate) fn expect(&mut self, ip: IpAddr) {
         let address = self.addresses.entry(ip).or_default();
         if address.knowledge == Knowledge::Unknown && self.listing.last.is_some() {
@@ -185,16 +186,16 @@ impl Account {
         }
     }
 
-    /// A listing begins.
+    /// Notes the start of a listing.
     pub(crate) fn list_begins(&mut self) {
         self.listing.in_flight = true;
         self.listing.wanted = None;
         self.listings_begun += 1;
     }
 
-    /// Somebody lists an address that nobody listed: a person may have moved it just now, so that
-    /// only a listing that begins after this tells where it is. The machine that it was seen on
-    /// stays taken.
+    /// Discards the place of an address a pool has begun to list: a person may have moved the
+    /// address just now, so only a listing that begins later counts. The last seen machine stays
+    /// taken.
     pub(crate) fn read_anew(&mut self, ip: IpAddr) {
         let next = self.listings_begun + 1;
         if self.addresses.get(&ip).is_some_and(|one| one.operation.is_none()) {
@@ -202,15 +203,14 @@ impl Account {
         }
     }
 
-    /// Forgets a stranger that is no longer there.
+    /// Forgets a stranger that no longer exists.
     fn forget(&mut self, ip: IpAddr) {
         self.update(ip, |address| *address = Address::default());
         self.addresses.remove(&ip);
     }
 
-    /// Folds in a listing of `families` that was sent at `sent_at`. `tracked` tells whether
-    /// a pool has an interest in an address. Returns the addresses of which something new
-    /// is known.
+    /// Applies a listing of `families` sent at `sent_at`. `tracked` says whether a pool lists an
+    /// address. Returns the addresses with changed facts.
     pub(crate) fn fold_listing(
         &mut self,
         sent_at: Time,
@@ -219,8 +219,7 @@ impl Account {
         settings: &Settings,
         tracked: impl Fn(IpAddr) -> bool,
     ) -> BTreeSet<IpAddr> {
-        // A wish that came up while the listing was under way stands; an answer that comes
-        // out of turn does not make the last one older.
+        // A listing requested meanwhile is still due. A late answer does not make `last` older.
         let wanted = self.listing.wanted;
         let last = self.listing.last.max(Some(sent_at));
         self.listing = Listing { last, wanted, ..Listing::default() };
@@ -241,7 +240,8 @@ impl Account {
             }
         }
         for ip in unseen {
-            // Also what no pool asks for any more may be on its way: it is watched to its end.
+            // An address no longer listed by any pool may still have an operation, which is
+            // followed to its end.
             let news = self.fold_absence(ip, sent_at, now, settings);
             let over = self.addresses.get(&ip).is_some_and(|one| one.operation.is_none());
             if over && !tracked(ip) {
@@ -254,8 +254,7 @@ impl Account {
         changed
     }
 
-    /// Folds in what a read that was sent at `sent_at` showed. Returns whether that changed
-    /// anything.
+    /// Applies a sighting of a read sent at `sent_at`. Returns whether a fact changed.
     pub(crate) fn fold_sighting(
         &mut self,
         ip: IpAddr,
@@ -272,7 +271,8 @@ impl Account {
         self.fold_news(ip, news, now, settings)
     }
 
-    /// A listing that was sent at `sent_at` did not show `ip`.
+    /// Applies the absence of `ip` from a listing sent at `sent_at`. Returns whether a fact
+    /// changed.
     fn fold_absence(&mut self, ip: IpAddr, sent_at: Time, now: Time, settings: &Settings) -> bool {
         let news = self.update(ip, |address| address.miss(sent_at, now, settings));
         self.fold_news(ip, news, now, settings)
@@ -294,7 +294,7 @@ impl Account {
         true
     }
 
-    /// An attempt failed: the next one waits longer.
+    /// Notes a failed attempt, and extends the back-off of the pair.
     pub(crate) fn set_back(
         &mut self,
         pair: (IpAddr, &MachineId),
@@ -306,25 +306,26 @@ impl Account {
         self.setbacks.failed(pair, failure, heard, (now, jitter), settings);
     }
 
-    /// Whether the last listings failed: what fails then is probably the account's fault, and
-    /// another machine does not cure that.
+    /// Whether the last listing failed. Other failures are then probably the account's fault too,
+    /// and another machine would not help.
     pub fn is_silent(&self) -> bool {
         self.listing.silence.is_some()
     }
 
-    /// Whether nothing but a listing is sent, because the credentials were refused: it tells
-    /// whether there is any use. Where listings are kept back, a failover does not wait for one.
+    /// Whether refused credentials withhold every call except listings. A listing shows first
+    /// whether the credentials work again. If listings themselves are delayed, a failover does not
+    /// wait for one.
     pub(crate) fn is_refused(&self, now: Time) -> bool {
         let kept_back = now < self.listing.not_before.max(self.listing.held_until);
         self.refused && (now < self.listing.rests_until || !kept_back)
     }
 
-    /// Asks for a listing at `when`, unless one is due earlier.
+    /// Requests a listing at `when`, unless an earlier one is due.
     pub(crate) fn want_listing(&mut self, when: Time) {
         self.listing.want(when);
     }
 
-    /// The cloud took a call, and works on it.
+    /// Notes that the provider accepted a call, and works on the operation.
     pub(crate) fn accept(
         &mut self,
         ip: IpAddr,
@@ -348,7 +349,7 @@ impl Account {
         });
     }
 
-    /// A call on this account failed: what does that say of the account?
+    /// Applies the failure of a call to the state of the account.
     pub(crate) fn suffer(
         &mut self,
         failure: &Failure,
@@ -358,8 +359,8 @@ impl Account {
         settings: &Settings,
     ) {
         match failure.kind {
-            // What is not urgent is held back first, to leave room for failover: it waits by
-            // itself, and the account stays open.
+            // Calls without urgency are held back first, to leave the rate limit to failovers. Such
+            // a call backs off alone, and the account stays open.
             FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } if !urgent => {
                 self.trouble = Some(failure.clone());
             }

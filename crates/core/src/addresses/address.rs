@@ -1,12 +1,12 @@
-//! One address: what is known of it, since when, and what is under way.
+//! One address: its known place and the time of that knowledge, and the operation in progress.
 //!
 //! ```text
 //!           a read shows it            a listing leaves it out         a read says 404
 //! Unknown ──────────────────> Known ──────────────────────> Missing ──────────────────> Gone
 //! ```
 //!
-//! A read is as old as the moment it was sent, and news only if it is younger than what is
-//! known. What our own call did stands for the settling time, whatever late reads say.
+//! A read dates from the moment of sending, and counts only if younger than the known facts. The
+//! effect of our own call stands for the settling time, against any late read.
 
 use std::time::Duration;
 
@@ -14,95 +14,94 @@ use crate::Time;
 use crate::model::{MachineId, OperationId, Sighting};
 use crate::world::Settings;
 
-/// How long an accepted operation may show no effect before it counts as failed.
+/// Time without any effect after which an accepted operation counts as failed.
 const GIVE_UP: Duration = Duration::from_secs(120);
 
 /// One address of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Address {
-    /// What is known of it.
+    /// The known facts about the address.
     pub knowledge: Knowledge,
-    /// A call of ours about it that is not over.
+    /// Our unfinished call about the address.
     pub operation: Option<Operation>,
-    /// The machine that the last attempt was for, while it is worth trying again.
+    /// The machine of the last attempt, while another attempt there makes sense.
     pub intended: Option<MachineId>,
-    /// A direct read of it is under way.
+    /// Whether a direct read of the address is in flight.
     pub reading: bool,
-    /// The next direct read is not sent before.
+    /// Earliest time of the next direct read.
     pub read_after: Time,
-    /// Listings before this one do not tell where it is: a pool named it since.
+    /// Number of the first listing that counts. A pool listed the address after earlier ones began.
     pub(crate) told_by: u64,
-    /// While it is missing, or to be read anew: the machine that it was on, and may well still
-    /// be on.
+    /// The last known holder while the address is missing or unknown. May still hold the address.
     pub(crate) last_holder: Option<MachineId>,
-    /// While the cloud is working on it: since when, as far as reads told.
+    /// Since when reads show the provider working on the address.
     pub(crate) busy_since: Option<Time>,
-    /// While it is gone: since when.
+    /// Time at which the address was found to be gone.
     pub(crate) gone_at: Time,
-    /// While it is gone: a call of ours gave it back.
+    /// Whether the address is gone because of our own release.
     pub(crate) returned: bool,
 }
 
-/// What is known of an address.
+/// The known facts about an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Knowledge {
-    /// Nothing yet.
+    /// No read counts yet.
     #[default]
     Unknown,
-    /// A listing did not show it: it may be gone, or have slipped between two pages.
+    /// Absent from a listing: deleted, or skipped between two pages.
     Missing,
-    /// It does not exist.
+    /// A direct read answered 404, or our release succeeded.
     Gone,
-    /// It exists.
+    /// Seen by a read, or placed by our own call.
     Known {
-        /// As it was seen.
+        /// The facts as seen.
         sighting: Sighting,
-        /// When that was true: a read is as old as the moment it was sent.
+        /// Time of the facts: the sending time of the read, or the time of our call.
         at: Time,
-        /// Our own doing: a read that was sent before this and says otherwise is late.
+        /// A read sent before this time with another holder is late, and ignored.
         firm_until: Time,
     },
 }
 
-/// A call of ours that is not over.
+/// An unfinished call of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// On its way.
+    /// In flight.
     Sent {
-        /// The machine that the address shall be on.
+        /// The target machine. No machine for an unassignment.
         to: Option<MachineId>,
     },
-    /// The cloud works on it.
+    /// The provider accepted the call, and carries out the operation.
     Accepted {
-        /// The machine that the address shall be on.
+        /// The target machine. No machine for an unassignment.
         to: Option<MachineId>,
-        /// The cloud's name for it.
+        /// The provider's ID of the operation.
         id: OperationId,
-        /// When it was accepted.
+        /// Time of acceptance.
         since: Time,
-        /// How often a listing did not show the effect yet.
+        /// Number of reads that did not show the effect.
         checks: u32,
-        /// How many of the last of them showed the address as if nobody were working on it.
+        /// Number of latest reads in a row that showed the address idle, and not at its target.
         idle: u32,
-        /// When to look next.
+        /// Time of the next listing for this operation.
         next_check: Time,
-        /// A direct read of the operation is under way.
+        /// Whether a direct read of the operation is in flight.
         reading: bool,
-        /// The next direct read of the operation is not sent before.
+        /// Earliest time of the next direct read of the operation.
         read_after: Time,
     },
-    /// No answer came, or one that says that something else is under way: it may have
-    /// happened, or may yet.
+    /// No answer, or an answer about another operation in progress. The call may have taken effect,
+    /// or may still do so.
     Uncertain {
-        /// The machine that the address may be on.
+        /// The possible machine of the address.
         to: Option<MachineId>,
-        /// A read that is sent from then on tells.
+        /// A read sent at or after this time shows the outcome.
         until: Time,
     },
 }
 
 impl Operation {
-    /// The machine that the address shall be on.
+    /// The target machine.
     pub fn to(&self) -> Option<&MachineId> {
         match self {
             Self::Sent { to } | Self::Accepted { to, .. } | Self::Uncertain { to, .. } => {
@@ -112,16 +111,16 @@ impl Operation {
     }
 }
 
-/// What a read changed.
+/// The effect of a read on the known facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// Nothing.
+    /// No change.
     Nothing,
-    /// Something.
+    /// Some fact changed.
     Some,
-    /// An operation turned out to have worked.
+    /// The operation took effect.
     Arrived,
-    /// An operation took too long and was given up.
+    /// The operation took too long, and is given up. Holds its target.
     Overdue(Option<MachineId>),
 }
 
@@ -132,8 +131,9 @@ impl From<bool> for News {
 }
 
 impl Address {
-    /// Whether two different reads, some time apart, say that it does not exist: a direct
-    /// one, and a listing that was sent at `listed`; or our own call. If not yet, from when on a listing tells.
+    /// Whether the address certainly does not exist: by our own release, or by a direct read and a
+    /// later listing sent at `listed`. `None` if the address is not gone. The error is the time
+    /// from which a listing counts.
     pub(crate) fn surely_gone(
         &self,
         listed: Option<Time>,
@@ -145,12 +145,12 @@ impl Address {
         gone.then_some(if sure { Ok(()) } else { Err(tells) })
     }
 
-    /// The cloud is working on it, whoever asked it to.
+    /// Whether the provider is working on the address, for us or for another client.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(&self.knowledge, Knowledge::Known { sighting, .. } if sighting.busy)
     }
 
-    /// The machine that it is on or was last, and the one that it may be on or shall be on.
+    /// The holder or last holder, and the target of the operation in progress.
     pub(crate) fn machines(&self) -> [Option<&MachineId>; 2] {
         let held = match &self.knowledge {
             Knowledge::Known { sighting, .. } => sighting.holder.as_ref(),
@@ -160,7 +160,7 @@ impl Address {
         [held, self.operation.as_ref().and_then(Operation::to)]
     }
 
-    /// Only the listing with this number, or a later one, tells where it is.
+    /// Discards the place of the address until the listing with this number.
     pub(crate) fn doubt_until_listing(&mut self, number: u64) {
         self.told_by = number;
         if matches!(self.knowledge, Knowledge::Known { .. }) {
@@ -169,8 +169,8 @@ impl Address {
         }
     }
 
-    /// A read says exactly what is known, and nothing is open: the usual case, told apart
-    /// without changing anything but the time.
+    /// Whether a read repeats the known facts and no operation is open, which is the common case.
+    /// Updates only the time.
     pub(crate) fn is_affirmed_by(&mut self, sent_at: Time, seen: &Sighting) -> bool {
         match &mut self.knowledge {
             Knowledge::Known { sighting, at, .. }
@@ -183,7 +183,7 @@ impl Address {
         }
     }
 
-    /// Takes in a sighting, as far as it is news.
+    /// Applies a sighting, if younger than the known facts.
     pub(crate) fn see(
         &mut self,
         sent_at: Time,
@@ -226,7 +226,7 @@ impl Address {
         }
     }
 
-    /// Takes in that a listing did not show it, as far as that is news.
+    /// Applies the absence from a listing, if younger than the known facts.
     pub(crate) fn miss(&mut self, sent_at: Time, now: Time, settings: &Settings) -> News {
         match &mut self.operation {
             Some(Operation::Sent { .. }) => return News::Nothing,
@@ -234,7 +234,8 @@ impl Address {
             Some(Operation::Accepted { since, .. }) => {
                 let tells = sent_at >= *since + settings.doubt();
                 let news = self.check(now, false);
-                // A direct read says whether the operation has lost its object.
+                // The direct read of a missing address shows whether the operation lost its
+                // address.
                 if tells || self.operation.is_none() {
                     self.lose();
                 }
@@ -259,8 +260,8 @@ impl Address {
         (!late).into()
     }
 
-    /// Takes in that a direct read found nothing. Returns whether that is news: the second
-    /// of two different reads also ends an operation that was accepted long enough before.
+    /// Applies a 404 of a direct read. Returns whether a fact changed. An operation accepted long
+    /// enough before also ends, if a listing missed the address too.
     pub(crate) fn vanish(&mut self, sent_at: Time, settings: &Settings) -> bool {
         let over = match &self.operation {
             None => true,
@@ -285,7 +286,7 @@ impl Address {
         true
     }
 
-    /// Our own call gave it back just now.
+    /// Notes a successful release.
     pub(crate) fn released(&mut self, now: Time) {
         self.operation = None;
         self.intended = None;
@@ -294,7 +295,7 @@ impl Address {
         self.returned = true;
     }
 
-    /// Our own call took effect just now.
+    /// Notes the effect of our own call.
     pub(crate) fn placed(&mut self, on: Option<MachineId>, now: Time, settings: &Settings) {
         let mut seen = match std::mem::take(&mut self.knowledge) {
             Knowledge::Known { sighting, .. } => sighting,
@@ -305,14 +306,14 @@ impl Address {
         self.settle(now, &seen, now + settings.settle);
     }
 
-    /// The operation is over, and this is how it ended.
+    /// Ends the operation with these facts.
     fn settle(&mut self, at: Time, seen: &Sighting, firm_until: Time) {
         self.operation = None;
         self.intended = None;
         self.knowledge = Knowledge::Known { sighting: seen.clone(), at, firm_until };
     }
 
-    /// The effect of an accepted operation is not there yet.
+    /// Counts a read without the effect of the accepted operation, and gives up after `GIVE_UP`.
     fn check(&mut self, now: Time, busy: bool) -> News {
         let Some(Operation::Accepted { to, since, checks, idle, next_check, .. }) =
             &mut self.operation
@@ -356,14 +357,14 @@ impl Address {
     }
 }
 
-/// When to ask again about an operation of this age that nothing was learned of: ever more
-/// rarely, for listings go on looking meanwhile.
+/// Wait before the next direct read of an operation of this age. Grows with age, because listings
+/// watch the operation too.
 pub(crate) fn ask_again_after(age: Duration) -> Duration {
     (age / 2).clamp(Duration::from_secs(2), Duration::from_secs(30))
 }
 
-/// When to look again for the effect of an accepted operation: soon at first, for the
-/// clouds that are quick, then every two seconds.
+/// Wait before the next listing for an accepted operation: short at first for fast providers, then
+/// two seconds.
 pub(crate) fn confirm_after(checks: u32) -> Duration {
     match checks {
         0 => Duration::from_millis(250),

@@ -1,23 +1,23 @@
-//! Which pools have which addresses, by their own account.
+//! The addresses each pool claims.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::model::ObjectKey;
 
-/// Who claims what, both ways.
+/// Claims in both directions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claims {
     by_address: BTreeMap<IpAddr, BTreeSet<ObjectKey>>,
     by_pool: BTreeMap<ObjectKey, BTreeSet<IpAddr>>,
 }
 
-/// What a change of claims comes to.
+/// The effect of changed claims.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// Other pools that claim, or claimed, the same.
+    /// Other pools with a claim to a changed address.
     pub others: BTreeSet<ObjectKey>,
-    /// Addresses that somebody claims now and nobody did, or the other way round.
+    /// Addresses that got their first claim, or lost their last.
     pub flipped: Vec<IpAddr>,
 }
 
@@ -39,7 +39,7 @@ impl Claims {
         self.by_address.range(first..).flat_map(|(_, pools)| pools)
     }
 
-    /// A pool claims exactly these from now on.
+    /// Replaces the claims of a pool.
     pub fn replace(&mut self, pool: &ObjectKey, addresses: BTreeSet<IpAddr>) -> Changes {
         let mut changes = Changes::default();
         let before = self.by_pool.remove(pool).unwrap_or_default();

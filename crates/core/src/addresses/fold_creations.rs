@@ -1,4 +1,4 @@
-//! What came of reserving addresses, and of writing down what was reserved.
+//! Applies the outcomes of reservations and of ledger writes.
 
 use std::net::IpAddr;
 
@@ -32,7 +32,7 @@ impl World {
         self.reclaim(pool);
     }
 
-    /// Machines that an address is being reserved on, and by which reservation.
+    /// Seats with a reservation in flight, and the pool and intent of each.
     pub(crate) fn reserving(&self) -> impl Iterator<Item = (&Seat, &(ObjectKey, Text))> {
         self.reserving.iter()
     }
@@ -72,7 +72,7 @@ impl World {
             (IntentProgress::Doubtful { until }, _) => {
                 self.with_account(account, |account| account.want_listing(until));
             }
-            // Whatever refused it, a fresh look shows what is in the way.
+            // A listing shows the obstacle behind a refusal.
             (IntentProgress::Ready, Err(failure)) if is_refusal(failure.kind) => {
                 self.with_account(account, |account| account.want_listing(now));
             }
@@ -80,7 +80,7 @@ impl World {
         }
         let lost = |failure: &Failure| failure.kind == FailureKind::NoAnswer;
         self.with_pool(pool, |entry| {
-            // Another object of the same name did not ask for it.
+            // The answer is for a deleted object of the same name.
             if !entry.has_sent(&intent.id) {
                 return;
             }
@@ -107,13 +107,13 @@ impl World {
             }
         });
         self.reclaim(pool);
-        // Who has it now may be news to others who list it, too.
+        // The new owner of the address may concern other pools that list it.
         if let IntentProgress::Made(ip) = progress {
             self.touch_address(ip);
         }
     }
 
-    /// An address was made, on a machine or on its way there.
+    /// Notes a new address, on its machine or with a pending assignment.
     fn made(
         &mut self,
         account: &AccountId,
@@ -134,19 +134,19 @@ impl World {
     }
 }
 
-/// How far an intent is after its reservation failed.
+/// Progress of an intent after its reservation failed.
 fn after(kind: FailureKind, sent_at: Time, now: Time, settings: &Settings) -> IntentProgress {
     match kind {
         FailureKind::NoAnswer => IntentProgress::Doubtful { until: sent_at + settings.doubt() },
-        // Answered, so it is over; but a breakdown may have made one after all, which a listing
-        // shows once it has settled.
+        // The call is over, but an outage may have hidden a success. A listing after the settling
+        // time shows the result.
         FailureKind::Unavailable => IntentProgress::Doubtful { until: now + settings.settle },
-        // Not sent, or refused: it made none. An address that is on the target is not ours.
+        // A reservation not sent or refused made no address. Any address on the target is not ours.
         _ => IntentProgress::Ready,
     }
 }
 
-/// The cloud looked at the call and said no.
+/// Whether the provider considered the call and refused.
 fn is_refusal(kind: FailureKind) -> bool {
     match kind {
         FailureKind::Refused

@@ -1,4 +1,4 @@
-//! What came of reading and moving addresses.
+//! Applies the outcomes of reads, moves and releases.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,11 +12,10 @@ use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
 use crate::model::{AccountId, Family, MachineId, ObjectKey, OperationId};
 use crate::world::{Settings, Work, World};
 
-/// How long nothing is asked about operations after an answer about one: a storm of moves is
-/// what listings are for.
+/// Wait between two direct reads of operations. Listings cover many operations at once.
 const BETWEEN_ASKS: Duration = Duration::from_secs(1);
 
-/// How soon an address is read again whose last read told nothing.
+/// Wait between direct reads of a missing address.
 const READ_AGAIN: Duration = Duration::from_secs(2);
 
 impl World {
@@ -66,7 +65,7 @@ impl World {
         }
     }
 
-    /// Every pool of an account.
+    /// Replans every pool of an account.
     fn touch_account(&mut self, id: &AccountId) {
         self.dirty.extend(self.users.get(id).into_iter().flatten().cloned());
     }
@@ -94,7 +93,7 @@ impl World {
                     account.update(ip, |one| one.read_after = now + wait);
                 }
             }
-            // While a call is open a read may tell nothing: it is not repeated in haste.
+            // A read may change no fact while a call is open, and is not repeated at once.
             account.update(ip, |one| {
                 if one.knowledge == Knowledge::Missing {
                     one.read_after = one.read_after.max(now + READ_AGAIN);
@@ -104,8 +103,8 @@ impl World {
         self.touch_address(ip);
     }
 
-    /// An answer about another operation than the one that is open comes too late: a
-    /// listing told already.
+    /// Applies a direct read of an operation. An answer about an operation no longer open is
+    /// ignored: a listing was faster.
     pub(crate) fn operation_read(
         &mut self,
         account: &AccountId,
@@ -126,8 +125,9 @@ impl World {
             }
             let (to, age) = (to.clone(), now.since(*since));
             match &outcome.result {
-                // That it was done does not say where the address is now: somebody may have moved
-                // it since, and clouds have been seen to be mistaken. A listing says.
+                // A finished operation does not prove the place of the address: another client may
+                // have moved the address since, and providers have reported success wrongly. A
+                // listing decides.
                 Ok(Done::Operation(OperationState::Done)) => {
                     let until = now + settings.settle;
                     account.update(ip, |one| {
@@ -140,7 +140,7 @@ impl World {
                     let failure = Failure::plain(FailureKind::Unavailable, message);
                     account.give_back(ip, to.as_ref(), failure, now, outcome.jitter, &settings);
                 }
-                // Running, unheard of, or no answer: the listings go on looking.
+                // Running, unknown, or no answer: listings go on.
                 Ok(_) | Err(_) => account.update(ip, |one| {
                     if let Some(Operation::Accepted { reading, read_after, .. }) =
                         &mut one.operation
@@ -155,7 +155,7 @@ impl World {
         self.touch_address(ip);
     }
 
-    /// An address was given back, or not.
+    /// Applies the outcome of a release.
     pub(crate) fn released(
         &mut self,
         id: &AccountId,
@@ -186,7 +186,7 @@ impl World {
             }
         });
         self.with_pool(pool, |entry| match &outcome.result {
-            // One that went well does not make another that was refused worth an attempt.
+            // Success for one address does not end the back-off after a refusal for another.
             Ok(_) if now < entry.release.not_before => {}
             Ok(_) => entry.release = Work::default(),
             Err(failure) => {
@@ -215,7 +215,7 @@ impl World {
             if expected {
                 account.end_move(ip, to, outcome, now, &settings);
             } else {
-                // The answer to a call that nobody waits for any more: look again.
+                // The call is no longer the open one, so a listing decides.
                 account.want_listing(now);
             }
         });
@@ -229,9 +229,11 @@ impl World {
 }
 
 impl Account {
-    /// A listing was held back: no failure, and it says nothing of one that is more urgent.
+    /// Notes a listing delayed by our rate limiter. The delay is no failure, and a routine one does
+    /// not delay listings that confirm an operation.
     fn hold_listing(&mut self, confirms: bool, wait: Duration, now: Time) {
-        // That costs nothing, and the limit may have been lifted.
+        // A confirming listing asks the rate limiter again soon: asking costs no request, and the
+        // limit may end early.
         let until = now + if confirms { wait.min(ASK_AGAIN) } else { wait };
         let held =
             if confirms { &mut self.listing.not_before } else { &mut self.listing.held_until };
@@ -272,8 +274,8 @@ impl Account {
         }
     }
 
-    /// A call is over without effect: the address stays where it was, and the attempt is
-    /// worth repeating on the same machine for a while.
+    /// Ends a call without effect. The address stays in place, and the same machine is tried again
+    /// unless the provider refused.
     fn give_back(
         &mut self,
         ip: IpAddr,
@@ -292,7 +294,7 @@ impl Account {
         if matches!(kind, FailureKind::Throttled { .. } | FailureKind::HeldBack { .. }) {
             return self.update(ip, |one| one.intended = to.cloned());
         }
-        // Taking an address off its machine is an attempt on that machine.
+        // A failed unassignment counts against the current machine.
         let held = self.address(ip).and_then(|one| one.machines()[0].cloned());
         if let Some(machine) = to.cloned().or(held) {
             self.set_back((ip, &machine), failure, (now, jitter), settings);
@@ -305,8 +307,8 @@ impl Account {
         self.want_listing(now);
     }
 
-    /// Something is under way with an address, ours or not, and where it is now does not say
-    /// where it goes: it is read again when the next attempt on `machine` is due.
+    /// Marks the address as uncertain until the next attempt on `machine` is due: another operation
+    /// is in progress, and the current place does not show its target.
     fn doubt(&mut self, ip: IpAddr, to: Option<&MachineId>, machine: &MachineId) {
         let until = self.setbacks.next(ip, machine);
         let uncertain = Operation::Uncertain { to: to.cloned(), until };
@@ -314,7 +316,7 @@ impl Account {
     }
 }
 
-/// How long the cloud asks us to wait.
+/// The wait demanded by the provider or by our rate limiter.
 fn asked_to_wait(result: &Result<Done, Failure>) -> Duration {
     match result {
         Err(Failure {

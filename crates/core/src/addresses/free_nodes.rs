@@ -1,5 +1,5 @@
-//! Which nodes have room for another address, kept as machines fill up and empty, so that
-//! finding a free node does not mean looking at every node that is not.
+//! Nodes with room for another address. The index follows the occupants of machines, so that
+//! finding a free node does not search the full ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -21,19 +21,19 @@ struct Side {
     foreign: BTreeSet<NodeName>,
 }
 
-/// What keeps a node from taking another address.
+/// The occupancy of a node for one family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
-    /// Nothing.
+    /// Room for another address.
     Vacant,
-    /// Addresses of pools.
+    /// Full, with addresses of pools only.
     Taken,
-    /// An address that no pool lists, among others perhaps.
+    /// Full, with at least one stranger.
     Foreign,
 }
 
 impl Vacancy {
-    /// Returns whether the node has room, if that is news.
+    /// Returns whether the node has room, if changed.
     fn set(&mut self, cloud: &Text, family: Family, node: &NodeName, room: Room) -> Option<bool> {
         let side = self.sides.entry((cloud.clone(), family)).or_default();
         if room == Room::Foreign {
@@ -48,13 +48,13 @@ impl Vacancy {
 }
 
 impl World {
-    /// Nodes of a class that have room for an address, by name.
+    /// Nodes of a class with room for an address, ordered by name.
     pub(crate) fn vacant(&self, class: ClassId, family: Family) -> impl Iterator<Item = &NodeName> {
         self.among(class, family, |side| &side.vacant)
     }
 
-    /// Counts how many nodes of a new class have room. From then on the count is kept: with
-    /// each change of a node's room, and with each change of its eligibility.
+    /// Counts the nodes of a new class with room. Later changes of room or eligibility update the
+    /// count.
     pub(crate) fn count_vacant(&mut self, class: ClassId) {
         for family in Family::ALL {
             let count = self.vacant(class, family).count();
@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    /// A node became eligible in a class, or no more.
+    /// Updates the count after a node's eligibility in a class changed.
     pub(crate) fn recount_vacant(&mut self, class: ClassId, node: &NodeName) {
         let Some((cloud, eligible)) = self.candidates.class(class) else {
             return;
@@ -80,7 +80,7 @@ impl World {
         }
     }
 
-    /// A node is no longer on its machine.
+    /// Removes a node that left its machine.
     pub(crate) fn forget_room(&mut self, node: &Node, machine: &Machine) {
         for family in Family::ALL {
             if self.vacancy.set(&machine.cloud, family, &node.name, Room::Taken).is_some() {
@@ -98,7 +98,7 @@ impl World {
         side.is_some_and(|side| side.vacant.contains(node)) && eligible.contains(node)
     }
 
-    /// Nodes of a class that have no room because of an address that no pool lists.
+    /// Nodes of a class that are full because of a stranger.
     pub(crate) fn foreign(
         &self,
         class: ClassId,
@@ -119,8 +119,8 @@ impl World {
         both.into_iter().flat_map(|((_, eligible), side)| eligible.intersection(side))
     }
 
-    /// The addresses of a family that a machine has, may have, or is about to have, in
-    /// whatever account of its cloud they are.
+    /// The addresses of a family a machine holds, may hold, or is about to hold, in all accounts of
+    /// its cloud.
     pub(crate) fn occupants(
         &self,
         cloud: &str,
@@ -130,7 +130,7 @@ impl World {
         self.accounts_at(cloud).flat_map(|account| account.occupants(machine, family)).collect()
     }
 
-    /// Whether a machine has room for one more address, `except` aside.
+    /// Whether a machine has room for one more address. `except` does not count as an occupant.
     pub(crate) fn has_room(
         &self,
         cloud: &str,
@@ -143,7 +143,7 @@ impl World {
         others < self.capacity(cloud)
     }
 
-    /// How many addresses of a family a machine of this cloud carries.
+    /// Maximum number of addresses of a family on a machine of this cloud.
     fn capacity(&self, cloud: &str) -> usize {
         let setups = self.accounts_at(cloud).filter_map(|account| account.setup.as_ref().ok());
         setups.map(|setup| setup.abilities.per_machine).min().unwrap_or(0)
@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// Looks again at what room there is on a machine.
+    /// Updates the occupancy of the nodes on a machine.
     pub(crate) fn reoccupy(&mut self, machine: &Machine) {
         let Some(nodes) = self.machines.get(machine) else {
             return;
@@ -186,7 +186,7 @@ impl World {
         }
     }
 
-    /// Looks again at every machine.
+    /// Updates the occupancy of all nodes.
     pub(crate) fn reoccupy_all(&mut self) {
         let machines: Vec<_> = self.machines.keys().cloned().collect();
         for machine in machines {
@@ -194,7 +194,7 @@ impl World {
         }
     }
 
-    /// Looks again at the machines whose occupants changed in an account.
+    /// Updates the occupancy of machines whose occupants changed in an account.
     pub(crate) fn reoccupy_touched(&mut self, id: &AccountId) {
         let Some(account) = self.accounts.get_mut(id) else {
             return;
@@ -206,13 +206,13 @@ impl World {
         for id in touched {
             let machine = Machine { cloud: cloud.clone(), id };
             self.reoccupy(&machine);
-            // Also a node that is still full may hold less than it did: what is left there can
-            // perhaps be asked to leave.
+            // A node may still be full, but hold fewer addresses than before, and the rest may be
+            // displaceable.
             self.opened.extend(self.machines.get(&machine).into_iter().flatten().cloned());
         }
     }
 
-    /// The machines that an address is on or may be on, or whose node's mark says so.
+    /// The machines an address is on or may be on, and the machines of nodes whose mark names it.
     pub(crate) fn machines_of(&self, ip: IpAddr) -> BTreeSet<Machine> {
         let marked = self.marked(ip).filter_map(|name| self.nodes.get(name)?.machine.clone());
         let mut machines: BTreeSet<Machine> = marked.collect();

@@ -1,4 +1,4 @@
-//! How the listings of an account are going, and what there is to say while none works.
+//! The listings of an account, and the outage that failed ones amount to.
 
 use std::time::Duration;
 
@@ -6,57 +6,56 @@ use crate::Time;
 use crate::action::{Failure, FailureKind};
 use crate::world::Settings;
 
-/// While somebody waits for an account, it is asked again no later than this: the trouble may
-/// be over. What the cloud itself asks us to wait for is another matter.
+/// Longest back-off of an awaited listing. A wait demanded by the provider may be longer.
 pub(crate) const ASK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Listings of an account.
+/// State of the listings of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// One is under way.
+    /// Whether a listing is in flight.
     pub in_flight: bool,
-    /// When the last good one was sent.
+    /// Sending time of the last successful listing.
     pub last: Option<Time>,
-    /// One is wanted, not before this.
+    /// Earliest time of a requested listing.
     pub wanted: Option<Time>,
-    /// How many failed since the last good one.
+    /// Number of failures since the last success.
     pub failures: u32,
-    /// None is sent before.
+    /// Earliest time of any listing.
     pub not_before: Time,
-    /// None that no move waits for is sent before: we keep it back ourselves.
+    /// Earliest time of a listing that confirms no operation. Set by our own rate limiter.
     pub held_until: Time,
-    /// None that nobody waits for is sent before: the last ones failed.
+    /// Earliest time of a routine listing after failures.
     pub rests_until: Time,
-    /// None that somebody waits for is sent before.
+    /// Earliest time of an awaited listing after failures.
     pub probed_from: Time,
-    /// None has worked since this began.
+    /// The outage since the last successful listing.
     pub silence: Option<Silence>,
 }
 
-/// The cloud has not been heard since the last good listing.
+/// An outage: every listing since the last successful one failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// What a listing failed with: the first one of several that failed alike, so that what is
-    /// said of it stays the same.
+    /// The first of several failures alike, so that the message in the status stays the same.
     pub failure: Failure,
-    /// When it is told to pools that lack nothing: not if a single listing fails.
+    /// Time from which fully assigned pools report the outage too. A single failure is not
+    /// reported.
     pub told_from: Time,
-    /// Those pools are planned again, or have been.
+    /// Whether fully assigned pools were already planned again because of the outage.
     pub(crate) told: bool,
 }
 
 impl Listing {
-    /// When the next one may be sent, for somebody who waits for it or for nobody.
+    /// Earliest time of the next listing, `awaited` by a pool or routine.
     pub(crate) fn opens(&self, awaited: bool) -> Time {
         self.not_before.max(if awaited { self.probed_from } else { self.rests_until })
     }
 
-    /// Asks for one at `when`, unless one is due earlier.
+    /// Requests a listing at `when`, unless an earlier one is due.
     pub(crate) fn want(&mut self, when: Time) {
         self.wanted = Some(self.wanted.map_or(when, |wanted| wanted.min(when)));
     }
 
-    /// One failed: the next one waits longer.
+    /// Notes a failed listing, and extends the back-off.
     pub(crate) fn failed(
         &mut self,
         failure: &Failure,
@@ -76,14 +75,14 @@ impl Listing {
         self.fall_silent(failure, now, settings);
     }
 
-    /// Rests after what failed.
+    /// Starts the back-offs after a failure.
     pub(crate) fn rest(&mut self, now: Time, jitter: u16, settings: &Settings) {
         let failures = self.failures.max(1);
         self.rests_until = now + settings.back_off(failures, jitter);
         self.probed_from = now + settings.back_off_within(failures, ASK_AGAIN, jitter);
     }
 
-    /// Something else on this account worked: whatever kept listings from working may be over.
+    /// Shortens the back-off of routine listings after another call on this account succeeded.
     pub(crate) fn take_heart(&mut self) {
         self.rests_until = self.rests_until.min(self.probed_from);
     }
@@ -95,7 +94,7 @@ impl Listing {
             None => (self.last.unwrap_or(now) + settings.resync.saturating_mul(2), false),
         };
         let told_from = match failure.kind {
-            // That does not pass by itself.
+            // Refused credentials do not recover without a person.
             FailureKind::Refused => told_from.min(now),
             _ => told_from,
         };
@@ -105,7 +104,7 @@ impl Listing {
     }
 }
 
-/// Failures that are told in the same words.
+/// Groups failures with the same message in a status.
 fn tone(failure: &Failure) -> u8 {
     match failure.kind {
         FailureKind::Refused => 0,

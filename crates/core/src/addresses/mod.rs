@@ -1,4 +1,4 @@
-//! Addresses: what is known of them, what pools ask for, and the plan that brings both together.
+//! Addresses: their known state, the wishes of pools, and the plan for both.
 
 mod account;
 mod address;

@@ -1,4 +1,4 @@
-//! What there is to say of one address, of one node, and of who goes first, in words.
+//! Notes about one address or one node, and the precedence among pools, with their text.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,54 +9,55 @@ use crate::Time;
 use crate::model::{Family, NodeName, ObjectKey, Text};
 use crate::nodes::{Census, Unfit};
 
-/// What keeps an address from being active.
+/// The obstacle to an address being active.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// Another pool has it.
+    /// Another pool owns the address.
     Conflict(ObjectKey),
-    /// The cloud has no such address.
+    /// The account has no address with this IP.
     Gone,
     /// The provider has no addresses of this family.
     Unsupported(Family),
-    /// The cloud is working on it for somebody else.
+    /// The provider is working on the address for another client.
     Busy,
-    /// A listing did not show it; it is being read.
+    /// Absent from the last listing. A direct read follows.
     Missing,
-    /// A call had no answer, or one that says that something else is under way; it is left
-    /// alone until then, and read.
+    /// A call had no answer, or an answer about another operation in progress. No call is made
+    /// until this time, then the address is read.
     Uncertain(Time),
-    /// Its node is not eligible.
+    /// The node of the address is not eligible.
     Unfit(Unfit),
-    /// Its node is not eligible, and keeps it until then for recovering.
+    /// The node of the address is not eligible, and its grace period ends at this time.
     Grace(Unfit, Time),
-    /// Somebody else moved it; it is left alone until then, and put back.
+    /// The address drifted. The hold-down ends at this time, then the address is moved back.
     Drift(Time),
-    /// The pool names it no more: it is being taken off its node.
+    /// No longer listed by the pool, and being unassigned.
     Removed,
-    /// The pool names it no more and keeps it: it wants more than it names.
+    /// No longer listed by the pool, but kept: the pool wants more addresses than it lists.
     Kept,
-    /// The pool names it no more, and names another that is not known to exist.
+    /// No longer listed by the pool. Serves until every listed address is known to exist.
     AwaitsReplacement,
-    /// Its machine is no node of this cluster.
+    /// No node of this cluster runs on the machine of the address.
     NoNode,
-    /// The last attempt failed; the next one starts then.
+    /// The last attempt failed. The time is that of the next attempt.
     Failed(Text, Time),
-    /// It is about to be put on this node.
+    /// An assignment to this node is planned.
     Planned(NodeName),
-    /// No node is free for it; what rules nodes out, where that is not told too often already.
+    /// No eligible node has room. The census is left out of all but the first addresses of a large
+    /// pool.
     NoRoom(Option<Arc<Census>>),
-    /// Nodes are free, and others are about to use them.
+    /// The free nodes are taken by other addresses of this plan.
     SpokenFor,
-    /// The next assignment of its pool starts then.
+    /// The cool-off of the pool ends at this time.
     CoolingOff(Time),
-    /// Nodes are free, and this keeps the whole pool waiting.
+    /// Nodes are free, and this reason keeps the whole pool waiting.
     Waits(Box<Reason>),
-    /// The pool has more addresses than it wants; whether this one was reserved for it.
+    /// The pool has more addresses than it wants.
     Surplus {
-        /// It was.
+        /// Whether the address was reserved for the pool.
         reserved: bool,
     },
-    /// The pool is being deleted, and the address given back first.
+    /// The pool is being deleted, and the address is released first.
     Returning,
 }
 
@@ -109,20 +110,20 @@ impl fmt::Display for Note {
     }
 }
 
-/// Why one of two objects that ask for the same thing has it.
+/// The rule by which one of two objects owns an address or a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precedence {
-    /// It has it already, by its status.
+    /// The owner already has it, by its status.
     Has,
-    /// It is older.
+    /// The owner is older.
     Older,
-    /// Both were created in the same second, and its UID is the smaller one.
+    /// Both objects were created in the same second, and the owner has the smaller UID.
     SmallerUid,
 }
 
 impl Precedence {
-    /// Why the first of two objects goes before the other; each is told by whether it has what
-    /// both ask for, and when it was created.
+    /// The rule by which `first` precedes `other`. Each pair says whether the object already has
+    /// the address or name, and when the object was created.
     pub(crate) fn of(first: (bool, Time), other: (bool, Time)) -> Self {
         if first.0 && !other.0 {
             Self::Has
@@ -146,16 +147,16 @@ impl fmt::Display for Precedence {
     }
 }
 
-/// Why a node that matches cannot take an address.
+/// The obstacle to an eligible node taking an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It holds an address that no object lists.
+    /// The node holds a stranger.
     HoldsOther(IpAddr),
-    /// It holds an address of another pool.
+    /// The node holds an address of another pool.
     HoldsOf(IpAddr, ObjectKey),
-    /// The last attempt on it failed.
+    /// The last attempt on the node failed. The time is that of the next attempt.
     Failed(Text, Time),
-    /// It is on no machine of the pool's cloud, or does not say so.
+    /// The node runs on no known machine of the pool's cloud.
     NoMachine(Unfit),
 }
 

@@ -1,4 +1,5 @@
-//! A pool as the world keeps it: what the object says, and how far its wishes have got.
+//! A pool in the world: the object as last seen, and the progress of its reservations, releases and
+//! moves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,58 +13,58 @@ use crate::world::{Settings, Work};
 /// A pool with its progress.
 #[derive(Clone, Debug)]
 pub struct PoolEntry {
-    /// As it was last seen, with our own ledger writes folded in.
+    /// The object as last seen, with our own ledger writes applied.
     pub pool: Pool,
-    /// Its candidate set.
+    /// The pool's candidate set.
     pub class: Option<ClassId>,
-    /// What is remembered of each address: from the status at first, then our own doing.
+    /// Facts about each address: read from the status at first, then kept up to date by our own
+    /// calls.
     pub remembered: BTreeMap<IpAddr, Remembered>,
-    /// When its last assignment began.
+    /// Time of the answer to the pool's last assignment call, or of its timeout.
     pub last_assignment: Option<Time>,
-    /// How far each intent is; one that is missing here was found, not written by us.
+    /// Progress of each intent. An intent without an entry was written by another process or term.
     pub(crate) intents: BTreeMap<Text, IntentProgress>,
-    /// Intents that were sent and whose outcome is not known, in case somebody wipes the
-    /// ledger that names them.
+    /// Intents sent without a known outcome. Kept here in case the ledger is wiped from outside.
     sent: BTreeMap<Text, Intent>,
-    /// What a write of the ledger that is under way, or that nobody knows the end of, adds:
-    /// its addresses and its intents' machines are spoken for.
+    /// Additions of a ledger write without a known outcome. Their addresses and machines count as
+    /// taken.
     pub(crate) writing: Ledger,
-    /// The write of its ledger.
+    /// The write of the ledger.
     pub(crate) ledger_work: Work,
-    /// What became of the last write of the ledger is not known.
+    /// Whether the outcome of the last ledger write is unknown.
     ledger_in_doubt: bool,
-    /// Reservations that failed.
+    /// Back-off after failed reservations.
     pub creation: Work,
-    /// Addresses that could not be given back.
+    /// Back-off after failed releases.
     pub release: Work,
-    /// Addresses that a call of ours for this very object is moving.
+    /// Addresses being moved by a call for this object, not for an earlier object of the same name.
     moving: BTreeSet<IpAddr>,
-    /// Its addresses in order, and the place of each.
+    /// The pool's addresses in order. `places` holds the index of each.
     addresses: Vec<IpAddr>,
     places: BTreeMap<IpAddr, usize>,
 }
 
-/// More intents than this are not kept in mind for writes that may have come through.
+/// Above this number of intents, those of ledger writes without a known outcome are dropped.
 const MANY: usize = 100;
 
-/// How far an intent is.
+/// Progress of an intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntentProgress {
-    /// Written, and surely not sent.
+    /// Written to the ledger, and certainly not sent.
     Ready,
-    /// On its way.
+    /// The reservation is in flight.
     Sent,
-    /// It may have made an address: a listing that is sent from then on tells.
+    /// The reservation may have made an address.
     Doubtful {
-        /// From when on a listing tells.
+        /// A listing sent at or after this time shows the result.
         until: Time,
     },
-    /// It made this address; the ledger does not say so yet.
+    /// The reservation made this address. The ledger does not record the address yet.
     Made(IpAddr),
 }
 
 impl PoolEntry {
-    /// A pool of which only the object is known.
+    /// Creates the entry from the object alone.
     pub(crate) fn new(pool: Pool, class: Option<ClassId>) -> Self {
         let mut entry = Self {
             class,
@@ -85,7 +86,7 @@ impl PoolEntry {
         entry
     }
 
-    /// What an earlier term did counts, also if it could not be written down any more.
+    /// Takes over facts of an earlier term as leader that may be missing from the status.
     pub(crate) fn recall(&mut self, earlier: &Self) {
         self.last_assignment = self.last_assignment.max(earlier.last_assignment);
         self.moving.clone_from(&earlier.moving);
@@ -96,13 +97,13 @@ impl PoolEntry {
         }
     }
 
-    /// The same object again, not older.
+    /// Updates the object. The version of `pool` must not be older than the known one.
     pub(crate) fn observe(&mut self, mut pool: Pool) {
-        // An object that cannot be decoded still names what it named.
+        // An object that cannot be decoded keeps the addresses it listed before.
         if pool.request.is_err() && pool.named.is_none() {
             pool.named = Some(self.named().collect());
         }
-        // A new wish is worth a new attempt.
+        // A changed spec resets the back-offs.
         if self.pool.request != pool.request {
             self.creation = Work::default();
             self.ledger_work = Work { in_flight: self.ledger_work.in_flight, ..Work::default() };
@@ -113,8 +114,8 @@ impl PoolEntry {
         self.recount();
     }
 
-    /// The object has this version, whoever wrote it. If that is news, no earlier write of
-    /// ours can come through any more: what the object says is what there is.
+    /// Notes the object's version, from any writer. A newer version rules out that an earlier
+    /// ledger write of ours still takes effect: the object shows the truth.
     pub(crate) fn written_to(&mut self, version: u64) {
         if version > self.pool.version {
             self.pool.version = version;
@@ -124,19 +125,20 @@ impl PoolEntry {
 
     fn end_doubt(&mut self) {
         self.ledger_in_doubt = false;
-        // Our own status is a new version, and no reason to expect another answer to a write
-        // that was refused.
+        // Our own status write also changes the version, and does not make a refused ledger write
+        // worth repeating.
         if self.ledger_work.refusal().is_none() {
             self.ledger_work = Work { in_flight: self.ledger_work.in_flight, ..Work::default() };
         }
         self.writing = Ledger::default();
     }
 
-    /// A write of the ledger begins. Its new intents are ours, and surely not sent.
+    /// Notes the start of a ledger write. Intents not in the object yet are ours, and certainly not
+    /// sent.
     pub(crate) fn write_begins(&mut self, ledger: &Ledger) {
         let known = |intent: &&Intent| self.pool.ledger.intents.contains(intent);
         let intents: Vec<_> = ledger.intents.iter().filter(|one| !known(one)).cloned().collect();
-        // Names of writes that nobody knows the end of are kept, but not for ever.
+        // Intents of writes without a known outcome are kept, but not without limit.
         if self.intents.len() > MANY {
             self.forget_intents();
         }
@@ -149,7 +151,7 @@ impl PoolEntry {
         self.writing = Ledger { created, intents, ..Ledger::default() };
     }
 
-    /// The ledger was written.
+    /// Applies a successful ledger write.
     pub(crate) fn write_done(&mut self, ledger: Ledger, version: u64) {
         let open = |id: &Text| ledger.intents.iter().any(|intent| intent.id == *id);
         self.sent.retain(|id, _| open(id) || self.intents.get(id) == Some(&IntentProgress::Sent));
@@ -163,7 +165,7 @@ impl PoolEntry {
         self.recount();
     }
 
-    /// The ledger was not written, or nobody can tell.
+    /// Notes a ledger write that failed, or has no known outcome.
     pub(crate) fn write_failed(
         &mut self,
         failure: Failure,
@@ -178,20 +180,20 @@ impl PoolEntry {
         self.ledger_work.unwritten(failure, now, jitter, settings);
     }
 
-    /// A write of the ledger ended after a newer version was seen: it came through as that,
-    /// or never will.
+    /// Notes the end of a ledger write after a newer version was seen: the write is part of a seen
+    /// version, or never takes effect.
     pub(crate) fn write_overtaken(&mut self) {
         self.ledger_work.in_flight = false;
         self.end_doubt();
     }
 
-    /// An intent is sent.
+    /// Notes that the reservation of an intent is sent.
     pub(crate) fn sends(&mut self, intent: &Intent) {
         self.sent.insert(intent.id.clone(), intent.clone());
         self.progressed(&intent.id, IntentProgress::Sent);
     }
 
-    /// An intent got further.
+    /// Records the progress of an intent.
     pub(crate) fn progressed(&mut self, intent: &Text, progress: IntentProgress) {
         if matches!(progress, IntentProgress::Ready | IntentProgress::Made(_)) {
             self.sent.remove(intent);
@@ -200,8 +202,8 @@ impl PoolEntry {
         self.recount();
     }
 
-    /// Forgets intents that are no longer in the ledger, but not what they made or may be
-    /// making: an object that was wiped must not lose an address.
+    /// Forgets intents that are no longer in the ledger, except reservations in flight or in doubt,
+    /// and addresses not recorded yet: a wiped ledger must not lose an address.
     fn forget_intents(&mut self) {
         let ledger = &self.pool.ledger;
         let listed = |id: &Text| ledger.intents.iter().any(|intent| intent.id == *id);
@@ -214,7 +216,7 @@ impl PoolEntry {
         });
     }
 
-    /// Brings the address list in line with the object and with what was made.
+    /// Rebuilds the address list from the spec, the ledger and finished reservations.
     fn recount(&mut self) {
         let listed = self.pool.request.as_ref().map(|request| request.listed.as_slice());
         let made = self.intents.values().filter_map(|progress| match progress {
@@ -231,20 +233,20 @@ impl PoolEntry {
                 self.addresses.push(*ip);
             }
         }
-        // What was never had is forgotten, the rest once it is let go of in order. An object
-        // that cannot be understood has not let go of anything.
+        // Forget addresses the pool never had. The others stay until `let_go`. An invalid spec
+        // gives up no address.
         if self.pool.request.is_ok() {
             self.remembered.retain(|ip, memory| memory.had || self.places.contains_key(ip));
         }
     }
 
-    /// Addresses that the pool had and names no more.
+    /// Addresses the pool had and no longer names.
     pub fn leaving(&self) -> impl Iterator<Item = IpAddr> {
         self.remembered.keys().copied().filter(|ip| self.is_leaving(*ip))
     }
 
-    /// Whether an address is one that the pool had and names no more. What an open
-    /// reservation may have made is not: the object is about to name it.
+    /// Whether the pool had an address and no longer names it. A possible result of an open
+    /// reservation is not leaving: the ledger is about to name it.
     pub(crate) fn is_leaving(&self, ip: IpAddr) -> bool {
         let had = self.remembered.get(&ip).is_some_and(|memory| memory.had);
         had && self.pool.request.is_ok()
@@ -252,52 +254,53 @@ impl PoolEntry {
             && self.pool.ledger.intents.iter().all(|intent| intent.strangers.contains(&ip))
     }
 
-    /// Addresses that the user lists, also where the rest of the object cannot be understood.
+    /// Addresses in the user's list, even if the rest of the spec is invalid.
     pub(crate) fn named(&self) -> impl Iterator<Item = IpAddr> {
         let listed = self.pool.request.as_ref().ok().map(|request| &request.listed);
         listed.or(self.pool.named.as_ref()).into_iter().flatten().copied()
     }
 
-    /// Addresses that a pool keeps from others although it cannot be planned: those that it
-    /// names, and those that it had.
+    /// Addresses a pool with an invalid spec keeps from other pools: the listed ones, and those the
+    /// pool had.
     pub(crate) fn claimed_unplanned(&self) -> impl Iterator<Item = IpAddr> {
         let had = self.remembered.iter().filter(|(_, memory)| memory.had).map(|(ip, _)| *ip);
         let unplanned = self.pool.request.is_err();
         self.named().chain(had).filter(move |_| unplanned)
     }
 
-    /// Whether it wants more addresses than it has.
+    /// Whether the pool wants more addresses than it has.
     pub(crate) fn lacks_addresses(&self) -> bool {
         let wanted = self.pool.request.as_ref().ok().and_then(|request| request.wanted);
         wanted.is_some_and(|wanted| wanted > self.addresses.len())
     }
 
-    /// The pool has nothing to do with an address any more.
+    /// Forgets an address the pool no longer names.
     pub(crate) fn let_go(&mut self, ip: IpAddr) {
         if self.is_leaving(ip) {
             self.remembered.remove(&ip);
         }
     }
 
-    /// Every address of the pool, listed ones first, without repetition.
+    /// Every address of the pool without duplicates, listed ones first.
     pub fn addresses(&self) -> &[IpAddr] {
         &self.addresses
     }
 
-    /// Whether the object waits for its addresses to be given back before it goes. One whose
-    /// user thought better of it goes as it is, once its guard is off.
+    /// Whether deletion of the object waits for the release of its addresses. If the user changes
+    /// the deletion policy meanwhile, no address is released, and the object goes once its
+    /// finalizer is removed.
     pub fn is_ending(&self) -> bool {
         self.pool.deleting && self.pool.ledger.guarded && self.pool.releases
     }
 
-    /// Whether an address is among those that the pool uses.
+    /// Whether an address is within the pool's wanted number.
     pub(crate) fn uses(&self, ip: IpAddr) -> bool {
         let wanted = self.pool.request.as_ref().ok().and_then(|request| request.wanted);
         self.places.get(&ip).is_some_and(|place| wanted.is_none_or(|wanted| *place < wanted))
     }
 
-    /// Whether the object itself names an address: its own, and not only made for it or
-    /// being written down; or by its status, if it is leaving.
+    /// Whether the object itself names an address, and not only a finished reservation whose ledger
+    /// write is still open. For a leaving address, whether the status names the address.
     pub(crate) fn is_recorded(&self, ip: IpAddr) -> bool {
         if self.is_leaving(ip) {
             return self.pool.remembered.get(&ip).is_some_and(|memory| memory.had);
@@ -307,26 +310,25 @@ impl PoolEntry {
         self.has(ip) && !only_made
     }
 
-    /// Whether an address is one of the pool's.
+    /// Whether an address belongs to the pool's list, ledger or finished reservations.
     pub(crate) fn has(&self, ip: IpAddr) -> bool {
         self.places.contains_key(&ip)
     }
 
-    /// How far an intent of the ledger is. One that somebody else wrote may have been sent
-    /// up to the moment from which on we may act.
+    /// Progress of an intent. An intent of another process or term may have been sent until
+    /// `open_from`, the time from which this process may act.
     pub fn progress(&self, intent: &Text, open_from: Time) -> IntentProgress {
         let found = IntentProgress::Doubtful { until: open_from };
         self.intents.get(intent).copied().unwrap_or(found)
     }
 
-    /// Whether an intent was written by this process in this term. One that was found may be
-    /// an old story: the object may have moved on.
+    /// Whether this process wrote the intent in this term. Other intents may be outdated.
     pub(crate) fn wrote_intent(&self, intent: &Text) -> bool {
         self.intents.contains_key(intent)
     }
 
-    /// Every reservation that may be sent: the ledger's, those that are being written, and
-    /// those that somebody wiped from it.
+    /// Every reservation that may be sent: those in the ledger, in the ledger write in progress,
+    /// and wiped from the ledger.
     pub(crate) fn open_intents(&self) -> impl Iterator<Item = &Intent> {
         let unwritten =
             |intent: &&Intent| self.writing.intents.iter().all(|one| one.id != intent.id);
@@ -334,19 +336,19 @@ impl PoolEntry {
         self.pool.ledger.intents.iter().chain(&self.writing.intents).chain(wiped)
     }
 
-    /// Reservations that may have made something, and that the ledger does not name any more.
+    /// Reservations sent without a known outcome that the ledger no longer names.
     pub(crate) fn wiped(&self) -> impl Iterator<Item = &Intent> {
         let listed = |id: &Text| self.pool.ledger.intents.iter().any(|one| one.id == *id);
         self.sent.values().filter(move |intent| !listed(&intent.id))
     }
 
-    /// How far the intents are that we know of and the ledger does not name.
+    /// Progress of the known intents that the ledger does not name.
     pub(crate) fn unlisted_progress(&self) -> impl Iterator<Item = IntentProgress> {
         let listed = |id: &Text| self.pool.ledger.intents.iter().any(|one| one.id == *id);
         self.intents.iter().filter(move |(id, _)| !listed(id)).map(|(_, progress)| *progress)
     }
 
-    /// Whether an intent of this name is known.
+    /// Whether an intent with this ID is known.
     pub(crate) fn knows_intent(&self, id: &str) -> bool {
         self.intents.contains_key(id) || self.pool.ledger.intents.iter().any(|one| *one.id == *id)
     }
@@ -356,7 +358,7 @@ impl PoolEntry {
         self.ledger_work.in_flight
     }
 
-    /// Whether the ledger may say something else than we know.
+    /// Whether the object's ledger may differ from the known one.
     pub(crate) fn is_ledger_in_doubt(&self) -> bool {
         self.ledger_in_doubt
     }
@@ -366,33 +368,33 @@ impl PoolEntry {
         self.ledger_work.may_start(now)
     }
 
-    /// Why the ledger cannot be written, if the API server refuses it.
+    /// The API server's refusal of the last ledger write.
     pub(crate) fn ledger_refusal(&self) -> Option<&Failure> {
         self.ledger_work.refusal()
     }
 
-    /// When the ledger may be written again.
+    /// Earliest time of the next ledger write.
     pub fn ledger_not_before(&self) -> Time {
         self.ledger_work.not_before
     }
 
-    /// What is remembered of an address.
+    /// The remembered facts about an address.
     pub fn memory(&self, ip: IpAddr) -> Remembered {
         self.remembered.get(&ip).cloned().unwrap_or_default()
     }
 
-    /// An answer came to a call that moved `ip`. Returns whether the call was for this object:
-    /// another one of the same name is not concerned.
+    /// Notes the answer to a call that moved `ip`. Returns whether the call was for this object,
+    /// not for a deleted object of the same name.
     pub(crate) fn move_ended(&mut self, ip: IpAddr) -> bool {
         self.moving.remove(&ip)
     }
 
-    /// Whether a reservation was sent for this object, or its ledger names it.
+    /// Whether a reservation was sent for this object, or is in its ledger.
     pub(crate) fn has_sent(&self, intent: &Text) -> bool {
         self.sent.contains_key(intent) || self.knows_intent(intent)
     }
 
-    /// A call that moves `ip` begins: where it is found next is our own doing.
+    /// Notes the start of a call that moves `ip`. The next place of the address is not drift.
     pub(crate) fn departs(&mut self, ip: IpAddr) {
         self.moving.insert(ip);
         if let Some(memory) = self.remembered.get_mut(&ip) {
@@ -400,7 +402,7 @@ impl PoolEntry {
         }
     }
 
-    /// An assignment of `ip` began just now.
+    /// Notes an assignment of `ip` that took effect, was accepted, or had no answer.
     pub(crate) fn assigned(&mut self, ip: IpAddr, now: Time) {
         let memory = self.remembered.entry(ip).or_default();
         memory.had = true;
@@ -411,7 +413,7 @@ impl PoolEntry {
 }
 
 impl Pool {
-    /// Whether `other` is the same wish with another status: our own writes, seen again.
+    /// Whether `other` differs at most in its status, as after our own status writes.
     pub(crate) fn differs_only_in_memory(&self, other: &Self) -> bool {
         self.request == other.request
             && self.ledger == other.ledger

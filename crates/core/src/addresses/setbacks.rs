@@ -1,9 +1,9 @@
-//! Attempts that failed: on which machine an address is not tried before when.
+//! Failed attempts, and the back-off of each address on each machine.
 //!
 //! A back-off belongs to the pair of an address and a machine. A refused address therefore never
-//! keeps a machine from another address, nor a bad machine an address from other machines. An
-//! address that a second machine refuses waits as a whole: it would else go through all machines
-//! at network speed.
+//! keeps a machine from another address, and a bad machine never keeps an address from other
+//! machines. An address refused by a second machine backs off as a whole, or it would run through
+//! all machines at network speed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -14,54 +14,54 @@ use crate::action::{Failure, FailureKind};
 use crate::model::MachineId;
 use crate::world::Settings;
 
-/// From this many failures on, other machines go first.
+/// Number of failures from which other machines go first.
 pub const PATIENCE: u32 = 3;
 
-/// While the account can be listed, a failure that says nothing of the pair is repeated no later
-/// than this: its cause is probably over.
+/// Longest back-off for failures of the account, while its listings succeed: the cause is probably
+/// over.
 const CAUSE_OVER: Duration = Duration::from_secs(8);
 
-/// Attempts of an account that failed.
+/// Failed attempts of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setbacks {
     by_address: BTreeMap<IpAddr, Attempts>,
-    /// Addresses that each machine lastingly failed to take.
+    /// Addresses with a lasting failure on each machine.
     suspects: BTreeMap<MachineId, BTreeSet<IpAddr>>,
 }
 
 /// Failed attempts of one address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Attempts {
-    /// Calls that a machine or the address itself was refused for.
+    /// Number of calls refused because of a machine or of the address itself.
     refusals: u32,
-    /// The address is tried on no machine before.
+    /// Earliest time of an attempt on any machine.
     not_before: Time,
     pairs: BTreeMap<MachineId, Setback>,
 }
 
-/// Attempts of one address on one machine that failed, one after the other.
+/// Consecutive failed attempts of one address on one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setback {
-    /// How many.
+    /// Number of attempts.
     pub failures: u32,
-    /// When the next may start.
+    /// Earliest time of the next attempt.
     pub not_before: Time,
     /// The last failure.
     pub failure: Failure,
-    /// The call may have worked although it was answered by a failure: a listing that is sent from
-    /// then on tells.
+    /// The failed call may have taken effect nevertheless. A listing sent at or after this time
+    /// shows the outcome.
     pub told_from: Time,
 }
 
 impl Setback {
-    /// Whether the machine or the address seems to be the cause, and not a passing trouble.
+    /// Whether the machine or the address seems to be the cause, rather than a passing outage.
     pub fn is_lasting(&self) -> bool {
         is_refusal(self.failure.kind) || self.failures >= PATIENCE
     }
 }
 
 impl Setbacks {
-    /// Whether nothing failed, or everything has worked since.
+    /// Whether no failure is on record.
     pub fn is_empty(&self) -> bool {
         self.by_address.is_empty()
     }
@@ -71,12 +71,12 @@ impl Setbacks {
         self.by_address.get(&ip)?.pairs.get(machine)
     }
 
-    /// Every machine on which attempts of an address failed.
+    /// Every machine with failed attempts of an address.
     pub fn of_address(&self, ip: IpAddr) -> impl Iterator<Item = (&MachineId, &Setback)> {
         self.by_address.get(&ip).into_iter().flat_map(|attempts| &attempts.pairs)
     }
 
-    /// Whether an address was refused, or may not be tried everywhere now.
+    /// Whether an address was refused, or waits for a back-off on some machine.
     pub fn burden(&self, ip: IpAddr, now: Time) -> bool {
         self.by_address.get(&ip).is_some_and(|attempts| {
             let waits = |pair: &Setback| pair.is_lasting() || now < pair.not_before;
@@ -84,13 +84,14 @@ impl Setbacks {
         })
     }
 
-    /// Whether attempts on this machine failed, of whatever address, so that others go first.
+    /// Whether a lasting failure of any address happened on this machine, so that other machines go
+    /// first.
     pub fn is_suspect(&self, machine: &MachineId) -> bool {
         self.suspects.contains_key(machine)
     }
 
-    /// Machines that an address may have come to although the call failed, if the last listing
-    /// was sent at `listed`.
+    /// Machines that may hold an address despite a failed call. `listed` is the sending time of the
+    /// last listing.
     pub(crate) fn doubts(
         &self,
         ip: IpAddr,
@@ -100,18 +101,19 @@ impl Setbacks {
         self.of_address(ip).filter(move |(_, pair)| open(pair)).map(|(machine, _)| machine)
     }
 
-    /// When a listing tells what came of calls that failed, if the last one was sent at `listed`.
+    /// Time from which a listing shows the outcome of a failed call, if the last listing (sent at
+    /// `listed`) was too early.
     pub(crate) fn told_from(&self, listed: Time) -> Option<Time> {
         let pairs = self.by_address.values().flat_map(|attempts| attempts.pairs.values());
         pairs.map(|pair| pair.told_from).filter(|from| listed < *from).min()
     }
 
-    /// When an address may next be tried at all.
+    /// Earliest time of the next attempt on any machine.
     pub fn due(&self, ip: IpAddr) -> Time {
         self.by_address.get(&ip).map_or(Time::default(), |attempts| attempts.not_before)
     }
 
-    /// When an address may next be tried on a machine.
+    /// Earliest time of the next attempt on a machine.
     pub fn next(&self, ip: IpAddr, machine: &MachineId) -> Time {
         let attempts = self.by_address.get(&ip);
         let pair = attempts.and_then(|attempts| attempts.pairs.get(machine));
@@ -119,8 +121,8 @@ impl Setbacks {
         pair.map_or(whole, |pair| pair.not_before.max(whole))
     }
 
-    /// An attempt failed: the next one waits longer. `heard` tells whether the account's last
-    /// listing worked.
+    /// Notes a failed attempt, and extends the back-off. `heard` says whether the account's last
+    /// listing succeeded.
     pub(crate) fn failed(
         &mut self,
         (ip, machine): (IpAddr, &MachineId),
@@ -132,20 +134,21 @@ impl Setbacks {
         let attempts = self.by_address.entry(ip).or_default();
         if is_refusal(failure.kind) {
             attempts.refusals = attempts.refusals.saturating_add(1);
-            // The first refusal may be the machine's fault: another one is tried at once.
+            // The first refusal may be the machine's fault, so another machine is tried at once.
             if attempts.refusals > 1 {
                 attempts.not_before = now + settings.back_off(attempts.refusals - 1, jitter);
             }
         }
         let before = attempts.pairs.get(machine).map(|pair| pair.failures);
-        // What was never sent says nothing of the pair.
+        // A call never sent proves nothing about the pair.
         let counts = failure.kind != FailureKind::NotSent;
         let failures = before.unwrap_or(0).saturating_add(u32::from(counts));
         let step = if counts { failures } else { 1 };
         let most =
             if heard && failure.kind.is_of_account() { CAUSE_OVER } else { settings.retry_max };
         let not_before = now + settings.back_off_within(step, most, jitter);
-        // What was refused after that may have been refused because the call before it worked.
+        // A later refusal may itself be a result of an unclear call that worked, so `told_from`
+        // stays.
         let unclear = matches!(failure.kind, FailureKind::Unavailable | FailureKind::Busy);
         let told_from = attempts.pairs.get(machine).map_or(Time::default(), |pair| pair.told_from);
         let told_from = if unclear { now + settings.settle } else { told_from };
@@ -156,8 +159,8 @@ impl Setbacks {
         attempts.pairs.insert(machine.clone(), pair);
     }
 
-    /// The account is heard again after it was not: what failed because of that is worth another
-    /// attempt at once, on the same machine.
+    /// Ends the back-offs of account failures, because a listing succeeded again. The next attempt
+    /// is made on the same machine.
     pub(crate) fn retry_sooner(&mut self, now: Time) {
         for pair in self.by_address.values_mut().flat_map(|attempts| attempts.pairs.values_mut()) {
             if pair.failure.kind.is_of_account() {
@@ -167,14 +170,14 @@ impl Setbacks {
         }
     }
 
-    /// An address is where it was to go: its failed attempts are history.
+    /// Forgets the failures of an address that reached its target.
     pub(crate) fn clear(&mut self, ip: IpAddr) {
         for machine in self.by_address.remove(&ip).unwrap_or_default().pairs.into_keys() {
             self.acquit(&machine, ip);
         }
     }
 
-    /// Forgets attempts whose next one has been possible for long.
+    /// Forgets failures whose back-off ended long ago.
     pub(crate) fn expire(&mut self, now: Time, settings: &Settings) {
         let mut gone = Vec::new();
         for (ip, attempts) in &mut self.by_address {
@@ -202,8 +205,8 @@ impl Setbacks {
     }
 }
 
-/// Whether the pair was refused for good, as far as the cloud can tell: repeating the same call
-/// makes no sense, another machine may.
+/// Whether the provider refused the pair for good. Repeating the call makes no sense, another
+/// machine may.
 pub(crate) fn is_refusal(kind: FailureKind) -> bool {
     matches!(kind, FailureKind::NotFound | FailureKind::Rejected)
 }

@@ -1,8 +1,8 @@
-//! What a plan has to say of each object: reasons with parameters, and the one renderer
-//! that makes words of them for conditions, events, commands and pages.
+//! The verdict of a plan about each pool: reasons with parameters, and the only renderer of their
+//! text for conditions, events, commands and pages.
 //!
-//! Times in here are absolute, so that a verdict that stands is equal to itself a second
-//! later and nothing is written again.
+//! Times are absolute. An unchanged verdict therefore stays equal to itself as time passes, and no
+//! status is rewritten.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,179 +15,179 @@ use crate::model::{Finding, MachineId, NodeName, ObjectKey, Remembered, Text};
 use crate::nodes::Census;
 use crate::verdict::{Outlook, Withheld};
 
-/// How a pool is doing.
+/// The verdict about one pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// The one thing to know.
+    /// The most important reason.
     pub reason: Reason,
-    /// Each address of the pool, in its order.
+    /// Each address of the pool, in the pool's order.
     pub addresses: Vec<AddressVerdict>,
-    /// How many addresses are wanted.
+    /// Number of addresses the pool wants.
     pub wanted: usize,
     /// Eligible nodes that could take an address now: the first hundred, by name.
     pub available: Vec<NodeName>,
-    /// How many such nodes there are in all.
+    /// Number of eligible nodes with room, without the limit of `available`.
     pub available_count: usize,
-    /// How many nodes are eligible at all.
+    /// Number of eligible nodes, with or without room.
     pub eligible: usize,
-    /// What rules out the other nodes; only if the pool lacks a node.
+    /// Rules that exclude nodes, with counts. Set only if the pool lacks a node.
     pub census: Option<Arc<Census>>,
-    /// Eligible nodes that cannot take an address, and why; if the pool lacks a node, also those
-    /// that are not eligible for want of a machine alone.
+    /// Eligible nodes without room for an address, and the obstacle. If the pool lacks a node, also
+    /// nodes excluded only because their machine is unknown or in another cloud.
     pub unusable: Vec<(NodeName, Obstacle)>,
-    /// When the pool's last assignment began.
+    /// Time of the answer to the pool's last assignment call.
     pub last_assignment: Option<Time>,
-    /// Addresses that were reserved for it.
+    /// Addresses reserved for the pool.
     pub created: Vec<IpAddr>,
-    /// Addresses that it names no more and keeps.
+    /// Addresses the pool no longer lists, but keeps.
     pub kept: Vec<IpAddr>,
-    /// Why the last reservation failed; none once one has worked, or none is wanted.
+    /// Failure of the last reservation. Cleared by a success, or when the pool lacks no address.
     pub creation_error: Option<Text>,
-    /// What is not carried out; whoever executes the plan knows.
+    /// Planned actions that are not executed. Filled in by the executor.
     pub withheld: Option<Withheld>,
 }
 
 impl Verdict {
-    /// Whether the cloud has been heard on every address.
+    /// Whether the place of every address is known.
     pub fn is_heard(&self) -> bool {
         !self.addresses.iter().any(|one| one.state == State::Unknown)
     }
 
-    /// Whether nothing is known to be lacking, and the cloud cannot be asked whether all is
-    /// well.
+    /// Whether the provider cannot be asked, and no address is known to be out of place.
     pub(crate) fn is_unheard(&self) -> bool {
         self.is_silenced() || (!self.is_heard() && self.reason.is_of_account())
     }
 
-    /// Whether all was well when the cloud was last heard, and it cannot be asked now.
+    /// Whether every wanted address was in place at the last listing, and the provider cannot be
+    /// asked now.
     pub(crate) fn is_silenced(&self) -> bool {
         self.active() >= self.wanted && self.reason.is_of_account()
     }
 
-    /// How many addresses are where they should be.
+    /// Number of addresses on eligible nodes.
     pub fn active(&self) -> usize {
         self.addresses.iter().filter(|one| one.state == State::Active).count()
     }
 
-    /// On how many nodes they are: one node may hold an address of each family.
+    /// Number of nodes with an active address. A node may hold an address of each family.
     fn nodes_served(&self) -> usize {
         let active = self.addresses.iter().filter(|one| one.state == State::Active);
         active.map(|one| &one.machine).collect::<BTreeSet<_>>().len()
     }
 
-    /// How many addresses were reserved for the pool and are more than it wants.
+    /// Number of addresses reserved for the pool beyond its wanted number.
     pub fn unused(&self) -> usize {
         let unused = |one: &&AddressVerdict| one.note == Some(Note::Surplus { reserved: true });
         self.addresses.iter().filter(unused).count()
     }
 }
 
-/// How one address is doing.
+/// The verdict about one address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressVerdict {
-    /// The address.
+    /// The address itself.
     pub ip: IpAddr,
-    /// Its state.
+    /// State for the status of the pool.
     pub state: State,
-    /// The node that it is on, or on its way to.
+    /// The node of the address, or of its assignment in progress.
     pub node: Option<NodeName>,
-    /// That node's machine, or the machine that it is on if that is no node.
+    /// The machine of `node`, or the holder of the address if no node runs there.
     pub machine: Option<MachineId>,
-    /// What keeps it from being active.
+    /// The obstacle to being active.
     pub note: Option<Note>,
-    /// What to remember of it.
+    /// Facts for the status, read back after a restart.
     pub memory: Remembered,
 }
 
 /// The state of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// On an eligible node, confirmed by the cloud.
+    /// On an eligible node, confirmed by a listing.
     Active,
-    /// On its way.
+    /// An operation is in progress.
     InProgress,
-    /// Something is wrong with it.
+    /// An assignment failed, another pool owns the address, or the account has no such address.
     Error,
-    /// On a machine that is not, or no longer, eligible.
+    /// On a machine without an eligible node.
     NoMatch,
     /// On no machine.
     Unassigned,
-    /// More than the pool wants.
+    /// Beyond the wanted number of the pool.
     Disabled,
-    /// Not named by the pool any more, and not yet let go of.
+    /// No longer listed by the pool, and not yet unassigned.
     Leaving,
-    /// The cloud has not been heard yet: what was said before stands.
+    /// Not read yet. The previous status stands.
     Unknown,
 }
 
-/// The one thing to know about a pool.
+/// The most important fact about a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Every wanted address is on an eligible node.
     AllAssigned,
-    /// The object goes once these addresses are given back.
+    /// The pool is being deleted, and these addresses are released first.
     Releasing(Vec<IpAddr>),
-    /// Giving an address back failed; the next attempt starts then.
+    /// Releasing an address failed. The time is that of the next attempt.
     ReleaseFailed(Text, Time),
-    /// Some are on their way.
+    /// An operation is in progress, or an assignment is planned.
     Assigning,
     /// New addresses are being reserved.
     Creating,
     /// The account has not been read yet.
     Reading,
-    /// The object cannot be understood.
+    /// The spec is invalid.
     Invalid(Finding),
-    /// A part of the object cannot be understood; the rest is served.
+    /// A part of the spec is invalid. The rest is served.
     PartlyInvalid(Finding),
     /// The account cannot be used.
     NoAccount(Finding),
-    /// Another pool has one of the addresses, for this reason.
+    /// Another pool owns a listed address, by this precedence.
     Conflict(IpAddr, ObjectKey, Precedence),
-    /// An address does not exist.
+    /// The account has no address with this IP.
     AddressNotFound(IpAddr),
-    /// New addresses are wanted, and it is not said where.
+    /// The pool needs new addresses, and its spec names no region.
     RegionMissing,
-    /// The API server refuses the annotation that remembers reserved addresses.
+    /// The API server refuses the ledger annotation.
     LedgerRefused(Text),
-    /// All is in place, and the API server refuses a node's annotation that says so.
+    /// Every address is in place, and the API server refuses the mark of a node.
     AnnotationRefused(NodeName, Text),
-    /// A reservation may have made one of these addresses.
+    /// A reservation had no answer, and one of these addresses may be its result.
     CreateOutcomeUnknown(Vec<IpAddr>),
-    /// A reservation failed; the next attempt starts then.
+    /// A reservation failed. The time is that of the next attempt.
     CreateFailed(Text, Time),
-    /// The cloud refuses to reserve such an address; tried again then.
+    /// The provider rejects the reservation. The time is that of the next attempt.
     CreateRejected(Text, Time),
-    /// The account has no room for another address.
+    /// The account's quota of addresses is used up. The time is that of the next attempt.
     QuotaExceeded(Text, Time),
-    /// The credentials are refused.
+    /// The provider refuses the credentials.
     CredentialsRefused(Text),
-    /// The cloud asks us to wait until then; no time where nothing waits for it.
+    /// The provider's rate limit is used up until this time. No time if every address is in place.
     Throttled(Option<Time>),
-    /// We pace ourselves to stay within the rate limit, and go on then.
+    /// Calls are delayed until this time to stay within the rate limit.
     Pacing(Time),
-    /// The cloud does not answer, or says that it cannot.
+    /// The provider does not answer, or reports an outage.
     CloudUnavailable(Text),
-    /// An assignment failed; the next attempt starts then.
+    /// An assignment failed. The time is that of the next attempt.
     AssignFailed(IpAddr, Text, Time),
-    /// The next assignment of this pool starts then.
+    /// The cool-off of the pool ends at this time.
     CoolingOff(Time),
-    /// The node of an address is not eligible, and keeps it until then for recovering.
+    /// The node of an address is not eligible, and its grace period ends at this time.
     InGrace(IpAddr, Time),
-    /// Somebody else took an address from its node; it is left alone until then.
+    /// Drift: the address was taken from its node from outside. The hold-down ends at this time.
     Drift(IpAddr, Time),
     /// No node is eligible.
     NoMatchingNode,
-    /// Nodes are eligible, and none of them is free; what the first few of them hold.
+    /// Every eligible node is full. Holds obstacles of the first few.
     NoFreeNode(Vec<(NodeName, Obstacle)>),
 }
 
 impl Reason {
-    /// Whether the account cannot be asked just now.
+    /// Whether the account cannot be asked now.
     fn is_of_account(&self) -> bool {
         matches!(self, Self::CredentialsRefused(_) | Self::Throttled(_) | Self::CloudUnavailable(_))
     }
 
-    /// Stable word for conditions, events and documents.
+    /// Stable reason code for conditions, events and documentation.
     pub fn word(&self) -> &'static str {
         match self {
             Self::AllAssigned => "AllAssigned",
@@ -221,7 +221,7 @@ impl Reason {
         }
     }
 
-    /// What it means for the one who waits.
+    /// Whether the reason needs patience, a node, or a person.
     pub fn outlook(&self) -> Outlook {
         match self {
             Self::AllAssigned => Outlook::Well,
@@ -256,7 +256,7 @@ impl Reason {
 }
 
 impl fmt::Display for Verdict {
-    /// The message of the pool: how many addresses are in place, and what the reason says.
+    /// The message of the pool: the number of addresses in place, then the reason.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (active, wanted) = (self.active(), self.wanted);
         if let Some(withheld) = &self.withheld {
@@ -289,7 +289,7 @@ impl fmt::Display for Verdict {
 }
 
 impl Verdict {
-    /// The reason in words, with what the verdict has to add to it.
+    /// Writes the reason, with details from the verdict.
     fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.reason, &self.census) {
             (Reason::NoMatchingNode, Some(census)) => {
@@ -308,7 +308,8 @@ impl Verdict {
         }
     }
 
-    /// Addresses that were reserved and serve nobody cost money: how many, and the way out.
+    /// Writes the number of reserved but unused addresses, which cost money, and how to get rid of
+    /// them.
     fn tell_unused(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (addresses, they) = match self.unused() {
             0 => return Ok(()),
@@ -330,7 +331,7 @@ fn listed(ips: &[IpAddr]) -> String {
 }
 
 impl Reason {
-    /// The reason in words.
+    /// Writes the reason as text.
     pub(crate) fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AllAssigned => f.write_str("nothing to do"),
@@ -427,14 +428,14 @@ fn explain_full(f: &mut fmt::Formatter<'_>, holding: &[(NodeName, Obstacle)]) ->
     name_nodes(f, ": ", holding)
 }
 
-/// What to do about credentials that are refused.
+/// Advice for refused credentials.
 pub(crate) const RESTART_FOR_CREDENTIALS: &str =
     "replace the token and restart the operator, which reads its variables once";
 
-/// How many nodes a message names.
+/// Number of nodes named in a message.
 const NAMED: usize = 3;
 
-/// What is wrong with the first few nodes.
+/// Writes the obstacles of the first few nodes.
 fn name_nodes(
     f: &mut fmt::Formatter<'_>,
     lead: &str,

@@ -1,11 +1,11 @@
-//! Addresses as clouds show them.
+//! Addresses as providers show them.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use crate::model::{MachineId, Text};
 
-/// IP version. A machine's capacity is counted per family.
+/// IP version. A machine's room is counted by family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     /// IPv4.
@@ -15,7 +15,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Both, in order.
+    /// Both families, in order.
     pub const ALL: [Self; 2] = [Self::V4, Self::V6];
 
     /// The family of an address.
@@ -59,17 +59,17 @@ impl Families {
     }
 }
 
-/// What the cloud said of one address that exists.
+/// An existing address, as the provider shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sighting {
-    /// The machine that it is on.
+    /// The machine of the address.
     pub holder: Option<MachineId>,
-    /// The vendor's region.
+    /// The provider's region.
     pub region: Option<Text>,
-    /// The vendor's project.
+    /// The provider's project.
     pub project: Option<Text>,
     /// The mark of the intent that reserved the address, where the provider keeps marks.
     pub mark: Option<Text>,
-    /// An operation is under way on it, whoever started it.
+    /// An operation is under way on the address, ours or not.
     pub busy: bool,
 }

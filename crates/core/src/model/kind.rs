@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A kind of custom resource: how the API server and people name it, and what its objects ask for.
+/// A kind of custom resource: its names, and the subjects that objects may ask for.
 #[derive(Debug)]
 pub struct Kind {
     /// The API group.
@@ -14,11 +14,11 @@ pub struct Kind {
     pub name: &'static str,
     /// The plural, as in a URL.
     pub plural: &'static str,
-    /// Short names that `kubectl` knows.
+    /// Short names for `kubectl`.
     pub aliases: &'static [&'static str],
     /// Whether objects live in namespaces.
     pub scope: Scope,
-    /// What an object of this kind may ask for.
+    /// Subjects that an object of the kind may ask for.
     pub asks_for: &'static [Subject],
 }
 
@@ -31,7 +31,7 @@ pub enum Scope {
     Cluster,
 }
 
-/// Something that objects ask for, with a world and a plan of its own.
+/// A subject that objects ask for, with its own part of the world and of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Addresses on nodes.
@@ -51,7 +51,7 @@ impl Kind {
         format!("{}.{}", self.plural, self.group)
     }
 
-    /// Whether objects of this kind may ask for a subject.
+    /// Whether objects of the kind may ask for a subject.
     pub fn may_ask_for(&self, subject: Subject) -> bool {
         self.asks_for.contains(&subject)
     }

@@ -37,28 +37,28 @@ name! {
     PodId
 }
 name! {
-    /// A machine as its cloud names it.
+    /// The provider's identifier of a machine.
     MachineId
 }
 name! {
-    /// One credential at one cloud: what shares a listing and a rate budget.
+    /// One credential at one provider, with its listings and its rate limit.
     AccountId
 }
 name! {
-    /// An operation that a cloud works on after it accepted a call.
+    /// An operation that a provider carries out after its answer.
     OperationId
 }
 
-/// A machine, and the cloud that it is in.
+/// A machine, with its provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Machine {
-    /// The cloud's name, as pools name it.
+    /// The provider's name, as in pools.
     pub cloud: Text,
-    /// The machine there.
+    /// The provider's identifier.
     pub id: MachineId,
 }
 
-/// A custom resource that we serve.
+/// Key of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectKey {
     /// The kind.

@@ -1,4 +1,4 @@
-//! Nodes and pods, projected to what planning reads.
+//! Nodes and pods, reduced to the fields that planning reads.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -6,37 +6,37 @@ use std::sync::Arc;
 
 use crate::model::{Family, Machine, NodeName, PodId, Text};
 
-/// A label set, shared between the objects that have the same one.
+/// A label set, shared between objects with equal labels.
 pub type Labels = Arc<BTreeMap<Text, Text>>;
 
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
+    /// Name of the node.
     pub name: NodeName,
-    /// Its identity: an equal name with another UID is another node.
+    /// UID: an equal name with another UID is another node.
     pub uid: Text,
     /// The object's resource version, counted.
     pub version: u64,
-    /// Its machine, if its provider ID names one of a cloud that we know.
+    /// The machine, if the provider ID is of a known provider.
     pub machine: Option<Machine>,
-    /// It names a provider ID at all (which may be of a cloud that we do not know).
+    /// Whether the node has a provider ID, of any provider.
     pub has_provider_id: bool,
     /// Condition `Ready` is `True`.
     pub ready: bool,
-    /// It is being deleted.
+    /// The node is being deleted.
     pub deleting: bool,
-    /// Its labels.
+    /// Labels of the node.
     pub labels: Labels,
-    /// Its taints.
+    /// Taints of the node.
     pub taints: Vec<Taint>,
-    /// The addresses that its annotations say it has.
+    /// Marks of the node.
     pub marks: Marks,
-    /// The addresses that it reports, for DNS.
+    /// Addresses in the node's status, for DNS.
     pub addresses: Addresses,
 }
 
-/// The addresses that a node reports.
+/// Addresses in a node's status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Addresses {
     /// `ExternalIP`.
@@ -45,7 +45,7 @@ pub struct Addresses {
     pub internal: Vec<IpAddr>,
 }
 
-/// The marks on a node that tell which addresses it serves, by family.
+/// Marks of a node by family, which name the addresses that the node serves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// The IPv4 mark.
@@ -77,13 +77,13 @@ impl Marks {
 pub struct Taint {
     /// Its key.
     pub key: Text,
-    /// Its value; empty if it has none.
+    /// Its value, or empty.
     pub value: Text,
     /// Its effect.
     pub effect: Effect,
 }
 
-/// What a taint does to pods. All effects keep an address away.
+/// Effect of a taint on pods. Every effect rules a node out unless tolerated.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
     /// `NoSchedule`.
@@ -92,7 +92,7 @@ pub enum Effect {
     PreferNoSchedule,
     /// `NoExecute`.
     NoExecute,
-    /// An effect of a later Kubernetes: tolerated only by a toleration for all effects.
+    /// An effect of a later Kubernetes version, compared by name.
     Other(Text),
 }
 
@@ -118,15 +118,14 @@ impl std::fmt::Display for Effect {
     }
 }
 
-/// A pod that runs on a node, is ready and is not being deleted. Other pods make no
-/// difference to any plan and are not kept.
+/// A ready pod on a node, not being deleted. Other pods affect no plan and are not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
-    /// Its identity.
+    /// UID of the pod.
     pub id: PodId,
     /// Its namespace.
     pub namespace: Text,
-    /// The node that it runs on.
+    /// The node of the pod.
     pub node: NodeName,
     /// Its labels.
     pub labels: Labels,

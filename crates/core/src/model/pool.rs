@@ -9,140 +9,138 @@ use crate::Time;
 use crate::model::{AccountId, Family, MachineId, ObjectKey, Text};
 use crate::nodes::Match;
 
-/// What a custom resource asks for, in words that no front owns.
+/// An object that asks for addresses, in terms that are independent of fronts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
     /// The object.
     pub key: ObjectKey,
-    /// Its identity.
+    /// UID of the object.
     pub uid: Text,
     /// The object's resource version, counted.
     pub version: u64,
-    /// When it was created: the older of two claims wins.
+    /// Creation time: between equal claims, the older pool wins.
     pub created_at: Time,
-    /// What it asks for, or why that cannot be understood.
+    /// The request, or the defect of the spec.
     pub request: Result<Request, Finding>,
-    /// Addresses that the user lists in an object that cannot be understood otherwise: they are
-    /// nobody else's until it is mended. `None` where nothing can be read, or `request` has them.
+    /// Addresses listed in a spec that has a defect elsewhere, kept from other pools until the spec
+    /// is fixed. `None` if the list cannot be read, or if `request` is valid.
     pub named: Option<Vec<IpAddr>>,
-    /// Addresses that were reserved for it, and reservations whose outcome is open.
+    /// Reserved addresses, and intents whose outcome is open.
     pub ledger: Ledger,
-    /// Somebody took the ledger off the object: this one is what the status remembers of it.
+    /// The ledger annotation was removed from the object; `ledger` is the copy in the status.
     pub ledger_stripped: bool,
-    /// The user's word on a reservation whose outcome is unknown.
+    /// The user's answer for an intent whose outcome is unknown.
     pub resolution: Option<Resolution>,
-    /// It is being deleted.
+    /// The object is being deleted.
     pub deleting: bool,
-    /// When it is deleted, what was reserved for it shall be given back.
+    /// Whether reserved addresses are released when the object is deleted.
     pub releases: bool,
-    /// What others keep it from going for.
+    /// Finalizers of other controllers.
     pub finalizers: Vec<Text>,
-    /// Somebody paused it, and says why.
+    /// Why the object is paused, in the user's words.
     pub paused: Option<Text>,
-    /// What its status remembers of each address.
+    /// State of each address, from the status.
     pub remembered: BTreeMap<IpAddr, Remembered>,
-    /// When the last assignment of this pool began, as its status remembers it.
+    /// When the pool's last assignment began, from the status.
     pub last_assignment: Option<Time>,
 }
 
-/// A request that makes sense.
+/// A valid request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The account that its addresses are in.
+    /// The account of the addresses.
     pub account: AccountId,
-    /// Where new addresses are reserved.
+    /// The region for new addresses.
     pub region: Option<Text>,
-    /// The addresses that the user lists, without repetition, in order.
+    /// Addresses that the user lists, in order, without duplicates.
     pub listed: Vec<IpAddr>,
-    /// What is wrong with an entry of the list that is no address.
+    /// Finding for a list entry that is not an address.
     pub unreadable: Option<Finding>,
-    /// How many addresses to use; `None` is all that are listed.
+    /// Number of addresses to use; `None` uses every listed address.
     pub wanted: Option<usize>,
-    /// The nodes that may have one.
+    /// Rules for eligible nodes.
     pub matching: Arc<Match>,
-    /// Least time between two assignments of this pool.
+    /// Shortest time between two assignments of the pool.
     pub cool_off: Duration,
-    /// How long a node that stopped being eligible keeps its address, for recovering.
+    /// Grace period: how long an ineligible node keeps its address, in case the node recovers.
     pub grace: Duration,
 }
 
-/// Why an object cannot be planned: its own text is wrong, and only its owner can help.
+/// A defect of a spec or of the configuration, which only the user can fix.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// Stable word for conditions and events.
     pub reason: &'static str,
-    /// What is wrong and what to write instead.
+    /// The defect, and how to fix the text.
     pub message: Text,
 }
 
-/// The addresses that were reserved for a pool. Kept on the object itself and written by
-/// compare-and-swap *before* a reservation is sent, so that no crash loses an address.
+/// Addresses reserved for a pool. The ledger is kept on the object and written by compare-and-swap
+/// *before* a reservation is sent, so that a crash loses no address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// Reserved for this pool, in order.
+    /// Addresses reserved for the pool, in order.
     pub created: Vec<IpAddr>,
-    /// Once listed by the user, and kept when the list left them out, because more are wanted
-    /// than it names. Not ours to give back.
+    /// Addresses that the user listed once, kept because the pool wants more than the list names.
+    /// Never released.
     pub kept: Vec<IpAddr>,
-    /// The object does not go before the addresses in here are given back.
+    /// Our finalizer is set: the object stays until the addresses of the ledger are released.
     pub guarded: bool,
-    /// Reservations that were about to be sent, or were.
+    /// Reservations that were about to be sent, or were sent.
     pub intents: Vec<Intent>,
 }
 
-/// A reservation that may have been sent.
+/// The note of a reservation that may have been sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intent {
-    /// Its name within the ledger.
+    /// Identifier within the ledger.
     pub id: Text,
     /// IP version.
     pub family: Family,
-    /// Where.
+    /// The region.
     pub region: Text,
-    /// The machine that the address is reserved on: clouds without marks are asked for it
-    /// there, and it is recognised by that.
+    /// The machine to reserve the address on. Providers without marks show the result there.
     pub target: Option<MachineId>,
-    /// Addresses that the account had when this was written: whatever comes of this intent,
-    /// it is none of them.
+    /// Addresses of the account when the intent was written: the result cannot be among them.
     pub strangers: Vec<IpAddr>,
-    /// Addresses that it had as well, but that another reservation may have made: of two
-    /// that are alike, each may turn out to be the other's.
+    /// Further addresses of the account at that time, which may be results of other open intents.
+    /// Two like intents may each turn out to have the other's result.
     pub unsettled: Vec<IpAddr>,
 }
 
-/// The user's word on a reservation whose outcome is unknown.
+/// The user's answer for an intent whose outcome is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// It made this address.
+    /// The intent reserved this address.
     Adopt(IpAddr),
-    /// It made none.
+    /// The intent reserved nothing.
     Nothing,
 }
 
-/// What a status remembers of an address.
+/// State of an address, as the status remembers it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
-    /// It is, or was, the pool's own: one that is not listed any more is let go of in order.
+    /// The pool has, or had, the address. A delisted address of the pool is still ours to unassign.
     pub had: bool,
-    /// The pool has it: it is, or was last seen, on one of its nodes.
+    /// The address is, or was last seen, on a node of the pool.
     pub held: bool,
-    /// The machine that it was last seen on, with no call of ours about it under way.
+    /// The machine of the address when last seen with no call of ours under way.
     pub machine: Option<MachineId>,
-    /// Its node stopped being eligible then.
+    /// When the node of the address stopped being eligible.
     pub ineligible_since: Option<Time>,
-    /// It was last assigned then.
+    /// When the address was last assigned.
     pub assigned_at: Option<Time>,
-    /// Somebody else moved it.
+    /// Drift of the address.
     pub drift: Option<Drift>,
 }
 
-/// Somebody else took an address from the node that it served.
+/// Drift of an address: somebody else moved the address away from its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drift {
-    /// How often, with no long quiet in between.
+    /// Number of such moves, with no long quiet time in between.
     pub times: u32,
-    /// When that was last found.
+    /// When the last move was found.
     pub at: Time,
-    /// The machine that it was on, while it does not serve again.
+    /// The machine before the move, until the address serves again.
     pub from: Option<MachineId>,
 }

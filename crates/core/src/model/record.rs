@@ -9,27 +9,27 @@ use crate::Time;
 use crate::model::{AccountId, Family, Finding, ObjectKey, Text};
 use crate::nodes::Match;
 
-/// What a custom resource asks for in DNS: a pool for its addresses, or an object of its own
-/// for the nodes that match. The key is the object's: a pool and its record share one.
+/// An object that asks for records: a pool for its own addresses, or a record set for matching
+/// nodes. A pool and its records share one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordSet {
     /// The object.
     pub key: ObjectKey,
-    /// Its identity.
+    /// UID of the object.
     pub uid: Text,
     /// The object's resource version, counted.
     pub version: u64,
-    /// When it was created: the older of two claims wins.
+    /// Creation time: between equal claims, the older object wins.
     pub created_at: Time,
-    /// What it asks for, or why that cannot be understood.
+    /// The request, or the defect of the spec.
     pub request: Result<RecordRequest, Finding>,
-    /// The records that its status says it has.
+    /// Records that the object has, from its status.
     pub held: Option<Held>,
-    /// Somebody paused it, and says why.
+    /// Why the object is paused, in the user's words.
     pub paused: Option<Text>,
 }
 
-/// A request that makes sense.
+/// A valid request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordRequest {
     /// The account that hosts the zone.
@@ -38,19 +38,20 @@ pub struct RecordRequest {
     pub zone: Text,
     /// The name, as the user writes it.
     pub name: Text,
-    /// Time to live, in seconds; none: records that are there live as long as they do.
+    /// Time to live in seconds; `None` keeps the value of existing records.
     pub ttl: Option<u32>,
-    /// What to do when there is nothing to list.
+    /// Policy for a name without addresses.
     pub empty: EmptyPolicy,
-    /// Where the addresses come from.
+    /// Source of the addresses.
     pub source: RecordSource,
-    /// The note that says whose the records are, where the host takes notes.
+    /// The note that names the owner of a record, where the DNS host stores notes.
     pub mark: Option<Text>,
 }
 
 impl RecordRequest {
-    /// Whether it may mean the name at `site`. A zone can have a name, with a dot in it, and an
-    /// identifier, without: which of them are one, only the host knows.
+    /// Whether the request may mean the name at `site`. A zone is written by name, with a dot, or
+    /// by identifier, without a dot; only the DNS host knows which identifier belongs to which
+    /// name.
     pub(crate) fn may_be_at(&self, site: &Site) -> bool {
         let (zone, name, full) = (plain(&self.zone), plain(&self.name), plain(&site.name));
         let is_within = |outer: &str| full == outer || full.ends_with(&format!(".{outer}"));
@@ -64,48 +65,48 @@ impl RecordRequest {
     }
 }
 
-/// As a name is compared: case and a dot at its end mean nothing.
+/// Normal form for comparison: lower case, without a dot at the end.
 fn plain(text: &str) -> String {
     text.trim().trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// What to do when there is nothing to list.
+/// Policy for a name without addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmptyPolicy {
-    /// Leave what the name lists: resolvers keep "no such name" for long.
+    /// Keep the last records, since resolvers cache "no such name" for long.
     #[default]
     Keep,
     /// Remove the last record too.
     Remove,
 }
 
-/// Where the addresses come from.
+/// Source of the addresses of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordSource {
-    /// The addresses of the pool of the same key that are confirmed on eligible nodes.
+    /// Addresses of the pool with the same key that are confirmed on eligible nodes.
     Pool,
-    /// The nodes that match.
+    /// Addresses of eligible nodes.
     Nodes {
-        /// Which nodes.
+        /// Rules for eligible nodes.
         matching: Arc<Match>,
-        /// Which of their addresses.
+        /// The kind of address to list.
         addresses: NodeAddress,
     },
 }
 
-/// Which address of a node.
+/// The kind of node address to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NodeAddress {
-    /// The public one that it reports.
+    /// Addresses of type `ExternalIP` in the node's status.
     #[default]
     External,
-    /// The one inside the cluster that it reports.
+    /// Addresses of type `InternalIP` in the node's status.
     Internal,
-    /// The one that its IPv4 mark says a pool has put there.
+    /// Addresses in the node's IPv4 mark.
     Reserved,
 }
 
-/// Where records are, as the host itself names it: two ways to write one name are one site.
+/// A name in the DNS host's own terms: different spellings of a name have one site.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
     /// The account.
@@ -122,46 +123,45 @@ impl fmt::Display for Site {
     }
 }
 
-/// The records that an object has. The owned unit is a name and a kind of record, which goes
-/// with the family of the addresses in it.
+/// Records that an object has. A name is owned for each family of addresses separately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Where.
+    /// The name.
     pub site: Site,
-    /// Which kinds.
+    /// Families of the addresses in the records.
     pub families: BTreeSet<Family>,
 }
 
-/// One record, as its host shows it.
+/// A record, as the DNS host shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The host's name for it.
+    /// The DNS host's identifier.
     pub id: Text,
-    /// The address that it points at. Two records of a set may have the same.
+    /// The address in the record. Two records of a set may have the same value.
     pub value: IpAddr,
     /// Time to live, in seconds.
     pub ttl: u32,
-    /// The host answers with addresses of its own instead of the value.
+    /// Whether the DNS host answers with addresses of its own instead of the value.
     pub proxied: bool,
 }
 
-/// How a set differs from what it should be.
+/// The difference between the current and the wanted records of a set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordChange {
-    /// The time to live of every record that is written.
+    /// Time to live of every written record.
     pub ttl: u32,
-    /// The note on every record that is written.
+    /// Note on every written record.
     pub mark: Option<Text>,
     /// Addresses to add.
     pub create: Vec<IpAddr>,
-    /// Records that stay, and what they shall point at.
+    /// Records to keep, with their new address.
     pub update: Vec<(Text, IpAddr)>,
     /// Records to remove.
     pub delete: Vec<Text>,
 }
 
 impl RecordChange {
-    /// It touches no record.
+    /// Whether no record changes.
     pub fn is_empty(&self) -> bool {
         self.create.is_empty() && self.update.is_empty() && self.delete.is_empty()
     }

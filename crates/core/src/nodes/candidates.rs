@@ -1,7 +1,7 @@
 //! Candidate sets, kept up to date event by event.
 //!
-//! Pools with equal conditions share one *class*: the cost of a node or pod event grows with the
-//! number of different conditions, not with the number of pools.
+//! Pools with equal rules share one *class*, so that the cost of a node or pod event grows with the
+//! number of different rules, not with the number of pools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -11,41 +11,41 @@ use super::ready_pods::{ConditionId, Flips, ReadyPods};
 use super::{Census, Match, PodMatch, Unfit};
 use crate::model::{AccountId, Family, Node, NodeName, ObjectKey, Pod, PodId, Taint, Text};
 
-/// One set of conditions on nodes, for one account or for DNS.
+/// Identifier of a class: one set of rules for nodes, for one account or for DNS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClassId(u32);
 
 #[derive(Clone, Debug)]
 struct Class {
-    /// The account and its cloud; none where nodes of every cloud will do.
+    /// The account and its provider; `None` accepts nodes of every provider.
     account: Option<AccountId>,
     cloud: Option<Text>,
     matching: Arc<Match>,
-    /// The condition on pods, for classes that have one.
+    /// The condition on pods, if any.
     pods: Option<ConditionId>,
     pools: BTreeSet<ObjectKey>,
     eligible: BTreeSet<NodeName>,
-    /// How many of them have room for an address of each family (vacancy.rs keeps it so).
+    /// Number of eligible nodes with room for an address, by family. Maintained by vacancy.rs.
     vacant: BTreeMap<Family, usize>,
-    /// Nodes that match, and are on no machine of the class's cloud, or do not say so.
+    /// Nodes ruled out by their machine alone, pods aside.
     homeless: BTreeMap<NodeName, Unfit>,
-    /// What rules out each node that is not eligible, and how many nodes each cause rules out.
-    /// Nodes of other labels are in neither: they are all the rest.
+    /// The cause that rules out each node, and the number of nodes by cause. Nodes whose labels do
+    /// not match are in neither map.
     ruled_out: BTreeMap<NodeName, Unfit>,
     causes: BTreeMap<Unfit, usize>,
 }
 
-/// Every class with its eligible nodes, and the pods that make them so.
+/// Every class with its eligible nodes, and the ready pods.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
     classes: BTreeMap<ClassId, Class>,
     class_ids: BTreeMap<(Option<AccountId>, Arc<Match>), ClassId>,
-    /// Classes that ask for a label, by what they ask for; those that do not.
+    /// Classes by a label that their rules require, and classes without such a label.
     anchored: BTreeMap<(Text, Text), BTreeSet<ClassId>>,
     unanchored: BTreeSet<ClassId>,
     pods: ReadyPods,
     issued: u32,
-    /// How many nodes there are, and whether the number changed since `take_recounted`.
+    /// Number of nodes, and whether the number changed since `take_recounted`.
     nodes: usize,
     recounted: bool,
 }
@@ -56,12 +56,12 @@ impl Candidates {
         self.classes.get(&class).into_iter().flat_map(|class| &class.eligible)
     }
 
-    /// How many nodes of a class are eligible.
+    /// Number of eligible nodes of a class.
     pub fn eligible_count(&self, class: ClassId) -> usize {
         self.classes.get(&class).map_or(0, |class| class.eligible.len())
     }
 
-    /// How many eligible nodes of a class have room for an address.
+    /// Number of eligible nodes of a class with room for an address.
     pub fn vacant_count(&self, class: ClassId, family: Family) -> usize {
         let class = self.classes.get(&class);
         class.and_then(|class| class.vacant.get(&family)).copied().unwrap_or(0)
@@ -72,13 +72,13 @@ impl Candidates {
         self.classes.get(&class).is_some_and(|class| class.eligible.contains(node))
     }
 
-    /// Nodes that would match if they were on a machine of the class's cloud, and what is wrong.
+    /// Nodes ruled out by their machine alone, pods aside, with the cause.
     pub(crate) fn homeless(&self, class: ClassId) -> impl Iterator<Item = (&NodeName, &Unfit)> {
         self.classes.get(&class).into_iter().flat_map(|class| &class.homeless)
     }
 
-    /// How many nodes a class may use, and what rules out the others. The counts are kept as
-    /// nodes change: asking costs as much as there are different causes.
+    /// Number of eligible nodes of a class, and the causes that rule out the rest. Counts are
+    /// maintained as nodes change, so that the cost grows with the number of causes only.
     pub fn census(&self, class: ClassId) -> Option<Census> {
         let class = self.classes.get(&class)?;
         let judged = class.eligible.len() + class.ruled_out.len();
@@ -88,64 +88,63 @@ impl Candidates {
         Some(Census::new(counts, causes.chain([others]), class.matching.pods.clone()))
     }
 
-    /// Whether nodes came or went since the last call: every census differs then, also those
-    /// of classes to which the node is none of theirs.
+    /// Whether nodes were added or removed since the last call. Every census changes then, even
+    /// where the node does not match.
     pub(crate) fn take_recounted(&mut self) -> bool {
         std::mem::take(&mut self.recounted)
     }
 
-    /// Judges a node for a class, with the reason if it is ruled out.
+    /// Judges a node for a class.
     ///
     /// # Errors
-    /// What rules the node out.
+    /// The cause that rules the node out.
     pub fn judge(&self, class: ClassId, node: &Node) -> Result<(), Unfit> {
         let class = self.classes.get(&class).ok_or(Unfit::Labels)?;
         class.judge(node, &self.pods)
     }
 
-    /// The smallest range of pods that covers everything that classes ask for; none if no class
-    /// asks for pods.
+    /// The smallest range of pods that covers every class; `None` if no class asks for pods.
     pub(crate) fn pods_wanted(&self) -> Option<&PodMatch> {
         self.pods.wanted()
     }
 
-    /// Whether every ready pod that a class asks for is known. Otherwise its eligible nodes are
-    /// unknown, and an empty set says nothing.
+    /// Whether every ready pod that a class asks for is known. Otherwise the eligible nodes are
+    /// unknown, and an empty set means nothing.
     pub fn knows_pods(&self, class: ClassId) -> bool {
         let asked = self.classes.get(&class).and_then(|class| class.matching.pods.as_ref());
         asked.is_none_or(|asked| self.pods.knows(asked))
     }
 
-    /// Every ready pod in this range is known from now on, and none outside it. Returns the
-    /// classes whose pods became known.
+    /// Sets the range in which every ready pod is known. Returns the classes whose pods became
+    /// known.
     pub(crate) fn set_known_pods(&mut self, known: Option<PodMatch>) -> Vec<ClassId> {
         self.pods.set_known(known)
     }
 
-    /// The range of pods that are known.
+    /// The range in which every ready pod is known.
     pub(crate) fn known_pods(&self) -> Option<&PodMatch> {
         self.pods.known()
     }
 
-    /// The cloud of a class, and its eligible nodes; none for a class without a cloud.
+    /// The provider and the eligible nodes of a class; `None` for a class of every provider.
     pub(crate) fn class(&self, class: ClassId) -> Option<(&Text, &BTreeSet<NodeName>)> {
         let class = self.classes.get(&class)?;
         Some((class.cloud.as_ref()?, &class.eligible))
     }
 
-    /// Whether there is a class of these conditions.
+    /// Whether a class with these rules exists.
     pub(crate) fn has_class(&self, account: &AccountId, matching: &Arc<Match>) -> bool {
         self.class_ids.contains_key(&(Some(account.clone()), matching.clone()))
     }
 
-    /// So many eligible nodes of a class have room.
+    /// Sets the number of eligible nodes of a class with room.
     pub(crate) fn set_vacant(&mut self, class: ClassId, family: Family, count: usize) {
         if let Some(class) = self.classes.get_mut(&class) {
             class.vacant.insert(family, count);
         }
     }
 
-    /// A node has room for an address that it had not, or no more.
+    /// Counts a node that gained or lost room for an address.
     pub(crate) fn room_changed(&mut self, node: &Node, cloud: &Text, family: Family, has: bool) {
         for id in self.concerned([node]) {
             if let Some(class) = self.classes.get_mut(&id)
@@ -158,18 +157,18 @@ impl Candidates {
         }
     }
 
-    /// The classes that have a node eligible.
+    /// The classes in which a node is eligible.
     pub(crate) fn classes_of(&self, node: &Node) -> Vec<ClassId> {
         let has = |id: &ClassId| self.is_eligible(*id, &node.name);
         self.concerned([node]).into_iter().filter(has).collect()
     }
 
-    /// How many pools a class has.
+    /// Number of pools of a class.
     pub(crate) fn pool_count(&self, class: ClassId) -> usize {
         self.classes.get(&class).map_or(0, |class| class.pools.len())
     }
 
-    /// The pools of a class that come after `last`, in order.
+    /// The pools of a class after `last`, in order.
     pub(crate) fn pools_after(
         &self,
         class: ClassId,
@@ -180,13 +179,13 @@ impl Candidates {
         pools.into_iter().flat_map(move |pools| pools.range((from, Bound::Unbounded)))
     }
 
-    /// Pools of a class.
+    /// The pools of a class.
     pub(crate) fn pools(&self, class: ClassId) -> impl Iterator<Item = &ObjectKey> {
         self.classes.get(&class).into_iter().flat_map(|class| &class.pools)
     }
 
-    /// Puts a pool into the class of its conditions, which is made if there is none yet.
-    /// Without an account, nodes of every cloud will do.
+    /// Adds a pool to the class of its rules, and creates the class if missing. Without an account,
+    /// nodes of every provider match.
     pub(crate) fn join(
         &mut self,
         account: Option<(&AccountId, &Text)>,
@@ -205,7 +204,7 @@ impl Candidates {
         id
     }
 
-    /// Takes a pool out of its class; an empty class is forgotten.
+    /// Removes a pool from its class. A class without pools is removed.
     pub(crate) fn leave(&mut self, id: ClassId, pool: &ObjectKey) {
         let Some(class) = self.classes.get_mut(&id) else {
             return;
@@ -223,7 +222,8 @@ impl Candidates {
         }
     }
 
-    /// A node appeared or changed. Returns the classes to which that is news.
+    /// Judges a node that appeared or changed. Returns the classes in which eligibility, or the
+    /// cause that rules the node out, changed.
     pub(crate) fn node_set(&mut self, node: &Node, before: Option<&Node>) -> BTreeSet<ClassId> {
         if before.is_none() {
             self.nodes += 1;
@@ -236,7 +236,8 @@ impl Candidates {
         concerned
     }
 
-    /// The classes that may have a node eligible that looks, or looked, like one of these.
+    /// The classes whose required label is on one of these nodes, and the classes that require
+    /// none.
     fn concerned<'n>(&self, nodes: impl IntoIterator<Item = &'n Node>) -> BTreeSet<ClassId> {
         let mut concerned = self.unanchored.clone();
         for (key, value) in nodes.into_iter().flat_map(|node| &*node.labels) {
@@ -246,7 +247,7 @@ impl Candidates {
         concerned
     }
 
-    /// A node is gone. Returns the classes to which that is news.
+    /// Removes a node. Returns the classes in which the node was eligible or counted under a cause.
     pub(crate) fn node_removed(&mut self, node: &NodeName) -> Vec<ClassId> {
         self.nodes = self.nodes.saturating_sub(1);
         self.recounted = true;
@@ -258,7 +259,8 @@ impl Candidates {
         self.classes.iter_mut().filter_map(changed).collect()
     }
 
-    /// A ready pod appeared or changed. Returns where that changed a node's eligibility.
+    /// Counts a ready pod that appeared or changed. Returns the nodes whose eligibility changed, by
+    /// class.
     pub(crate) fn pod_set(
         &mut self,
         pod: &Pod,
@@ -268,7 +270,8 @@ impl Candidates {
         self.rejudge(flips, nodes)
     }
 
-    /// A pod is gone, or no longer ready. Returns where that changed a node's eligibility.
+    /// Removes a pod that is gone or no longer ready. Returns the nodes whose eligibility changed,
+    /// by class.
     pub(crate) fn pod_removed(
         &mut self,
         pod: &PodId,
@@ -278,8 +281,8 @@ impl Candidates {
         self.rejudge(flips, nodes)
     }
 
-    /// Judges nodes again that got their first matching pod, or lost their last one. Returns where
-    /// the eligible set changed.
+    /// Judges nodes again that gained their first matching pod or lost their last. Returns the
+    /// nodes whose eligibility changed, by class.
     fn rejudge(
         &mut self,
         mut flips: Flips,
@@ -292,7 +295,7 @@ impl Candidates {
         flips
     }
 
-    /// The pods that are counted.
+    /// The counted pods.
     pub(crate) fn pod_ids(&self) -> impl Iterator<Item = &PodId> {
         self.pods.ids()
     }
@@ -327,7 +330,7 @@ impl Candidates {
         id
     }
 
-    /// Files a class under the label that it asks for, or takes it out.
+    /// Adds a class to the index by required label, or removes the class from the index.
     fn anchor(&mut self, id: ClassId, matching: &Match, belongs: bool) {
         let Some((key, values)) = matching.nodes.anchor() else {
             if belongs {
@@ -358,15 +361,15 @@ impl Class {
         self.matching.judge(self.cloud.as_deref(), node, ready)
     }
 
-    /// Judges a node again; returns whether that changed the eligible set, and whether it changed
-    /// what rules the node out.
+    /// Judges a node again. Returns whether eligibility changed, and whether the cause that rules
+    /// the node out changed.
     fn rejudge(&mut self, node: &Node, pods: &ReadyPods) -> (bool, bool) {
         let unfit = self.judge(node, pods).err();
         let eligible = match unfit {
             None => self.eligible.insert(node.name.clone()),
             Some(_) => self.eligible.remove(&node.name),
         };
-        // Where no machine is needed, none is missed.
+        // Classes of every provider need no machine.
         self.homeless.remove(&node.name);
         if let Some(unfit) =
             unfit.as_ref().filter(|one| self.cloud.is_some() && one.is_of_machine())
@@ -376,11 +379,12 @@ impl Class {
         (eligible, self.rule_out(&node.name, unfit))
     }
 
-    /// Counts what rules a node out, or that nothing does any more. Returns whether that is news.
+    /// Counts the cause that rules a node out; `None` for an eligible node. Returns whether the
+    /// cause changed.
     fn rule_out(&mut self, node: &NodeName, unfit: Option<Unfit>) -> bool {
         let unfit = match unfit {
             Some(Unfit::Labels) => None,
-            // One taint with many values is one cause.
+            // Taints that differ only in value count as one cause.
             Some(Unfit::Taint(taint)) => Some(Unfit::Taint(Taint { value: "".into(), ..taint })),
             other => other,
         };

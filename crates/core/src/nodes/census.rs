@@ -1,23 +1,23 @@
-//! How many nodes may be used, and what rules out the others, counted by cause.
+//! Number of eligible nodes, and of nodes ruled out by each cause.
 
 use std::fmt;
 
 use super::{PodMatch, Unfit};
 
-/// The nodes of a cluster, judged by one set of conditions.
+/// The nodes of a cluster, judged by the rules of one class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Census {
-    /// How many nodes there are.
+    /// Number of nodes.
     pub nodes: usize,
-    /// How many of them may be used.
+    /// Number of eligible nodes.
     pub eligible: usize,
-    /// What rules out the others, the most frequent first.
+    /// Causes that rule nodes out, the most frequent first.
     pub causes: Vec<(Unfit, usize)>,
-    /// The pods that were asked for, if any were.
+    /// The condition on pods, if any.
     pub pods: Option<PodMatch>,
 }
 
-/// How many causes are named; the nodes that others rule out are counted together.
+/// Most causes named in a message. Nodes of further causes are counted together.
 const NAMED: usize = 6;
 
 impl Census {

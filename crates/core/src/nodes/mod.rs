@@ -1,4 +1,4 @@
-//! Which nodes a pool may use, and what rules the others out.
+//! Eligibility of nodes: the rules of pools, and the causes that rule nodes out.
 
 mod candidates;
 mod census;
@@ -13,35 +13,35 @@ use std::fmt;
 
 use crate::model::{Effect, Labels, Node, Taint, Text};
 
-/// A pool's conditions on nodes. Pools with equal conditions share one candidate set.
+/// A pool's rules for nodes. Pools with equal rules share one class.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Match {
-    /// The node's labels.
+    /// Required labels of the node.
     pub nodes: Selector,
-    /// A ready pod that must run there, if any must.
+    /// Required ready pod on the node, if any.
     pub pods: Option<PodMatch>,
-    /// Taints that are tolerated.
+    /// Tolerated taints.
     pub tolerations: Vec<Toleration>,
 }
 
-/// The pod that a node must run; or, as a range, every pod that would do.
+/// A condition on pods: a pod that a node must run, or a range of pods to watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodMatch {
-    /// Its namespace; `None` is any.
+    /// Namespace of the pod; `None` accepts any.
     pub namespace: Option<Text>,
-    /// Its labels.
+    /// Required labels of the pod.
     pub labels: Selector,
 }
 
 impl PodMatch {
-    /// Whether every pod that `other` accepts is in this range. A range that is written in other
-    /// words than `other` does not count as covering, even where it would.
+    /// Whether every pod that `other` accepts is in this range. Selectors are compared as written:
+    /// an equivalent selector in other words does not count.
     pub fn covers(&self, other: &Self) -> bool {
         let namespace = self.namespace.is_none() || self.namespace == other.namespace;
         namespace && (self.labels.is_empty() || self.labels == other.labels)
     }
 
-    /// A range that covers both: each part on which they do not agree is left out.
+    /// A range that covers both, without the parts that differ.
     #[must_use]
     pub fn widened(&self, other: &Self) -> Self {
         let namespace = self.namespace.clone().filter(|_| self.namespace == other.namespace);
@@ -50,7 +50,7 @@ impl PodMatch {
         Self { namespace, labels }
     }
 
-    /// Whether a pod of this namespace with these labels will do.
+    /// Whether a pod with these labels in the namespace matches.
     pub fn accepts(&self, namespace: &str, labels: &Labels) -> bool {
         self.namespace.as_deref().is_none_or(|wanted| wanted == namespace)
             && self.labels.accepts(labels)
@@ -58,7 +58,7 @@ impl PodMatch {
 }
 
 impl fmt::Display for PodMatch {
-    /// As a person would ask for it: `app=nginx in ingress`.
+    /// Text for messages: `app=nginx in ingress`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.labels.is_empty(), &self.namespace) {
             (true, Some(namespace)) => write!(f, "in {namespace}"),
@@ -81,7 +81,7 @@ pub struct Toleration {
 }
 
 impl Toleration {
-    /// Whether this toleration covers `taint`.
+    /// Whether the toleration covers `taint`.
     pub fn tolerates(&self, taint: &Taint) -> bool {
         self.key.as_ref().is_none_or(|key| *key == taint.key)
             && self.value.as_ref().is_none_or(|value| *value == taint.value)
@@ -89,27 +89,27 @@ impl Toleration {
     }
 }
 
-/// What rules a node out. The first that applies is told.
+/// Cause that rules a node out. The first applicable cause is reported.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unfit {
-    /// Its labels do not match.
+    /// The labels do not match.
     Labels,
-    /// It is being deleted.
+    /// The node is being deleted.
     Deleting,
-    /// It is not ready.
+    /// The node is not ready.
     NotReady,
-    /// A taint that is not tolerated.
+    /// A taint is not tolerated.
     Taint(Taint),
-    /// It does not say which machine it is.
+    /// The node has no provider ID.
     NoProviderId,
-    /// Its machine is not in the pool's cloud.
+    /// The machine is not at the pool's provider.
     OtherCloud,
-    /// No ready pod that matches runs there.
+    /// No matching ready pod runs on the node.
     NoPod,
 }
 
 impl Unfit {
-    /// Whether it is for want of a machine, whatever pods run there.
+    /// Whether the node's machine is the cause.
     pub(crate) fn is_of_machine(&self) -> bool {
         match self {
             Self::NoProviderId | Self::OtherCloud => true,
@@ -117,7 +117,7 @@ impl Unfit {
         }
     }
 
-    /// What rules out the node of this name, as a sentence of its own.
+    /// The cause as a clause about the named node.
     pub fn said_of(&self, node: &str) -> String {
         match self {
             Self::Labels => format!("the labels of {node} do not match"),
@@ -150,11 +150,11 @@ impl fmt::Display for Unfit {
 }
 
 impl Match {
-    /// Judges one node for a pool in `cloud`, or for what is in no cloud and does not mind
-    /// where a node is. `pods` is how many ready pods there match.
+    /// Judges a node for a pool of the provider `cloud`; `None` accepts nodes of every provider.
+    /// `pods` is the number of matching ready pods on the node.
     ///
     /// # Errors
-    /// What rules the node out.
+    /// The cause that rules the node out.
     pub fn judge<'a>(
         &self,
         cloud: impl Into<Option<&'a str>>,

@@ -1,4 +1,4 @@
-//! Ready pods, counted by node for each condition on pods that a class has.
+//! Ready pods, counted by node for each condition of classes on pods.
 //!
 //! Classes with equal conditions on pods share one count. Pods with equal namespace and labels
 //! share one *kind*, so that a selector is evaluated once per kind and condition.
@@ -9,7 +9,7 @@ use super::PodMatch;
 use super::candidates::ClassId;
 use crate::model::{Labels, NodeName, Pod, PodId, Text};
 
-/// One condition on pods.
+/// Identifier of a condition on pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ConditionId(u32);
 
@@ -28,16 +28,16 @@ struct Condition {
 struct Kind {
     namespace: Text,
     labels: Labels,
-    /// The conditions that accept these pods.
+    /// Conditions that accept the pods of the kind.
     conditions: Vec<ConditionId>,
     pods: usize,
 }
 
-/// Nodes that got their first matching pod, or lost their last one, and the classes to which that
-/// may matter.
+/// Nodes that gained their first matching pod or lost their last, with the classes of the
+/// condition.
 pub(crate) type Flips = BTreeSet<(ClassId, NodeName)>;
 
-/// The ready pods of every node, as far as classes ask for pods.
+/// Ready pods by node, as far as classes ask for pods.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadyPods {
     conditions: BTreeMap<ConditionId, Condition>,
@@ -47,19 +47,19 @@ pub(crate) struct ReadyPods {
     pods: BTreeMap<PodId, (NodeName, KindId)>,
     /// The smallest range that covers all conditions.
     wanted: Option<PodMatch>,
-    /// Every ready pod in this range is known.
+    /// The range in which every ready pod is known.
     known: Option<PodMatch>,
     issued: u32,
 }
 
 impl ReadyPods {
-    /// How many ready pods on a node meet a condition.
+    /// Number of ready pods on a node that meet a condition.
     pub fn count(&self, condition: ConditionId, node: &NodeName) -> usize {
         let counts = self.conditions.get(&condition).map(|condition| &condition.counts);
         counts.and_then(|counts| counts.get(node)).copied().unwrap_or(0)
     }
 
-    /// The smallest range of pods that covers all conditions; none if no class asks for pods.
+    /// The smallest range of pods that covers all conditions; `None` if no class asks for pods.
     pub fn wanted(&self) -> Option<&PodMatch> {
         self.wanted.as_ref()
     }
@@ -69,13 +69,13 @@ impl ReadyPods {
         self.known.as_ref()
     }
 
-    /// Whether every ready pod that could meet a condition is known.
+    /// Whether every ready pod that could meet the condition is known.
     pub fn knows(&self, asked: &PodMatch) -> bool {
         self.known.as_ref().is_some_and(|known| known.covers(asked))
     }
 
-    /// Every ready pod in this range is known from now on, and none outside it. Returns the
-    /// classes whose pods became known.
+    /// Sets the range in which every ready pod is known. Returns the classes whose pods became
+    /// known.
     pub fn set_known(&mut self, known: Option<PodMatch>) -> Vec<ClassId> {
         let before = std::mem::replace(&mut self.known, known);
         let knew = |asked: &PodMatch| before.as_ref().is_some_and(|before| before.covers(asked));
@@ -84,12 +84,12 @@ impl ReadyPods {
         classes.into_iter().collect()
     }
 
-    /// The pods that are counted.
+    /// The counted pods.
     pub fn ids(&self) -> impl Iterator<Item = &PodId> {
         self.pods.keys()
     }
 
-    /// A class asks for pods.
+    /// Adds a class to the condition that it asks for, and creates the condition if missing.
     pub fn ask(&mut self, pods: &PodMatch, class: ClassId) -> ConditionId {
         let id = match self.condition_ids.get(pods) {
             Some(id) => *id,
@@ -101,7 +101,7 @@ impl ReadyPods {
         id
     }
 
-    /// A class is gone. A condition without classes is forgotten.
+    /// Removes a class from its condition. A condition without classes is removed.
     pub fn stop_asking(&mut self, id: ConditionId, class: ClassId) {
         let Some(condition) = self.conditions.get_mut(&id) else { return };
         condition.classes.remove(&class);
@@ -118,14 +118,14 @@ impl ReadyPods {
         self.wanted = first.map(|first| asked.fold(first, |all, one| all.widened(one)));
     }
 
-    /// A ready pod appeared or changed.
+    /// Counts a ready pod that appeared or changed.
     pub fn set(&mut self, pod: &Pod) -> Flips {
         let kind = self.kind_of(pod);
         if self.pods.get(&pod.id) == Some(&(pod.node.clone(), kind)) {
             return Flips::new();
         }
-        // The new count comes first: a pod that only changed its labels flips no condition that it
-        // met before and meets now.
+        // Count in before counting out: a pod with new labels must not flip a condition that both
+        // its old and new labels meet.
         let mut flips = self.count_in(kind, &pod.node);
         let before = self.pods.insert(pod.id.clone(), (pod.node.clone(), kind));
         if let Some((node, kind)) = before {
@@ -134,7 +134,7 @@ impl ReadyPods {
         flips
     }
 
-    /// A pod is gone, or no longer ready.
+    /// Removes a pod that is gone or no longer ready.
     pub fn remove(&mut self, pod: &PodId) -> Flips {
         match self.pods.remove(pod) {
             Some((node, kind)) => self.count_out(kind, &node),

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::model::Text;
 
-/// A parsed selector: all requirements must hold. The empty one accepts everything.
+/// A parsed selector: all requirements must hold. The empty selector accepts everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selector {
     requirements: Vec<Requirement>,
@@ -27,7 +27,7 @@ enum Test {
     Below(i64),
 }
 
-/// Why a text is no selector.
+/// A syntax error in a selector, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectorError(String);
 
@@ -40,10 +40,10 @@ impl fmt::Display for SelectorError {
 impl std::error::Error for SelectorError {}
 
 impl Selector {
-    /// Parses what `kubectl -l` takes.
+    /// Parses the syntax of `kubectl -l`.
     ///
     /// # Errors
-    /// In words that name the part that cannot be read.
+    /// Names the part that cannot be parsed.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut tokens = Tokens::of(text);
         let mut requirements = Vec::new();
@@ -62,8 +62,8 @@ impl Selector {
         Ok(Self { requirements })
     }
 
-    /// A label that whatever it accepts must have, with the values that will do, if there is
-    /// such a label: what does not have it need not be asked.
+    /// An `in` requirement that every match satisfies. Used as an index key: labels without one of
+    /// these values cannot match.
     pub(crate) fn anchor(&self) -> Option<(&Text, &BTreeSet<Text>)> {
         self.requirements.iter().find_map(|one| match &one.test {
             Test::In(values) => Some((&one.key, values)),
@@ -71,19 +71,19 @@ impl Selector {
         })
     }
 
-    /// Whether it accepts everything.
+    /// Whether the selector accepts everything.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Whether these labels satisfy every requirement.
+    /// Whether labels satisfy every requirement.
     pub fn accepts(&self, labels: &BTreeMap<Text, Text>) -> bool {
         self.requirements.iter().all(|one| one.test.accepts(labels.get(&one.key)))
     }
 }
 
 impl fmt::Display for Selector {
-    /// What `kubectl -l` takes.
+    /// Writes the syntax of `kubectl -l`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, one) in self.requirements.iter().enumerate() {
             f.write_str(if index == 0 { "" } else { "," })?;

@@ -14,20 +14,20 @@ use crate::records::verdict::RecordVerdict;
 pub(crate) struct Draft {
     pub now: Time,
     plan: Plan,
-    /// Marks by node and family: several pools may look at one node.
+    /// Marks by node and family, since several pools may mark one node.
     marks: BTreeMap<(NodeName, Family), Action>,
-    /// Pools that assign something in this plan, and which address goes to which node.
+    /// Pools with an assignment in this plan, and the target node of each address.
     assigning: BTreeSet<ObjectKey>,
     targets: BTreeMap<IpAddr, NodeName>,
-    /// Addresses that are put on a node or taken off one in this plan.
+    /// Addresses assigned or unassigned by this plan.
     moving: BTreeSet<IpAddr>,
-    /// Addresses that turned out to be the result of a reservation.
+    /// Addresses recognised as results of reservations.
     adopted: BTreeSet<IpAddr>,
-    /// How many more assignments a pool that paces them may begin.
+    /// Assignments left for each pool with a cool-off.
     allowance: BTreeMap<ObjectKey, usize>,
-    /// Pools for which an address is taken off a node.
+    /// Pools for which an address is unassigned to make room.
     room_made: BTreeSet<ObjectKey>,
-    /// Pools that wait for another's address to leave a node.
+    /// Pools that wait for an address of another pool to leave a node.
     contesting: BTreeSet<ObjectKey>,
 }
 
@@ -47,7 +47,7 @@ impl Draft {
         }
     }
 
-    /// Plans again at `time`, if it lies ahead.
+    /// Plans again at `time`, unless past.
     pub fn wake_at(&mut self, time: impl Into<Option<Time>>) {
         if let Some(time) = time.into().filter(|time| *time > self.now) {
             self.plan.wake = Some(self.plan.wake.map_or(time, |wake| wake.min(time)));
@@ -73,17 +73,17 @@ impl Draft {
         self.plan.actions.push(action);
     }
 
-    /// The addresses that are put on a node in this plan.
+    /// Addresses assigned by this plan.
     pub fn assigned(&self) -> BTreeSet<IpAddr> {
         self.targets.keys().copied().collect()
     }
 
-    /// The node that an address is put on in this plan.
+    /// The node to which this plan assigns an address.
     pub fn target(&self, ip: IpAddr) -> Option<&NodeName> {
         self.targets.get(&ip)
     }
 
-    /// Whether a change of these records is planned.
+    /// Whether the plan changes the set.
     pub fn changes_records(&self, site: &Site, family: Family) -> bool {
         self.plans(|action| {
             matches!(action, Action::ChangeRecords { site: at, family: of, .. }
@@ -91,32 +91,32 @@ impl Draft {
         })
     }
 
-    /// Whether an assignment for the pool is planned.
+    /// Whether the plan has an assignment for the pool.
     pub fn assigns(&self, pool: &ObjectKey) -> bool {
         self.assigning.contains(pool)
     }
 
-    /// Whether an address is put on a node or taken off one.
+    /// Whether the plan assigns or unassigns an address.
     pub fn moves(&self, ip: IpAddr) -> bool {
         self.moving.contains(&ip)
     }
 
-    /// Whether such an action is planned.
+    /// Whether the plan has a matching action.
     pub fn plans(&self, such: impl Fn(&Action) -> bool) -> bool {
         self.plan.actions.iter().any(such)
     }
 
-    /// The pool may begin so many assignments in this plan.
+    /// Limits the assignments of a pool in this plan.
     pub fn allow(&mut self, pool: &ObjectKey, assignments: usize) {
         self.allowance.insert(pool.clone(), assignments);
     }
 
-    /// How many assignments the pool may still begin.
+    /// Number of assignments left for the pool.
     pub fn allowance(&self, pool: &ObjectKey) -> usize {
         self.allowance.get(pool).copied().unwrap_or(usize::MAX)
     }
 
-    /// The pool begins an assignment, if it may.
+    /// Takes one assignment from the pool's allowance. Returns false if the allowance is used up.
     pub fn spend(&mut self, pool: &ObjectKey) -> bool {
         match self.allowance.get_mut(pool) {
             None => true,
@@ -128,37 +128,37 @@ impl Draft {
         }
     }
 
-    /// The pool waits for another's address to leave a node.
+    /// Notes that the pool waits for an address of another pool to leave a node.
     pub fn contest(&mut self, pool: &ObjectKey) {
         self.contesting.insert(pool.clone());
     }
 
-    /// Whether it does.
+    /// Whether the pool waits for an address of another pool to leave a node.
     pub fn is_contesting(&self, pool: &ObjectKey) -> bool {
         self.contesting.contains(pool)
     }
 
-    /// An address is taken off a node so that this pool can use it.
+    /// Notes that an address is unassigned to make room for the pool.
     pub fn make_room(&mut self, pool: &ObjectKey) {
         self.room_made.insert(pool.clone());
     }
 
-    /// Whether one is.
+    /// Whether an address is unassigned to make room for the pool.
     pub fn has_room_made(&self, pool: &ObjectKey) -> bool {
         self.room_made.contains(pool)
     }
 
-    /// An address turned out to be the result of a reservation.
+    /// Notes that an address is the result of a reservation.
     pub fn adopt(&mut self, ip: IpAddr) {
         self.adopted.insert(ip);
     }
 
-    /// Whether another reservation of this plan has the address already.
+    /// Whether a reservation of this plan has the address already.
     pub fn has_adopted(&self, ip: IpAddr) -> bool {
         self.adopted.contains(&ip)
     }
 
-    /// The pool is planned again whatever happens, or when there is room in one of `groups`.
+    /// Plans the pool again when one of `groups` may have room; on any event without `groups`.
     pub fn wait(&mut self, pool: &ObjectKey, groups: Option<Vec<Group>>) {
         match groups {
             Some(groups) => {
@@ -170,7 +170,7 @@ impl Draft {
         }
     }
 
-    /// The pool has nothing to do with an address any more.
+    /// Ends the pool's tie to a delisted address.
     pub fn let_go(&mut self, pool: &ObjectKey, ip: IpAddr) {
         self.plan.let_go.push((pool.clone(), ip));
     }
@@ -183,7 +183,7 @@ impl Draft {
         self.plan.records.insert(key.clone(), verdict);
     }
 
-    /// The records of an object are planned again then, if not before.
+    /// Plans the records of an object again at `time` at the latest.
     pub fn wake_for_records(&mut self, key: &ObjectKey, time: Time) {
         let wake = self.plan.record_wakes.entry(key.clone()).or_insert(time);
         *wake = time.min(*wake);
@@ -197,7 +197,7 @@ impl Draft {
     }
 }
 
-/// Failover first, then what failover waits for, then the marks, then reading, then DNS.
+/// Failover first, then calls that failover waits for, marks, releases, reads, and DNS.
 fn urgency(action: &Action) -> u8 {
     match action {
         Action::Assign { .. } => 0,

@@ -25,50 +25,49 @@ use crate::world::World;
 use crate::{Time, addresses, records};
 pub(crate) use draft::Draft;
 
-/// What is to be done, and what is to be said.
+/// Actions to carry out, and verdicts to report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// What to do, the most urgent first. Independent of each other: they may run at once.
+    /// Actions, the most urgent first. Independent of each other: all may run at once.
     pub actions: Vec<Action>,
-    /// How each planned pool is doing.
+    /// Verdict on each planned pool.
     pub verdicts: BTreeMap<ObjectKey, Verdict>,
-    /// How the records of each planned object are doing.
+    /// Verdict on the records of each planned object.
     pub records: BTreeMap<ObjectKey, RecordVerdict>,
-    /// Pools that wait for something, and are planned again whatever happens.
+    /// Pools that wait, and are planned again on any event.
     pub waiting: BTreeSet<ObjectKey>,
-    /// Pools that wait for room on a node, and are planned again when there may be some.
+    /// Pools that wait for room on a node, and are planned again when a node may have gained room.
     blocked: BTreeMap<ObjectKey, Vec<Group>>,
-    /// Addresses that pools have nothing to do with any more.
+    /// Delisted addresses that a pool is done with.
     let_go: Vec<(ObjectKey, IpAddr)>,
-    /// When records that wait are planned again.
+    /// When the records of waiting objects are planned again.
     record_wakes: BTreeMap<ObjectKey, Time>,
-    /// Plan again at this time, even if nothing happens.
+    /// Time of the next plan, even without an event.
     pub wake: Option<Time>,
 }
 
-/// Plans the pools that something happened to, and those that wait.
+/// Plans the pools that were touched, and the pools that wait.
 ///
-/// Leaving out the rest changes nothing: a pool that has all it wants, or that lacks a node
-/// while none has room, and to which nothing happened, has no actions, and what it holds is
-/// in the accounts.
+/// Leaving out the rest changes nothing: an untouched pool that has every wanted address in place,
+/// or lacks a node while no node has room, plans no action, and its addresses are known to the
+/// accounts.
 #[derive(Clone, Debug, Default)]
 pub struct Planner {
     waiting: BTreeSet<ObjectKey>,
     blocked: Blocked,
-    /// When records that wait are planned again.
+    /// When the records of waiting objects are planned again.
     record_wakes: BTreeMap<ObjectKey, Time>,
 }
 
-/// How many pools that have nothing to do, but perhaps something new to say, a plan looks
-/// at beside those that matter, and if there are none that do.
+/// Number of pools planned only to refresh their verdict: beside touched pools, and alone.
 const ASIDE: usize = 4;
 const AT_LEISURE: usize = 32;
 
-/// How soon the next of them are looked at.
+/// Delay until the next verdicts are refreshed.
 const SOON: Duration = Duration::from_millis(5);
 
 impl Planner {
-    /// The next plan.
+    /// Makes the next plan, and remembers its verdicts in the world.
     pub fn next(&mut self, world: &mut World, now: Time) -> Plan {
         if world.take_recounted() {
             world.retell(self.blocked.classes());
@@ -100,7 +99,7 @@ impl Planner {
         plan
     }
 
-    /// Keeps what the next plan must know of records.
+    /// Keeps the wake times and the owned records for the next plan.
     fn take_records(&mut self, world: &mut World, scope: &BTreeSet<ObjectKey>, plan: &mut Plan) {
         self.record_wakes.retain(|key, _| !scope.contains(key));
         self.record_wakes.extend(plan.record_wakes.clone());
@@ -123,15 +122,14 @@ fn remember(world: &mut World, key: &ObjectKey, verdict: &Verdict) {
     }
 }
 
-/// Plans every pool, and all records.
+/// Plans every pool and all records.
 pub fn plan_all(world: &World, now: Time) -> Plan {
     let pools = world.pools().map(|(key, _)| key.clone());
     let scope = pools.chain(world.record_sets().map(|(key, _)| key.clone())).collect();
     plan(world, &scope, now)
 }
 
-/// Plans the pools in `scope`. Pure and total: the same world, scope and time give the same
-/// plan.
+/// Plans the objects in `scope`. Pure and total: the same world, scope and time give the same plan.
 pub fn plan(world: &World, scope: &BTreeSet<ObjectKey>, now: Time) -> Plan {
     let mut draft = Draft::new(now);
     if !world.is_read() {
@@ -143,8 +141,8 @@ pub fn plan(world: &World, scope: &BTreeSet<ObjectKey>, now: Time) -> Plan {
     draft.finish()
 }
 
-/// The objects in `scope` of which it is known which pods run where. The others are planned when
-/// their pods have been read: a node without a known pod is not a node without a pod.
+/// The objects in `scope` whose pods are known. Other objects are planned once their pods have been
+/// read: an unknown pod is not an absent pod.
 fn with_known_pods<'s>(
     world: &World,
     scope: &'s BTreeSet<ObjectKey>,

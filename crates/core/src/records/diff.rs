@@ -1,39 +1,39 @@
-//! How what a name lists differs from what it should list, in as few records as possible.
+//! The difference between current and wanted records of a name, in as few changes as possible.
 //!
-//! | a record whose address | is there | so it |
+//! | address of a record | among equals | the record |
 //! |---|---|---|
-//! | should be listed, or may have to be | once | stays; its time to live and proxy are put right |
-//! | should be listed, or may have to be | again | makes way |
-//! | should not be listed | | makes way |
+//! | wanted, or in doubt | best | stays; its time to live and proxy are corrected |
+//! | wanted, or in doubt | not best | is spare |
+//! | not wanted | | is spare |
 //!
-//! A record that makes way is pointed at an address that is missing, if one is: hosts that
-//! take one call for each record need one less, and the name never lists fewer in between.
+//! A spare record is pointed at a missing address, else deleted. DNS hosts with one call for each
+//! record need one call less, and the name never lists fewer addresses in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::model::{Record, RecordChange, Text};
 
-/// How long a new record lives where nothing is said of that, in seconds.
+/// Time to live of written records if the request has none, in seconds.
 const DEFAULT_TTL: u32 = 60;
 
-/// The addresses of one family, as far as they are known.
+/// The wanted addresses of one family.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
-    /// These should be listed.
+    /// Addresses to list.
     pub sure: BTreeSet<IpAddr>,
-    /// These stay if they are listed: it is not known whether they should be.
+    /// Addresses in doubt: kept if listed, not added.
     pub doubtful: BTreeSet<IpAddr>,
 }
 
-/// Whether `current` lists what is wanted, whatever its times to live and proxies.
+/// Whether `current` lists the wanted addresses, regardless of time to live and proxy.
 pub(crate) fn lists(current: &[Record], wanted: &Wanted) -> bool {
     let plain = |record: &Record| Record { proxied: false, ..record.clone() };
     let plain: Vec<_> = current.iter().map(plain).collect();
     difference(&plain, wanted, None, None).is_empty()
 }
 
-/// What makes `current` list what is wanted.
+/// The change that makes `current` list the wanted addresses.
 pub(crate) fn difference(
     current: &[Record],
     wanted: &Wanted,

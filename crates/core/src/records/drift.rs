@@ -1,5 +1,4 @@
-//! Names in DNS that somebody else changes too, and hosts that store something else than they
-//! were asked to.
+//! Drift of records, and DNS hosts that do not store the settings they are asked for.
 
 use std::time::Duration;
 
@@ -8,33 +7,33 @@ use crate::Time;
 use crate::model::{Record, RecordChange, Text};
 use crate::world::Settings;
 
-/// A name that was read as we left it so long after the last change by somebody else is at
-/// peace: the next such change is the first again.
+/// Quiet time that ends a series of drift: a read at least this long after the last drift, with the
+/// records as we left them, resets the count.
 const QUIET: Duration = Duration::from_secs(600);
 
-/// Somebody else changed what a name lists.
+/// Drift of a name: somebody else changed the records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordDrift {
-    /// How often, with no quiet time in between.
+    /// Number of changes by others, with no quiet time in between.
     pub times: u32,
-    /// When it was last found.
+    /// When the last change was found.
     pub at: Time,
-    /// What the name listed before, until we have written to it again.
+    /// The records before the change, until our next write.
     pub ours: Option<Vec<Record>>,
 }
 
-/// A host stored a record with another setting than it was asked for, and called that success.
+/// A setting that the DNS host stored differently while it reported success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stubborn {
-    /// What it stored.
+    /// The stored setting, in words.
     pub message: Text,
-    /// The setting is asked for again from then on.
+    /// When the setting is asked for again.
     pub until: Time,
 }
 
 impl KnownSet {
-    /// A read shows something else than what was known, and no change of ours lies between.
-    /// While the last one has not been put right, a further change is the same affair.
+    /// Notes drift: a read differs from the known records, with no change of ours in between.
+    /// Further differences before our next write count as the same drift.
     pub(crate) fn drifts(&mut self, ours: Vec<Record>, now: Time) {
         let times = match &self.drift {
             Some(drift) if drift.ours.is_some() => return,
@@ -44,7 +43,8 @@ impl KnownSet {
         self.drift = Some(RecordDrift { times, at: now, ours: Some(ours) });
     }
 
-    /// A read that was sent at `sent_at` shows the name as it is known.
+    /// Ends a series of drift after a quiet time. Called for a read, sent at `sent_at`, that shows
+    /// the known records.
     pub(crate) fn is_calm(&mut self, sent_at: Time) {
         let quiet = |drift: &RecordDrift| drift.ours.is_none() && sent_at >= drift.at + QUIET;
         if self.drift.as_ref().is_some_and(quiet) {
@@ -52,14 +52,14 @@ impl KnownSet {
         }
     }
 
-    /// The name is written anew, whoever changed it: what it lists from now on is ours.
+    /// Ends the current drift: the records of the name count as ours from now on.
     pub(crate) fn mend(&mut self) {
         if let Some(drift) = &mut self.drift {
             drift.ours = None;
         }
     }
 
-    /// Compares what a change asked for with what the host says that it stored.
+    /// Compares the settings that a change asked for with the stored settings.
     pub(crate) fn heed_settings(
         &mut self,
         change: &RecordChange,
@@ -81,7 +81,7 @@ impl KnownSet {
     }
 }
 
-/// Whether two readings of a name differ in more than the host's own names for the records.
+/// Whether two reads of a name differ in more than the identifiers of records.
 pub(crate) fn differ(before: &[Record], after: &[Record]) -> bool {
     let plain = |records: &[Record]| {
         let mut plain: Vec<_> =

@@ -1,4 +1,4 @@
-//! Reads and changes of records begin, and come back.
+//! Folds the start and the outcome of DNS calls into the world.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl World {
         self.records.writes.insert((site.clone(), family), write);
     }
 
-    /// A read has come back. It counts if no change of ours is younger.
+    /// Folds in a read. The result counts unless a change of ours is younger.
     pub(crate) fn records_read(
         &mut self,
         key: &ObjectKey,
@@ -34,8 +34,8 @@ impl World {
     ) {
         let (sent_at, settings) = (outcome.sent_at, self.settings);
         self.records.reads = self.records.reads.saturating_sub(1);
-        // A read that repeats a failure, or follows one, is none of those that come in turn: a name
-        // that stays in trouble puts off nobody else's.
+        // Reads of a failing set do not count as routine reads, so that a failing name does not
+        // delay the routine reads of other names.
         if !self.is_in_trouble(key, family) {
             self.records.last_read = self.records.last_read.max(sent_at);
         }
@@ -45,7 +45,7 @@ impl World {
         }
         let set = entry.sets.entry(family).or_default();
         set.reading = false;
-        // What is as it was is no news.
+        // An unchanged set is not planned again.
         if let Ok(Done::RecordsListed { site, records }) = &outcome.result
             && entry.site.as_ref() == Some(site)
             && set.is_affirmed_by(records, sent_at)
@@ -73,7 +73,7 @@ impl World {
         let write = self.records.writes.get(&place);
         let settled = write.is_none_or(|write| !write.in_flight && sent_at >= write.until);
         let owned = self.record_owner(&site) == Some(key);
-        // In a name that is left alone nobody interferes with us.
+        // Changes to a name that we leave alone are no drift.
         let kept =
             !self.hands_off && self.record_set(key).is_some_and(|entry| entry.set.paused.is_none());
         if settled && owned {
@@ -82,8 +82,8 @@ impl World {
         }
     }
 
-    /// A change has come back. What it answered is known, also of a part of it; if it failed,
-    /// nothing is, unless it was never sent.
+    /// Folds in a change. The answer makes the set known, even if only a part was made. A failure
+    /// makes the set unknown, unless the change was held back.
     pub(crate) fn records_changed(
         &mut self,
         key: &ObjectKey,
@@ -102,7 +102,7 @@ impl World {
             self.records.writes.insert(place, write);
         }
         if self.record_owner(site) != Some(key) {
-            // Somebody else has the name by now, and may have read it too early.
+            // The name has a new owner, who may have read the records before this change.
             if let Some(owner) = self.record_owner(site).cloned() {
                 self.with_records(&owner, family, |set| set.records = None);
             }
@@ -134,7 +134,7 @@ impl World {
             }
             Ok(_) => self.with_records(key, family, |set| set.records = None),
             Err(failure) => {
-                // What was never sent changed nothing: the set is as it was.
+                // A change that was held back was never sent: the records are unchanged.
                 let untouched = matches!(failure.kind, FailureKind::HeldBack { .. });
                 self.with_records(key, family, |set| {
                     set.records = set.records.take().filter(|_| untouched);
@@ -145,7 +145,7 @@ impl World {
         }
     }
 
-    /// Whether it is not known what a name lists, because a call about it failed.
+    /// Whether a set is unknown because a call failed.
     fn is_in_trouble(&self, key: &ObjectKey, family: Family) -> bool {
         let set = self.records.entries.get(key).and_then(|entry| entry.sets.get(&family));
         set.is_some_and(|set| {
@@ -154,7 +154,7 @@ impl World {
         })
     }
 
-    /// What a failure says of the account.
+    /// Applies a rate limit reported by a failure to the account.
     fn heed(&mut self, account: &AccountId, failure: &Failure, now: Time) {
         match failure.kind {
             FailureKind::Throttled { wait } => self.close_records(account, (wait, false), now),
@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// A rate limit holds for everything that the account hosts.
+    /// Closes the account to all calls, since a rate limit covers every name of the account.
     fn close_records(&mut self, account: &AccountId, hold: (Duration, bool), now: Time) {
         let (wait, pacing) = hold;
         if let Some(account) = self.records.accounts.get_mut(account)
@@ -195,7 +195,7 @@ fn part(change: &RecordChange, written: &[Record], deleted: Vec<Text>) -> Record
 }
 
 impl KnownSet {
-    /// Whether a read shows what is known, and nothing was amiss.
+    /// Whether a read confirms the known records, with no failed read before. Refreshes their time.
     fn is_affirmed_by(&mut self, records: &[Record], sent_at: Time) -> bool {
         let same = self.records.as_deref() == Some(records) && self.read_work == Work::default();
         if same {
@@ -205,8 +205,8 @@ impl KnownSet {
         same
     }
 
-    /// Takes in what a read shows, unless a change of ours is younger. `kept`: the name is ours
-    /// to keep, so that a change by somebody else is told.
+    /// Takes in the records of a read, unless a change of ours is younger. `kept` is false for a
+    /// name that we leave alone: a difference is then no drift.
     fn learn(&mut self, records: Vec<Record>, sent_at: Time, now: Time, kept: bool) {
         if sent_at < self.at || sent_at < self.firm_until {
             return;
@@ -221,7 +221,7 @@ impl KnownSet {
         self.at = sent_at;
     }
 
-    /// What the set is after a change of ours.
+    /// Updates the known records after a change of ours.
     fn wrote(
         &mut self,
         change: &RecordChange,
@@ -245,8 +245,7 @@ impl KnownSet {
 }
 
 impl Work {
-    /// It failed. What would be refused again is not asked again soon; what the account has to
-    /// wait for is no failure.
+    /// Notes a failure. Refusals back off for the longest time; rate limits count as no failure.
     fn stumbled(&mut self, failure: &Failure, now: Time, jitter: u16, settings: &Settings) {
         match failure.kind {
             FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } => {}

@@ -1,5 +1,4 @@
-//! Records in DNS: what is known of them, what objects ask for, and the plan that brings both
-//! together.
+//! Records in DNS: the known records, the objects that ask for records, and the plan.
 
 mod diff;
 mod drift;

@@ -1,12 +1,12 @@
-//! What the names in DNS should list, and what must be done about it.
+//! Plans the records of each name: the wanted addresses, and the calls that lead there.
 //!
-//! | addresses to list | not known whether to list | so the name |
+//! | addresses to list | addresses in doubt | the name |
 //! |---|---|---|
-//! | some | | lists them, and keeps those of the second column that it lists |
-//! | none | some | is left as it is |
-//! | none | none | is left as it is, or emptied where `emptyPolicy: Remove` says so |
+//! | some | | lists the first column, and keeps records of the second |
+//! | none | some | stays as it is |
+//! | none | none | stays as it is, or is emptied under `emptyPolicy: Remove` |
 //!
-//! Nothing here comes before an address.
+//! Actions for addresses come before actions for DNS.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -26,7 +26,7 @@ use crate::model::{
 use crate::plan::Draft;
 use crate::world::{Work, World};
 
-/// Plans the records of every object in scope, and what is read again in its turn.
+/// Plans the records of every object in scope, and the next routine read.
 pub(crate) fn plan(
     world: &World,
     scope: &BTreeSet<ObjectKey>,
@@ -49,27 +49,27 @@ pub(crate) fn plan(
     read_again(world, draft);
 }
 
-/// One object that asks for records.
+/// An object that asks for records.
 struct Case<'a, 'w> {
     world: &'w World,
     entry: &'w RecordEntry,
-    /// The pool of the same key, if this is one.
+    /// The pool of the same key, if the object is a pool.
     view: Option<&'a PoolView<'w>>,
-    /// Addresses that this plan moves.
+    /// Addresses assigned by this plan.
     moving: &'a BTreeSet<IpAddr>,
 }
 
-/// What is to be done about one kind of record.
+/// The next step for the records of one family.
 enum Step {
-    /// Nothing: the name lists what it should, or has to wait for its addresses.
+    /// Nothing to do: the name lists the wanted addresses, or waits for addresses.
     Rest,
-    /// The set must be read first.
+    /// Read the set first.
     Read,
-    /// The set must be changed.
+    /// Change the set.
     Change(Action),
-    /// The set must be changed by whoever the name belongs to: that is not known yet.
+    /// Wait until a rival is located: the owner of the name is not known yet.
     Await,
-    /// The set must be changed, and not before this time, for this reason.
+    /// Hold the change until the given time, for the given reason.
     Hold(RecordReason, Time),
 }
 
@@ -97,7 +97,7 @@ impl Case<'_, '_> {
         }
     }
 
-    /// Why nothing at all is to be done.
+    /// The reason not to plan the object at all.
     fn cannot_start(&self, request: &RecordRequest) -> Option<RecordReason> {
         match self.world.record_account(&request.account).map(|account| &account.setup) {
             Some(Ok(())) => {}
@@ -126,7 +126,7 @@ impl Case<'_, '_> {
         draft: &mut Draft,
     ) -> (RecordReason, Option<Held>) {
         let Some(wanted) = wanted else {
-            // Others who ask for the same name have to know.
+            // The site decides the owner among all objects that ask for the same name.
             if self.entry.site.is_none() {
                 self.take(request, Family::V4, Step::Read, draft);
             }
@@ -143,7 +143,7 @@ impl Case<'_, '_> {
         (reason, held)
     }
 
-    /// What there is to say when nothing is to be done.
+    /// The reason to report when no step is due.
     fn settled(
         &self,
         request: &RecordRequest,
@@ -164,7 +164,7 @@ impl Case<'_, '_> {
             return RecordReason::Reading;
         }
         match request.empty {
-            // What was never had was not removed, either.
+            // Only a set that the object once had counts as removed.
             EmptyPolicy::Remove if held.is_some_and(|held| held.families.is_empty()) => {
                 RecordReason::Removed
             }
@@ -172,8 +172,8 @@ impl Case<'_, '_> {
         }
     }
 
-    /// What is to be done about each family. Whose a name is depends on everybody who asks for
-    /// it: also who has nothing to list finds out which name that is.
+    /// The next step for each family. An object with nothing to list locates its name too, because
+    /// the owner depends on every object that asks for the name.
     fn steps(
         &self,
         request: &RecordRequest,
@@ -193,7 +193,7 @@ impl Case<'_, '_> {
         }
     }
 
-    /// What is to be done about the records of one family.
+    /// The next step for the records of one family.
     fn step(&self, request: &RecordRequest, family: Family, wanted: &Wanted, now: Time) -> Step {
         let empty = wanted.sure.is_empty();
         let may_empty = wanted.doubtful.is_empty()
@@ -217,7 +217,7 @@ impl Case<'_, '_> {
         Step::Change(Action::ChangeRecords { owner, site, family, change })
     }
 
-    /// Takes a step if it may be taken now. Returns what there is to say of it.
+    /// Takes a step if its time has come. Returns the reason to report.
     fn take(
         &self,
         request: &RecordRequest,
@@ -232,8 +232,8 @@ impl Case<'_, '_> {
         }
         let lasting = failed(&known.read_work).is_some_and(|reason| is_lasting(&reason));
         let (action, from, reason) = match step {
-            // A zone that is gone is told, though nothing has to be changed in it, and looked for
-            // until it is back.
+            // A missing zone or a refused credential is reported, and read again until found, even
+            // with nothing to change.
             Step::Rest if !lasting => return None,
             Step::Rest | Step::Read if known.reading => {
                 return Some(told(known).unwrap_or(RecordReason::Reading));
@@ -256,11 +256,11 @@ impl Case<'_, '_> {
             return Some(self.waits(request, known, draft.now).unwrap_or(reason));
         }
         draft.act(action);
-        // What failed before is told until it has worked.
+        // The last failure is reported until a call succeeds.
         Some(told(known).unwrap_or(reason))
     }
 
-    /// What a step waits for.
+    /// The reason why a step waits.
     fn waits(&self, request: &RecordRequest, known: &KnownSet, now: Time) -> Option<RecordReason> {
         let account = self.world.record_account(&request.account)?;
         if account.closed_until > now {
@@ -273,7 +273,8 @@ impl Case<'_, '_> {
         told(known)
     }
 
-    /// The records that the object has, once they are as wanted. What is kept is kept.
+    /// The records that the object has. A family is added once its records are as wanted, and
+    /// removed once nothing is wanted and no record is left.
     fn held(&self, request: &RecordRequest, wanted: &[Wanted; 2]) -> Option<Held> {
         let Some(site) = &self.entry.site else { return self.entry.held.clone() };
         let before = self.entry.held.as_ref().filter(|held| held.site == *site);
@@ -290,20 +291,20 @@ impl Case<'_, '_> {
             }
         }
         if families.is_empty() && before.is_none() {
-            // Nothing is had at the new name yet: the old one is not forgotten.
+            // The object has no records at the new site yet, so the old site is kept.
             return self.entry.held.clone();
         }
         Some(Held { site: site.clone(), families })
     }
 
-    /// Whether an address stays in place on a node that may have it when its pool has gone.
+    /// Whether an address stays on its eligible node when its pool is deleted.
     fn outlives(&self, view: &PoolView<'_>, ip: IpAddr, machine: &MachineId) -> bool {
         let listed = view.request.is_some_and(|request| request.listed.contains(&ip));
         let fits = |node| view.judge(self.world, node).is_ok();
         view.entry.is_ending() && listed && view.node_on(self.world, machine).is_some_and(fits)
     }
 
-    /// The addresses of each family; none if nothing can be said of them.
+    /// The wanted addresses by family; `None` if unknown.
     fn wanted(&self, request: &RecordRequest) -> Option<[Wanted; 2]> {
         let mut all = Wanted::default();
         match &request.source {
@@ -326,7 +327,7 @@ impl Case<'_, '_> {
                         Place::Stranded(..) | Place::Free if self.moving.contains(&one.ip) => {
                             all.doubtful.insert(one.ip);
                         }
-                        // One that is not given back with its pool goes on serving.
+                        // An address that is not released with its pool goes on serving.
                         Place::Disabled(Some(machine)) if self.outlives(view, one.ip, machine) => {
                             all.sure.insert(one.ip);
                         }
@@ -360,13 +361,13 @@ impl Case<'_, '_> {
     }
 }
 
-/// The addresses that a mark names.
+/// The addresses named by a mark.
 fn marked(mark: Option<&str>) -> impl Iterator<Item = IpAddr> {
     mark.into_iter().flat_map(|mark| mark.split(',')).filter_map(|ip| ip.trim().parse().ok())
 }
 
-/// What keeps a change from being made now, and until when. What an object itself has to change
-/// is not held: if what it last wrote is not right any more, it is written at once.
+/// The reason to hold a change, and until when. Held are the undoing of drift, and settings that
+/// the DNS host did not store as asked. A change of the wanted addresses is never held.
 fn hold(
     request: &RecordRequest,
     known: &KnownSet,
@@ -387,19 +388,19 @@ fn hold(
     (undoes && until > now).then_some((RecordReason::Drift(drift.times, until), until))
 }
 
-/// When a call to the account may start.
+/// When the next call to the account may start.
 fn opens(world: &World, request: &RecordRequest) -> Time {
     let account = world.record_account(&request.account);
     let closed = account.map_or(Time::default(), |account| account.closed_until);
     closed.max(world.open_from())
 }
 
-/// Whether somebody has to know of it though nothing has to be changed.
+/// Whether a failure is reported although nothing has to be changed.
 fn is_lasting(reason: &RecordReason) -> bool {
     matches!(reason, RecordReason::ZoneNotFound(..) | RecordReason::CredentialsRefused(..))
 }
 
-/// What the last call about a set failed with.
+/// The failure of the last change, else of the last read.
 fn told(known: &KnownSet) -> Option<RecordReason> {
     failed(&known.change_work).or_else(|| failed(&known.read_work))
 }
@@ -422,7 +423,7 @@ fn failed(work: &Work) -> Option<RecordReason> {
     })
 }
 
-/// The graver is told first.
+/// Rank of a reason. The lowest rank is reported.
 fn gravity(reason: &RecordReason) -> u8 {
     match reason {
         RecordReason::Invalid(_) | RecordReason::NoAccount(_) | RecordReason::Conflict(..) => 0,
@@ -440,8 +441,8 @@ fn gravity(reason: &RecordReason) -> u8 {
     }
 }
 
-/// Reads one set again, the one that was read longest ago: somebody may have changed it. One
-/// at a time in all, so that it costs the same however many names there are.
+/// Reads the set with the oldest knowledge again, to find drift. Only one such read is under way at
+/// a time, so that the cost is independent of the number of names.
 fn read_again(world: &World, draft: &mut Draft) {
     let (idle, last) = world.record_reads();
     if !idle || draft.plans(|action| matches!(action, Action::ReadRecords { .. })) {
@@ -473,7 +474,7 @@ fn read_again(world: &World, draft: &mut Draft) {
 
 type OneSet<'w> = (&'w ObjectKey, &'w RecordRequest, &'w Site, Family, &'w KnownSet);
 
-/// The kinds of record of an object of which it is known what the name lists.
+/// The sets of an object whose records are known.
 fn known_sets<'w>((key, entry): (&'w ObjectKey, &'w RecordEntry)) -> Vec<OneSet<'w>> {
     let (Ok(request), Some(site)) = (&entry.set.request, &entry.site) else { return vec![] };
     let sets = Family::ALL.map(|family| (key, request, site, family, entry.known(family)));

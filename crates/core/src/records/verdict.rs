@@ -1,7 +1,6 @@
-//! What a plan has to say of the records that an object asks for.
+//! The verdict on an object's records.
 //!
-//! Times in here are absolute, so that a verdict that stands is equal to itself a second
-//! later and nothing is written again.
+//! Times are absolute, so that an unchanged verdict stays equal and is not written again.
 
 use std::fmt;
 
@@ -10,43 +9,43 @@ use crate::addresses::verdict::{Precedence, RESTART_FOR_CREDENTIALS};
 use crate::model::{Finding, Held, ObjectKey, Site, Text};
 use crate::verdict::{Outlook, Withheld};
 
-/// How the records of an object are doing.
+/// The verdict on an object's records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordVerdict {
-    /// The one thing to know.
+    /// The gravest reason.
     pub reason: RecordReason,
-    /// Where the records are, once the host has said so.
+    /// The site of the records, once the DNS host has named the site.
     pub site: Option<Site>,
-    /// How many records the name lists; none while that is not known.
+    /// Number of records at the name; `None` while unknown.
     pub listed: Option<usize>,
-    /// How many addresses the name should list; none if nothing can be said of them.
+    /// Number of addresses that the name should list; `None` while unknown.
     pub wanted: Option<usize>,
     /// The records that the object has.
     pub held: Option<Held>,
-    /// What is not carried out; whoever executes the plan knows.
+    /// Withheld actions, filled in by the executor.
     pub withheld: Option<Withheld>,
 }
 
-/// The one thing to know about the records of an object.
+/// The state of an object's records, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordReason {
-    /// The name lists what it should.
+    /// The name lists the wanted addresses.
     Current,
     /// A change is under way.
     Updating,
-    /// It has not been read yet what the name lists, or where the addresses are.
+    /// The records of the name, or the places of the addresses, have not been read yet.
     Reading,
-    /// There is no address to list, and the name is left as it is.
+    /// No address is to be listed, and the name is left as is.
     NothingToList,
-    /// There is no address to list, and the name lists none.
+    /// No address is to be listed, and the name is empty.
     Removed,
-    /// The pool itself cannot be planned, so that its addresses are not known.
+    /// The pool cannot be planned, so that its addresses are unknown.
     PoolUnplanned,
-    /// The object cannot be understood.
+    /// The spec has a defect.
     Invalid(Finding),
     /// The account cannot be used.
     NoAccount(Finding),
-    /// Another object has the name, for this reason.
+    /// Another object owns the name, by the given precedence.
     Conflict(Site, ObjectKey, Precedence),
     /// The account does not host the zone; the next attempt starts then.
     ZoneNotFound(Text, Time),
@@ -62,12 +61,12 @@ pub enum RecordReason {
     Pacing(Time),
     /// A call failed; the next attempt starts then.
     Failed(Text, Time),
-    /// Somebody else changed the name for the so many-th time; it is put back then.
+    /// Drift: the number of changes by others, and when the records are restored.
     Drift(u32, Time),
 }
 
 impl RecordReason {
-    /// Stable word for conditions, events and documents.
+    /// Stable word for conditions, events and pages.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Current => "RecordCurrent",
@@ -89,7 +88,7 @@ impl RecordReason {
         }
     }
 
-    /// What it means for the one who waits.
+    /// The outlook for the user.
     pub fn outlook(&self) -> Outlook {
         match self {
             Self::Current | Self::Removed => Outlook::Well,

@@ -1,7 +1,8 @@
-//! DNS as the world knows it: who asks for which name, and what each name lists.
+//! World of DNS: the names that objects ask for, and the known records of each name.
 //!
-//! Knowledge is kept with the object that asks for it. A set is unknown until it was read, and
-//! again after a change that failed; what a change of ours answered is known without reading.
+//! Known records are kept with the object that asks for them. A set is unknown before its first
+//! read, and after a failed change unless the change was held back. The answer to our own change
+//! makes the set known without a read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,74 +16,75 @@ use crate::model::{
 use crate::nodes::ClassId;
 use crate::world::{Settings, Work, World};
 
-/// Everything that is known of DNS.
+/// Everything known about DNS.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     pub(crate) entries: BTreeMap<ObjectKey, RecordEntry>,
     pub(crate) accounts: BTreeMap<AccountId, RecordAccount>,
     claims: BTreeMap<Site, BTreeSet<ObjectKey>>,
-    /// Objects of which it is not known yet where their records are.
+    /// Objects whose site is unknown.
     unlocated: BTreeSet<ObjectKey>,
-    /// Changes under way, and those that had no answer.
+    /// Changes under way, and changes without an answer.
     pub(crate) writes: BTreeMap<(Site, Family), RecordWrite>,
-    /// How many reads are under way, and when the last one was sent.
+    /// Number of reads under way, and when the last read was sent, failing sets aside.
     pub(crate) reads: usize,
     pub(crate) last_read: Time,
 }
 
-/// An account that hosts DNS.
+/// An account at a DNS host.
 #[derive(Clone, Debug)]
 pub struct RecordAccount {
-    /// Why it cannot be used, if it cannot.
+    /// The finding that keeps the account from being used, if any.
     pub setup: Result<(), Finding>,
-    /// Nothing is sent before.
+    /// No call is sent before.
     pub closed_until: Time,
-    /// We pace ourselves until then; else the host has said that nothing, or little, is left.
+    /// True if `closed_until` is our own pacing; false if the host said that little or nothing of
+    /// the limit is left.
     pub pacing: bool,
 }
 
-/// An object that asks for records, with its progress.
+/// An object that asks for records, with the state of each set.
 #[derive(Clone, Debug)]
 pub struct RecordEntry {
-    /// As it was last seen.
+    /// The object as last seen.
     pub set: RecordSet,
-    /// The nodes that it lists, if it lists nodes.
+    /// The class of the nodes to list, for records of nodes.
     pub class: Option<ClassId>,
-    /// Where its records are, once the host has said so.
+    /// The site of the records, once the DNS host has named the site.
     pub site: Option<Site>,
-    /// The records that it has: from the status at first, then our own doing.
+    /// Records that the object has: from its status at first, then from our own changes.
     pub held: Option<Held>,
-    /// What is known of each kind of record.
+    /// Knowledge of each set, by family.
     pub(crate) sets: BTreeMap<Family, KnownSet>,
 }
 
-/// What is known of one kind of record at a name.
+/// Knowledge of one set: the records of one name and family.
 #[derive(Clone, Debug, Default)]
 pub struct KnownSet {
-    /// What the name lists; none if that is not known.
+    /// The records; `None` if unknown.
     pub records: Option<Vec<Record>>,
-    /// When that was true: a read is as old as the moment it was sent.
+    /// As of when the records are known: when the read was sent, or when our change ended.
     pub at: Time,
-    /// A read that was sent before this is late: our own change is younger.
+    /// Reads sent before are ignored: our own change may not show yet.
     pub(crate) firm_until: Time,
     /// A read is under way.
     pub reading: bool,
-    /// Reads that failed.
+    /// Back-off of failed reads.
     pub read_work: Work,
-    /// Changes that failed.
+    /// Back-off of failed changes.
     pub change_work: Work,
-    /// Somebody else changed it.
+    /// Drift of the set.
     pub drift: Option<RecordDrift>,
-    /// The host does not store what it is asked for.
+    /// A setting that the DNS host does not store as asked.
     pub stubborn: Option<Stubborn>,
 }
 
-/// A change that is under way, or may still take effect.
+/// A change that is under way, or without an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordWrite {
-    /// It is under way.
+    /// The change is under way.
     pub in_flight: bool,
-    /// It had no answer: a read that is sent from then on tells.
+    /// After a change without an answer: only reads sent from then on count.
     pub until: Time,
 }
 
@@ -101,12 +103,12 @@ const NO_WORK: Work =
     Work { in_flight: false, failures: 0, not_before: Time::from_micros(0), failure: None };
 
 impl KnownSet {
-    /// When a read of what is not known may be sent: one that is sent earlier is late.
+    /// Earliest time of the next read: after the back-off, and late enough to show our last change.
     pub(crate) fn readable_from(&self) -> Time {
         self.read_work.not_before.max(self.firm_until)
     }
 
-    /// A new wish is worth a new attempt, at once.
+    /// Clears all back-offs, so that a new request is tried at once.
     fn retry_now(&mut self) {
         (self.read_work, self.change_work) = (Work::default(), Work::default());
         self.stubborn = None;
@@ -119,13 +121,12 @@ impl RecordEntry {
         Self { held: set.held.clone(), class, site: None, sets: BTreeMap::new(), set }
     }
 
-    /// What is known of one kind of record.
+    /// Knowledge of the records of one family.
     pub fn known(&self, family: Family) -> &KnownSet {
         self.sets.get(&family).unwrap_or(NOTHING_KNOWN)
     }
 
-    /// The name that it stands up for: where its records are, else where its status says that
-    /// they were.
+    /// The site that the object claims: the site of its records, else the site in its status.
     fn claim(&self) -> Option<&Site> {
         self.site.as_ref().or(self.held.as_ref().map(|held| &held.site))
     }
@@ -134,13 +135,14 @@ impl RecordEntry {
         self.held.as_ref().is_some_and(|held| held.site == *site)
     }
 
-    /// Whether it asks for the same name in the same words.
+    /// Whether the object asks for the same name in the same spelling.
     pub(crate) fn asks_like(&self, other: &RecordRequest) -> bool {
         let words = |one: &RecordRequest| (one.account.clone(), one.zone.clone(), one.name.clone());
         self.set.request.as_ref().is_ok_and(|request| words(request) == words(other))
     }
 
-    /// Its name cannot be found, and could not be at `found` or later, when another one was.
+    /// Whether the name of the object has no site: the host rejected the name, or did not find the
+    /// zone at `found` or later.
     fn is_lost(&self, found: Time, settings: &Settings) -> bool {
         let lost = |work: &Work| match work.failure.as_ref().map(|failure| failure.kind) {
             Some(FailureKind::NotFound) => work.not_before >= found + settings.retry_max,
@@ -149,26 +151,25 @@ impl RecordEntry {
         self.sets.values().any(|set| lost(&set.read_work))
     }
 
-    /// The records must be read before the next change.
+    /// Makes every set unknown, to be read before the next change.
     pub(crate) fn forget(&mut self) {
         self.sets.values_mut().for_each(|set| set.records = None);
     }
 }
 
 impl World {
-    /// An account that hosts DNS. Given once, before any object that names it.
+    /// Sets up an account at a DNS host. Called once, before any object names the account.
     pub fn set_record_account(&mut self, id: AccountId, setup: Result<(), Finding>) {
         let account = RecordAccount { setup, closed_until: Time::default(), pacing: false };
         self.records.accounts.insert(id, account);
     }
 
-    /// An account that hosts DNS.
+    /// An account at a DNS host.
     pub fn record_account(&self, id: &AccountId) -> Option<&RecordAccount> {
         self.records.accounts.get(id)
     }
 
-    /// An object that asks for records appeared or changed. An older version than the one that
-    /// we know is not news.
+    /// Observes an object that asks for records. Versions older than the known version are ignored.
     pub fn set_record_set(&mut self, set: RecordSet) {
         let key = set.key.clone();
         let before = self.records.entries.remove(&key);
@@ -181,7 +182,7 @@ impl World {
                 return;
             }
             self.leave_records(&key, &entry);
-            // Another wish for the same name knows what the name lists.
+            // The name is the same, so its known records stay valid.
             if entry.set.uid == set.uid
                 && set.request.as_ref().is_ok_and(|request| entry.asks_like(request))
             {
@@ -203,7 +204,7 @@ impl World {
         self.enter_records(&key);
     }
 
-    /// An object asks for no records any more, or is gone. What its name lists stays.
+    /// Removes an object that is gone or no longer asks for records. The records of its name stay.
     pub fn remove_record_set(&mut self, key: &ObjectKey) {
         if let Some(entry) = self.records.entries.remove(key) {
             self.leave_records(key, &entry);
@@ -221,13 +222,13 @@ impl World {
         self.records.entries.iter()
     }
 
-    /// Whether everything has been read that a change of records rests on.
+    /// Whether every source that record changes depend on has been read.
     pub(crate) fn may_plan_records(&self) -> bool {
         self.is_read() && self.is_read_for(Subject::Records)
     }
 
-    /// The object that a name belongs to: the one that has it, else the older, else the one
-    /// with the smaller UID.
+    /// The owner of a name: the object that has the records, else the oldest, else the object with
+    /// the smallest UID.
     pub(crate) fn record_owner(&self, site: &Site) -> Option<&ObjectKey> {
         let rank = |key: &&ObjectKey| {
             let entry = self.records.entries.get(*key)?;
@@ -236,9 +237,9 @@ impl World {
         self.records.claims.get(site)?.iter().min_by_key(rank)
     }
 
-    /// Whether an object that would go first may ask for the same name, and it is not known yet
-    /// which one it asks for. One whose name cannot be found is not waited for, nor one that is
-    /// paused: neither is going to be read soon.
+    /// Whether an object of higher rank, whose site is still unknown, may ask for the same name.
+    /// Paused objects and names that the host cannot find are not waited for: no read will locate
+    /// them soon.
     pub(crate) fn awaits_rival(&self, entry: &RecordEntry, family: Family) -> bool {
         let Some(site) = &entry.site else { return false };
         let rank = |one: &RecordEntry| (one.set.created_at, one.set.uid.clone());
@@ -252,7 +253,8 @@ impl World {
         })
     }
 
-    /// Those who wait for others of an account to find their names look again.
+    /// Replans the objects of an account that have a site without holding records there: each may
+    /// wait for a rival to be located.
     pub(crate) fn touch_unheld(&mut self, account: &AccountId) {
         let waits = |entry: &RecordEntry| {
             let site = entry.site.as_ref().filter(|site| site.account == *account);
@@ -262,17 +264,17 @@ impl World {
         self.dirty.extend(waiting.map(|(key, _)| key.clone()));
     }
 
-    /// A change of these records that is under way, or may still take effect.
+    /// A change of the set that is under way, or without an answer.
     pub(crate) fn record_write(&self, site: &Site, family: Family) -> Option<RecordWrite> {
         self.records.writes.get(&(site.clone(), family)).copied()
     }
 
-    /// Whether no read is under way, and when the last one was sent.
+    /// Whether no read is under way, and when the last read was sent, failing sets aside.
     pub(crate) fn record_reads(&self) -> (bool, Time) {
         (self.records.reads == 0, self.records.last_read)
     }
 
-    /// A plan found out which records an object has.
+    /// Remembers the records that an object has, from its verdict.
     pub(crate) fn remember_records(&mut self, key: &ObjectKey, held: Option<&Held>) {
         if let Some(entry) = self.records.entries.get_mut(key)
             && entry.held.as_ref() != held
@@ -282,7 +284,7 @@ impl World {
         }
     }
 
-    /// What an object wrote to a name is its own, also if there is nothing to list by now.
+    /// Remembers that an object has a set, because a change of ours wrote to the set.
     pub(crate) fn hold_records(&mut self, key: &ObjectKey, site: &Site, family: Family) {
         let Some(entry) = self.records.entries.get(key) else { return };
         let before = entry.held.clone().filter(|held| held.site == *site);
@@ -292,7 +294,7 @@ impl World {
         self.remember_records(key, Some(&held));
     }
 
-    /// Nothing that was known of DNS counts any more; what the objects remember does.
+    /// Forgets all records at the start of a term, except for the names in statuses.
     pub(crate) fn take_over_records(&mut self) {
         for account in self.records.accounts.values_mut() {
             account.closed_until = Time::default();
@@ -310,7 +312,7 @@ impl World {
         self.dirty.extend(keys);
     }
 
-    /// A node changed: objects that list it have something new to list, perhaps.
+    /// Replans the objects that list a node, if the node's addresses or marks changed.
     pub(crate) fn touch_listed(&mut self, before: &Node, after: &Node) {
         if before.addresses == after.addresses && before.marks == after.marks {
             return;
@@ -347,8 +349,8 @@ impl World {
         self.reclaim_records(key);
     }
 
-    /// Brings the claims in line with the name that an object stands up for now. Whoever does
-    /// not own its name forgets what it lists: the owner changes it.
+    /// Updates the claims after the site of an object changed. Claimants other than the owner
+    /// forget the records, since the owner may change them.
     pub(crate) fn reclaim_records(&mut self, key: &ObjectKey) {
         match self.records.entries.get(key).is_some_and(|entry| entry.site.is_none()) {
             true => self.records.unlocated.insert(key.clone()),
@@ -376,13 +378,14 @@ impl World {
         self.dirty.extend(touched.into_iter().filter(|other| other != key));
     }
 
-    /// Everybody who stands up for a name.
+    /// Replans every object that claims a name.
     pub(crate) fn touch_site(&mut self, site: &Site) {
         self.dirty.extend(self.records.claims.get(site).into_iter().flatten().cloned());
     }
 }
 
-/// Whether an object as it is seen now says nothing new, or is an old story.
+/// Whether an observed object is older than the known version, or changes nothing that planning
+/// reads.
 fn keeps(entry: &RecordEntry, seen: &RecordSet) -> bool {
     let same = entry.set.request == seen.request
         && entry.set.created_at == seen.created_at

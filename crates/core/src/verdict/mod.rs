@@ -1,18 +1,18 @@
-//! What every verdict has in common: what it means for the one who waits, and what is withheld.
+//! Common parts of all verdicts: the outlook, and withheld actions.
 
 mod withheld;
 
 pub use withheld::{Restraint, Withheld};
 
-/// What a reason means for the one who waits.
+/// Consequence of a reason for the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outlook {
-    /// All is well.
+    /// In order.
     Well,
-    /// Being worked on: it will change without anybody's help.
+    /// In progress: the state changes without help.
     Working,
     /// Nothing to do until the cluster changes.
     Waiting,
-    /// Somebody has to act.
+    /// A person has to act.
     Stuck,
 }

@@ -1,4 +1,4 @@
-//! What keeps a plan from being carried out, and what it would have done.
+//! Withheld actions, and the restraint that withholds them.
 
 use std::fmt;
 
@@ -7,30 +7,30 @@ use crate::model::Text;
 use crate::records::verdict::RecordVerdict;
 use crate::verdict::Outlook;
 
-/// What keeps us from acting for an object.
+/// Why no action is carried out for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restraint {
-    /// Another controller is at work: it renews this lease.
+    /// Another controller is running: its Lease is being renewed.
     Competing {
-        /// The lease, as `namespace/name`.
+        /// The Lease, as `namespace/name`.
         lease: Text,
-        /// Whoever holds it.
+        /// The holder of the Lease.
         holder: Text,
     },
-    /// Whether another controller is at work is not known, for this reason.
+    /// Unknown whether another controller is running; the text says why.
     Unsure(Text),
-    /// Somebody paused this object, and says why.
+    /// The object is paused; the text says why.
     Paused(Text),
-    /// We were started to observe.
+    /// Observe mode.
     Observing,
 }
 
 impl Restraint {
-    /// Every word that one has.
+    /// The words of all restraints.
     pub const WORDS: [&str; 4] =
         ["CompetingController", "CompetitionUnknown", "Paused", "Observing"];
 
-    /// Stable word for conditions, events and documents.
+    /// Stable word for conditions, events and pages.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Competing { .. } => Self::WORDS[0],
@@ -40,7 +40,7 @@ impl Restraint {
         }
     }
 
-    /// Whether the object may be another controller's now.
+    /// Whether another controller may be acting for the object.
     pub fn is_for_another(&self) -> bool {
         matches!(self, Self::Competing { .. } | Self::Unsure(_))
     }
@@ -63,28 +63,28 @@ impl fmt::Display for Restraint {
     }
 }
 
-/// What a plan has for an object, and is not carried out.
+/// Planned actions that are not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withheld {
-    /// Why not.
+    /// The restraint.
     pub by: Restraint,
-    /// What would be done, in words.
+    /// The withheld actions, in words.
     pub would: Vec<Text>,
 }
 
 impl Withheld {
-    /// Whether it is not known who looks after the object: then all may be in place, and
-    /// nobody can say that it is well.
+    /// Whether another controller may be running unnoticed. An object in good order is then not
+    /// reported as ready.
     pub fn is_unsure(&self) -> bool {
         matches!(self.by, Restraint::Unsure(_))
     }
 }
 
-/// How much of it a message lists.
+/// Most actions listed in a message.
 const LISTED: usize = 10;
 
 impl Withheld {
-    /// What a reason means under restraint: nobody is working on it.
+    /// Outlook under restraint: no work is in progress.
     fn outlook(&self, alone: Outlook) -> Outlook {
         match alone {
             Outlook::Working => Outlook::Waiting,
@@ -94,7 +94,7 @@ impl Withheld {
 }
 
 impl fmt::Display for Withheld {
-    /// What would be done.
+    /// Lists the withheld actions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, one) in self.would.iter().take(LISTED).enumerate() {
             write!(f, "{}{one}", if index == 0 { "would " } else { ", " })?;
@@ -107,18 +107,19 @@ impl fmt::Display for Withheld {
 }
 
 impl Verdict {
-    /// Stable word for conditions and events: the restraint's, if there is one.
+    /// Stable word for conditions and events: of the restraint, else of the reason.
     pub fn word(&self) -> &'static str {
         self.withheld.as_ref().map_or_else(|| self.reason.word(), |withheld| withheld.by.word())
     }
 
-    /// What it means for the one who waits.
+    /// The outlook of the reason, adjusted for a restraint.
     pub fn outlook(&self) -> Outlook {
         let alone = self.reason.outlook();
         self.withheld.as_ref().map_or(alone, |withheld| withheld.outlook(alone))
     }
 
-    /// Whether all is as it should be; none while the cloud has not been heard on that.
+    /// Whether the pool is in order; `None` while unknown, because the provider has not answered or
+    /// another controller may be running.
     pub fn is_ready(&self) -> Option<bool> {
         match self.outlook() {
             Outlook::Well if self.withheld.as_ref().is_some_and(Withheld::is_unsure) => None,
@@ -131,12 +132,12 @@ impl Verdict {
 }
 
 impl RecordVerdict {
-    /// Stable word for conditions and events: the restraint's, if there is one.
+    /// Stable word for conditions and events: of the restraint, else of the reason.
     pub fn word(&self) -> &'static str {
         self.withheld.as_ref().map_or_else(|| self.reason.word(), |withheld| withheld.by.word())
     }
 
-    /// What it means for the one who waits.
+    /// The outlook of the reason, adjusted for a restraint.
     pub fn outlook(&self) -> Outlook {
         let alone = self.reason.outlook();
         self.withheld.as_ref().map_or(alone, |withheld| withheld.outlook(alone))

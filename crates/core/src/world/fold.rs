@@ -1,4 +1,4 @@
-//! Actions begin, and outcomes come back.
+//! Folds the start and the outcome of actions into the world.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,8 @@ use crate::addresses::{Account, Operation, PoolEntry};
 use crate::model::{AccountId, Family, NodeName, ObjectKey, Remembered, Text};
 
 impl World {
-    /// An action is about to be carried out: what it touches is in doubt until it ends.
+    /// Notes the start of an action. Facts that the action may change are unknown until the
+    /// outcome.
     pub fn begin(&mut self, action: &Action) {
         match action {
             Action::List { account, .. } => self.with_account(account, Account::list_begins),
@@ -32,14 +33,16 @@ impl World {
                 });
             }
             Action::Unassign { account, pool, ip, .. } => {
-                // What is let go of is told from a stranger's by where it was.
+                // The last machine tells a delisted address from a stranger, and must not be
+                // forgotten.
                 if self.pools.get(pool).is_some_and(|entry| !entry.is_leaving(*ip)) {
                     self.departs(pool, *ip);
                 }
                 self.with_account(account, |account| {
                     account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));
                 });
-                // It may be taken off for another pool: its own has something new to say.
+                // The unassignment may make room for another pool: the verdict of the owner
+                // changes.
                 self.touch_address(*ip);
             }
             Action::Release { account, ip, .. } => self.with_account(account, |account| {
@@ -67,7 +70,7 @@ impl World {
         }
     }
 
-    /// An action has ended.
+    /// Folds in the outcome of an action.
     pub fn finish(&mut self, outcome: Outcome, now: Time) {
         if outcome.result.is_ok() {
             self.worked(&outcome.action);
@@ -114,8 +117,8 @@ impl World {
         }
     }
 
-    /// An action worked: its account can be used. What works with DNS says nothing of the
-    /// addresses there, but that they are worth asking for.
+    /// Notes that an account works. A DNS call says nothing about the credentials for addresses,
+    /// but lets a failing listing be tried sooner.
     fn worked(&mut self, action: &Action) {
         if let Some(account) = action.account().and_then(|id| self.accounts.get_mut(id)) {
             account.refused = false;
@@ -126,34 +129,34 @@ impl World {
         }
     }
 
-    /// What a plan found out and the next one must remember.
+    /// Remembers the state of an address from a verdict.
     pub fn remember(&mut self, key: &ObjectKey, ip: IpAddr, memory: Remembered) {
         if let Some(entry) = self.pools.get_mut(key)
             && entry.remembered.get(&ip) != Some(&memory)
         {
             let flips = entry.memory(ip).held != memory.held;
             entry.remembered.insert(ip, memory);
-            // Who has it decides whose it is: that is news to others who list it.
+            // The holder owns the address, so replan the other pools that list the address.
             if flips && self.claims.of(ip).nth(1).is_some() {
                 self.touch_address(ip);
             }
         }
     }
 
-    /// A plan found a pool to have nothing to do with an address any more.
+    /// Ends a pool's tie to a delisted address.
     pub(crate) fn let_go(&mut self, key: &ObjectKey, ip: IpAddr) {
         self.with_pool(key, |entry| entry.let_go(ip));
         self.reclaim(key);
     }
 
-    /// A plan found the last assignment to lie ahead: it counts as then.
+    /// Remembers the time of the last assignment. A plan replaces a future time by its own time.
     pub(crate) fn remember_assignment(&mut self, key: &ObjectKey, at: Option<Time>) {
         if let Some(entry) = self.pools.get_mut(key) {
             entry.last_assignment = at;
         }
     }
 
-    /// A plan found an address where it should be: whatever was tried before is over.
+    /// Forgets the last attempt to assign an address, since a plan found the address in place.
     pub(crate) fn arrived(&mut self, key: &ObjectKey, ip: IpAddr) {
         let request = self.pools.get(key).and_then(|entry| entry.pool.request.as_ref().ok());
         let account = request.and_then(|request| self.accounts.get_mut(&request.account));
@@ -169,7 +172,7 @@ impl World {
         self.mark_work.get(&(node.clone(), family)).is_none_or(|work| work.may_start(now))
     }
 
-    /// Why a node's mark of a family cannot be written, if the API server refuses it.
+    /// The API server's refusal of a node's mark, if any.
     pub(crate) fn mark_refusal(&self, node: &NodeName, family: Family) -> Option<&Failure> {
         if self.mark_work.is_empty() {
             return None;
@@ -177,7 +180,7 @@ impl World {
         self.mark_work.get(&(node.clone(), family)).and_then(Work::refusal)
     }
 
-    /// When a failed mark is worth another attempt.
+    /// Earliest time to retry a failed mark.
     pub fn next_mark_attempt(&self) -> Option<Time> {
         self.mark_work
             .values()
@@ -223,7 +226,7 @@ impl World {
             Ok(_) => work.in_flight = false,
             Err(failure) => work.unwritten(failure, now, outcome.jitter, &self.settings),
         }
-        // Whatever else changed while the write was under way is looked at again.
+        // Other facts about the node may have changed during the write.
         let Some(node) = self.nodes.get(name) else {
             self.mark_work.remove(&(name.clone(), family));
             return;

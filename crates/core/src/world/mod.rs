@@ -1,9 +1,9 @@
-//! Everything that is known, in one place with one owner.
+//! The world: everything known, with one owner.
 //!
-//! Observations and outcomes are folded in as they come; each marks the pools that it can
-//! concern, and only those (with the ones that are still waiting for something) are planned
-//! again. *Unknown is not absent*: a fact that was never read, or whose last call has no
-//! answer, is `Unknown`, and nothing is done on the strength of it.
+//! Observations and outcomes are folded in as they arrive. Each marks the pools that may be
+//! concerned, and only marked pools and waiting pools are planned again. *Unknown is not absent*: a
+//! fact that was never read, or whose last call has no answer, is `Unknown`, and no action relies
+//! on an unknown fact.
 
 mod fold;
 mod observe;
@@ -25,14 +25,14 @@ use crate::model::{
 use crate::nodes::{Candidates, ClassId, PodMatch};
 use crate::records::Records;
 
-/// Everything that is known.
+/// Everything known about the cluster, the accounts and DNS.
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) settings: Settings,
     pub(crate) unread: BTreeSet<Source>,
-    /// No call that changes a cloud starts before; what was read before does not count.
+    /// Earliest time of a call that changes a provider. Listings from before do not count.
     pub(crate) open_from: Time,
-    /// Nothing of ours is carried out: what happens is others' doing.
+    /// No action is carried out, so every change is made by others.
     pub(crate) hands_off: bool,
     pub(crate) nodes: BTreeMap<NodeName, Node>,
     pub(crate) machines: BTreeMap<Machine, BTreeSet<NodeName>>,
@@ -45,23 +45,23 @@ pub struct World {
     /// The pools of each account.
     pub(crate) users: BTreeMap<AccountId, BTreeSet<ObjectKey>>,
     pub(crate) vacancy: Vacancy,
-    /// Machines that an address is being reserved on, and by which reservation: its pool may
-    /// be gone before the answer is there.
+    /// Machines with a reservation under way, with its pool and intent. The pool may be gone before
+    /// the answer arrives.
     pub(crate) reserving: BTreeMap<Seat, (ObjectKey, Text)>,
     pub(crate) records: Records,
     pub(crate) dirty: BTreeSet<ObjectKey>,
-    /// Pools that had an address in a place where it does not serve when they were last planned.
+    /// Pools whose last plan had an address neither active nor unassigned.
     pub(crate) untidy: BTreeSet<ObjectKey>,
-    /// Nodes that may have room that they did not have.
+    /// Nodes that may have gained room.
     pub(crate) opened: BTreeSet<NodeName>,
-    /// Classes whose pools have something new to say but nothing to do, and how far they
-    /// have been gone through.
+    /// Classes whose verdicts may be out of date while no action is due, each with the last pool
+    /// planned since.
     pub(crate) stale: BTreeMap<ClassId, Option<ObjectKey>>,
 }
 
 impl World {
-    /// A world in which nothing is known. Nothing is planned for a subject until the nodes and the
-    /// objects of every kind that may ask for the subject have been read whole.
+    /// A world that knows nothing. A subject is planned only after the nodes, and the objects of
+    /// every kind that may ask for the subject, have been read whole.
     pub fn new(settings: Settings, kinds: &[&'static Kind]) -> Self {
         let objects = kinds.iter().map(|kind| Source::Objects(kind));
         Self {
@@ -88,18 +88,18 @@ impl World {
         }
     }
 
-    /// The times that this world reckons with.
+    /// Intervals, deadlines and back-offs.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Whether every source has been read whole that addresses depend on.
+    /// Whether every source that addresses depend on has been read whole.
     pub fn is_read(&self) -> bool {
         self.is_read_for(Subject::Addresses)
     }
 
-    /// Whether the nodes have been read whole, and the objects of every kind that may ask for a
-    /// subject.
+    /// Whether the nodes, and the objects of every kind that may ask for a subject, have been read
+    /// whole.
     pub(crate) fn is_read_for(&self, subject: Subject) -> bool {
         !self.unread.iter().any(|source| match source {
             Source::Nodes => true,
@@ -108,12 +108,12 @@ impl World {
         })
     }
 
-    /// From when on calls that change a cloud may start.
+    /// Earliest time of a call that changes a provider.
     pub fn open_from(&self) -> Time {
         self.open_from
     }
 
-    /// A source has been read whole.
+    /// Observes that a source has been read whole.
     pub fn source_read(&mut self, source: Source) {
         match source {
             Source::Pods => self.pods_read(PodMatch::default()),
@@ -124,14 +124,13 @@ impl World {
         }
     }
 
-    /// From now on nothing of ours is carried out, or everything is again. What there is to
-    /// say of every object may have changed.
+    /// Stops or resumes all actions. Replans every object, since every verdict may change.
     pub fn set_hands_off(&mut self, hands_off: bool) {
         self.hands_off = hands_off;
         self.look_again();
     }
 
-    /// Whether we leave a pool alone: then nobody interferes who moves its addresses.
+    /// Whether we do not act for a pool. Moves of its addresses by others are then no drift.
     pub(crate) fn leaves_alone(&self, pool: &Pool) -> bool {
         self.hands_off || pool.paused.is_some()
     }
@@ -141,13 +140,13 @@ impl World {
         self.dirty.extend(self.records.entries.keys().cloned());
     }
 
-    /// A term of leadership begins: nothing that was known of the clouds counts any more,
-    /// what the objects remember does. Nothing is changed at a cloud before `open_from`.
+    /// Starts a term of leadership: forgets the state of the providers, and keeps the memory of the
+    /// objects. No call changes a provider before `open_from`.
     pub fn take_over(&mut self, open_from: Time) {
         self.open_from = open_from;
         self.mark_work.clear();
-        // Calls of an earlier term bring no outcome any more: what they may have made is in the
-        // ledgers, as intents that were found.
+        // Calls of an earlier term have no outcome. Addresses that such calls reserved are
+        // recognised by the intents in the ledgers.
         self.reserving.clear();
         for account in self.accounts.values_mut() {
             *account = Account::new(account.setup.clone());
@@ -167,7 +166,7 @@ impl World {
         self.take_over_records();
     }
 
-    /// The account that pools name. Given once, before any pool that names it.
+    /// Sets up an account. Called once, before any pool names the account.
     pub fn set_account(&mut self, id: AccountId, setup: Result<AccountSetup, Finding>) {
         self.accounts.insert(id, Account::new(setup));
         self.reoccupy_all();
@@ -183,7 +182,7 @@ impl World {
         self.accounts.iter()
     }
 
-    /// Accounts that some pool names.
+    /// Accounts named by a pool.
     pub(crate) fn accounts_in_use(&self) -> impl Iterator<Item = (&AccountId, &Account)> {
         self.users.keys().filter_map(|id| Some((id, self.accounts.get(id)?)))
     }
@@ -204,7 +203,7 @@ impl World {
         self.nodes.values()
     }
 
-    /// The node that runs on a machine; if several say so, one that is ready.
+    /// The node on a machine; a ready node, if several nodes name the machine.
     pub fn node_on(&self, machine: &Machine) -> Option<&NodeName> {
         let names = self.machines.get(machine)?;
         if names.len() == 1 {
@@ -215,13 +214,13 @@ impl World {
         names.iter().min_by_key(|name| (lifeless(name), *name))
     }
 
-    /// Every node that says that it runs on a machine.
+    /// Every node that names a machine.
     pub(crate) fn nodes_on(&self, cloud: &Text, id: &MachineId) -> impl Iterator<Item = &NodeName> {
         let machine = Machine { cloud: cloud.clone(), id: id.clone() };
         self.machines.get(&machine).into_iter().flatten()
     }
 
-    /// A machine that some node runs on.
+    /// The identifier of a machine, if a node runs on the machine.
     pub(crate) fn machine_of(&self, cloud: &Text, id: &MachineId) -> Option<&MachineId> {
         let machine = Machine { cloud: cloud.clone(), id: id.clone() };
         self.machines.get_key_value(&machine).map(|(machine, _)| &machine.id)
@@ -247,27 +246,27 @@ impl World {
         self.pools.iter()
     }
 
-    /// Pools that have `ip`, by their own account.
+    /// Pools that claim `ip`.
     pub fn claimants(&self, ip: IpAddr) -> impl Iterator<Item = &ObjectKey> {
         self.claims.of(ip)
     }
 
-    /// Whether any pool has `ip`.
+    /// Whether any pool claims `ip`.
     pub(crate) fn is_claimed(&self, ip: IpAddr) -> bool {
         self.claims.any(ip)
     }
 
-    /// The pools that something happened to since the last call.
+    /// Takes the objects that were touched since the last call.
     pub fn take_dirty(&mut self) -> BTreeSet<ObjectKey> {
         std::mem::take(&mut self.dirty)
     }
 
-    /// Pools that had an address in a place where it does not serve when they were last planned.
+    /// Pools whose last plan had an address neither active nor unassigned.
     pub(crate) fn untidy(&self) -> impl Iterator<Item = &ObjectKey> {
         self.untidy.iter()
     }
 
-    /// A plan found whether a pool has such an address.
+    /// Remembers whether a plan had an address of the pool neither active nor unassigned.
     pub(crate) fn set_untidy(&mut self, key: &ObjectKey, untidy: bool) {
         if untidy {
             self.untidy.insert(key.clone());
@@ -276,12 +275,12 @@ impl World {
         }
     }
 
-    /// The nodes that may have got room, or become eligible, since the last call.
+    /// Takes the nodes that may have gained room, or become eligible, since the last call.
     pub(crate) fn take_opened(&mut self) -> BTreeSet<NodeName> {
         std::mem::take(&mut self.opened)
     }
 
-    /// Up to `limit` pools that have nothing to do, but perhaps something new to say.
+    /// Takes up to `limit` pools whose verdict may be out of date while no action is due.
     pub(crate) fn take_stale(&mut self, limit: usize) -> BTreeSet<ObjectKey> {
         let mut taken = BTreeSet::new();
         while let Some((class, last)) = self.stale.pop_first() {
@@ -298,8 +297,8 @@ impl World {
         taken
     }
 
-    /// The pools of accounts that have not been heard for so long by `now` that it is told to
-    /// those that lack nothing, too. Each account's once.
+    /// Pools of accounts whose listings have failed for so long by `now` that even fully assigned
+    /// pools must report the failure. Returned once per outage.
     pub(crate) fn take_unheard(&mut self, now: Time) -> BTreeSet<ObjectKey> {
         let mut unheard = BTreeSet::new();
         for (id, users) in &self.users {
@@ -312,7 +311,7 @@ impl World {
         unheard
     }
 
-    /// Whether some pools may have something new to say that has not been said.
+    /// Whether some verdicts may be out of date.
     pub(crate) fn is_stale(&self) -> bool {
         !self.stale.is_empty()
     }

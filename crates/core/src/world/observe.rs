@@ -1,4 +1,4 @@
-//! What watches and listings of the cluster show.
+//! Observations of the cluster, from watches and listings.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -8,14 +8,14 @@ use crate::addresses::PoolEntry;
 use crate::model::{AccountId, Family, Kind, Machine, Node, NodeName, ObjectKey, Pod, PodId, Pool};
 use crate::nodes::{ClassId, PodMatch};
 
-/// A class with more pools than this does not have all of them planned again whenever one
-/// node comes or goes: those that hold an address there are, and those that wait for one;
-/// what is new for the others is only how many nodes there are.
+/// Largest class whose pools are all planned again when a node changes. In larger classes only
+/// pools with an address on the node, and pools that wait for room, are planned at once: the other
+/// verdicts change in nothing but the number of nodes.
 const FEW: usize = 32;
 
 impl World {
-    /// A node appeared or changed. A node that differs in nothing that planning reads
-    /// touches no pool.
+    /// Observes a node that appeared or changed. A change that planning does not read touches no
+    /// pool.
     pub fn set_node(&mut self, node: Node) {
         let mut before = None;
         if let Some(known) = self.nodes.get_mut(&node.name) {
@@ -50,7 +50,7 @@ impl World {
         self.touch_classes(changed);
     }
 
-    /// A node is gone.
+    /// Observes that a node is gone.
     pub fn remove_node(&mut self, name: &NodeName) {
         if let Some(node) = self.nodes.remove(name) {
             self.unlink(&node);
@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    /// Only these nodes exist: a watch that starts again has listed them all.
+    /// Removes all other nodes, after a watch restarted with a full listing.
     pub fn retain_nodes(&mut self, names: &BTreeSet<NodeName>) {
         let gone: Vec<_> =
             self.nodes.keys().filter(|name| !names.contains(*name)).cloned().collect();
@@ -71,19 +71,19 @@ impl World {
         }
     }
 
-    /// A pod is ready on a node.
+    /// Observes a ready pod.
     pub fn set_pod(&mut self, pod: &Pod) {
         let changed = self.candidates.pod_set(pod, &self.nodes);
         self.touch_judged(changed);
     }
 
-    /// A pod is gone, or no longer ready.
+    /// Observes that a pod is gone or no longer ready.
     pub fn remove_pod(&mut self, pod: &PodId) {
         let changed = self.candidates.pod_removed(pod, &self.nodes);
         self.touch_judged(changed);
     }
 
-    /// Only these pods are ready: a watch that starts again has listed them all.
+    /// Removes all other pods, after a watch restarted with a full listing.
     pub fn retain_pods(&mut self, ids: &BTreeSet<PodId>) {
         let gone: Vec<_> =
             self.candidates.pod_ids().filter(|id| !ids.contains(*id)).cloned().collect();
@@ -92,14 +92,14 @@ impl World {
         }
     }
 
-    /// The pods that have to be watched: the smallest range that covers what every object asks
-    /// for; none if no object asks for pods.
+    /// The pods to watch: the smallest range that covers every object's rules; `None` if no object
+    /// asks for pods.
     pub fn pods_wanted(&self) -> Option<&PodMatch> {
         self.candidates.pods_wanted()
     }
 
-    /// From now on pods of this range are watched, or none are. What was known of a range that
-    /// is not watched any more counts no longer.
+    /// Observes that the watched range of pods changed; `None` if no pods are watched. Knowledge of
+    /// pods is dropped unless the new range covers the known range.
     pub fn pods_watched(&mut self, range: Option<&PodMatch>) {
         let known = self.candidates.known_pods();
         let keeps = known.is_some_and(|known| range.is_some_and(|range| range.covers(known)));
@@ -111,14 +111,15 @@ impl World {
         }
     }
 
-    /// All pods of a range have been read: whoever asks for pods of this range is planned.
+    /// Observes that all pods of a range have been read. Replans the objects whose pods became
+    /// known.
     pub fn pods_read(&mut self, range: PodMatch) {
         for class in self.candidates.set_known_pods(Some(range)) {
             self.dirty.extend(self.candidates.pools(class).cloned());
         }
     }
 
-    /// Whether it is known which nodes an object may use, as far as that depends on pods.
+    /// Whether the eligible nodes of an object are known, as far as eligibility depends on pods.
     pub(crate) fn knows_pods_for(&self, key: &ObjectKey) -> bool {
         let classes = [
             self.pools.get(key).and_then(|entry| entry.class),
@@ -127,8 +128,8 @@ impl World {
         classes.into_iter().flatten().all(|class| self.candidates.knows_pods(class))
     }
 
-    /// A pool appeared or changed. An older version than the one that we know, or wrote
-    /// ourselves, is not news.
+    /// Observes a pool that appeared or changed. Versions older than the known version, or than our
+    /// own last write, are ignored.
     pub fn set_pool(&mut self, pool: Pool) {
         let key = pool.key.clone();
         if let Some(entry) = self.pools.get_mut(&key).filter(|entry| entry.pool.uid == pool.uid) {
@@ -136,7 +137,7 @@ impl World {
                 return;
             }
             if entry.pool.differs_only_in_memory(&pool) {
-                // Somebody who wrote in between may be what a write of ours ran into.
+                // A write by somebody else may be the reason why a write of ours failed.
                 entry.written_to(pool.version);
                 entry.pool = pool;
                 return;
@@ -172,16 +173,16 @@ impl World {
         let disputable: Vec<_> = if reranked { all().collect() } else { Vec::new() };
         self.pools.insert(key.clone(), entry);
         self.reclaim(&key);
-        // Another object of this name has no past: whose an address is that others list too
-        // may have changed. One that is paused, or no more, makes no room for others, or does;
-        // so does one that wants fewer addresses, or other nodes.
+        // The pool's UID, spec, age or pause changed, so ownership of shared addresses, and the
+        // room that the pool makes for others, may have changed too. Replan every pool that claims
+        // one of the addresses.
         for ip in disputable {
             self.touch_address(ip);
         }
         self.dirty.insert(key);
     }
 
-    /// A pool's object has this version after a write of ours that planning does not read.
+    /// Observes the version of a pool after a write of ours that planning does not read.
     pub fn wrote_pool(&mut self, key: &ObjectKey, uid: &str, version: u64) {
         if let Some(entry) = self.pools.get_mut(key)
             && *entry.pool.uid == *uid
@@ -190,7 +191,7 @@ impl World {
         }
     }
 
-    /// A pool is gone. Its addresses, its nodes' marks stay as they are.
+    /// Removes a pool. Its addresses and the marks of its nodes stay.
     pub fn remove_pool(&mut self, key: &ObjectKey) {
         if let Some(entry) = self.pools.remove(key) {
             self.untidy.remove(key);
@@ -200,7 +201,7 @@ impl World {
         }
     }
 
-    /// Only these objects of `kind` exist: a watch that starts again has listed them all.
+    /// Removes all other objects of `kind`, after a watch restarted with a full listing.
     pub fn retain_objects(&mut self, kind: &'static Kind, keys: &BTreeSet<ObjectKey>) {
         for key in self.objects_of(kind).difference(keys) {
             self.remove_pool(key);
@@ -208,14 +209,14 @@ impl World {
         }
     }
 
-    /// The objects of a kind that ask for anything.
+    /// The objects of a kind that ask for addresses or records.
     pub fn objects_of(&self, kind: &'static Kind) -> BTreeSet<ObjectKey> {
         let all = self.pools.keys().chain(self.records.entries.keys());
         all.filter(|key| key.kind == kind).cloned().collect()
     }
 
-    /// A pool names an account that no pool named: it was not listed meanwhile, so that nothing
-    /// that is known of it counts.
+    /// Drops the last listing of an account that no pool named until now: the account was not
+    /// listed in the meantime.
     fn account_used_again(&mut self, id: &AccountId) {
         if let Some(account) = self.accounts.get_mut(id) {
             account.listing.last = None;
@@ -234,7 +235,7 @@ impl World {
         Some(class)
     }
 
-    /// A pool leaves its account and its class, unless it stays in that.
+    /// Removes a pool from its account, and from its class unless `class` is the same.
     fn leave(&mut self, key: &ObjectKey, entry: &PoolEntry, class: Option<ClassId>) {
         if let Ok(request) = &entry.pool.request
             && let Some(users) = self.users.get_mut(&request.account)
@@ -249,7 +250,7 @@ impl World {
         }
     }
 
-    /// Brings the claims in line with what a pool has now.
+    /// Updates the claims to the addresses that a pool has now.
     pub(crate) fn reclaim(&mut self, key: &ObjectKey) {
         let entry = self.pools.get(key);
         let has = entry.map(|entry| {
@@ -261,7 +262,7 @@ impl World {
             && let Ok(request) = &entry.pool.request
             && let Some(account) = self.accounts.get_mut(&request.account)
         {
-            // What was known of an address before somebody asked for it may be out of date.
+            // Knowledge from before the claim may be out of date.
             let listed: BTreeSet<IpAddr> = entry.named().collect();
             changes.flipped.iter().filter(|ip| listed.contains(ip)).for_each(|ip| {
                 account.read_anew(*ip);
@@ -302,7 +303,7 @@ impl World {
         }
     }
 
-    /// A node was judged anew because of its pods.
+    /// Replans after nodes were judged again because of their pods.
     fn touch_judged(&mut self, changed: BTreeSet<(ClassId, NodeName)>) {
         for (class, name) in changed {
             self.recount_vacant(class, &name);
@@ -314,7 +315,8 @@ impl World {
         }
     }
 
-    /// The classes that a machine's nodes are eligible in: what it holds may be in their way.
+    /// The classes in which the nodes of a machine are eligible: an address on the machine may take
+    /// up their room.
     fn classes_on(&self, machine: &Machine) -> Vec<ClassId> {
         let names = self.machines.get(machine).into_iter().flatten();
         let nodes = names.filter_map(|name| self.nodes.get(name));
@@ -331,12 +333,12 @@ impl World {
         }
     }
 
-    /// Whether nodes came or went since the last call.
+    /// Whether nodes were added or removed since the last call.
     pub(crate) fn take_recounted(&mut self) -> bool {
         self.candidates.take_recounted()
     }
 
-    /// The pools of these classes have something new to say.
+    /// Replans the pools of classes whose census changed.
     pub(crate) fn retell(&mut self, classes: BTreeSet<ClassId>) {
         if classes.len() <= FEW {
             self.touch_classes(classes);
@@ -347,7 +349,7 @@ impl World {
 
     pub(crate) fn touch_address(&mut self, ip: IpAddr) {
         self.dirty.extend(self.claims.of(ip).cloned());
-        // Where it serves nobody, it is in somebody's way perhaps.
+        // An address that does not serve may take up room that another pool waits for.
         for machine in self.machines_of(ip) {
             self.opened.extend(self.machines.get(&machine).into_iter().flatten().cloned());
         }
@@ -362,7 +364,7 @@ impl World {
     }
 }
 
-/// The addresses that a node's marks name.
+/// The addresses named by a node's marks.
 pub(crate) fn marked_addresses(node: &Node) -> Vec<IpAddr> {
     let marks = Family::ALL.into_iter().filter_map(|family| node.marks.get(family));
     marks.flat_map(|mark| mark.split(',')).filter_map(|ip| ip.trim().parse().ok()).collect()

@@ -1,23 +1,23 @@
-//! Times to reckon with, and sources to wait for.
+//! Intervals, deadlines and back-offs, and the sources of observations.
 
 use std::time::Duration;
 
 use crate::model::Kind;
 
-/// Times that the world reckons with.
+/// Intervals, deadlines and back-offs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How often each account is read again.
+    /// Interval between routine listings of an account.
     pub resync: Duration,
-    /// How often one name in DNS is read again: in all, not each.
+    /// Interval between routine reads of records, one set at a time for all names.
     pub record_resync: Duration,
     /// Hard deadline of a call.
     pub call_deadline: Duration,
-    /// How long a cloud may take to show, or to apply, what it accepted.
+    /// How long a provider may take to show or apply an accepted change.
     pub settle: Duration,
-    /// Wait after the first failure.
+    /// Back-off after the first failure.
     pub retry_initial: Duration,
-    /// Longest wait between two attempts.
+    /// Longest back-off.
     pub retry_max: Duration,
 }
 
@@ -35,13 +35,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The wait after `failures` failures: doubling, plus up to a quarter of `jitter`
+    /// The back-off after `failures` failures: doubling, plus up to a quarter by `jitter`
     /// thousandths.
     pub(crate) fn back_off(&self, failures: u32, jitter: u16) -> Duration {
         self.back_off_within(failures, self.retry_max, jitter)
     }
 
-    /// The same, and no longer than `most`, the jitter aside.
+    /// The same back-off, at most `most`, jitter aside.
     pub(crate) fn back_off_within(&self, failures: u32, most: Duration, jitter: u16) -> Duration {
         let doubled = self.retry_initial.saturating_mul(1 << failures.saturating_sub(1).min(20));
         let step = doubled.min(self.retry_max).min(most.max(self.retry_initial));
@@ -54,12 +54,12 @@ impl Settings {
     }
 }
 
-/// A source of observations that is read whole before plans rest on it.
+/// A source of observations that is read whole before planning relies on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// Nodes.
     Nodes,
-    /// Pods, all of them.
+    /// All pods.
     Pods,
     /// Objects of a kind.
     Objects(&'static Kind),

@@ -1,4 +1,4 @@
-//! A call that is repeated until it succeeds.
+//! The state of a call that is retried.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use super::Settings;
 use crate::Time;
 use crate::action::Failure;
 
-/// A write to Kubernetes that failed is tried again after this at the latest.
+/// Longest back-off of a failed write to Kubernetes, jitter aside.
 const MINUTE: Duration = Duration::from_secs(60);
-/// Something that is tried until it works.
+/// A call that is retried until success.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// It is under way.
+    /// The call is under way.
     pub in_flight: bool,
-    /// How often it failed since it last worked.
+    /// Number of failures since the last success.
     pub failures: u32,
-    /// The next attempt is not made before.
+    /// Earliest time of the next attempt.
     pub not_before: Time,
     /// The last failure.
     pub failure: Option<Failure>,
 }
 
 impl Work {
-    /// Whether it may be tried now.
+    /// Whether an attempt may start now.
     pub fn may_start(&self, now: Time) -> bool {
         !self.in_flight && now >= self.not_before
     }
 
-    /// It failed.
+    /// Notes a failure, and backs off.
     pub(crate) fn failed(&mut self, failure: Failure, now: Time, jitter: u16, settings: &Settings) {
         self.in_flight = false;
         self.failures = self.failures.saturating_add(1);
@@ -35,8 +35,8 @@ impl Work {
         self.failure = Some(failure);
     }
 
-    /// A write to Kubernetes failed. It is tried again within a minute: whoever grants the
-    /// right that was missing waits for it.
+    /// Notes a failed write to Kubernetes. The back-off is at most a minute, so that a granted
+    /// right takes effect soon.
     pub(crate) fn unwritten(
         &mut self,
         failure: Failure,
@@ -48,7 +48,7 @@ impl Work {
         self.not_before = now + settings.back_off_within(self.failures, MINUTE, jitter);
     }
 
-    /// The last failure, if the same would be refused again.
+    /// The last failure, if the same call would be refused again.
     pub(crate) fn refusal(&self) -> Option<&Failure> {
         self.failure.as_ref().filter(|failure| failure.kind.is_refusal())
     }

@@ -1,4 +1,4 @@
-//! What earlier attempts to assign an address mean for the next one.
+//! The effect of earlier attempts to assign an address on the next one.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use crate::addresses::PATIENCE;
 use crate::model::{MachineId, NodeName};
 use crate::world::World;
 
-/// Whether an address may not be tried on every node, or should let others go first.
+/// Whether an address is refused by a node, waits for a back-off, or may already be on a node.
 pub(crate) fn is_set_back(
     world: &World,
     view: &PoolView<'_>,
@@ -19,8 +19,8 @@ pub(crate) fn is_set_back(
         || is_in_doubt(world, view, one.ip)
 }
 
-/// Whether an address may be on an eligible node although the call broke down. Until a listing
-/// tells, no other node gets the address: a move could take it off a node where it serves.
+/// Whether an address may be on an eligible node despite a failed call. Until a listing shows the
+/// place, no other node gets the address: a move could take it from a serving node.
 pub(crate) fn is_in_doubt(world: &World, view: &PoolView<'_>, ip: IpAddr) -> bool {
     let Some(account) = view.account else { return false };
     let eligible = |machine: &MachineId| {
@@ -29,7 +29,7 @@ pub(crate) fn is_in_doubt(world: &World, view: &PoolView<'_>, ip: IpAddr) -> boo
     account.setbacks.doubts(ip, account.listing.last).any(eligible)
 }
 
-/// The node that the last, failed attempt was for, if the node is still eligible.
+/// The node of the last failed attempt, if still eligible.
 pub(crate) fn intended<'w>(
     world: &'w World,
     view: &PoolView<'w>,
@@ -37,10 +37,10 @@ pub(crate) fn intended<'w>(
 ) -> Option<(&'w NodeName, &'w MachineId)> {
     let account = view.account?;
     let tried = account.address(one.ip)?.intended.as_ref();
-    // An address that drifted goes back to where it came from, if the first attempt succeeds.
+    // A drifted address returns to its former node, unless an attempt there failed.
     let from = one.memory.drift.as_ref().and_then(|drift| drift.from.as_ref());
     let from = from.and_then(|from| world.machine_of(view.cloud()?, from));
-    // Another node does not cure an outage of the cloud, but perhaps trouble with this one.
+    // Another node may help against trouble with this node, but not against an outage.
     let failures = |machine| account.setbacks.of(one.ip, machine).map_or(0, |pair| pair.failures);
     let tried = tried.filter(|tried| failures(tried) < PATIENCE || account.is_silent());
     let machine = tried.or(from.filter(|from| failures(from) == 0))?;

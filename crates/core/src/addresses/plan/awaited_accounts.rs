@@ -1,7 +1,7 @@
-//! Accounts that somebody waits for: those are asked again soon, whatever failed before.
+//! Accounts awaited by a pool. Awaited accounts are listed again soon, despite failures.
 //!
-//! A pool waits for its account if it lacks an address that could be put in place, or does not
-//! know where one is. One that lacks only a node does not: the account could not help it.
+//! A pool awaits its account if a missing address could be assigned or reserved, or if the place of
+//! an address is unknown. A pool that lacks only a node does not: a listing could not help.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use super::view::{AddressView, Place, PoolView};
 use crate::model::{AccountId, Family};
 use crate::world::World;
 
-/// The accounts that pools wait for.
+/// The accounts awaited by pools.
 ///
-/// Whoever waits is in every plan, so that planning a part finds the same accounts.
+/// Every waiting pool is part of every plan, so a partial plan finds the same accounts.
 pub(crate) fn awaited<'w>(world: &World, views: &[PoolView<'w>]) -> BTreeSet<&'w AccountId> {
     let waiting = views.iter().filter(|view| waits(world, view));
     waiting.filter_map(|view| Some(&view.request?.account)).collect()
@@ -26,12 +26,12 @@ fn waits(world: &World, view: &PoolView<'_>) -> bool {
         && (reservable(view) > 0 || view.addresses.iter().any(is_unheard) || has_room(world, view))
 }
 
-/// Whether it is not known where an address is.
+/// Whether the place of an address is unknown.
 fn is_unheard(one: &AddressView<'_>) -> bool {
     matches!(one.place, Place::Unknown | Place::Missing)
 }
 
-/// Whether a node is free for an address that has none.
+/// Whether a node is free for an unplaced address.
 fn has_room(world: &World, view: &PoolView<'_>) -> bool {
     let Some(class) = view.class else { return false };
     let free = |family: Family| world.vacant(class, family).next().is_some();

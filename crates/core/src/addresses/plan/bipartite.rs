@@ -1,28 +1,27 @@
 //! The largest assignment of nodes to demands.
 //!
-//! Augmenting paths, as in bipartite matching; but pools with equal conditions have equal
-//! candidates, so that paths run over groups of pools, not over pools. Demands are served in
-//! order: a later one never takes away what an earlier one has, it only moves it over to
-//! another node that serves it as well.
+//! Uses augmenting paths, as in bipartite matching. Pools with equal rules have equal candidates,
+//! so paths run over groups of pools instead of pools. Demands are served in order: a later demand
+//! never reduces the number of nodes of an earlier one, but may exchange them for equivalent nodes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::model::{Family, MachineId, NodeName, Text};
 use crate::nodes::ClassId;
 
-/// Pools that compete for the same nodes with the same chances.
+/// Pools with the same candidates, and the family of the wanted seats.
 pub(crate) type Group = (ClassId, Family);
 
-/// One place for an address: a machine of a cloud, and a family.
+/// The room for one address: a machine of a cloud, and a family.
 type Seat<'a> = (&'a Text, &'a MachineId, Family);
 
-/// The nodes of a group, the first choice first, and the cloud that they are in.
+/// The nodes of a group in order of preference, and their cloud.
 pub(crate) struct Offer {
     pub cloud: Text,
     pub nodes: Vec<(NodeName, MachineId)>,
 }
 
-/// Gives each demand (a group, and how many nodes it wants) as many nodes as it can have.
+/// Gives each demand (a group and a number of nodes) as many nodes as possible.
 pub(crate) fn pair(
     offers: &BTreeMap<Group, Offer>,
     demands: &[(Group, usize)],
@@ -46,20 +45,20 @@ pub(crate) fn pair(
 
 struct Pairing<'a> {
     offers: &'a BTreeMap<Group, Offer>,
-    /// Who has a seat now.
+    /// The current group of each seat.
     taken: BTreeMap<Seat<'a>, Group>,
-    /// Groups from which no path leads to a free seat any more: none ever will.
+    /// Groups without a path to a free seat, now or later.
     dead: BTreeSet<Group>,
-    /// Every node of a group before this index is taken, and stays so.
+    /// Every node of a group before this index is taken, and stays taken.
     first_untaken: BTreeMap<Group, usize>,
 }
 
 impl<'a> Pairing<'a> {
-    /// The nodes that each group has in the end.
+    /// The nodes of each group at the end.
     fn by_group(&self) -> BTreeMap<Group, VecDeque<(NodeName, MachineId)>> {
         let mut nodes: BTreeMap<Group, VecDeque<_>> = BTreeMap::new();
         for (group, offer) in self.offers {
-            // Two nodes may name one machine: the first has it.
+            // Of two nodes with the same machine, the first is used.
             let mut seen = BTreeSet::new();
             let of_group = offer.nodes.iter().zip(seats(self.offers, *group));
             let of_group = of_group.filter(|(_, seat)| self.taken.get(seat) == Some(group));
@@ -69,9 +68,8 @@ impl<'a> Pairing<'a> {
         nodes
     }
 
-    /// Finds one more node for a group, moving others over where they have a choice: the
-    /// shortest way from the group to a free seat, along seats that others hold and would
-    /// have to give up.
+    /// Finds one more node for a group, along the shortest path from the group to a free seat.
+    /// Groups on the path exchange their seats.
     fn grow(&mut self, start: Group) -> bool {
         if self.dead.contains(&start) {
             return false;
@@ -97,7 +95,7 @@ impl<'a> Pairing<'a> {
         false
     }
 
-    /// A seat of the group that nobody has. It must be taken.
+    /// The next free seat of the group. The caller must take the seat.
     fn untaken(&mut self, group: Group) -> Option<Seat<'a>> {
         let next = self.first_untaken.entry(group).or_default();
         for seat in seats(self.offers, group).skip(*next) {
@@ -109,7 +107,8 @@ impl<'a> Pairing<'a> {
         None
     }
 
-    /// `group` takes `seat` and leaves its own to the group that reached it, and so on.
+    /// Gives `seat` to `group`, and the previous seat of `group` to the group before on the path,
+    /// and so on.
     fn shift(
         &mut self,
         reached: &BTreeMap<Group, Option<(Seat<'a>, Group)>>,
@@ -127,7 +126,7 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// The seats of a group, in order.
+/// The seats of a group, in order of preference.
 fn seats(offers: &BTreeMap<Group, Offer>, group: Group) -> impl Iterator<Item = Seat<'_>> {
     let offer = offers.get(&group).into_iter();
     offer.flat_map(move |offer| {

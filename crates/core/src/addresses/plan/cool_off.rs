@@ -6,7 +6,7 @@ use super::view::PoolView;
 use crate::Time;
 use crate::plan::Draft;
 
-/// A pool with a cool-off begins one assignment at a time.
+/// Limits a pool with a cool-off to one assignment at a time.
 pub(crate) fn pace(view: &PoolView<'_>, draft: &mut Draft) {
     let Some(cool_off) = view.request.map(|one| one.cool_off).filter(|one| !one.is_zero()) else {
         return;
@@ -15,9 +15,9 @@ pub(crate) fn pace(view: &PoolView<'_>, draft: &mut Draft) {
     draft.allow(view.key, usize::from(!waits));
 }
 
-/// When a pool's cool-off ends, if it has not.
+/// End of a pool's cool-off, if in the future.
 pub(crate) fn cool_off_ends(view: &PoolView<'_>, cool_off: Duration, now: Time) -> Option<Time> {
-    // A time ahead of us is a clock's mistake: it counts as now.
+    // A time in the future is a clock error, and counts as now.
     let last = view.entry.last_assignment?.min(now);
     Some(last + cool_off).filter(|ends| *ends > now)
 }

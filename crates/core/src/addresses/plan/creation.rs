@@ -1,4 +1,4 @@
-//! Which addresses must be reserved, without ever reserving one too many.
+//! Reserves the addresses a pool lacks, and never one too many.
 //!
 //! ```text
 //! wanted > had ──> ledger: intent ──> create ──> ledger: address
@@ -6,8 +6,8 @@
 //!                     └── crash, no answer: a listing tells ──> the address │ nothing │ ask
 //! ```
 //!
-//! An intent counts as an address until it is proven that it made none. Nothing is sent
-//! while it is not known that the object names it.
+//! An intent counts as an address until its reservation is proven to have made none. A reservation
+//! is sent only once the object certainly names the intent.
 
 use std::net::IpAddr;
 
@@ -25,16 +25,16 @@ use crate::model::{AccountId, Intent, Ledger, Request, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
-/// How a pool's reservations stand.
+/// Progress of a pool's reservations.
 #[derive(Default)]
 pub(crate) struct Creation {
-    /// Reservations that are not in the ledger as addresses yet, or still to be made.
+    /// Number of intents not yet recorded as addresses.
     pub open: usize,
-    /// The ledger does not say what it should.
+    /// Whether the ledger must be written.
     pub writes: bool,
-    /// A reservation may have made one of these.
+    /// Candidates for the result of a reservation without an answer.
     pub unknown: Vec<IpAddr>,
-    /// New addresses are wanted, and it is not said where.
+    /// Whether new addresses need a region, and the spec names none.
     pub region_missing: bool,
 }
 
@@ -47,7 +47,8 @@ pub(crate) fn plan(
     let mut creation = Creation::default();
     let ledger = &view.entry.pool.ledger;
     let (Some(request), Some(account)) = (view.request, view.account) else {
-        // Whatever else cannot be done, nothing that is not needed keeps an object from going.
+        // The finalizer of a pool is removed when no longer needed, even if the pool cannot be
+        // planned.
         if ledger.guarded && !release::guards(view, ledger) {
             creation.writes = write(view, Ledger { guarded: false, ..ledger.clone() }, draft);
         }
@@ -56,12 +57,12 @@ pub(crate) fn plan(
     let mut next = Ledger { intents: vec![], ..ledger.clone() };
     forget_gone(world, view, &request.account, account, &mut next, draft);
     release::plan(world, view, request, &mut next, draft);
-    // What the user lists again is the list's, not ours to keep.
+    // A kept address listed again by the user belongs to the list.
     next.kept.retain(|ip| !request.listed.contains(ip));
     next.kept.extend(&view.keeping);
     let still_good = |intent: &Intent| {
         let target = intent.target.as_ref();
-        // On a machine it is made wherever that is; elsewhere, the user may have thought better.
+        // A machine determines the region. Without a machine, the user may have changed the region.
         let there = target.is_some() || intent.region == region(request);
         view.entry.wrote_intent(&intent.id)
             && there
@@ -85,8 +86,8 @@ pub(crate) fn plan(
     creation
 }
 
-/// What was deleted at the cloud is not the pool's any more. Two reads must say so, some time
-/// apart: what a cloud does not show for a moment is not lost.
+/// Removes addresses deleted at the provider from the ledger. Two reads some time apart must agree:
+/// providers sometimes omit an address for a moment.
 fn forget_gone(
     world: &World,
     view: &PoolView<'_>,
@@ -114,13 +115,13 @@ fn forget_gone(
     }
 }
 
-/// Where a pool wants new addresses; empty if it does not say.
+/// The region of new addresses, or empty if the spec names none.
 fn region(request: &Request) -> Text {
     request.region.clone().unwrap_or_else(|| "".into())
 }
 
-/// Brings the ledger in line with what came of its intents. Returns those that made nothing
-/// as far as is known, and whether that is certain.
+/// Resolves the open intents of the ledger. Returns the intents without a known result, and whether
+/// their reservation certainly made no address.
 fn settle<'w>(
     world: &World,
     view: &PoolView<'w>,
@@ -135,7 +136,7 @@ fn settle<'w>(
         }
     }
     let mut left = Vec::new();
-    // What somebody wiped is written down again.
+    // Intents wiped from the ledger are written again.
     for intent in view.entry.pool.ledger.intents.iter().chain(view.entry.wiped()) {
         let resolved = resolve(world, view, account, intent, next, draft);
         match resolved {
@@ -168,8 +169,8 @@ fn record(ledger: &mut Ledger, ip: IpAddr) {
     }
 }
 
-/// Keeps the intents that may have made something, and of those that did not as many as are
-/// still wanted and can be sent as they are. Returns these.
+/// Keeps intents that may have made an address. Keeps the others only while wanted and still valid,
+/// and returns those for sending.
 fn keep<'w>(
     view: &PoolView<'w>,
     left: Vec<(&'w Intent, bool)>,
@@ -198,7 +199,7 @@ fn send(world: &World, view: &PoolView<'_>, request: &Request, intent: &Intent, 
     if draft.now < not_before {
         return draft.wake_at(not_before);
     }
-    // The ledger that names it must be what the object says, not what we hope to write.
+    // The object itself must name the intent, not just a ledger write in progress.
     if !may_change(world, &request.account, draft.now)
         || view.entry.is_writing_ledger()
         || view.entry.is_ledger_in_doubt()
@@ -216,8 +217,8 @@ fn send(world: &World, view: &PoolView<'_>, request: &Request, intent: &Intent, 
     });
 }
 
-/// New intents: on the nodes that were found for them; by region alone only if there is no
-/// node to be had.
+/// New intents, on the nodes found by the placement. Intents by region are made only if nodes are
+/// lacking.
 fn intents(
     world: &World,
     view: &PoolView<'_>,
@@ -232,27 +233,27 @@ fn intents(
     }
     let region = region(request);
     let nodes = placement.for_new(view.key);
-    // While a pool cools off between two assignments, one node at a time is enough.
+    // With a cool-off, one node at a time is enough.
     let family = view.family();
     let paced = !request.cool_off.is_zero()
         && view.places_new()
         && !placement.free(view, family).is_empty();
-    // Nor is it written down before it can be sent: until then it could be taken for sent.
+    // An intent is not written before it can be sent, because a written intent may count as sent.
     if paced && is_reserving(view) {
         return Vec::new();
     }
     let by_region = if paced { 0 } else { missing.saturating_sub(nodes.len()) };
     let targets = nodes.iter().take(missing).map(|(_, machine)| Some(machine.clone()));
     let targets = targets.chain(std::iter::repeat_n(None, by_region));
-    // Whatever comes of it is none that is there now, whoever lists it now or later.
-    // But what another reservation may have made is no stranger.
+    // Addresses that exist now cannot be the result of these intents, except possible results of
+    // other open reservations.
     let others = open_intents(world, None);
     let made = |ip: &IpAddr| {
         !world.is_claimed(*ip) && others.iter().any(|(one, _)| !one.strangers.contains(ip))
     };
     let is_there = |(_, address): &(IpAddr, &Address)| address.knowledge != Knowledge::Gone;
     let there = account.addresses().filter(is_there).map(|(ip, _)| ip);
-    // A marked address is recognised without them.
+    // Marked addresses are recognised without a list of strangers.
     let there = there.filter(|_| !marks_new(view));
     let (unsettled, strangers): (Vec<IpAddr>, Vec<_>) = there.partition(made);
     let names = (0..).map(|index: usize| format!("{:x}-{index}", now.as_micros()));
@@ -277,12 +278,13 @@ fn is_reserving(view: &PoolView<'_>) -> bool {
     view.entry.pool.ledger.intents.iter().any(under_way)
 }
 
-/// Writes the ledger, if it does not say that already, or if nobody knows what it says.
-/// Returns whether it has to be written.
+/// Writes the ledger, if different from the object's or in doubt. Returns whether a write is
+/// needed.
 fn write(view: &PoolView<'_>, next: Ledger, draft: &mut Draft) -> bool {
     let pool = &view.entry.pool;
     let doubtful = view.entry.is_ledger_in_doubt() && !next.intents.is_empty();
-    // A status may get lost more easily than what an object is made of.
+    // The annotation was removed, and its content survives only in the status, which is easily
+    // lost.
     let lost = pool.ledger_stripped && !next.created.is_empty();
     if next == pool.ledger && !doubtful && !lost {
         return false;

@@ -1,16 +1,16 @@
-//! Addresses that a pool had and names no more: an entry was taken out of the list.
+//! Addresses a pool had and no longer names, because the user removed them from the list.
 //!
-//! | the address is                                    | so it is                     |
-//! |---------------------------------------------------|------------------------------|
-//! | needed, because more are wanted than are named    | kept, by the ledger          |
-//! | named by another pool, gone, or on no machine     | forgotten                    |
-//! | on a node, where the pool had it                  | taken off, then forgotten    |
-//! | the same, while a named one is not known to exist | left there: it serves        |
-//! | on another machine                                | forgotten: somebody moved it |
-//! | not known, being worked on, or still a node's mark | waited for                  |
+//! | place of the address                                   | action                         |
+//! |--------------------------------------------------------|--------------------------------|
+//! | any, while the pool wants more addresses than it names | kept by the ledger             |
+//! | named by another pool, gone, or on no machine          | forgotten                      |
+//! | on its node of before                                  | unassigned, then forgotten     |
+//! | the same, while a named address is not known to exist  | none, because it serves        |
+//! | on another machine                                     | forgotten, because of drift    |
+//! | unknown, busy, or still named by a mark                | decided later                  |
 //!
-//! The object's status names it until then, so that a crash in between forgets nothing. One that
-//! is kept serves all the while: its mark and its place in a name stay.
+//! The status names the address until then, so that a crash loses no address. A kept address goes
+//! on serving: its mark and its place in DNS records stay.
 
 use super::steps::unassign;
 use super::view::{AddressView, Place, PoolView};
@@ -20,21 +20,21 @@ use crate::model::{Machine, MachineId};
 use crate::plan::Draft;
 use crate::world::World;
 
-/// What becomes of an address.
+/// The next step for an address.
 enum Fate<'w> {
-    /// The ledger keeps it.
+    /// The ledger keeps the address.
     Keep,
-    /// It is taken off this machine.
+    /// The address is unassigned from this machine.
     TakeOff(&'w MachineId),
-    /// It serves until the entry that replaces it exists.
+    /// The address serves until its replacement exists.
     Stay(&'w MachineId),
-    /// Nothing can be said yet.
+    /// Not decided before more is known.
     Wait,
-    /// The pool has nothing to do with it.
+    /// The pool forgets the address.
     Forget,
 }
 
-/// Lets go of what a pool names no more. Returns whether that is not over yet.
+/// Unassigns or forgets addresses the pool no longer names. Returns whether any is left.
 pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
     let mut open = false;
     for one in &view.leaving {
@@ -43,7 +43,7 @@ pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
             Fate::Keep | Fate::Wait | Fate::Stay(_) => open = true,
             Fate::TakeOff(machine) => {
                 open = true;
-                // The object must say that it was ours before it is touched.
+                // The status must record the address as ours before any call.
                 if let (Some(request), Some(cloud)) = (view.request, view.cloud())
                     && view.entry.is_recorded(one.ip)
                 {
@@ -62,7 +62,7 @@ fn fate<'w>(world: &World, view: &PoolView<'_>, one: &AddressView<'w>) -> Fate<'
         return Fate::Keep;
     }
     match one.place {
-        // The one who has it marks it.
+        // The owner sets the mark.
         Place::Conflict(_) => Fate::Forget,
         Place::Disabled(Some(machine)) if is_where_it_was(world, view, one, machine) => {
             match awaits_replacement(world, view, one) {
@@ -77,7 +77,7 @@ fn fate<'w>(world: &World, view: &PoolView<'_>, one: &AddressView<'w>) -> Fate<'
         | Place::Home(..)
         | Place::Stranded(..) => {
             match world.marked(one.ip).next() {
-                // Nobody else would withdraw the mark.
+                // A forgotten address would leave its mark on the node.
                 Some(_) => Fate::Wait,
                 None => Fate::Forget,
             }
@@ -86,8 +86,8 @@ fn fate<'w>(world: &World, view: &PoolView<'_>, one: &AddressView<'w>) -> Fate<'
     }
 }
 
-/// Whether an address serves, and the pool names others that are not known to exist: one of them
-/// may be a slip of the pen for it. As many are left where they are as there are of those.
+/// Whether an address serves while a named address is not known to exist, perhaps because of a
+/// typing error. As many addresses stay as named ones are absent.
 pub(crate) fn awaits_replacement(
     world: &World,
     view: &PoolView<'_>,
@@ -100,7 +100,7 @@ pub(crate) fn awaits_replacement(
     serving.take(absent).any(|serving| serving.ip == one.ip)
 }
 
-/// Whether an address is on a node, and nobody put it there since it was the pool's.
+/// Whether an address is on a node, and was not moved since it belonged to the pool.
 fn is_where_it_was(
     world: &World,
     view: &PoolView<'_>,
@@ -111,7 +111,7 @@ fn is_where_it_was(
     view.node_on(world, machine).is_some() && was.is_none_or(|was| was == machine)
 }
 
-/// What there is to say of an address that is not let go of yet.
+/// The verdict about an address not yet forgotten.
 pub(crate) fn verdict(
     world: &World,
     view: &PoolView<'_>,

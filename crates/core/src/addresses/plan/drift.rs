@@ -1,52 +1,52 @@
-//! Addresses that somebody else took from a node that they served.
+//! Drift: addresses taken from an eligible node by another client.
 //!
-//! | the address was found                     | so it is                                       |
-//! |-------------------------------------------|------------------------------------------------|
-//! | on another node that may have it          | left there                                     |
-//! | on a machine that may not have it         | left alone for a while, then put back          |
-//! | on no machine, for the first time         | put back at once: it serves nobody             |
-//! | on no machine, again                      | left alone for a while, then put back          |
+//! | place of the address               | action                                 |
+//! |------------------------------------|----------------------------------------|
+//! | another eligible node              | none                                   |
+//! | a machine without an eligible node | hold-down, then moved back             |
+//! | no machine, for the first time     | assigned again at once, because unused |
+//! | no machine, again                  | hold-down, then assigned again         |
 //!
-//! "A while" doubles each time, so that whoever moves the address is not fought.
+//! The hold-down doubles each time, to avoid a fight with the other client.
 
 use std::time::Duration;
 
 use crate::Time;
 use crate::model::{Drift, MachineId, Remembered};
 
-/// How long an address is left alone the first time; doubled each further time.
+/// Length of the first hold-down.
 const FIRST: Duration = Duration::from_secs(10);
 
-/// The longest that it is left alone.
+/// Maximum length of a hold-down.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// After so long without it, the next time is the first again.
+/// After this time without drift, the count starts again.
 const QUIET: Duration = Duration::from_secs(600);
 
-/// An address is not on `from` any more, and that was not our doing.
+/// Notes that an address left `from`, not by a call of ours.
 pub(crate) fn found(before: Option<&Drift>, from: MachineId, now: Time) -> Drift {
     let recent = before.filter(|before| now.since(before.at) < QUIET);
     let times = recent.map_or(0, |before| before.times).saturating_add(1);
     Drift { times, at: now, from: Some(from) }
 }
 
-/// An address serves again, or need not. How often it was moved is remembered.
+/// Ends the drift of an address that serves again or is not needed. The count stays.
 pub(crate) fn mend(memory: &mut Remembered) {
     if let Some(drift) = &mut memory.drift {
         drift.from = None;
     }
 }
 
-/// A time ahead of us is a clock's mistake: it counts as now, and is remembered as that, or it
-/// would be now for as long as it is ahead.
+/// Replaces a time in the future, which is a clock error, by `now`. Unchanged, the stored time
+/// would delay the end of the hold-down.
 pub(crate) fn not_ahead(memory: &mut Remembered, now: Time) {
     if let Some(drift) = &mut memory.drift {
         drift.at = drift.at.min(now);
     }
 }
 
-/// Until when an address is left alone that is on a machine, or was taken `off` one, if that lies
-/// ahead.
+/// End of the hold-down of an address, if in the future. `off` says whether the address was found
+/// unassigned.
 pub(crate) fn held_until(memory: &Remembered, off: bool, now: Time) -> Option<Time> {
     let drift = memory.drift.as_ref().filter(|drift| drift.from.is_some())?;
     let fights = drift.times.saturating_sub(u32::from(off));
@@ -54,8 +54,7 @@ pub(crate) fn held_until(memory: &Remembered, off: bool, now: Time) -> Option<Ti
     until.filter(|until| *until > now)
 }
 
-/// How long an address, or a name in DNS, is left alone when somebody else changed it for the
-/// so many-th time.
+/// Length of the hold-down of an address, or of a name in DNS, for this number of changes.
 pub(crate) fn hold(times: u32) -> Duration {
     let doublings = times.saturating_sub(1).min(10);
     FIRST.saturating_mul(1 << doublings).min(LONGEST)

@@ -1,4 +1,4 @@
-//! What a plan may do at all.
+//! Conditions under which a plan may call an account.
 
 use super::view::PoolView;
 use crate::Time;
@@ -21,8 +21,8 @@ pub(crate) fn is_open(world: &World, account: &AccountId, now: Time) -> bool {
         })
 }
 
-/// Views of pools that can be planned, with their positions. The others have no addresses to speak
-/// of.
+/// Views of pools that can be planned, with their positions. The others have no addresses in their
+/// views.
 pub(crate) fn plannable<'a, 'w>(
     views: &'a [PoolView<'w>],
 ) -> impl Iterator<Item = (usize, &'a PoolView<'w>)> {

@@ -1,4 +1,4 @@
-//! Why an address is on no machine although nothing is wrong with it.
+//! The notes of addresses that are unused or unassigned without a fault of their own.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -13,12 +13,11 @@ use crate::nodes::Census;
 use crate::plan::Draft;
 use crate::world::World;
 
-/// How many addresses of a pool tell which nodes are ruled out by what; the others say that the
-/// pool tells, so that a large pool does not repeat it a thousand times.
+/// Number of addresses with a full census in their note. Further ones refer to the pool, so a large
+/// pool does not repeat the census a thousand times.
 const TOLD: usize = 100;
 
-/// Adds to each address of a pool that serves nobody what keeps it from doing so, unless
-/// something was said of it already.
+/// Adds a note to each unused or unassigned address without one.
 pub(crate) fn tell(
     world: &World,
     view: &PoolView<'_>,
@@ -59,8 +58,8 @@ impl Case<'_, '_> {
         self.world.candidates().census(class).map(Arc::new)
     }
 
-    /// What an address waits for other than a node; nothing if no node has room. That comes
-    /// first: as long as none has, nothing else would help.
+    /// The obstacle of an unassigned address other than a lack of nodes. `None` if no node has
+    /// room, because then nothing else would help.
     fn unassigned(&self, ip: IpAddr) -> Option<Note> {
         if let Some(node) = self.draft.target(ip) {
             return Some(Note::Planned(node.clone()));

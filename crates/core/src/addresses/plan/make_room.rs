@@ -1,10 +1,10 @@
-//! Addresses that serve nobody where they are make room for those that would: two pools that
-//! changed places would else wait for each other for ever.
+//! Unassigns useless addresses from full nodes that another pool needs. Without this, two pools
+//! that changed places would wait for each other forever.
 //!
-//! Only when a pool finds no node at all, and never more than it is short of. Addresses that
-//! nobody wants go first, then those whose own pool may not use the node. What leaves by
-//! itself, or will as soon as there is room for it, is waited for. Nothing makes room for a
-//! paused pool, and what is a paused pool's stays.
+//! Room is made only for a pool without any free node, and only for the number of addresses it
+//! lacks. Surplus addresses go first, then addresses on nodes ineligible for their pool. Addresses
+//! already leaving, or about to find a node, are waited for. A paused pool gets no room and makes
+//! no room.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -23,28 +23,28 @@ use crate::nodes::ClassId;
 use crate::plan::Draft;
 use crate::world::World;
 
-/// What an address on a node is there for.
+/// The use of an address on a node.
 #[derive(Clone, Copy)]
 enum Occupant<'w> {
-    /// It serves, or nobody may touch it, or it is not known well enough.
+    /// Serves, must not be touched, or is not known well enough.
     Stays,
-    /// It is on its way off.
+    /// An unassignment is in progress.
     Leaves,
-    /// Its pool does not need it.
+    /// Beyond the wanted number of its pool.
     Surplus(&'w PoolEntry, &'w Request),
-    /// Its pool may not use the node.
+    /// On a node ineligible for its pool.
     Stranded(&'w PoolEntry, &'w Request),
 }
 
-/// Such addresses of other pools are taken off, all surplus ones before any stranded one:
-/// none is taken off its node that gets another by that.
+/// The addresses of other pools to unassign. All surplus addresses go before any stranded one,
+/// because a stranded address may get the seat of a surplus one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Useless {
     Surplus,
     Stranded,
 }
 
-/// An address that does not stay where it is.
+/// An address that may leave its node.
 #[derive(Clone, Copy)]
 struct InTheWay<'w> {
     node: &'w NodeName,
@@ -53,18 +53,19 @@ struct InTheWay<'w> {
     what: Occupant<'w>,
 }
 
-/// What is in the way on the nodes of each group, found once a plan: only addresses of pools
-/// that have any in a place where they do not serve, however many nodes there are.
+/// Addresses that may leave, found once per plan. Only pools with an address out of place are
+/// searched, so the cost does not grow with the number of nodes.
 pub(crate) struct Crowds<'w> {
     world: &'w World,
     all: Vec<InTheWay<'w>>,
     by_group: BTreeMap<Group, Rc<[InTheWay<'w>]>>,
-    /// Addresses of this plan's pools that stay where they are for a while, and until when.
+    /// Addresses of this plan's pools under a hold, and its end.
     held: BTreeMap<IpAddr, Time>,
 }
 
 impl<'w> Crowds<'w> {
-    /// Looks at the pools of this plan, and at those that had such an address in theirs.
+    /// Searches the pools of this plan, and the pools with an address out of place in their last
+    /// plan.
     pub fn new(world: &'w World, views: &[PoolView<'w>]) -> Self {
         let planned = views.iter().map(|view| view.key);
         let pools: BTreeSet<&ObjectKey> = planned.chain(world.untidy()).collect();
@@ -81,7 +82,7 @@ impl<'w> Crowds<'w> {
         Self { world, all, by_group: BTreeMap::new(), held: held.collect() }
     }
 
-    /// Those on full nodes of a group, by node.
+    /// Addresses in the way on full nodes of a group, ordered by node.
     fn of(&mut self, (class, family): Group) -> Rc<[InTheWay<'w>]> {
         let (world, all) = (self.world, &self.all);
         let group = self.by_group.entry((class, family)).or_insert_with(|| {
@@ -95,7 +96,7 @@ impl<'w> Crowds<'w> {
         Rc::clone(group)
     }
 
-    /// Those that a pool could use the nodes of; none if nothing makes room for it.
+    /// Addresses in the way on nodes a pool could use. Empty for a paused pool.
     fn around(&mut self, view: &PoolView<'_>, family: Family) -> Rc<[InTheWay<'w>]> {
         match view.class.filter(|_| view.entry.pool.paused.is_none()) {
             Some(class) => self.of((class, family)),
@@ -104,7 +105,7 @@ impl<'w> Crowds<'w> {
     }
 }
 
-/// An address on each node that runs on its machine, unless it stays there.
+/// The nodes on the machine of an address, unless the address stays there.
 fn in_the_way<'w>(world: &'w World, entry: &PoolEntry, ip: IpAddr) -> Vec<InTheWay<'w>> {
     let request = entry.pool.request.as_ref().ok();
     let account = request.and_then(|request| world.account(&request.account));
@@ -122,7 +123,7 @@ fn in_the_way<'w>(world: &'w World, entry: &PoolEntry, ip: IpAddr) -> Vec<InTheW
     nodes.filter_map(here).collect()
 }
 
-/// How many of `short` addresses a pool lacks room for once what leaves its nodes has left.
+/// How many of `short` addresses lack room even after the addresses already leaving are gone.
 pub(crate) fn left_short(
     crowds: &mut Crowds<'_>,
     view: &PoolView<'_>,
@@ -142,8 +143,8 @@ pub(crate) fn left_short(
     short.saturating_sub(coming.len())
 }
 
-/// Takes up to `short` such addresses of other pools off nodes that this pool could use.
-/// Returns how many it is still short of.
+/// Unassigns up to `short` addresses of other pools from nodes this pool could use. Returns the
+/// number still lacking.
 pub(crate) fn displace(
     crowds: &mut Crowds<'_>,
     view: &PoolView<'_>,
@@ -164,13 +165,13 @@ pub(crate) fn displace(
             _ => continue,
         };
         let other = entry.pool.key != *view.key;
-        // One of each node is enough.
+        // One address per node is enough.
         if looked_at == Some(one.node) || !other || !frees(world, one.machine, family, one.ip) {
             continue;
         }
         looked_at = Some(one.node);
         draft.contest(view.key);
-        // The memory of a pool that is not in this plan is as old as its last one.
+        // The status of a pool outside this plan dates from its last plan.
         let remembered = || held_until(world, one.node, entry, request, one.ip, draft.now);
         let held = crowds.held.get(&one.ip).copied().or_else(remembered);
         if held.is_some() {
@@ -185,7 +186,7 @@ pub(crate) fn displace(
     short
 }
 
-/// Until when an address stays on a node that its pool may not use, if it does.
+/// End of the hold of an address on a node ineligible for its pool.
 fn held_until(
     world: &World,
     name: &NodeName,
@@ -200,12 +201,12 @@ fn held_until(
     drift::held_until(&memory, false, now).or_else(grace).filter(|_| used)
 }
 
-/// Whether a machine has room once this address is off it.
+/// Whether a machine has room without this address.
 fn frees(world: &World, machine: &Machine, family: Family, ip: IpAddr) -> bool {
     world.has_room(&machine.cloud, &machine.id, family, Some(ip))
 }
 
-/// Whether an address leaves by itself: it is moved in this plan, or room is made for it.
+/// Whether an address leaves without our help: moved by this plan, or about to get a node.
 fn is_on_its_way(crowds: &mut Crowds<'_>, entry: &PoolEntry, ip: IpAddr, draft: &Draft) -> bool {
     if draft.moves(ip) || (entry.uses(ip) && draft.has_room_made(&entry.pool.key)) {
         return true;
@@ -243,14 +244,14 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
     }
 }
 
-/// Whether a node may be used, or another one that says that it runs on the same machine.
+/// Whether a node is eligible, or another node on the same machine.
 fn is_usable(world: &World, class: ClassId, name: &NodeName) -> bool {
     let machine = world.node(name).and_then(|node| node.machine.as_ref());
     let mut nodes = machine.into_iter().flat_map(|one| world.nodes_on(&one.cloud, &one.id));
     nodes.any(|name| world.candidates().is_eligible(class, name))
 }
 
-/// Whether a node of a class holds an address that serves nobody there.
+/// Whether an eligible node of a class holds an address that is useless there.
 pub(crate) fn is_displaceable(
     world: &World,
     class: ClassId,

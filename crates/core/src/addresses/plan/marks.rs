@@ -1,5 +1,5 @@
-//! Which nodes carry which marks: those that an address is confirmed to be on, and that may
-//! have it. Nothing is withdrawn on the strength of an unknown.
+//! The marks of nodes. A mark names the addresses confirmed to be on an eligible node, and is never
+//! withdrawn while the place of an address is unknown.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -11,8 +11,8 @@ use crate::model::{Families, Family, Node, NodeName, Sighting, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
-/// Plans the marks of every node that has, or is said to have, an address of the pool.
-/// Returns whether a mark is not yet as it should be.
+/// Plans the marks of every node that holds an address of the pool, or whose mark names one.
+/// Returns whether a mark is still wrong.
 pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
     let mut open = false;
     for (name, family) in nodes(world, view) {
@@ -34,7 +34,7 @@ pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
     open
 }
 
-/// A node whose mark is not as it should be and cannot be written, and the API server's words.
+/// A node with a wrong mark that the API server refuses to change, and the message.
 pub(crate) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, Text)> {
     nodes(world, view).into_iter().find_map(|(name, family)| {
         let failure = world.mark_refusal(name, family)?;
@@ -43,13 +43,13 @@ pub(crate) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, T
     })
 }
 
-/// The nodes that have, or are said to have, an address of the pool.
+/// The nodes that hold an address of the pool, or whose mark names one.
 fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, Family)> {
     let mut nodes = BTreeSet::new();
     for one in view.addresses.iter().chain(&view.leaving) {
         let family = Family::of(one.ip);
         match one.place {
-            // The one who has the address marks it.
+            // The owner sets the mark.
             Place::Conflict(_) => continue,
             Place::Home(node, _) => {
                 nodes.insert((node, family));
@@ -61,17 +61,17 @@ fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, F
     nodes
 }
 
-/// What is to be done about a node's mark.
+/// The change a mark needs.
 enum Correction {
-    /// Nothing.
+    /// No change.
     None,
-    /// Nothing until it is known where an address is.
+    /// No change before the place of an address is known.
     InDoubt,
-    /// It should be this.
+    /// The mark must become this value.
     Write(Option<Text>),
 }
 
-/// What is to be done about a node's mark of a family.
+/// The change needed by a node's mark of a family.
 fn correction(world: &World, node: &Node, family: Family) -> Correction {
     let current = node.marks.get(family);
     let said = current.map(|mark| addresses(mark)).unwrap_or_default();
@@ -96,7 +96,7 @@ fn addresses(mark: &str) -> Vec<IpAddr> {
     mark.split(',').filter_map(|ip| ip.trim().parse().ok()).collect()
 }
 
-/// The addresses that are confirmed to be on a node that may have them.
+/// The addresses confirmed to be on a node eligible for them.
 fn served(world: &World, node: &Node, family: Family) -> Vec<IpAddr> {
     let Some(machine) = &node.machine else {
         return Vec::new();
@@ -118,13 +118,14 @@ fn is_served(world: &World, node: &Node, ip: IpAddr) -> bool {
     confirmed && entry.uses(ip) && is_eligible(world, node, entry)
 }
 
-/// The cloud has not said yet where an address is, and the node may still have it.
+/// Whether a mark must keep naming an address, because the place of the address, its owner or the
+/// eligibility of the node is not known yet.
 fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
     let Some((entry, account)) = owned(world, ip) else {
         return true;
     };
-    // Which of them the pool keeps is about to be written down; and an entry that is replaced by
-    // one that does not exist still serves.
+    // The pool may keep a leaving address, which the ledger does not say yet. A removed address
+    // also serves while its replacement does not exist.
     let kept = || entry.lacks_addresses() || names_absent(account, entry);
     let pods_known = entry.class.is_some_and(|class| world.candidates().knows_pods(class));
     if !pods_known || (entry.is_leaving(ip) && kept()) {
@@ -142,7 +143,7 @@ fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
     unknown && is_eligible(world, node, entry)
 }
 
-/// Whether a pool names an address that is not known to exist, and might.
+/// Whether a pool names an address of a supported family without known existence.
 fn names_absent(account: &Account, entry: &PoolEntry) -> bool {
     let absent = |ip: &IpAddr| {
         let known = account.address(*ip).map(|address| &address.knowledge);
@@ -160,7 +161,7 @@ fn is_eligible(world: &World, node: &Node, entry: &PoolEntry) -> bool {
     entry.class.is_some_and(|class| world.candidates().is_eligible(class, &node.name))
 }
 
-/// The pool that an address belongs to, with its account.
+/// The owner of an address, with its account.
 fn owned(world: &World, ip: IpAddr) -> Option<(&PoolEntry, &Account)> {
     let entry = world.pool(owner(world, ip)?)?;
     let request = entry.pool.request.as_ref().ok()?;

@@ -47,8 +47,7 @@ use crate::world::World;
 use placement::Placement;
 use view::PoolView;
 
-/// Plans the addresses of the pools in `scope`. Returns the views that it planned with, for
-/// subjects that follow the addresses.
+/// Plans the addresses of the pools in `scope`. Returns the views for later parts of the plan.
 pub(crate) fn plan<'w>(
     world: &'w World,
     scope: &BTreeSet<ObjectKey>,

@@ -1,35 +1,35 @@
-//! How many addresses a pool lacks.
+//! The number of addresses a pool lacks.
 
 use super::view::PoolView;
 use crate::Time;
 use crate::addresses::{Account, IntentProgress, PoolEntry};
 use crate::model::Intent;
 
-/// How many reservations of a pool are open at a time: a pool that wants hundreds gets them,
-/// but not at the cost of everybody else's rate limit.
+/// Maximum number of open reservations per pool, so that a large pool does not use up the rate
+/// limit of the account.
 const AT_ONCE: usize = 10;
 
-/// How many addresses are to be reserved for a pool now, beyond those that are being.
+/// Number of addresses to reserve now, beyond the open reservations.
 pub(crate) fn missing(view: &PoolView<'_>) -> usize {
     let open = unmade(view.entry);
     lacks(view, open).min(AT_ONCE.saturating_sub(open))
 }
 
-/// How many of them can be reserved: one that cannot be has no claim to a node.
+/// The part of `missing` that can be reserved. The rest has no claim to a node.
 pub(crate) fn reservable(view: &PoolView<'_>) -> usize {
     let region_missing = view.request.is_some_and(|request| request.region.is_none())
         && view.account.is_some_and(needs_region);
     if region_missing { 0 } else { missing(view) }
 }
 
-/// How many addresses a pool wants beyond those that it has and `more`. One that is being
-/// deleted wants no new ones, whatever keeps it from going.
+/// Number of addresses the pool wants beyond its own and `more`. A pool being deleted wants no new
+/// ones.
 pub(crate) fn lacks(view: &PoolView<'_>, more: usize) -> usize {
     let wanted = if view.entry.pool.deleting { 0 } else { view.wanted };
     wanted.saturating_sub(view.addresses.len() + view.keeping.len() + more)
 }
 
-/// Reservations that are no address of the pool yet.
+/// Number of reservations without a known address.
 pub(crate) fn unmade(entry: &PoolEntry) -> usize {
     let made = |intent: &&Intent| {
         let progress = entry.progress(&intent.id, Time::default());
@@ -39,7 +39,7 @@ pub(crate) fn unmade(entry: &PoolEntry) -> usize {
     intents.iter().filter(|intent| !made(intent)).count() + entry.wiped().count()
 }
 
-/// Whether the account reserves no address without a region.
+/// Whether reservations in the account need a region.
 pub(crate) fn needs_region(account: &Account) -> bool {
     account.abilities().is_some_and(|abilities| abilities.region_required)
 }

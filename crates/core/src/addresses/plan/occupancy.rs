@@ -1,5 +1,4 @@
-//! Nodes that have no room: who is in the way, and which of them can be asked to leave; and
-//! how many have.
+//! The occupants of full nodes, surplus addresses among them, and the number of free nodes.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -12,14 +11,14 @@ use crate::model::{Family, MachineId, NodeName, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
-/// Of how many nodes it is asked what they hold, when none is free.
+/// Number of nodes searched for obstacles if no node is free.
 const LOOKED_AT: usize = 100;
 
-/// How many of them a message names.
+/// Number of nodes named in a message.
 const NAMED: usize = 3;
 
-/// Takes up to `short` surplus addresses of a pool off nodes that are full. Returns how many
-/// it is still short of then.
+/// Unassigns up to `short` surplus addresses of a pool from full nodes. Returns the number of
+/// addresses still lacking room.
 pub(crate) fn take_off(
     world: &World,
     view: &PoolView<'_>,
@@ -54,7 +53,7 @@ pub(crate) fn take_off(
     short
 }
 
-/// What the first eligible nodes of a pool hold that is not this pool's.
+/// Occupants of the first eligible nodes that are not the pool's own.
 pub(crate) fn blockers(world: &World, view: &PoolView<'_>) -> Vec<(NodeName, Obstacle)> {
     let Some(class) = view.class else {
         return Vec::new();
@@ -80,8 +79,8 @@ pub(crate) fn occupants(
     held.into_iter().flatten()
 }
 
-/// How many free nodes a group has: those with room, less those that are spoken for. Without going through them all: there may be
-/// thousands, and a plan is made for each event.
+/// Number of free nodes of a group: nodes with room, less those spoken for. Uses the kept count,
+/// because a group may have thousands of nodes and every event causes a plan.
 pub(crate) fn count_free<'a>(
     world: &World,
     view: &PoolView<'_>,

@@ -1,9 +1,8 @@
 //! Which unplaced address goes to which node.
 //!
-//! All pools of the plan together, so that two pools never fight for one node, and pools
-//! that share nodes do not block each other needlessly: the number of addresses that find a
-//! node is the largest possible (pairing.rs), and within that, older pools and smaller node
-//! names come first.
+//! All pools of the plan are placed together: two pools never get the same node, and pools with
+//! common nodes do not block each other needlessly. The number of placed addresses is the largest
+//! possible (bipartite.rs). Among equal solutions, older pools and smaller node names come first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -25,40 +24,39 @@ use crate::model::{Family, Intent, MachineId, NodeName, ObjectKey};
 use crate::plan::Draft;
 use crate::world::World;
 
-/// The nodes that each pool gets in this plan.
+/// The nodes each pool gets in this plan.
 #[derive(Default)]
 pub(crate) struct Placement {
     seats: Seats,
-    /// Free nodes of each group, in the order in which they are taken, as far as they may be
-    /// needed.
+    /// Free nodes of each group in order of preference, limited to the number needed.
     offers: BTreeMap<Group, Offer>,
-    /// How many there are in all.
+    /// Number of free nodes of each group, without the limit of `offers`.
     free: BTreeMap<Group, usize>,
-    /// Nodes of a group that hold an address which no pool lists.
+    /// Nodes of a group with a stranger.
     foreign: BTreeMap<Group, Vec<(NodeName, Obstacle)>>,
-    /// Nodes for addresses that a pool still has to reserve.
+    /// Nodes for addresses still to be reserved for a pool.
     for_new: BTreeMap<ObjectKey, Vec<(NodeName, MachineId)>>,
-    /// Addresses of a pool that found no node.
+    /// Number of addresses of a pool without a node.
     unplaced: BTreeMap<(ObjectKey, Family), usize>,
-    /// Pools that wait for their cool-off to end.
+    /// Pools in their cool-off, and its end.
     cooling: BTreeMap<ObjectKey, Time>,
-    /// Addresses that go on with the node that they failed on.
+    /// Addresses to be tried again on the node of their failed attempt.
     retrying: BTreeSet<IpAddr>,
 }
 
 impl Placement {
     /// Plans the moves of every pool, and finds nodes for addresses to be reserved.
     ///
-    /// | who gets a free node                                     | because                      |
-    /// |----------------------------------------------------------|------------------------------|
-    /// | 1. an attempt that is due again, on the node of before   | short trouble moves nothing  |
-    /// | 2. addresses that no node has refused                    | they can be served           |
-    /// | 3. addresses that were refused, where they may be tried  | they may be served           |
-    /// | 4. reservations                                          | they serve nobody yet        |
-    /// | 5. the same for paused pools                             | nothing of it is carried out |
+    /// | order of the free nodes                          | reason                          |
+    /// |--------------------------------------------------|---------------------------------|
+    /// | 1. repeated attempts, on the same node           | a short outage moves no address |
+    /// | 2. addresses without a refusal                   | success is likely               |
+    /// | 3. refused addresses, where the back-off is over | success is possible             |
+    /// | 4. reservations                                  | no client uses the address yet  |
+    /// | 5. the same for paused pools                     | the plan is not executed        |
     ///
-    /// Whatever cannot succeed now (refused, full, paused, unknown) therefore keeps no node from
-    /// what can.
+    /// An attempt without a chance now (refused, full, paused, unknown) therefore never takes a
+    /// node from an attempt with a chance.
     pub fn plan<'w>(world: &'w World, views: &[PoolView<'w>], draft: &mut Draft) -> Self {
         let mut placement = Self { seats: Seats::new(world), ..Self::default() };
         for (_, view) in plannable(views) {
@@ -99,18 +97,18 @@ impl Placement {
         }
     }
 
-    /// The free nodes of a pool's class, in order.
+    /// The free nodes of a pool's class, in order of preference.
     pub fn free(&self, view: &PoolView<'_>, family: Family) -> &[(NodeName, MachineId)] {
         let offer = view.class.and_then(|class| self.offers.get(&(class, family)));
         offer.map_or(&[], |offer| offer.nodes.as_slice())
     }
 
-    /// How many free nodes a pool's class has in all.
+    /// Number of free nodes of a pool's class.
     pub fn free_count(&self, view: &PoolView<'_>, family: Family) -> usize {
         view.class.and_then(|class| self.free.get(&(class, family))).copied().unwrap_or(0)
     }
 
-    /// Nodes of a pool's class that cannot take an address, and why.
+    /// Nodes of a pool's class without room for an address, and the obstacle.
     pub fn unusable(&self, world: &World, view: &PoolView<'_>) -> Vec<(NodeName, Obstacle)> {
         let mut nodes: BTreeMap<&NodeName, Obstacle> = BTreeMap::new();
         for (name, obstacle) in view
@@ -136,23 +134,23 @@ impl Placement {
         named.map(|(name, obstacle)| (name.clone(), obstacle)).collect()
     }
 
-    /// Nodes for addresses that a pool still has to reserve.
+    /// Nodes for addresses still to be reserved for a pool.
     pub fn for_new(&self, key: &ObjectKey) -> &[(NodeName, MachineId)] {
         self.for_new.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// When the pool's cool-off ends, if that is what it waits for.
+    /// End of the pool's cool-off, if the pool waits for its end.
     pub fn cooling(&self, key: &ObjectKey) -> Option<Time> {
         self.cooling.get(key).copied()
     }
 
-    /// Whether no address and no other reservation has the machine of this one.
+    /// Whether the machine of `intent` is free of addresses and of other reservations.
     pub fn is_reserved_for(&self, view: &PoolView<'_>, intent: &Intent) -> bool {
         self.seats.is_reserved_for(view, intent)
     }
 
-    /// An address whose last attempt failed goes on with the same node, as long as that
-    /// makes sense: a short trouble at the cloud must not reshuffle who is where.
+    /// Repeats failed attempts on the same node while reasonable: a short outage of the provider
+    /// must not reshuffle addresses.
     fn retry(&mut self, world: &World, view: &PoolView<'_>, draft: &mut Draft) {
         let (Some(account), Some(request)) = (view.account, view.request) else {
             return;
@@ -196,7 +194,7 @@ impl Placement {
         }
     }
 
-    /// Gives pools nodes for what they ask for: as many as possible in all.
+    /// Gives nodes to pools for their wishes, as many as possible in total.
     fn hand_out(
         &mut self,
         world: &World,
@@ -229,7 +227,7 @@ impl Placement {
         }
     }
 
-    /// How many nodes a pool can use now.
+    /// The number of nodes a pool can use now.
     fn demand<'a, 'w>(
         &mut self,
         world: &World,
@@ -251,7 +249,7 @@ impl Placement {
         Some(Demand { view, group: (class, family), addresses: wish.addresses, count })
     }
 
-    /// Puts addresses that failed before on free nodes, each where it may be tried now.
+    /// Places addresses with earlier failures on free nodes, each where its back-off is over.
     fn place_refused(&mut self, world: &World, view: &PoolView<'_>, draft: &mut Draft) {
         let (Some(account), Some(request)) = (view.account, view.request) else {
             return;
@@ -264,7 +262,7 @@ impl Placement {
             self.waiting(view).filter(|one| is_set_back(world, view, one, now)).collect();
         for one in refused {
             let family = Family::of(one.ip);
-            // It may be well on the machine that it was last sent to.
+            // The address may already serve on the machine of its last attempt.
             if is_in_doubt(world, view, one.ip) {
                 continue;
             }
@@ -286,8 +284,8 @@ impl Placement {
         }
     }
 
-    /// Addresses that may be put on a node now, and do not go on with one. Those on no machine go
-    /// first, then those whose node was lost longest ago.
+    /// Addresses that need a node and do not repeat an attempt. Unassigned addresses come first,
+    /// then those whose node has been ineligible longest.
     fn waiting<'a, 'w>(
         &self,
         view: &'a PoolView<'w>,
@@ -298,7 +296,7 @@ impl Placement {
         waiting.into_iter()
     }
 
-    /// The pool waits for its cool-off to end, if that is what it waits for.
+    /// Notes that the pool waits for the end of its cool-off, if not yet over.
     fn cool(&mut self, view: &PoolView<'_>, cool_off: Duration, draft: &mut Draft) {
         if let Some(until) = cool_off_ends(view, cool_off, draft.now) {
             self.cooling.insert(view.key.clone(), until);
@@ -306,7 +304,7 @@ impl Placement {
         }
     }
 
-    /// The free nodes of a pool's groups that are left, for what is said of them.
+    /// Finds the free nodes left in a pool's groups, for the verdict.
     fn find_free(&mut self, world: &World, view: &PoolView<'_>, enough: usize) {
         let (Some(class), Some(cloud)) = (view.class, view.cloud()) else {
             return;
@@ -324,7 +322,7 @@ impl Placement {
         }
     }
 
-    /// Hands a pool its nodes: to the addresses that it has, or to new ones.
+    /// Gives the nodes of a demand to the pool's addresses, or to its reservations.
     fn place(
         &mut self,
         demand: &Demand<'_, '_>,
@@ -350,7 +348,7 @@ impl Placement {
         }
     }
 
-    /// Brings an address to the node that it was given.
+    /// Brings an address to its node.
     fn place_one(
         &mut self,
         view: &PoolView<'_>,
@@ -366,8 +364,8 @@ impl Placement {
         }
     }
 
-    /// Takes addresses that serve nobody off nodes that a pool needs for another one: its own
-    /// first, then those of others.
+    /// Unassigns addresses that serve no purpose on nodes a pool needs: first the pool's own, then
+    /// those of other pools.
     fn make_room<'w>(&self, world: &'w World, views: &[PoolView<'w>], draft: &mut Draft) {
         if self.unplaced.values().all(|unplaced| *unplaced == 0) {
             return;
@@ -391,25 +389,25 @@ impl Placement {
     }
 }
 
-/// What a pool asks for in one family.
+/// The nodes a pool asks for in one family.
 #[derive(Default)]
 struct Wish {
-    /// Its addresses, the first choice first.
+    /// Addresses to place, in order of preference.
     addresses: Vec<IpAddr>,
-    /// How many nodes for new ones.
+    /// Number of nodes for new addresses.
     new: usize,
 }
 
-/// Nodes that one pool can use now.
+/// The nodes a pool can use now.
 struct Demand<'a, 'w> {
     view: &'a PoolView<'w>,
     group: Group,
-    /// The addresses that they are for; none if they are for new ones.
+    /// The addresses to place. Empty if the nodes are for new addresses.
     addresses: Vec<IpAddr>,
     count: usize,
 }
 
-/// The addresses of a pool that may be tried on every node.
+/// Wishes for addresses without failures, which may be tried on every node.
 fn existing(world: &World, now: Time) -> impl Fn(&Placement, &PoolView<'_>, Family) -> Wish {
     move |placement, view, family| {
         let waiting = placement.waiting(view).filter(|one| Family::of(one.ip) == family);
@@ -418,13 +416,13 @@ fn existing(world: &World, now: Time) -> impl Fn(&Placement, &PoolView<'_>, Fami
     }
 }
 
-/// The addresses that are to be reserved on a node.
+/// Wishes for new addresses, if the provider assigns new addresses at once.
 fn new(_: &Placement, view: &PoolView<'_>, family: Family) -> Wish {
     let placed = family == view.family() && view.places_new();
     Wish { addresses: vec![], new: if placed { reservable(view) } else { 0 } }
 }
 
-/// Addresses that are on no machine go first, then those whose node was lost longest ago.
+/// Unassigned addresses come first, then those whose node has been ineligible longest.
 fn preference(one: &AddressView<'_>) -> (bool, Option<Time>) {
     (matches!(one.place, Place::Stranded(..)), one.memory.ineligible_since)
 }

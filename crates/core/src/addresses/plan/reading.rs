@@ -1,5 +1,5 @@
-//! What must be read again from an account: one listing for everything, a single address
-//! or operation only for what listings leave open.
+//! Reads of an account: one listing for all addresses, and direct reads of single addresses or
+//! operations only where listings are not enough.
 
 use std::time::Duration;
 
@@ -11,20 +11,18 @@ use crate::model::{AccountId, Families, Family};
 use crate::plan::Draft;
 use crate::world::World;
 
-/// How often an account is listed while the cloud works on one of our addresses for
-/// somebody else: at first. What stays locked is looked at ever more rarely.
+/// First interval of listings while the provider works on an address of a pool for another client.
+/// The interval grows with the duration.
 const WATCH_BUSY: Duration = Duration::from_secs(2);
 
-/// After so many listings in a row that show an address neither there nor being worked on, its
-/// operation itself is asked: that is how one looks which failed.
+/// Number of consecutive listings with the address idle and not at its target, after which the
+/// operation is read directly: a failed operation looks the same.
 const LISTINGS_BEFORE_ASKING: u32 = 2;
 
-/// While listings show that the cloud works on it there is nothing to ask, until it takes
-/// suspiciously long.
+/// Age from which an operation is read directly although listings show work in progress.
 const SUSPICIOUS: Duration = Duration::from_secs(30);
 
-/// So many operations of an account are asked at once, whatever has been started: the
-/// listings tell of all of them.
+/// Maximum number of operations read at once per account. Listings cover all of them.
 const ASKED_AT_ONCE: usize = 3;
 
 pub(crate) fn plan(
@@ -37,7 +35,7 @@ pub(crate) fn plan(
     if account.setup.is_err() {
         return;
     }
-    // That nothing is heard is told by then.
+    // By this time, the outage must be reported.
     draft.wake_at(account.listing.silence.as_ref().map(|silence| silence.told_from));
     let opens = account.closed_until.map_or(world.open_from(), |at| at.max(world.open_from()));
     if draft.now < opens {
@@ -60,8 +58,7 @@ pub(crate) fn plan(
     ask(world, id, account, draft);
 }
 
-/// Asks about the operations that listings leave open: those first that were not asked for
-/// longest.
+/// Reads operations directly where listings are not enough, those with the longest wait first.
 fn ask(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
     let mut asked = 0;
     let mut open = Vec::new();
@@ -71,7 +68,7 @@ fn ask(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
             continue;
         };
         asked += usize::from(*reading);
-        // What a listing did not show is read itself, before this.
+        // A missing address is read directly before its operation.
         let missing = account.address(ip).is_some_and(|one| one.knowledge == Knowledge::Missing);
         if *reading || (missing && world.is_claimed(ip)) {
             continue;
@@ -92,7 +89,7 @@ fn ask(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
     }
 }
 
-/// Lists an account when what a reservation made can be seen.
+/// Lists an account at `when`, to see the result of a reservation.
 pub(crate) fn look_at(
     world: &World,
     id: &AccountId,
@@ -106,7 +103,7 @@ pub(crate) fn look_at(
     }
 }
 
-/// When to look again for what the cloud is still working on.
+/// Time of the next listing for work in progress at the provider.
 pub(crate) fn next_look(account: &Account) -> Time {
     account.listing.last.unwrap_or_default() + WATCH_BUSY
 }
@@ -132,7 +129,7 @@ fn list_when(
     }
 }
 
-/// Whether a listing tells how a call of ours ended.
+/// Whether a listing shows the outcome of an operation.
 fn awaits_sight(operation: &Operation) -> bool {
     match operation {
         Operation::Sent { .. } => false,
@@ -140,7 +137,7 @@ fn awaits_sight(operation: &Operation) -> bool {
     }
 }
 
-/// When the account should be listed next.
+/// Time of the next listing of the account.
 fn due(world: &World, id: &AccountId, account: &Account) -> Time {
     let Some(last) = account.listing.last.filter(|last| *last >= world.open_from()) else {
         return world.open_from();
@@ -160,8 +157,8 @@ fn due(world: &World, id: &AccountId, account: &Account) -> Time {
         .fold(routine, Time::min)
 }
 
-/// How often an account at rest is listed: each family is a request of its own, and all of
-/// them together, with what names cost, stay below two a minute.
+/// Interval of routine listings. Each family is a separate request, and all requests of an account,
+/// including those for DNS, stay below two per minute.
 fn resync(world: &World, id: &AccountId, account: &Account) -> Duration {
     let resync = world.settings().resync;
     match families(world, id, account).len() {
@@ -170,8 +167,8 @@ fn resync(world: &World, id: &AccountId, account: &Account) -> Duration {
     }
 }
 
-/// The families to list: those of the account's pools and of new addresses. A family that was
-/// listed once stays in view, and a family that the provider lacks is never listed.
+/// The families to list: those of the account's pools and of new addresses. A family once listed
+/// stays, and a family unknown to the provider is never listed.
 fn families(world: &World, id: &AccountId, account: &Account) -> Vec<Family> {
     let has = account.abilities().map_or(Families::V4, |abilities| abilities.families);
     let v6 = has.v6 && (!has.v4 || account.has_v6() || world.asks_for_v6(id));

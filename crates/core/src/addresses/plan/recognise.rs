@@ -1,15 +1,16 @@
-//! What came of a reservation, as far as can be known.
+//! Recognises the address that a reservation made.
 //!
-//! Where the provider keeps marks, the mark of the intent decides. Otherwise:
+//! If the provider keeps marks, the mark of the intent decides. Otherwise only addresses without a
+//! claim count that did not exist when the intent was written:
 //!
-//! | the address is                               | and it is              | so it is     |
-//! |----------------------------------------------|------------------------|--------------|
-//! | on the intent's machine, and no other is new | nobody's, and was not there before | ours |
-//! | on the intent's machine, or on none, and nothing explains both | same | perhaps ours |
-//! | on no machine, in our project, and no reservation by region explains it | same | ours |
-//! | on some machine, in our project              | same                   | perhaps ours |
-//! | on no machine, where a project cannot tell   | same                   | perhaps ours |
-//! | anything else                                |                        | not ours     |
+//! | place of the new address                                                   | result       |
+//! |----------------------------------------------------------------------------|--------------|
+//! | on the intent's machine, and other intents explain all other candidates    | ours         |
+//! | on the intent's machine, with an unexplained candidate                     | perhaps ours |
+//! | on no machine, in our project, and not explained by an intent for a region | ours         |
+//! | on another machine, in our project, for an intent without a machine        | perhaps ours |
+//! | on no machine, otherwise, in a possible region and project                 | perhaps ours |
+//! | anywhere else                                                              | not ours     |
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -22,26 +23,26 @@ use crate::model::{Family, Intent, Ledger, ObjectKey, Resolution, Sighting, Text
 use crate::plan::Draft;
 use crate::world::World;
 
-/// How long a cloud may take to put a new address on its machine.
+/// Longest time until a new address appears on its machine.
 pub(crate) const ARRIVAL: Duration = Duration::from_secs(30);
 
-/// What came of an intent.
+/// The result of an intent.
 pub(crate) enum Resolved {
-    /// This address.
+    /// The reservation made this address.
     Address(IpAddr),
-    /// Nothing: it can be sent (again).
+    /// The reservation made no address, and may be sent (again).
     Nothing,
-    /// Nothing, as the user says: it is done with.
+    /// The user says that the reservation made no address. The intent is dropped.
     Refuted,
-    /// It is on its way.
+    /// The reservation is in flight.
     Underway,
-    /// Not known before a listing that is sent from then on.
+    /// Unknown before a listing sent at or after this time.
     After(Time),
-    /// Perhaps one of these.
+    /// One of these addresses may be the result.
     Unclear(Vec<IpAddr>),
 }
 
-/// Looks for the result of an intent of `view`, other than what `next` has already.
+/// Looks for the result of an intent of `view`, ignoring addresses recorded in `next`.
 pub(crate) fn resolve(
     world: &World,
     view: &PoolView<'_>,
@@ -91,7 +92,8 @@ pub(crate) fn resolve(
     let elsewhere = others.iter().copied().filter(waits).map(|(other, _)| other).collect();
     let others = Others { all: others, elsewhere };
     match judge(account, intent, &new, &others, view.entry.pool.resolution) {
-        // What was to be made on a machine gets there when the cloud's action is done.
+        // An address reserved on a machine appears there only when the provider's operation is
+        // done.
         Resolved::Unclear(_) if intent.target.is_some() && draft.now < until + ARRIVAL => {
             Resolved::After(next_look(account))
         }
@@ -104,8 +106,8 @@ pub(crate) fn marks_new(view: &PoolView<'_>) -> bool {
     view.abilities().is_some_and(|abilities| abilities.marks_new)
 }
 
-/// The mark of the address that an intent makes, where the provider keeps marks. No other intent of
-/// any cluster has the same.
+/// The mark of the address made by an intent, if the provider keeps marks. Unique among all intents
+/// of all clusters.
 pub(crate) fn mark(view: &PoolView<'_>, intent: &Intent) -> Option<Text> {
     let mark = || format!("{}-{}", view.entry.pool.uid, intent.id).as_str().into();
     marks_new(view).then(mark)
@@ -114,11 +116,11 @@ pub(crate) fn mark(view: &PoolView<'_>, intent: &Intent) -> Option<Text> {
 /// The other open reservations.
 struct Others<'w> {
     all: Vec<(&'w Intent, IntentProgress)>,
-    /// Those that may have made an address on no machine: there is none on their target.
+    /// Reservations without an address on their target, which may have made an unassigned address.
     elsewhere: Vec<&'w Intent>,
 }
 
-/// Whether an address is where a reservation was to make it.
+/// Whether a new address is on the target of a reservation.
 fn has_arrived(intent: &Intent, nobodys: &[(IpAddr, &Sighting)]) -> bool {
     let mut there = nobodys.iter().filter(|(_, seen)| at_target(intent, seen));
     there.any(|(ip, _)| !intent.strangers.contains(ip) && Family::of(*ip) == intent.family)
@@ -137,8 +139,8 @@ fn judge(
 ) -> Resolved {
     let loose: Vec<_> = new.iter().filter(|(_, seen)| may_be(account, intent, seen)).collect();
     let on_target = new.iter().find(|(_, seen)| at_target(intent, seen));
-    // Somebody else may have put an address of theirs there, and kept ours from arriving:
-    // ours is then among those on no machine, of which no other reservation knows.
+    // Another client may have put an address on the target, and kept ours from arriving. Ours is
+    // then unassigned, and not explained by another reservation.
     let knows = |ip: &IpAddr| {
         let after = |other: &Intent| !other.strangers.contains(ip) && !other.unsettled.contains(ip);
         others.elsewhere.iter().any(|other| after(other))
@@ -157,7 +159,7 @@ fn judge(
     if let Some(ip) =
         by_project(account, intent, &loose, &others.all).filter(|_| on_target.is_none())
     {
-        // One that is on its way may have made it, and its answer is about to say so.
+        // The answer of a reservation in flight may be about to name the address.
         let sent = |(other, progress): &(&Intent, IntentProgress)| {
             other.target.is_none() && *progress == IntentProgress::Sent
         };
@@ -171,15 +173,15 @@ fn judge(
         return if strayed.is_empty() { Resolved::Nothing } else { Resolved::Unclear(strayed) };
     }
     if loose.iter().any(|(_, seen)| seen.busy) {
-        // The cloud is still putting one of them somewhere: that may be our target.
+        // The provider is still moving an address, perhaps to our target.
         return Resolved::After(next_look(account));
     }
     Resolved::Unclear(on_target.into_iter().chain(loose).map(|(ip, _)| *ip).collect())
 }
 
-/// The address in our project that this intent made. A reservation by region is always made
-/// there, one on a machine only where the project is the account's default: so those by
-/// region are served first.
+/// The address in our project made by this intent. Reservations by region always land in our
+/// project, those on a machine only if our project is the account's default. Reservations by region
+/// are therefore served first.
 fn by_project(
     account: &Account,
     intent: &Intent,
@@ -195,7 +197,7 @@ fn by_project(
     ours.nth(by_region)
 }
 
-/// Addresses in our project that somebody may have moved before they were written down.
+/// Addresses in our project, possibly moved from outside before the ledger recorded them.
 fn strayed(
     account: &Account,
     intent: &Intent,
@@ -210,7 +212,7 @@ fn strayed(
     strayed.map(|(ip, _)| *ip).collect()
 }
 
-/// Reservations of all pools whose outcome is not known, `except` aside, and how far each is.
+/// Reservations of all pools without a known result, other than `except`, with their progress.
 pub(crate) fn open_intents<'w>(
     world: &'w World,
     except: Option<(&ObjectKey, &Text)>,
@@ -227,8 +229,8 @@ pub(crate) fn open_intents<'w>(
     open
 }
 
-/// Whether an address on no machine may be what an intent made. One that was to be made on
-/// a machine is in that machine's region, and in whatever project is the account's default.
+/// Whether an unassigned address may be the result of an intent. A reservation on a machine lands
+/// in the machine's region and in the account's default project.
 fn may_be(account: &Account, intent: &Intent, seen: &Sighting) -> bool {
     if seen.holder.is_some() {
         return false;
@@ -244,7 +246,7 @@ fn in_project(account: &Account, intent: &Intent, seen: &Sighting) -> bool {
     project.is_some() && seen.project.as_ref() == project
 }
 
-/// The project that the address of an intent is in, if one is set aside.
+/// The reserved project of an intent's address, if configured.
 fn project<'a>(account: &'a Account, intent: &Intent) -> Option<&'a Text> {
     let setup = account.setup.as_ref().ok().filter(|_| intent.family == Family::V4);
     setup.and_then(|setup| setup.project.as_ref())

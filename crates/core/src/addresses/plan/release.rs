@@ -1,11 +1,12 @@
-//! Addresses that were reserved for a pool are given back when it is deleted, if it says so.
+//! Releases the addresses reserved for a pool when the pool is deleted, if its policy asks for
+//! release.
 //!
 //! ```text
 //! guarded while there are any ──> deleted ──> unassigned ──> released ──> gone ──> not guarded
 //! ```
 //!
-//! Only what the ledger says was reserved for the pool, and what nobody lists: neither the
-//! pool itself nor another one. What was kept from a list is not ours to give back.
+//! Only addresses the ledger records as reserved, and that no pool lists, are released. Kept
+//! addresses were once listed by the user, and are never released.
 
 use std::net::IpAddr;
 
@@ -18,16 +19,16 @@ use crate::model::{Ledger, Machine, MachineId, Request};
 use crate::plan::Draft;
 use crate::world::World;
 
-/// Whether an object with this ledger must not go by itself.
+/// Whether an object with this ledger needs our finalizer.
 pub(crate) fn guards(view: &PoolView<'_>, ledger: &Ledger) -> bool {
     let pool = &view.entry.pool;
     let any = !ledger.created.is_empty() || !ledger.intents.is_empty();
-    // One that is being deleted cannot be guarded any more.
+    // A finalizer cannot be added to an object being deleted.
     pool.releases && any && (pool.ledger.guarded || !pool.deleting)
 }
 
-/// Gives back what was reserved for a pool that waits to go. What somebody lists is taken out
-/// of `next`.
+/// Releases the reserved addresses of a pool being deleted. Listed addresses are removed from
+/// `next` instead.
 pub(crate) fn plan(
     world: &World,
     view: &PoolView<'_>,
@@ -51,7 +52,7 @@ pub(crate) fn plan(
             Place::Disabled(Some(machine))
             | Place::Home(_, machine)
             | Place::Stranded(machine, _) => take_off(world, view, request, one, machine, draft),
-            // Looked at again when more is known; what is gone is forgotten by the ledger.
+            // Planned again when more is known. The ledger forgets addresses that are gone.
             Place::Conflict(_)
             | Place::Unknown
             | Place::Missing
@@ -63,7 +64,7 @@ pub(crate) fn plan(
     }
 }
 
-/// Somebody names it in a list: it is theirs.
+/// Whether a pool lists the address, which then must not be released.
 fn is_listed(world: &World, view: &PoolView<'_>, request: &Request, ip: IpAddr) -> bool {
     request.listed.contains(&ip) || world.claimants(ip).any(|claimant| claimant != view.key)
 }
@@ -94,7 +95,7 @@ fn give_back(world: &World, view: &PoolView<'_>, request: &Request, ip: IpAddr, 
     }
 }
 
-/// What keeps an object from going.
+/// The reason why a pool being deleted still exists.
 pub(crate) fn reason(view: &PoolView<'_>, draft: &Draft) -> Reason {
     let work = &view.entry.release;
     match work.failure.as_ref().filter(|_| work.not_before > draft.now) {

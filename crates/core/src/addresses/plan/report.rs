@@ -1,4 +1,4 @@
-//! What there is to say of a pool.
+//! The verdict about a pool.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::plan::Draft;
 use crate::verdict::Outlook;
 use crate::world::World;
 
-/// Makes a pool's verdict.
+/// Builds the verdict about a pool.
 pub(crate) fn verdict(
     world: &World,
     view: &PoolView<'_>,
@@ -35,7 +35,7 @@ pub(crate) fn verdict(
     lacking::tell(world, view, placement, draft, &mut addresses);
     addresses.extend(view.leaving.iter().filter_map(|one| delisted::verdict(world, view, one)));
     let free = placement.free(view, view.family());
-    // A time ahead of us is a clock's mistake: it counts as now.
+    // A time in the future is a clock error, and counts as now.
     let last_assignment = view.entry.last_assignment.map(|at| at.min(draft.now));
     let verdict = Verdict {
         reason: Reason::Reading,
@@ -63,8 +63,8 @@ pub(crate) fn verdict(
     verdict
 }
 
-/// Nodes that a pool could use if they were on a machine of its cloud. Told if it lacks one: a
-/// cluster may well have nodes elsewhere.
+/// Nodes excluded only because they run on no machine of the pool's cloud. Reported only if the
+/// pool lacks a node, because a cluster may have nodes elsewhere on purpose.
 fn homeless<'w>(
     world: &'w World,
     view: &PoolView<'_>,
@@ -73,11 +73,11 @@ fn homeless<'w>(
     nodes.map(|(name, unfit)| (name.clone(), Obstacle::NoMachine(unfit.clone())))
 }
 
-/// Whether nothing more is to be done for a pool until something happens to it.
+/// Whether a pool needs no further plan until an event concerns it.
 pub(crate) fn is_settled(view: &PoolView<'_>, verdict: &Verdict) -> bool {
     match verdict.reason.outlook() {
         Outlook::Well => view.entry.pool.ledger.intents.is_empty(),
-        // Nothing is lacking: the next listing that works is news to every pool.
+        // Every address is in place, and the next successful listing replans every pool.
         Outlook::Working | Outlook::Stuck if verdict.is_silenced() && !view.entry.is_ending() => {
             view.entry.pool.ledger.intents.is_empty()
         }
@@ -97,8 +97,7 @@ fn address(world: &World, view: &PoolView<'_>, one: &AddressView<'_>) -> Address
     AddressVerdict { ip: one.ip, state, node, machine, note, memory }
 }
 
-/// The state of an address by its place, the machine that it is on or shall be on, and what
-/// keeps it from being active.
+/// The state of an address by its place, its machine or target, and the obstacle to being active.
 fn found<'a>(one: &'a AddressView<'_>) -> (State, Option<&'a MachineId>, Option<Note>) {
     match &one.place {
         Place::Conflict(owner) => (State::Error, None, Some(Note::Conflict((*owner).clone()))),
@@ -128,7 +127,7 @@ fn found<'a>(one: &'a AddressView<'_>) -> (State, Option<&'a MachineId>, Option<
     }
 }
 
-/// The failure that an address is waiting to try again after.
+/// The last failure of an address that waits for its next attempt.
 fn failed_attempt(
     world: &World,
     view: &PoolView<'_>,
@@ -138,7 +137,7 @@ fn failed_attempt(
         return None;
     };
     let (_, machine) = intended(world, view, one)?;
-    // Once somebody else has the node, there is no next attempt on it.
+    // No attempt is repeated on a node taken by another address.
     if !view.may_take(world, machine, Family::of(one.ip), Some(one.ip)) {
         return None;
     }
@@ -147,7 +146,7 @@ fn failed_attempt(
     Some((setback.failure.message.clone(), setbacks.next(one.ip, machine)))
 }
 
-/// The one thing to know, the most hopeless first.
+/// The most important reason, those with the least hope first.
 fn reason(
     world: &World,
     view: &PoolView<'_>,
@@ -214,12 +213,12 @@ fn reason(
     }
 }
 
-/// Whether the account has been listed since we may act.
+/// Whether the account was listed since this process may act.
 pub(crate) fn is_heard(world: &World, account: &Account) -> bool {
     account.listing.last.is_some_and(|last| last >= world.open_from())
 }
 
-/// An address that stays where it is for a while: the one that does so least long.
+/// The hold of an address that ends first.
 fn held(view: &PoolView<'_>) -> Option<Reason> {
     let held = view.addresses.iter().filter_map(|one| Some((one.hold?, one.ip)));
     let (hold, ip) = held.min_by_key(|(hold, ip)| (hold.until(), *ip))?;
@@ -229,7 +228,7 @@ fn held(view: &PoolView<'_>) -> Option<Reason> {
     })
 }
 
-/// A node that is free, and on which the last attempt failed, while an address waits for one.
+/// A free node with a failed attempt, while an address waits for a node.
 fn failing_node(verdict: &Verdict) -> Option<Reason> {
     let waits = |one: &&AddressVerdict| matches!(one.state, State::Unassigned | State::NoMatch);
     let ip = verdict.addresses.iter().find(waits)?.ip;
@@ -239,7 +238,7 @@ fn failing_node(verdict: &Verdict) -> Option<Reason> {
     })
 }
 
-/// The object, or its account, cannot be used at all.
+/// The reason if the object or its account cannot be used at all.
 fn cannot_plan(view: &PoolView<'_>) -> Option<Reason> {
     match (&view.entry.pool.request, view.account.map(|account| &account.setup)) {
         (Err(finding), _) => Some(Reason::Invalid(with_way_out(view, finding))),
@@ -252,7 +251,7 @@ fn cannot_plan(view: &PoolView<'_>) -> Option<Reason> {
     }
 }
 
-/// Whoever waits for an object to go is told what it waits for.
+/// Tells the user of a pool being deleted how to end the wait.
 fn with_way_out(view: &PoolView<'_>, finding: &Finding) -> Finding {
     if !view.entry.is_ending() {
         return finding.clone();
@@ -270,9 +269,9 @@ fn unknown_creation(creation: &Creation) -> Option<Reason> {
     candidates.map(|candidates| Reason::CreateOutcomeUnknown(candidates.clone()))
 }
 
-/// Something that only a person can put right.
+/// The reason if a person must act.
 fn needs_help(world: &World, view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
-    // First what is told nowhere else: an address at odds is in the status by itself.
+    // An unknown result comes first, because the status shows it nowhere else.
     if let Some(reason) = unknown_creation(creation) {
         return Some(reason);
     }
@@ -293,20 +292,20 @@ fn needs_help(world: &World, view: &PoolView<'_>, creation: &Creation) -> Option
     ledger_refused(view, creation).or_else(unreadable)
 }
 
-/// The API server refuses what has to be written down first.
+/// The reason if the API server refuses a required ledger write.
 fn ledger_refused(view: &PoolView<'_>, creation: &Creation) -> Option<Reason> {
     let failure = view.entry.ledger_refusal().filter(|_| creation.writes)?;
     Some(Reason::LedgerRefused(failure.message.clone()))
 }
 
-/// Why an address belongs to another pool.
+/// The rule by which another pool owns an address.
 fn precedence(world: &World, view: &PoolView<'_>, ip: IpAddr, owner: &ObjectKey) -> Precedence {
     let rank = |one: &PoolEntry| (one.memory(ip).held, one.pool.created_at);
     let theirs = world.pool(owner).map_or_else(Default::default, rank);
     Precedence::of(theirs, rank(view.entry))
 }
 
-/// What is wrong with the account just now.
+/// The reason for the account's current failure.
 pub(crate) fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
     let Failure { kind, message, .. } = account.trouble.as_ref()?;
     match kind {
@@ -325,8 +324,8 @@ pub(crate) fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<R
     }
 }
 
-/// Why it is not known whether all is still in place, once that has lasted. It is said in the
-/// same words until the cloud is heard again: there is nothing to wait for.
+/// The reason if a lasting outage hides whether all addresses are still in place. The text stays
+/// the same during the outage, because no retry time is of interest.
 fn unheard(account: &Account, draft: &Draft) -> Option<Reason> {
     let silence = account.listing.silence.as_ref().filter(|one| one.told_from <= draft.now)?;
     let message = silence.failure.message.clone();
@@ -337,7 +336,7 @@ fn unheard(account: &Account, draft: &Draft) -> Option<Reason> {
     })
 }
 
-/// What the last reservation failed with, while the pool still lacks an address.
+/// Failure of the last reservation, while the pool still lacks an address.
 fn creation_failure<'w>(view: &PoolView<'w>, creation: &Creation) -> Option<&'w Failure> {
     let lacks = creation.open > 0 || missing(view) > 0;
     let failure = view.entry.creation.failure.as_ref().filter(|_| lacks)?;
@@ -348,7 +347,8 @@ fn creation_failed(view: &PoolView<'_>, creation: &Creation, draft: &Draft) -> O
     let failure = creation_failure(view, creation)?;
     let (message, next) = (failure.message.clone(), view.entry.creation.not_before);
     match failure.kind {
-        // What somebody has to put right is told until it has worked, also while it is tried.
+        // A failure for a person to fix is reported until a reservation succeeds, even during
+        // attempts.
         FailureKind::Quota => Some(Reason::QuotaExceeded(message, next)),
         FailureKind::Rejected => Some(Reason::CreateRejected(message, next)),
         _ => Some(Reason::CreateFailed(message, next)).filter(|_| next > draft.now),

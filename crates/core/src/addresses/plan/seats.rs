@@ -1,4 +1,4 @@
-//! Seats: the room for one address of a family on one machine, and which of them a plan may use.
+//! Seats: the room for one address of a family on one machine, and the seats a plan may use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,25 +13,25 @@ use crate::addresses::{Account, IntentProgress, Seat};
 use crate::model::{Family, Intent, MachineId, NodeName, ObjectKey, Text};
 use crate::world::World;
 
-/// How many names of nodes a status lists.
+/// Number of node names listed in a status.
 pub(crate) const NAMES: usize = 100;
 
-/// The seats that a plan has given away so far.
+/// The seats given away by a plan so far.
 #[derive(Default)]
 pub(crate) struct Seats {
-    /// Seats that a reservation may be using, or is about to use, with its pool and its intent.
+    /// Seats used by a reservation now or soon, with its pool and intent.
     reserved: BTreeMap<Seat, (ObjectKey, Text)>,
-    /// Seats that get an address in this plan.
+    /// Seats with a new address in this plan.
     taken: BTreeSet<Seat>,
-    /// Seats of attempts that cannot be made now. Other addresses take them only if there is
-    /// nothing else.
+    /// Seats of attempts that cannot be made now. Other addresses take such a seat only as a last
+    /// resort.
     left_last: BTreeSet<Seat>,
 }
 
-/// Which free seats are taken first: by rank, then on the machines with the fewest addresses.
+/// The order of free seats: by rank, then by the number of addresses on the machine.
 type Order = (Rank, usize);
 
-/// Why a free seat is taken later than others.
+/// The rank of a free seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     First,
@@ -41,16 +41,16 @@ enum Rank {
     Last,
 }
 
-/// The next node of an address that failed elsewhere.
+/// The next node for an address that failed elsewhere.
 pub(crate) enum Next {
     Node(NodeName, MachineId),
-    /// A node has room, but this address may not be tried there before then.
+    /// A node has room, but the back-off of the address there ends at this time.
     At(Time),
     NoRoom,
 }
 
 impl Seats {
-    /// The seats that reservations in flight use already.
+    /// Starts with the seats of reservations in flight.
     pub fn new(world: &World) -> Self {
         let reserving = world.reserving().map(|(seat, holder)| (seat.clone(), holder.clone()));
         Self { reserved: reserving.collect(), ..Self::default() }
@@ -66,30 +66,31 @@ impl Seats {
         self.is_free(seat) && !self.left_last.contains(seat)
     }
 
-    /// An address or a reservation gets the seat.
+    /// Gives the seat to an address or a reservation.
     pub fn take(&mut self, seat: Seat) {
         self.taken.insert(seat);
     }
 
-    /// An address or a reservation of a pool gets the machine.
+    /// Gives a seat on the machine to an address or a reservation of a pool.
     pub fn take_on(&mut self, view: &PoolView<'_>, family: Family, machine: MachineId) {
         if let Some(cloud) = view.cloud() {
             self.take((cloud.clone(), machine, family));
         }
     }
 
-    /// An attempt waits for the seat.
+    /// Notes that an attempt waits for the seat.
     pub fn leave_last(&mut self, seat: Seat) {
         self.left_last.insert(seat);
     }
 
-    /// Reservations that make no address by themselves wait for their seats.
+    /// Leaves the seats of reservations without a pending address to other addresses as a last
+    /// resort.
     pub fn leave_targets_last(&mut self, view: &PoolView<'_>) {
         let unsent = view.entry.open_intents().filter(|intent| !may_arrive(view, intent));
         self.left_last.extend(unsent.filter_map(|intent| seat_of(view, intent)));
     }
 
-    /// Keeps the machines of such reservations for them, unless an address has them: older pools
+    /// Keeps the seats of the selected reservations, unless an address has the seat. Older pools
     /// come first.
     pub fn keep_targets(&mut self, view: &PoolView<'_>, such: impl Fn(&Intent) -> bool) {
         for intent in view.entry.open_intents().filter(|intent| such(intent)) {
@@ -100,7 +101,7 @@ impl Seats {
         }
     }
 
-    /// Whether no address and no other reservation has the machine of this one.
+    /// Whether the machine of `intent` has neither an address nor another reservation in this plan.
     pub fn is_reserved_for(&self, view: &PoolView<'_>, intent: &Intent) -> bool {
         let Some(seat) = seat_of(view, intent) else {
             return true;
@@ -110,7 +111,7 @@ impl Seats {
             && holder.is_none_or(|(pool, id)| pool == view.key && *id == intent.id)
     }
 
-    /// The first `enough` free nodes of a group, in the order in which they are taken.
+    /// The first `enough` free nodes of a group, in order of preference.
     pub fn search(
         &self,
         world: &World,
@@ -135,7 +136,8 @@ impl Seats {
         sorted.into_values().flatten().take(enough).collect()
     }
 
-    /// The first `enough` nodes of a group that nobody uses or waits for, and how many there are.
+    /// The first `enough` nodes of a group without any use or waiting attempt, and their total
+    /// number.
     pub fn unspoken_for(
         &self,
         world: &World,
@@ -148,7 +150,7 @@ impl Seats {
             let seat = view.cloud().map(|cloud| (cloud.clone(), machine.clone(), group.1));
             seat.is_some_and(|seat| !self.left_last.contains(&seat))
         });
-        // A search that ended early has not seen them all.
+        // A full result may have ended the search early.
         let all = nodes.len() < enough;
         debug_assert!(!all || nodes.len() == self.count(world, view, group));
         let count = if all { nodes.len() } else { self.count(world, view, group) };
@@ -172,11 +174,11 @@ impl Seats {
         (rank, occupants(world, name, seat.2).count())
     }
 
-    /// Nodes of a group that hold an address which no pool lists.
+    /// Nodes of a group with a stranger.
     pub fn foreign(&self, world: &World, (class, family): Group) -> Vec<(NodeName, Obstacle)> {
         let mut nodes = Vec::new();
         for name in world.foreign(class, family).take(NAMES) {
-            // An address on the target of a reservation may well be the reserved one.
+            // A stranger on the target of a reservation may be the reserved address.
             let machine = world.node(name).and_then(|node| node.machine.clone());
             let seat = machine.map(|machine| (machine.cloud, machine.id, family));
             if seat.is_some_and(|seat| self.reserved.contains_key(&seat)) {
@@ -189,8 +191,8 @@ impl Seats {
         nodes
     }
 
-    /// The node that an address which failed elsewhere is tried on next: first the machines that
-    /// refused it least often.
+    /// The next node for an address that failed elsewhere. Machines with the fewest lasting
+    /// failures of this address come first.
     pub fn next_for(&self, world: &World, view: &PoolView<'_>, ip: IpAddr, now: Time) -> Next {
         let (Some(account), Some(class)) = (view.account, view.class) else {
             return Next::NoRoom;
@@ -229,14 +231,14 @@ impl Seats {
     }
 }
 
-/// The seat that a reservation puts its address on, if it names a machine.
+/// The seat of a reservation's target machine.
 fn seat_of(view: &PoolView<'_>, intent: &Intent) -> Option<Seat> {
     Some((view.cloud()?.clone(), intent.target.clone()?, intent.family))
 }
 
-/// Whether an address may still appear on the machine of a reservation by itself. A reservation
-/// that was surely not sent makes no address. One without an answer is over once a listing is
-/// young enough to show its address.
+/// Whether an address may still appear on the machine of a reservation. A reservation certainly not
+/// sent makes no address. A reservation without an answer is over once a listing is young enough to
+/// show its address.
 pub(crate) fn may_arrive(view: &PoolView<'_>, intent: &Intent) -> bool {
     let heard = view.account.and_then(|account| account.listing.last).unwrap_or_default();
     match view.entry.progress(&intent.id, Time::default()) {

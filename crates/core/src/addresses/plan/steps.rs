@@ -11,18 +11,18 @@ use crate::model::{Machine, MachineId, NodeName, Request};
 use crate::plan::Draft;
 use crate::world::World;
 
-/// What became of an address that was to be brought to a node.
+/// The result of bringing an address to a node.
 pub(crate) enum Brought {
-    /// A call of this plan brings the address there, or off its machine first.
+    /// A call of this plan assigns the address, or unassigns it first.
     Sent,
     /// The pool has begun as many assignments as its cool-off allows.
     Cooling,
-    /// The machine that has the address does not let go of it before then.
+    /// Unassigning from the current machine failed, and waits for its back-off.
     Held(Time),
 }
 
-/// Brings an address to a node's machine: at once where the provider can, otherwise off the machine
-/// that has it first. The second call follows in the plan that finds the address on no machine.
+/// Brings an address to a node's machine, by one call if the provider can move. Otherwise unassigns
+/// first, and the plan that finds the address unassigned makes the second call.
 pub(crate) fn bring(
     view: &PoolView<'_>,
     one: &AddressView<'_>,
@@ -54,7 +54,7 @@ pub(crate) fn bring(
     Brought::Sent
 }
 
-/// Takes an address off its machine, if it may be done now.
+/// Unassigns an address, if the account and the back-off allow it now.
 pub(crate) fn unassign(
     world: &World,
     machine: &Machine,

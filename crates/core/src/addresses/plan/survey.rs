@@ -1,4 +1,4 @@
-//! Where each address of a pool is, and whether the address may stay there.
+//! The place of each address of a pool, and whether the address may stay there.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -12,8 +12,8 @@ use crate::addresses::{Abilities, Knowledge, PoolEntry};
 use crate::model::{Drift, Family, MachineId, ObjectKey, Remembered};
 use crate::world::World;
 
-/// Looks at every pool in scope. Older pools come first: they choose first. What a paused
-/// one would take is not kept from those that are served.
+/// Surveys every pool in scope. Older pools come first and choose first. Paused pools come last,
+/// and take no node from the others.
 pub(crate) fn survey<'w>(
     world: &'w World,
     scope: &BTreeSet<ObjectKey>,
@@ -25,10 +25,10 @@ pub(crate) fn survey<'w>(
     views
 }
 
-/// The order in which pools choose.
+/// The order in which pools choose nodes.
 pub(crate) type Seniority = (bool, Time, ObjectKey);
 
-/// Where a pool stands in that order: those that are served first, then older ones.
+/// The rank of a pool in this order: pools not paused first, then older ones.
 pub(crate) fn seniority(entry: &PoolEntry) -> Seniority {
     (entry.pool.paused.is_some(), entry.pool.created_at, entry.pool.key.clone())
 }
@@ -52,7 +52,7 @@ fn facts<'w>(world: &'w World, entry: &'w PoolEntry) -> PoolFacts<'w> {
     let request = entry.pool.request.as_ref().ok();
     let account = request.and_then(|request| world.account(&request.account));
     let request = request.filter(|_| account.is_some_and(|account| account.setup.is_ok()));
-    // A pool that is about to go wants nothing any more.
+    // A pool waiting for the release of its addresses wants none.
     let all = if entry.is_ending() { Some(0) } else { request.and_then(|request| request.wanted) };
     let wanted = all.unwrap_or(entry.addresses().len());
     PoolFacts { key: &entry.pool.key, entry, request, account, class: entry.class, wanted }
@@ -67,11 +67,11 @@ impl<'w> PoolFacts<'w> {
             let ours = !world.leaves_alone(&self.entry.pool);
             let judged = used && ours;
             let left = memory.machine.take().filter(|left| judged && Some(left) != holder);
-            // From a node that may not have it anybody may take it.
+            // Taking an address from an ineligible node is no drift.
             if let Some(from) = left.filter(|from| self.is_eligible(world, from)) {
                 memory.drift = Some(drift::found(memory.drift.as_ref(), from, now));
             }
-            // In observe mode a pool acquires no address.
+            // In observe mode, or while paused, a pool acquires no address.
             memory.had |= ours;
             memory.machine = holder.cloned();
         }
@@ -82,7 +82,7 @@ impl<'w> PoolFacts<'w> {
                 memory.ineligible_since = None;
                 drift::mend(&mut memory);
             }
-            // Until it has arrived, it is without a node for as long as before.
+            // The time without an eligible node goes on until the address has arrived.
             Place::Moving(_) => {
                 memory.had = true;
                 memory.held = true;
@@ -90,7 +90,7 @@ impl<'w> PoolFacts<'w> {
             }
             Place::Stranded(..) => {
                 memory.held = true;
-                // A time ahead of us is a clock's mistake: it counts as now.
+                // A time in the future is a clock error, and counts as now.
                 let since = memory.ineligible_since.filter(|since| *since <= now);
                 memory.ineligible_since = Some(since.unwrap_or(now));
             }
@@ -114,7 +114,7 @@ impl<'w> PoolFacts<'w> {
     ) -> Option<Hold> {
         match (place, &memory.drift) {
             (Place::Free | Place::Stranded(..), Some(Drift { from: Some(from), .. })) => {
-                // Once its node is lost, it is a failover like any other.
+                // If its former node is lost, the address fails over without a hold-down.
                 let until = drift::held_until(memory, matches!(place, Place::Free), now);
                 until.filter(|_| self.is_eligible(world, from)).map(Hold::Drift)
             }
@@ -125,8 +125,8 @@ impl<'w> PoolFacts<'w> {
         }
     }
 
-    /// How an address stands that the pool names no more. What is remembered of it stays as
-    /// it was: where it was then tells whether somebody else has it now.
+    /// The view of an address the pool no longer names. The remembered facts are not updated: the
+    /// machine at that time shows whether the address was moved since.
     fn leave(&self, world: &'w World, ip: IpAddr) -> AddressView<'w> {
         let (place, memory) = (self.place(world, ip, false), self.entry.memory(ip));
         AddressView { ip, place, memory, hold: None }
@@ -175,8 +175,7 @@ impl<'w> PoolFacts<'w> {
         }
     }
 
-    /// Up to `lacks` of the leaving addresses that the pool keeps although it lists them no more:
-    /// first those on eligible nodes.
+    /// Up to `lacks` leaving addresses that the pool keeps, those on eligible nodes first.
     fn keep(&self, world: &World, leaving: &[AddressView<'_>], lacks: usize) -> Vec<IpAddr> {
         let there = |one: &&AddressView<'_>| !matches!(one.place, Place::Conflict(_) | Place::Gone);
         let mut kept: Vec<_> = leaving.iter().filter(there).collect();
@@ -184,7 +183,7 @@ impl<'w> PoolFacts<'w> {
         kept.iter().take(lacks).map(|one| one.ip).collect()
     }
 
-    /// Whether an address that the pool lists no more is on an eligible node.
+    /// Whether a delisted address is on an eligible node.
     pub fn serves(&self, world: &World, one: &AddressView<'_>) -> bool {
         match one.place {
             Place::Disabled(Some(machine)) => self.is_eligible(world, machine),

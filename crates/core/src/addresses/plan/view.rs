@@ -1,4 +1,4 @@
-//! The pools of a plan: what each asks for, and where each of its addresses is.
+//! The pools of a plan, with the place of each address.
 
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -13,26 +13,26 @@ use crate::model::{
 use crate::nodes::{ClassId, Unfit};
 use crate::world::World;
 
-/// What a pool asks for, of whom, and on which nodes.
+/// The spec, account and candidate set of a pool.
 #[derive(Clone, Copy)]
 pub(crate) struct PoolFacts<'w> {
     pub key: &'w ObjectKey,
     pub entry: &'w PoolEntry,
-    /// None if the spec is invalid, or the account cannot be used.
+    /// `None` if the spec is invalid, or the account cannot be used.
     pub request: Option<&'w Request>,
     pub account: Option<&'w Account>,
     pub class: Option<ClassId>,
-    /// How many addresses the pool wants.
+    /// Number of addresses the pool wants.
     pub wanted: usize,
 }
 
-/// A pool with its addresses, as a plan sees it.
+/// A pool with its addresses, as seen by a plan.
 pub(crate) struct PoolView<'w> {
     facts: PoolFacts<'w>,
     pub addresses: Vec<AddressView<'w>>,
-    /// Addresses that the pool had and lists no more.
+    /// Addresses the pool had and no longer lists.
     pub leaving: Vec<AddressView<'w>>,
-    /// Leaving addresses that the pool keeps, because it wants more than it lists.
+    /// Leaving addresses the pool keeps, because it wants more than it lists.
     pub keeping: Vec<IpAddr>,
 }
 
@@ -49,21 +49,21 @@ pub(crate) struct AddressView<'w> {
     pub ip: IpAddr,
     pub place: Place<'w>,
     pub memory: Remembered,
-    /// It stays where it is until then, though it serves nobody there.
+    /// Why the address is not moved yet, although useless at its place.
     pub hold: Option<Hold>,
 }
 
-/// What keeps an address where it serves nobody.
+/// The reason for not moving a useless address yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// Its node may recover until then.
+    /// The node may recover until the end of the grace period.
     Grace(Time),
-    /// Somebody else moved it, and is not fought.
+    /// The address drifted, and the hold-down ends at this time.
     Drift(Time),
 }
 
 impl Hold {
-    /// When it ends.
+    /// End of the hold.
     pub fn until(self) -> Time {
         match self {
             Self::Grace(until) | Self::Drift(until) => until,
@@ -71,34 +71,34 @@ impl Hold {
     }
 }
 
-/// Where an address is.
+/// The place of an address.
 pub(crate) enum Place<'w> {
-    /// Another pool has it.
+    /// Another pool owns the address.
     Conflict(&'w ObjectKey),
-    /// More than the pool wants; the machine that it is on, as far as known.
+    /// Beyond the wanted number of the pool, or no longer listed. Holds the machine, if any.
     Disabled(Option<&'w MachineId>),
-    /// Nothing is known of it.
+    /// Not read yet.
     Unknown,
-    /// A listing did not show it.
+    /// Absent from a listing.
     Missing,
-    /// It does not exist.
+    /// Deleted at the provider.
     Gone,
     /// The provider has no addresses of this family.
     Unsupported,
-    /// The cloud is working on it for somebody else.
+    /// The provider is working on the address for another client.
     Busy(Option<&'w MachineId>),
-    /// A call of ours about it is not over.
+    /// A call of ours about the address is not finished.
     Moving(&'w Operation),
     /// On an eligible node.
     Home(&'w NodeName, &'w MachineId),
-    /// On a machine that may not have it.
+    /// On a machine without an eligible node.
     Stranded(&'w MachineId, Note),
     /// On no machine.
     Free,
 }
 
 impl<'w> Place<'w> {
-    /// The machine that it is surely on, or that it is surely on none.
+    /// The confirmed holder: `Some(None)` for no machine, `None` if unknown.
     pub fn holder(&self) -> Option<Option<&'w MachineId>> {
         match self {
             Self::Disabled(holder) => Some(*holder),
@@ -116,7 +116,7 @@ impl<'w> Place<'w> {
 }
 
 impl<'w> PoolView<'w> {
-    /// A pool with its addresses.
+    /// Creates a view from its parts.
     pub fn new(
         facts: PoolFacts<'w>,
         addresses: Vec<AddressView<'w>>,
@@ -126,9 +126,8 @@ impl<'w> PoolView<'w> {
         Self { facts, addresses, leaving, keeping }
     }
 
-    /// Addresses that the pool uses and that may be put on another node now. One that was
-    /// just reserved must be written down first: until then its place is what it is
-    /// recognised by.
+    /// Addresses in use that may be assigned to another node now. An address just reserved stays
+    /// until the ledger records it: before, its place is the proof of its origin.
     pub fn movable(&self) -> impl Iterator<Item = &AddressView<'w>> {
         let movable = |one: &&AddressView<'w>| {
             matches!(one.place, Place::Free | Place::Stranded(..))
@@ -138,9 +137,9 @@ impl<'w> PoolView<'w> {
         self.addresses.iter().filter(movable)
     }
 
-    /// Whether an assignment for this pool is on its way.
+    /// Whether an assignment for this pool is in flight.
     pub fn is_assigning(&self) -> bool {
-        // The first of two calls is a part of the assignment.
+        // Where a move takes two calls, the unassignment is part of the assignment.
         let first = self.abilities().is_some_and(|abilities| !abilities.moves_at_once);
         let sent = |one: &AddressView<'_>| match one.place {
             Place::Moving(Operation::Sent { to }) => to.is_some() || first,
@@ -155,8 +154,8 @@ impl<'w> PoolView<'w> {
 }
 
 impl<'w> PoolFacts<'w> {
-    /// The family of new addresses: IPv4 where the provider has it, unless the pool has addresses
-    /// and all are IPv6.
+    /// The family of new addresses: IPv6 if all addresses of the pool are IPv6, or the provider has
+    /// no IPv4. Otherwise IPv4.
     pub fn family(&self) -> Family {
         let all = self.entry.addresses();
         let v6 = !all.is_empty() && all.iter().all(|ip| ip.is_ipv6());
@@ -164,22 +163,23 @@ impl<'w> PoolFacts<'w> {
         if v6 || only_v6 { Family::V6 } else { Family::V4 }
     }
 
-    /// Whether new addresses can be put on a machine by the call that reserves them.
+    /// Whether the call that reserves an address also assigns it.
     pub fn places_new(&self) -> bool {
         self.abilities().is_some_and(|abilities| abilities.places_new.has(self.family()))
     }
 
-    /// What the pool's provider can do.
+    /// Capabilities of the pool's provider.
     pub fn abilities(&self) -> Option<&'w Abilities> {
         self.account?.abilities()
     }
 
-    /// The cloud that the pool's account is in.
+    /// The cloud of the pool's account.
     pub fn cloud(&self) -> Option<&'w Text> {
         self.account?.cloud()
     }
 
-    /// Whether a node's machine is eligible and has room, `except` aside.
+    /// Whether an eligible node runs on the machine, with room for an address. `except` does not
+    /// count as an occupant.
     pub fn may_take(
         &self,
         world: &World,
@@ -198,8 +198,8 @@ impl<'w> PoolFacts<'w> {
         self.node_on(world, machine).is_some_and(|node| self.judge(world, node).is_ok())
     }
 
-    /// The node that runs on a machine of this pool's cloud; if several say so, one that this pool
-    /// may use.
+    /// The node on a machine of the pool's cloud. Of several nodes with the same machine, an
+    /// eligible one is preferred.
     pub fn node_on(&self, world: &'w World, machine: &MachineId) -> Option<&'w NodeName> {
         let cloud = self.cloud()?;
         let eligible = |name: &&NodeName| self.judge(world, name).is_ok();
@@ -209,7 +209,7 @@ impl<'w> PoolFacts<'w> {
             .or_else(|| world.node_on(&Machine { cloud: cloud.clone(), id: machine.clone() }))
     }
 
-    /// Judges a node for this pool.
+    /// Whether a node is eligible, or the rule it fails.
     pub fn judge(&self, world: &World, name: &NodeName) -> Result<(), Unfit> {
         let Some(class) = self.class else {
             return Err(Unfit::Labels);
@@ -222,8 +222,8 @@ impl<'w> PoolFacts<'w> {
     }
 }
 
-/// Until when a node that is not eligible keeps its address, if that lies ahead. One that is
-/// being deleted does not recover.
+/// End of the grace period of an ineligible node, if in the future. A node being deleted has no
+/// grace period.
 pub(crate) fn grace_ends(
     grace: Duration,
     unfit: &Unfit,
@@ -234,8 +234,8 @@ pub(crate) fn grace_ends(
     Some(since + grace).filter(|ends| *ends > now && *unfit != Unfit::Deleting)
 }
 
-/// The pool that an address belongs to: the one that has it, else the older, else the one
-/// with the smaller UID. One that names it no more has it only if nobody else names it.
+/// The owner of an address: the pool that already had the address on a node, then the oldest pool,
+/// then the smallest UID. A pool that no longer lists the address comes after all pools that do.
 pub(crate) fn owner(world: &World, ip: IpAddr) -> Option<&ObjectKey> {
     let mut claimants = world.claimants(ip);
     let (first, second) = (claimants.next()?, claimants.next());

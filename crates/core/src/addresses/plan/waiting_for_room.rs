@@ -1,8 +1,8 @@
-//! Pools that wait for a node and for nothing else.
+//! Pools that wait for a node, and for no other event.
 //!
-//! As long as no node of theirs has room there is nothing to plan for them, however many
-//! they are and whatever happens elsewhere. They are planned again when a node that they may
-//! use gets room or holds what serves nobody there, or when something happens to themselves.
+//! A waiting pool is not planned while none of its nodes has room, so any number of waiting pools
+//! costs nothing. Such a pool is planned again when an eligible node gets room or holds a useless
+//! address, or when an event concerns the pool itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -20,22 +20,22 @@ use crate::nodes::ClassId;
 use crate::plan::Draft;
 use crate::world::World;
 
-/// Pools that wait for room in these groups, older ones first.
+/// Pools that wait for room, by group, older ones first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blocked {
     by_group: BTreeMap<Group, BTreeSet<Seniority>>,
     groups: BTreeMap<ObjectKey, (Seniority, Vec<Group>)>,
-    /// Groups in which there may be room that the pools woken so far could not use, the last of
-    /// those, and whether room has to be made first.
+    /// Groups with possible room left by the pools woken so far. Holds the last woken pool, and
+    /// whether room must be made first.
     half_woken: BTreeMap<Group, (Seniority, bool)>,
 }
 
-/// A node that gets room is offered to so many pools at a time, however many wait: the first of
-/// them usually takes it. Where there is room for more, more are woken.
+/// Number of pools woken for a node with new room. The first usually takes the node. More pools are
+/// woken while room is left.
 const WOKEN_AT_ONCE: usize = 4;
 
 impl Blocked {
-    /// The pools that are the next to use the nodes that may have got room.
+    /// The next pools that may use the nodes with new room.
     pub fn wake(&mut self, world: &World, opened: BTreeSet<NodeName>) -> BTreeSet<ObjectKey> {
         let mut woken = BTreeSet::new();
         let mut half_woken = std::mem::take(&mut self.half_woken);
@@ -63,17 +63,17 @@ impl Blocked {
         woken
     }
 
-    /// Whether pools are left that may have room.
+    /// Whether more pools are to be woken.
     pub fn has_more(&self) -> bool {
         !self.half_woken.is_empty()
     }
 
-    /// The classes that pools wait for room in.
+    /// The classes of the waiting pools.
     pub fn classes(&self) -> BTreeSet<ClassId> {
         self.by_group.keys().map(|(class, _)| *class).collect()
     }
 
-    /// These pools were planned; some of them wait for room again.
+    /// Replaces the entries of the planned pools by those still `blocked`.
     pub fn replace(
         &mut self,
         world: &World,
@@ -102,7 +102,7 @@ impl Blocked {
     }
 }
 
-/// The groups that a pool waits for room in, if it waits for nothing else.
+/// The groups in which a pool waits for room, if the pool waits for no other event.
 pub(crate) fn groups(
     world: &World,
     view: &PoolView<'_>,
@@ -111,10 +111,10 @@ pub(crate) fn groups(
     draft: &Draft,
 ) -> Option<Vec<Group>> {
     let class = view.class?;
-    // Nobody could be asked to make room just now: that is asked again, whatever is said.
+    // While the account allows no change, no room can be made, so the pool is planned again.
     let account = &view.request?.account;
     let for_a_node = matches!(verdict.reason, Reason::NoFreeNode(_) | Reason::NoMatchingNode);
-    // One that could make room by itself has something else to wait for.
+    // A pool with a surplus address on a machine can make room itself.
     let alone = |one: &AddressView<'_>| !matches!(one.place, Place::Disabled(Some(_)));
     if !for_a_node
         || !may_change(world, account, draft.now)
