@@ -5,7 +5,7 @@
 pub enum Mark {
     /// By a property of all our addresses and no others, without distinguishing between
     /// reservations: a tag, or a dedicated project. The address is reserved on no machine (`judge`
-    /// in `plan/outcome.rs`: "in our project").
+    /// in `plan/recognise.rs`: "in our project").
     Tag,
     /// By the machine of the reservation (`judge`: `at_target`). A machine holds one address.
     TargetMachine,
@@ -27,8 +27,9 @@ pub enum Protection {
     /// with `Timing::settled_after_death`.
     SettleAfterRestart,
     /// An unanswered call keeps its address or intent out of every plan until the call is over and
-    /// the account was listed: `world/moves.rs` `end_move` (`Operation::Uncertain`),
-    /// `world/address.rs` `see`, `world/reservations.rs` `after` (`IntentProgress::Doubtful`).
+    /// the account was listed: `addresses/fold_moves.rs` `end_move` (`Operation::Uncertain`),
+    /// `addresses/address.rs` `see`, `addresses/fold_creations.rs` `after`
+    /// (`IntentProgress::Doubtful`).
     QuiescePerAddress,
     /// An intent is written before its reservation is sent: `plan/creation.rs` `intents`, `send`.
     CreationIntent,
@@ -37,7 +38,7 @@ pub enum Protection {
     /// The ledger is written only over the version last seen: `execute/cluster.rs` `write_ledger`.
     CompareAndSwap,
     /// No reservation is sent while the content of the ledger is unknown: `plan/creation.rs`
-    /// `send`, `world/pool.rs` `write_failed`.
+    /// `send`, `addresses/pool.rs` `write_failed`.
     LedgerKnown,
     /// A call decided before leadership was lost and regained is refused: `leadership/mod.rs`
     /// `permit_in`.
@@ -58,25 +59,25 @@ pub enum Protection {
     SettleAfterOwnLapse,
     /// Only intents written in this term are sent. A found intent without a result is replaced by a
     /// new intent, so the API server tells whether the old intent was still in the ledger:
-    /// `plan/creation.rs` `keep`, `world/pool.rs` `wrote_intent`.
+    /// `plan/creation.rs` `keep`, `addresses/pool.rs` `wrote_intent`.
     OwnIntentsOnly,
     /// An intent names the addresses that cannot be its result: `plan/creation.rs` `intents`,
-    /// `plan/outcome.rs` `resolve`.
+    /// `plan/recognise.rs` `resolve`.
     StrangersNamed,
     /// A possible result of another open intent is not named as a stranger: `plan/creation.rs`
     /// `intents`.
     ResultsAreNoStrangers,
     /// If marks do not distinguish intents, no address is adopted while a reservation is under way,
-    /// because a listed address may be the result of the running call. `plan/outcome.rs` `judge`.
+    /// because a listed address may be the result of the running call. `plan/recognise.rs` `judge`.
     AdoptionWaitsForAnswers,
     /// No address is moved before the ledger names the address, because the place is the mark:
-    /// `plan/standing.rs` `movable`.
+    /// `plan/view.rs` `movable`.
     RecordedBeforeMoved,
     /// No address is assigned to the target machine of a reservation: `plan/seats.rs`
     /// `keep_targets`.
     TargetsReserved,
     /// A listing is as old as its request, and proves nothing about later changes:
-    /// `world/address.rs` `see`, `learn`, `miss`.
+    /// `addresses/address.rs` `see`, `learn`, `miss`.
     AgeOfReads,
 }
 

@@ -1,4 +1,4 @@
-//! The decisions open to a leader (`plan/placement.rs`, `plan/creation.rs`, `plan/outcome.rs`).
+//! The decisions open to a leader (`plan/placement.rs`, `plan/creation.rs`, `plan/recognise.rs`).
 //!
 //! The real planner decides on one action. The model allows every action within the rules: any move
 //! of our addresses to any node with room, regardless of eligibility. The result therefore holds

@@ -1,5 +1,5 @@
 //! Writes of the ledger (`plan/creation.rs` `write`, `execute/cluster.rs` `write_ledger`,
-//! `world/pool.rs`).
+//! `addresses/pool.rs`).
 
 use crate::cluster::{INTENTS, Intents, Ledger};
 use crate::design::Protection;

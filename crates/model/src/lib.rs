@@ -14,7 +14,7 @@
 //! | `calls`: the guard, calls and answers | `leadership/guard.rs`, `execute/mod.rs`, `world/{work,moves,reservations}.rs` |
 //! | `listing`: the information in a listing | `world/{account,address}.rs`, `plan/reading.rs` |
 //! | `desk`: the decisions open to a leader | `plan/{placement,standing,creation,outcome}.rs` |
-//! | `ledger`: reads and writes | `plan/creation.rs` `write`, `execute/cluster.rs`, `world/pool.rs` |
+//! | `ledger`: reads and writes | `plan/creation.rs` `write`, `execute/cluster.rs`, `addresses/pool.rs` |
 //! | [`Protection`] | each rule, with the function that implements the rule |
 //!
 //! # Runs

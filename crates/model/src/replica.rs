@@ -4,7 +4,7 @@ use crate::cloud::{ADDRESSES, Places, present};
 use crate::cluster::{INTENTS, Intents, Ledger};
 use crate::set::Set;
 
-/// A leader's knowledge of its own move (`world/address.rs` `Operation`).
+/// A leader's knowledge of its own move (`addresses/address.rs` `Operation`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// No move.
@@ -26,7 +26,7 @@ impl Operation {
     }
 }
 
-/// A leader's knowledge of an intent (`world/pool.rs` `IntentProgress`).
+/// A leader's knowledge of an intent (`addresses/pool.rs` `IntentProgress`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Progress {
     /// Unknown: found in the ledger, or no intent at all.
