@@ -81,11 +81,12 @@ async fn watching_prints_changes_as_they_come() {
     let Some(both) = Both::start("waits-watch").await else { return };
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: seen}\n";
     both.good_with(&["create", "-f", "-"], map);
-    // The number is the count of lines before the first change.
-    for (form, first) in [
-        (&["get", "cm", "-w"][..], 2),
-        (&["get", "cm", "-w", "-o", "name"], 1),
-        (&["get", "cm", "--watch-only", "--output-watch-events"], 0),
+    // The numbers count the lines before the first change, and those after the last one. Without
+    // a first object, the header is printed with the first change.
+    for (form, first, all) in [
+        (&["get", "cm", "-w"][..], 2, 6),
+        (&["get", "cm", "-w", "-o", "name"], 1, 5),
+        (&["get", "cm", "--watch-only", "--output-watch-events"], 0, 5),
     ] {
         let watching = [both.real(), both.faked()].map(|kubectl| Watching::start(kubectl, form));
         let seen = watching.each_ref().map(|one| one.begun(first));
@@ -93,7 +94,7 @@ async fn watching_prints_changes_as_they_come() {
         both.good_with(&["create", "-f", "-"], &named("v1", "ConfigMap", "new"));
         both.good(&["delete", "cm", "new"]);
         both.good(&["label", "cm", "seen", "a-"]);
-        let [real, fake] = watching.each_ref().map(|one| one.lines(seen[0] + 4));
+        let [real, fake] = watching.each_ref().map(|one| one.lines(all));
         assert_eq!(seen[0], seen[1], "{form:?}");
         assert_eq!(real, fake, "{form:?}");
         assert!(real.contains("new"), "{real}");
@@ -119,16 +120,21 @@ impl Watching {
 
     /// Waits for the start of the watch and `first` lines of output; returns the number of lines.
     fn begun(&self, first: usize) -> usize {
-        let printed = || self.out.lock().unwrap().lines().count();
+        let printed = || complete_lines(&self.out.lock().unwrap());
         wait(|| self.log.lock().unwrap().contains("watch=true") && printed() >= first);
         printed()
     }
 
     /// Waits for `count` lines of output; returns the masked output.
     fn lines(&self, count: usize) -> String {
-        wait(|| self.out.lock().unwrap().lines().count() >= count);
+        wait(|| complete_lines(&self.out.lock().unwrap()) >= count);
         masked(&self.out.lock().unwrap())
     }
+}
+
+/// The number of lines that are printed to their end.
+fn complete_lines(out: &str) -> usize {
+    out.matches('\n').count()
 }
 
 impl Drop for Watching {
