@@ -3,6 +3,7 @@
 
 use crate::names::{Addresses, Host, ListingSetting, NameSetting};
 use crate::play::{Kill, Manner, Played, play};
+use crate::process::Effect;
 use crate::schedule::{
     Clock, Event, Millis, NodeEvent, Phase, PoolEvent, PoolSetting, ProcessEvent, Schedule,
     Setting, What,
@@ -139,10 +140,18 @@ impl Scenario {
         }
     }
 
-    /// Every point of death for a process with `calls` calls.
-    pub fn points(process: &str, calls: u64) -> Vec<Kill> {
+    /// Every point of death for a process with these calls. A read has a single point: the world
+    /// is the same before and after the read, and the process forgets the answer.
+    pub fn points(process: &str, calls: &[Effect]) -> Vec<Kill> {
         let point = |call, phase| Kill { process: process.to_owned(), call, phase };
-        (1..=calls).flat_map(|call| Phase::ALL.map(|phase| point(call, phase))).collect()
+        let phases = |effect: &Effect| match effect {
+            Effect::Read => &[Phase::BeforeSend][..],
+            Effect::Change => &Phase::ALL,
+        };
+        (1..)
+            .zip(calls)
+            .flat_map(|(call, effect)| phases(effect).iter().map(move |phase| point(call, *phase)))
+            .collect()
     }
 }
 

@@ -20,6 +20,22 @@ pub enum Seam {
     Cloud,
 }
 
+/// The effect of a call on its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The destination stays as it is.
+    Read,
+    /// The destination may change.
+    Change,
+}
+
+impl Effect {
+    /// The effect of a call that may change its destination, or may not.
+    pub fn of(changes: bool) -> Self {
+        if changes { Self::Change } else { Self::Read }
+    }
+}
+
 /// A process, from start to death. Clones are handles of the same process.
 #[derive(Clone, Debug)]
 pub struct Process {
@@ -42,7 +58,8 @@ struct Inner {
     /// The process dies when its next task is polled.
     doomed: bool,
     wakers: Vec<Waker>,
-    calls: u64,
+    /// The effect of each call so far.
+    calls: Vec<Effect>,
     /// The number and phase of the call at which to die.
     dies_at: Option<(u64, Phase)>,
     /// The kind and phase of the call at which to die.
@@ -145,7 +162,7 @@ impl Process {
     /// Kills the process at its `calls`-th call from now.
     pub fn die_at(&self, calls: u64, phase: Phase) {
         let mut inner = self.lock();
-        inner.dies_at = Some((inner.calls + calls, phase));
+        inner.dies_at = Some((inner.made() + calls, phase));
     }
 
     /// Kills the process at its next call of a kind.
@@ -159,11 +176,11 @@ impl Process {
         (inner.dies_at, inner.dies_on) = (None, None);
     }
 
-    /// Counts a call of a kind.
-    pub fn call(&self, action: &'static str) -> Call {
+    /// Notes a call of a kind.
+    pub fn call(&self, action: &'static str, effect: Effect) -> Call {
         let mut inner = self.lock();
-        inner.calls += 1;
-        let number = inner.calls;
+        inner.calls.push(effect);
+        let number = inner.made();
         let now = inner.dies_at.filter(|(at, _)| *at == number).map(|(_, phase)| phase);
         let on = inner.dies_on.filter(|(on, _)| *on == action).map(|(_, phase)| phase);
         let dies = now.or(on);
@@ -172,9 +189,9 @@ impl Process {
         Call { number, dies, pauses }
     }
 
-    /// The number of calls so far.
-    pub fn calls(&self) -> u64 {
-        self.lock().calls
+    /// The effect of each call so far.
+    pub fn calls(&self) -> Vec<Effect> {
+        self.lock().calls.clone()
     }
 
     /// Cuts or restores a link.
@@ -215,6 +232,11 @@ impl Pace for Process {
 }
 
 impl Inner {
+    /// The number of calls so far.
+    fn made(&self) -> u64 {
+        self.calls.len() as u64
+    }
+
     /// Whether the process was polled too often while no time passed.
     fn spins(&mut self) -> bool {
         let now = Instant::now();

@@ -26,7 +26,7 @@ use crate::mutants::Mutant;
 use crate::names::Host;
 use crate::oracle::Oracle;
 use crate::play::{Kill, Manner};
-use crate::process::Process;
+use crate::process::{Effect, Process};
 use crate::schedule::{Clock, Millis, Observes, Setting};
 use crate::weather::Weather;
 use crate::wire::{ApiWire, CloudWire};
@@ -125,8 +125,8 @@ pub struct Stage {
     mutant: Option<Mutant>,
     metrics: Metrics,
     kills: Vec<Kill>,
-    /// Killed processes, with the number of their calls.
-    buried: Vec<(String, u64)>,
+    /// Killed processes, with their calls.
+    buried: Vec<(String, Vec<Effect>)>,
 }
 
 /// A replica, running or not.
@@ -233,8 +233,8 @@ impl Stage {
         self.replicas[index].life = Some(Life { process, stop, task });
     }
 
-    /// The number of calls of each process.
-    pub fn calls(&self) -> BTreeMap<String, u64> {
+    /// The calls of each process.
+    pub fn calls(&self) -> BTreeMap<String, Vec<Effect>> {
         let alive = self.replicas.iter().filter_map(|replica| replica.life.as_ref());
         let alive = alive.map(|life| (life.process.name.clone(), life.process.calls()));
         alive.chain(self.buried.iter().cloned()).collect()

@@ -35,13 +35,14 @@ fn check_all(
 fn every_point(scenario: Scenario) {
     simulate::panics::keep();
     let clean = scenario.clean().unwrap();
-    let calls = clean.calls[scenario.victim()];
+    let calls = &clean.calls[scenario.victim()];
     let points = Scenario::points(scenario.victim(), calls);
     let kills = points.iter().map(|point| vec![point.clone()]);
     let asked = check_all(scenario, &clean, kills).unwrap_or_else(|error| panic!("{error}"));
-    println!("{scenario:?}: {calls} calls, {} kill points, {asked} asked the user", points.len());
-    assert_eq!(points.len() as u64, 3 * calls);
+    let (points, calls) = (points.len(), calls.len());
+    println!("{scenario:?}: {calls} calls, {points} kill points, {asked} asked the user");
     assert!(calls > 10, "a scenario with calls: {calls}");
+    assert!(points > calls, "a scenario with changes: {points}");
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn every_second_point(
 ) -> Result<(usize, usize), String> {
     let once = scenario.play(vec![first.clone()])?;
     let calls = once.calls.get("a2").ok_or_else(|| format!("{first:?}: nobody died"))?;
-    let points = Scenario::points("a2", *calls);
+    let points = Scenario::points("a2", calls);
     let kills = points.iter().map(|second| vec![first.clone(), second.clone()]);
     Ok((points.len(), check_all(scenario, clean, kills)?))
 }
@@ -103,7 +104,7 @@ fn two_crashes_while_an_address_is_reserved_cost_nothing() {
     simulate::panics::keep();
     let scenario = Scenario::CreateOne;
     let clean = scenario.clean().unwrap();
-    let firsts = Scenario::points(scenario.victim(), clean.calls[scenario.victim()]);
+    let firsts = Scenario::points(scenario.victim(), &clean.calls[scenario.victim()]);
     let next = AtomicUsize::new(0);
     let work = || {
         let mut sum = (0, 0);

@@ -22,6 +22,7 @@ use crate::end;
 use crate::flipop::Flipop;
 use crate::mutants::Mutant;
 use crate::oracle::Violation;
+use crate::process::Effect;
 use crate::schedule::{Event, Millis, Phase, PoolEvent, Schedule, What};
 use crate::stage::Stage;
 
@@ -36,8 +37,8 @@ pub struct Played {
     pub story: Vec<String>,
     /// The simulated duration of the run.
     pub took: Millis,
-    /// The number of external calls of each process until everything was settled.
-    pub calls: BTreeMap<String, u64>,
+    /// The external calls of each process until everything was settled.
+    pub calls: BTreeMap<String, Vec<Effect>>,
     /// The number of questions to the user about reservations.
     pub resolved: u32,
     /// The number of processes that died during a call.
@@ -106,8 +107,8 @@ struct Player<'a> {
     flipops: Vec<(usize, Flipop)>,
     /// Missing zones, by event.
     vanished: Vec<(usize, Zone)>,
-    /// The number of calls of each process when everything was settled.
-    settled: Option<BTreeMap<String, u64>>,
+    /// The calls of each process when everything was settled.
+    settled: Option<BTreeMap<String, Vec<Effect>>>,
     /// The number of questions to the user about reservations.
     resolved: u32,
     last_death: Option<Millis>,

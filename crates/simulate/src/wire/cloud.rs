@@ -12,7 +12,7 @@ use tower::Service;
 
 use super::{CloudAction, agent, moment, stopping};
 use crate::oracle::Sent;
-use crate::process::{Process, Seam};
+use crate::process::{Effect, Process, Seam};
 use crate::schedule::Phase;
 use crate::stage::Shared;
 
@@ -48,7 +48,7 @@ impl CloudWire {
         let Self { process, shared, .. } = &self;
         let body = serde_json::from_slice(request.body()).unwrap_or_default();
         let action = CloudAction::of(request.method(), request.uri().path(), &body);
-        let call = process.call(action.name());
+        let call = process.call(action.name(), Effect::of(action.changes()));
         let way = process.way(Seam::Cloud);
         if !way.is_open() {
             shared.coverage().count("cut off", action.name());
