@@ -210,8 +210,7 @@ fn stop_on_signal() -> Result<tokio::sync::watch::Receiver<bool>, String> {
 
 fn log(debug: bool, format: LogFormat) {
     // Errors of the libraries are logged by our own code, in our own words.
-    let level =
-        if debug { "info,pontoon=debug" } else { "info,kube_runtime=error,kube_client=error" };
+    let level = if debug { "info,pontoon=debug" } else { "info,kube_client=error" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let in_words = match format {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use fakecloud::FakeCloud;
-use k8s_openapi::api::core::v1::Node;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, listed};
 use super::nodes::is_well;
+use super::objects::Node;
 use crate::api::{CONDITION_DNS, FloatingIPPool, IPV4_ANNOTATION, IpState, NodeDNSRecordSet};
 
 /// The zone that always exists.

@@ -13,6 +13,7 @@ mod input;
 mod keys;
 mod manifest;
 mod nodes;
+mod objects;
 mod replicas;
 mod story;
 mod tally;

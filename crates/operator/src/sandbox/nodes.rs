@@ -4,12 +4,13 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use futures::future::try_join_all;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Pod, Taint};
+use k8s_openapi::api::core::v1::Taint;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, NAMESPACE, told};
+use super::objects::{Node, Pod};
 use super::workload;
 
 /// The taint of a cordoned node.
@@ -183,33 +184,28 @@ fn conditions(is_ready: bool) -> Value {
 
 /// The machine ID of a node.
 pub(super) fn machine(node: &Node) -> Option<u64> {
-    let id = node.spec.as_ref()?.provider_id.as_ref()?;
+    let id = node.spec.provider_id.as_ref()?;
     id.strip_prefix("digitalocean://")?.parse().ok()
 }
 
 pub(super) fn taints(node: &Node) -> Vec<Taint> {
-    node.spec.as_ref().and_then(|spec| spec.taints.clone()).unwrap_or_default()
+    node.spec.taints.clone().unwrap_or_default()
 }
 
 pub(super) fn is_cordoned(node: &Node) -> bool {
-    node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true))
-}
-
-pub(super) fn is_ready(node: &Node) -> bool {
-    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
-    conditions.into_iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True")
+    node.spec.unschedulable == Some(true)
 }
 
 /// Whether a node is ready, not cordoned and without taints that repel pods.
 pub(super) fn is_well(node: &Node) -> bool {
     let keeps_away = |taint: &Taint| taint.effect != "PreferNoSchedule";
-    is_ready(node) && !is_cordoned(node) && !taints(node).iter().any(keeps_away)
+    node.status.are_ready() && !is_cordoned(node) && !taints(node).iter().any(keeps_away)
 }
 
 /// The problems of a node; empty for a healthy node.
 pub(super) fn ailments(node: &Node, ingress: &[Pod]) -> Vec<String> {
     let mut found = Vec::new();
-    if !is_ready(node) {
+    if !node.status.are_ready() {
         found.push("not ready".to_owned());
     }
     if is_cordoned(node) {
@@ -218,8 +214,8 @@ pub(super) fn ailments(node: &Node, ingress: &[Pod]) -> Vec<String> {
     let other = |taint: &&Taint| taint.key != UNSCHEDULABLE && taint.effect != "PreferNoSchedule";
     found.extend(taints(node).iter().filter(other).map(|taint| format!("taint {}", taint.key)));
     let name = node.name_any();
-    let serves = |pod: &Pod| workload::is_on(pod, &name) && workload::is_ready(pod);
-    if is_ready(node) && !ingress.iter().any(serves) {
+    let serves = |pod: &Pod| workload::is_on(pod, &name) && pod.status.are_ready();
+    if node.status.are_ready() && !ingress.iter().any(serves) {
         found.push("no ready ingress".to_owned());
     }
     found

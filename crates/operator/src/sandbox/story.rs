@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fakekube::FakeKube;
-use futures::TryStreamExt;
+use futures::StreamExt;
 use jiff::Timestamp;
 use k8s_openapi::api::events::v1::Event;
-use kube::runtime::watcher;
 use kube::{Api, Client};
 
+use super::objects::watched;
 use crate::report::events::CONTROLLER;
 
 /// Interval of checks for unsupported requests.
@@ -66,16 +66,10 @@ impl Story {
 
     /// Reports the operator's events until the API server ends.
     pub async fn follow(self, client: Client) {
-        let events: Api<Event> = Api::all(client);
-        let mut stream = Box::pin(watcher::watcher(events, watcher::Config::default()));
-        loop {
-            match stream.try_next().await {
-                Ok(Some(watcher::Event::Apply(event) | watcher::Event::InitApply(event))) => {
-                    self.event(&event);
-                }
-                Ok(Some(_)) => {}
-                Ok(None) => return,
-                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+        let mut events = Box::pin(watched(Api::<Event>::all(client)));
+        while let Some(event) = events.next().await {
+            if let Ok(event) = event {
+                self.event(&event);
             }
         }
     }

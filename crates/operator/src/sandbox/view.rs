@@ -9,7 +9,7 @@ use kube::{Api, ResourceExt};
 
 use super::cluster::{Cluster, listed};
 use super::dns;
-use super::nodes::{ailments, is_ready, is_well};
+use super::nodes::{ailments, is_well};
 use crate::api::{self, FloatingIPPool};
 
 impl Cluster {
@@ -36,7 +36,8 @@ impl Cluster {
                 let Some(node) = by_name.get(&one.node_name) else { return true };
                 let unmarked = dns::mark(node).as_ref() != Some(ip) && !ip.contains(':');
                 // A pool with tolerations may use tainted nodes.
-                let tolerates = !pool.spec.matching.tolerations.is_empty() && is_ready(node);
+                let tolerates =
+                    !pool.spec.matching.tolerations.is_empty() && node.status.are_ready();
                 moved || unmarked || !(is_well(node) || tolerates)
             };
             let dns = dns::is_current(self.cloud(), pool);

@@ -6,16 +6,14 @@ use std::time::Duration;
 
 use futures::{Stream, StreamExt, stream};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::runtime::watcher::{self, Event};
-use kube::runtime::{WatchStreamExt, watcher as watch_all};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::cluster::NAMESPACE;
-use super::nodes::{UNSCHEDULABLE, is_cordoned, is_ready as node_is_ready, is_well, taints};
+use super::nodes::{UNSCHEDULABLE, is_cordoned, is_well, taints};
+use super::objects::{Node, Pod, watched};
 
 /// The label selector of the ingress pods.
 pub const SELECTOR: &str = "app=nginx,component=controller";
@@ -75,22 +73,11 @@ fn now() -> String {
 
 /// Whether a pod is on a node.
 pub fn is_on(pod: &Pod, node: &str) -> bool {
-    node_of(pod) == node
-}
-
-/// Whether a pod is ready.
-pub fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
-    conditions.into_iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True")
-}
-
-fn node_of(pod: &Pod) -> &str {
-    pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default()
+    pod.spec.node_name == node
 }
 
 fn is_pending(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    phase.is_none_or(|phase| phase == "Pending")
+    pod.status.phase.as_deref().is_none_or(|phase| phase == "Pending")
 }
 
 fn is_of_ingress(pod: &Pod) -> bool {
@@ -162,19 +149,6 @@ fn changes(client: &Client) -> impl Stream<Item = Change> + Send + use<> {
     stream::select(nodes, pods)
 }
 
-/// Each object: `Ok` when changed, `Err` when deleted.
-fn watched<K>(api: Api<K>) -> impl Stream<Item = Result<K, K>> + Send
-where
-    K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
-{
-    let events = watch_all(api, watcher::Config::default()).default_backoff();
-    events.filter_map(async |event| match event {
-        Ok(Event::Apply(object) | Event::InitApply(object)) => Some(Ok(object)),
-        Ok(Event::Delete(object)) => Some(Err(object)),
-        Ok(Event::Init | Event::InitDone) | Err(_) => None,
-    })
-}
-
 impl Seen {
     fn take(&mut self, change: Change) -> Vec<Chore> {
         match change {
@@ -187,7 +161,7 @@ impl Seen {
             Change::Pod(pod) => self.pod(&pod),
             Change::PodGone(pod) => {
                 self.ending.remove(&key(&pod));
-                let node = node_of(&pod).to_owned();
+                let node = pod.spec.node_name.clone();
                 if let Some(pods) = self.homes.get_mut(&node) {
                     pods.remove(&key(&pod));
                 }
@@ -203,7 +177,7 @@ impl Seen {
         if on != taints(node).iter().any(|taint| taint.key == UNSCHEDULABLE) {
             chores.push(Chore::Taint { node: name.clone(), on });
         }
-        if !node_is_ready(node) {
+        if !node.status.are_ready() {
             self.up.remove(&name);
             return chores;
         }
@@ -215,7 +189,7 @@ impl Seen {
     }
 
     fn pod(&mut self, pod: &Pod) -> Vec<Chore> {
-        let (name, node) = (key(pod), node_of(pod).to_owned());
+        let (name, node) = (key(pod), pod.spec.node_name.clone());
         if is_of_ingress(pod) {
             self.homes.entry(node.clone()).or_default().insert(name.clone());
         }
@@ -283,9 +257,11 @@ async fn start(pods: &Api<Pod>, name: &str) -> kube::Result<()> {
     if !is_pending(&pod) {
         return Ok(());
     }
-    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let mut status = running();
-    status["containerStatuses"] = containers
+    status["containerStatuses"] = pod
+        .spec
+        .containers
+        .iter()
         .map(|one| {
             let mut state = status["containerStatuses"][0].clone();
             state["name"] = json!(one.name);
