@@ -14,8 +14,8 @@ use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Outcome};
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
-    Addresses, Families, Family, Kind, Labels, Ledger, Machine, Marks, Node, ObjectKey, Pod, Pool,
-    Request, Scope, Sighting, Subject,
+    Addresses, Families, Family, Kind, Labels, Ledger, Machine, Mark, MarkPlace, Node, ObjectKey,
+    Pod, Pool, Request, Scope, Sighting, Subject, Tells,
 };
 use pontoon_core::nodes::{Match, PodMatch, Selector};
 use pontoon_core::plan::Planner;
@@ -31,6 +31,10 @@ static POOL: Kind = Kind {
     scope: Scope::Namespaced,
     asks_for: &[Subject::Addresses],
 };
+
+/// The mark of nodes that serve addresses.
+static MARK: [Mark; 1] =
+    [Mark { place: MarkPlace::Annotation, key: "v4", tells: Tells::Addresses(Family::V4) }];
 
 /// A cluster in which every address is where it should be.
 #[derive(Clone, Copy)]
@@ -93,7 +97,7 @@ fn node(cluster: &Cluster, n: usize, mark: Option<IpAddr>) -> Node {
         deleting: false,
         labels,
         taints: vec![],
-        marks: Marks { v4: mark.map(|ip| ip.to_string().as_str().into()), v6: None },
+        marks: mark.map(|ip| (&MARK[0], ip.to_string().as_str().into())).into_iter().collect(),
         addresses: Addresses::default(),
     }
 }
@@ -137,6 +141,7 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
             wanted: None,
             matching: Arc::new(Match { nodes, pods, tolerations: vec![] }),
             unreadable: None,
+            marks: &MARK,
             cool_off: Duration::ZERO,
             grace: Duration::ZERO,
         }),

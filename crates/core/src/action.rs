@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Time;
 use crate::model::{
-    AccountId, Family, Intent, Ledger, MachineId, NodeName, ObjectKey, OperationId, Record,
+    AccountId, Family, Intent, Ledger, MachineId, Mark, NodeName, ObjectKey, OperationId, Record,
     RecordChange, RecordRequest, Sighting, Site, Text,
 };
 
@@ -97,16 +97,16 @@ pub enum Action {
         /// The mark of the new address, where the provider keeps marks.
         mark: Option<Text>,
     },
-    /// Write a node's marks of one family.
+    /// Write a mark of a node.
     Mark {
         /// The node.
         node: NodeName,
         /// UID of the node. A new node of the same name is not marked.
         uid: Text,
-        /// The family.
-        family: Family,
-        /// The mark; `None` removes it.
-        mark: Option<Text>,
+        /// The mark.
+        mark: &'static Mark,
+        /// The value; `None` removes the mark.
+        value: Option<Text>,
     },
     /// Find a name at the DNS host, and read its records of one family.
     ReadRecords {

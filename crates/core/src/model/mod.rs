@@ -2,6 +2,7 @@
 
 mod address;
 mod kind;
+mod mark;
 mod name;
 mod node;
 mod pool;
@@ -9,8 +10,9 @@ mod record;
 
 pub use address::{Families, Family, Sighting};
 pub use kind::{Kind, Scope, Subject};
+pub use mark::{Mark, MarkPlace, Marks, Tells};
 pub use name::{AccountId, Machine, MachineId, NodeName, ObjectKey, OperationId, PodId, Text};
-pub use node::{Addresses, Effect, Labels, Marks, Node, Pod, Taint};
+pub use node::{Addresses, Effect, Labels, Node, Pod, Taint};
 pub use pool::{Drift, Finding, Intent, Ledger, Pool, Remembered, Request, Resolution};
 pub use record::{
     EmptyPolicy, Held, NodeAddress, Record, RecordChange, RecordRequest, RecordSet, RecordSource,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::model::{Family, Machine, NodeName, PodId, Text};
+use crate::model::{Machine, Marks, NodeName, PodId, Text};
 
 /// A label set, shared between objects with equal labels.
 pub type Labels = Arc<BTreeMap<Text, Text>>;
@@ -43,33 +43,6 @@ pub struct Addresses {
     pub external: Vec<IpAddr>,
     /// `InternalIP`.
     pub internal: Vec<IpAddr>,
-}
-
-/// Marks of a node by family, which name the addresses that the node serves.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
-    /// The IPv4 mark.
-    pub v4: Option<Text>,
-    /// The IPv6 mark.
-    pub v6: Option<Text>,
-}
-
-impl Marks {
-    /// The mark of one family.
-    pub fn get(&self, family: Family) -> Option<&Text> {
-        match family {
-            Family::V4 => self.v4.as_ref(),
-            Family::V6 => self.v6.as_ref(),
-        }
-    }
-
-    /// Replaces the mark of one family.
-    pub fn set(&mut self, family: Family, mark: Option<Text>) {
-        match family {
-            Family::V4 => self.v4 = mark,
-            Family::V6 => self.v6 = mark,
-        }
-    }
 }
 
 /// A taint on a node.

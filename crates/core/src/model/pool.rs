@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Time;
-use crate::model::{AccountId, Family, MachineId, ObjectKey, Text};
+use crate::model::{AccountId, Family, MachineId, Mark, ObjectKey, Text};
 use crate::nodes::Match;
 
 /// An object that asks for addresses, in terms that are independent of fronts.
@@ -60,6 +60,8 @@ pub struct Request {
     pub wanted: Option<usize>,
     /// Rules for eligible nodes.
     pub matching: Arc<Match>,
+    /// Marks of the nodes that serve the pool's addresses.
+    pub marks: &'static [Mark],
     /// Shortest time between two assignments of the pool.
     pub cool_off: Duration,
     /// Grace period: how long an ineligible node keeps its address, in case the node recovers.

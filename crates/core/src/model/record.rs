@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::Time;
-use crate::model::{AccountId, Family, Finding, ObjectKey, Text};
+use crate::model::{AccountId, Family, Finding, Mark, ObjectKey, Text};
 use crate::nodes::Match;
 
 /// An object that asks for records: a pool for its own addresses, or a record set for matching
@@ -102,8 +102,8 @@ pub enum NodeAddress {
     External,
     /// Addresses of type `InternalIP` in the node's status.
     Internal,
-    /// Addresses in the node's IPv4 mark.
-    Reserved,
+    /// Addresses named by a mark of the node.
+    Marked(&'static Mark),
 }
 
 /// A name in the DNS host's own terms: different spellings of a name have one site.

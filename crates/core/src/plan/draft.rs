@@ -7,15 +7,15 @@ use crate::Time;
 use crate::action::Action;
 use crate::addresses::plan::bipartite::Group;
 use crate::addresses::verdict::Verdict;
-use crate::model::{Family, NodeName, ObjectKey, Site};
+use crate::model::{Family, Mark, NodeName, ObjectKey, Site};
 use crate::plan::Plan;
 use crate::records::verdict::RecordVerdict;
 
 pub(crate) struct Draft {
     pub now: Time,
     plan: Plan,
-    /// Marks by node and family, since several pools may mark one node.
-    marks: BTreeMap<(NodeName, Family), Action>,
+    /// Marks by node and key, since several pools may mark one node.
+    marks: BTreeMap<(NodeName, &'static Mark), Action>,
     /// Pools with an assignment in this plan, and the target node of each address.
     assigning: BTreeSet<ObjectKey>,
     targets: BTreeMap<IpAddr, NodeName>,
@@ -64,8 +64,8 @@ impl Draft {
             Action::Unassign { ip, .. } => {
                 self.moving.insert(*ip);
             }
-            Action::Mark { node, family, .. } => {
-                self.marks.insert((node.clone(), *family), action);
+            Action::Mark { node, mark, .. } => {
+                self.marks.insert((node.clone(), mark), action);
                 return;
             }
             _ => {}

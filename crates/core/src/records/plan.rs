@@ -347,7 +347,11 @@ impl Case<'_, '_> {
                     match addresses {
                         NodeAddress::External => all.sure.extend(&node.addresses.external),
                         NodeAddress::Internal => all.sure.extend(&node.addresses.internal),
-                        NodeAddress::Reserved => all.sure.extend(marked(node.marks.v4.as_deref())),
+                        NodeAddress::Marked(mark) => {
+                            let value = node.marks.get(mark);
+                            all.sure
+                                .extend(value.map(|value| mark.named(value)).unwrap_or_default());
+                        }
                     }
                 }
             }
@@ -359,11 +363,6 @@ impl Case<'_, '_> {
             Wanted { sure: of(&all.sure), doubtful: of(&all.doubtful) }
         }))
     }
-}
-
-/// The addresses named by a mark.
-fn marked(mark: Option<&str>) -> impl Iterator<Item = IpAddr> {
-    mark.into_iter().flat_map(|mark| mark.split(',')).filter_map(|ip| ip.trim().parse().ok())
 }
 
 /// The reason to hold a change, and until when. Held are the undoing of drift, and settings that

@@ -7,7 +7,7 @@ use super::{Work, World};
 use crate::Time;
 use crate::action::{Action, Done, Failure, Outcome};
 use crate::addresses::{Account, Operation, PoolEntry};
-use crate::model::{AccountId, Family, NodeName, ObjectKey, Remembered, Text};
+use crate::model::{AccountId, Mark, NodeName, ObjectKey, Remembered, Text};
 
 impl World {
     /// Notes the start of an action. Facts that the action may change are unknown until the
@@ -56,8 +56,8 @@ impl World {
                 self.reserving_begins(account, pool, intent);
                 self.with_pool(pool, |entry| entry.sends(intent));
             }
-            Action::Mark { node, family, .. } => {
-                self.mark_work.entry((node.clone(), *family)).or_default().in_flight = true;
+            Action::Mark { node, mark, .. } => {
+                self.mark_work.entry((node.clone(), mark)).or_default().in_flight = true;
             }
             Action::ReadRecords { owner, family, .. } => self.record_read_begins(owner, *family),
             Action::ChangeRecords { site, family, .. } => self.record_change_begins(site, *family),
@@ -105,8 +105,8 @@ impl World {
             Action::Create { account, pool, intent, mark: _ } => {
                 self.created(&account, &pool, &intent, outcome, now);
             }
-            Action::Mark { node, uid, family, mark } => {
-                self.mark_written(&node, &uid, family, mark, outcome, now);
+            Action::Mark { node, uid, mark, value } => {
+                self.mark_written(&node, &uid, (mark, value), outcome, now);
             }
             Action::ReadRecords { owner, request, family } => {
                 self.records_read(&owner, &request, family, outcome, now);
@@ -167,17 +167,17 @@ impl World {
         }
     }
 
-    /// Whether a node's mark of a family may be written now.
-    pub fn mark_writable(&self, node: &NodeName, family: Family, now: Time) -> bool {
-        self.mark_work.get(&(node.clone(), family)).is_none_or(|work| work.may_start(now))
+    /// Whether a node's mark may be written now.
+    pub fn mark_writable(&self, node: &NodeName, mark: &'static Mark, now: Time) -> bool {
+        self.mark_work.get(&(node.clone(), mark)).is_none_or(|work| work.may_start(now))
     }
 
     /// The API server's refusal of a node's mark, if any.
-    pub(crate) fn mark_refusal(&self, node: &NodeName, family: Family) -> Option<&Failure> {
+    pub(crate) fn mark_refusal(&self, node: &NodeName, mark: &'static Mark) -> Option<&Failure> {
         if self.mark_work.is_empty() {
             return None;
         }
-        self.mark_work.get(&(node.clone(), family)).and_then(Work::refusal)
+        self.mark_work.get(&(node.clone(), mark)).and_then(Work::refusal)
     }
 
     /// Earliest time to retry a failed mark.
@@ -207,18 +207,20 @@ impl World {
         &mut self,
         name: &NodeName,
         uid: &Text,
-        family: Family,
-        mark: Option<Text>,
+        (mark, value): (&'static Mark, Option<Text>),
         outcome: Outcome,
         now: Time,
     ) {
-        let work = self.mark_work.entry((name.clone(), family)).or_default();
+        let work = self.mark_work.entry((name.clone(), mark)).or_default();
         match outcome.result {
             Ok(Done::Marked { version }) => {
-                self.mark_work.remove(&(name.clone(), family));
+                self.mark_work.remove(&(name.clone(), mark));
                 if let Some(node) = self.nodes.get(name).filter(|node| node.uid == *uid) {
                     let mut node = node.clone();
-                    node.marks.set(family, mark);
+                    match value {
+                        Some(value) => node.marks.insert(mark, value),
+                        None => node.marks.remove(mark),
+                    };
                     node.version = node.version.max(version);
                     self.set_node(node);
                 }
@@ -228,7 +230,7 @@ impl World {
         }
         // Other facts about the node may have changed during the write.
         let Some(node) = self.nodes.get(name) else {
-            self.mark_work.remove(&(name.clone(), family));
+            self.mark_work.remove(&(name.clone(), mark));
             return;
         };
         let (marks, machine) = (marked_addresses(node), node.machine.clone());

@@ -19,7 +19,7 @@ use std::net::IpAddr;
 use crate::Time;
 use crate::addresses::{Account, AccountSetup, Claims, PoolEntry, Seat, Vacancy};
 use crate::model::{
-    AccountId, Family, Finding, Kind, Machine, MachineId, Node, NodeName, ObjectKey, Pool, Subject,
+    AccountId, Finding, Kind, Machine, MachineId, Mark, Node, NodeName, ObjectKey, Pool, Subject,
     Text,
 };
 use crate::nodes::{Candidates, ClassId, PodMatch};
@@ -37,7 +37,9 @@ pub struct World {
     pub(crate) nodes: BTreeMap<NodeName, Node>,
     pub(crate) machines: BTreeMap<Machine, BTreeSet<NodeName>>,
     pub(crate) marked: BTreeMap<IpAddr, BTreeSet<NodeName>>,
-    pub(crate) mark_work: BTreeMap<(NodeName, Family), Work>,
+    /// Nodes that have a mark with a fixed text.
+    pub(crate) said_to_serve: BTreeMap<&'static Mark, BTreeSet<NodeName>>,
+    pub(crate) mark_work: BTreeMap<(NodeName, &'static Mark), Work>,
     pub(crate) candidates: Candidates,
     pub(crate) pools: BTreeMap<ObjectKey, PoolEntry>,
     pub(crate) claims: Claims,
@@ -72,6 +74,7 @@ impl World {
             nodes: BTreeMap::new(),
             machines: BTreeMap::new(),
             marked: BTreeMap::new(),
+            said_to_serve: BTreeMap::new(),
             mark_work: BTreeMap::new(),
             candidates: Candidates::default(),
             pools: BTreeMap::new(),
@@ -224,6 +227,19 @@ impl World {
     pub(crate) fn machine_of(&self, cloud: &Text, id: &MachineId) -> Option<&MachineId> {
         let machine = Machine { cloud: cloud.clone(), id: id.clone() };
         self.machines.get_key_value(&machine).map(|(machine, _)| &machine.id)
+    }
+
+    /// The pools that use a mark.
+    pub fn users(&self, mark: &'static Mark) -> impl Iterator<Item = &ObjectKey> {
+        let uses = |entry: &&PoolEntry| {
+            entry.pool.request.as_ref().is_ok_and(|request| request.marks.contains(mark))
+        };
+        self.pools.values().filter(uses).map(|entry| &entry.pool.key)
+    }
+
+    /// Nodes that have a mark with a fixed text.
+    pub(crate) fn said_to_serve(&self, mark: &'static Mark) -> impl Iterator<Item = &NodeName> {
+        self.said_to_serve.get(mark).into_iter().flatten()
     }
 
     /// Nodes whose mark names `ip`.

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 
 use super::World;
 use crate::addresses::PoolEntry;
-use crate::model::{AccountId, Family, Kind, Machine, Node, NodeName, ObjectKey, Pod, PodId, Pool};
+use crate::model::{
+    AccountId, Family, Kind, Machine, Mark, Node, NodeName, ObjectKey, Pod, PodId, Pool, Tells,
+};
 use crate::nodes::{ClassId, PodMatch};
 
 /// Largest class whose pools are all planned again when a node changes. In larger classes only
@@ -37,6 +39,10 @@ impl World {
             self.marked.entry(ip).or_default().insert(name.clone());
             self.touch_address(ip);
         }
+        for mark in said_to_serve(&node) {
+            self.said_to_serve.entry(mark).or_default().insert(name.clone());
+            self.touch_users(mark);
+        }
         let changed = self.candidates.node_set(&node, before.as_ref());
         self.nodes.insert(name.clone(), node);
         if let Some(machine) = machine {
@@ -56,9 +62,7 @@ impl World {
             self.unlink(&node);
             let changed = self.candidates.node_removed(name);
             self.touch_classes(changed);
-            for family in Family::ALL {
-                self.mark_work.remove(&(name.clone(), family));
-            }
+            self.mark_work.retain(|(node, _), _| node != name);
         }
     }
 
@@ -281,6 +285,12 @@ impl World {
         self.dirty.extend(changes.others);
     }
 
+    /// Replans the pools that use a mark.
+    fn touch_users(&mut self, mark: &'static Mark) {
+        let users: Vec<_> = self.users(mark).cloned().collect();
+        self.dirty.extend(users);
+    }
+
     fn unlink(&mut self, node: &Node) {
         for ip in marked_addresses(node) {
             if let Some(nodes) = self.marked.get_mut(&ip) {
@@ -290,6 +300,12 @@ impl World {
                 }
             }
             self.touch_address(ip);
+        }
+        for mark in said_to_serve(node) {
+            if let Some(nodes) = self.said_to_serve.get_mut(mark) {
+                nodes.remove(&node.name);
+            }
+            self.touch_users(mark);
         }
         if let Some(machine) = &node.machine {
             if let Some(nodes) = self.machines.get_mut(machine) {
@@ -366,6 +382,10 @@ impl World {
 
 /// The addresses named by a node's marks.
 pub(crate) fn marked_addresses(node: &Node) -> Vec<IpAddr> {
-    let marks = Family::ALL.into_iter().filter_map(|family| node.marks.get(family));
-    marks.flat_map(|mark| mark.split(',')).filter_map(|ip| ip.trim().parse().ok()).collect()
+    node.marks.iter().flat_map(|(mark, value)| mark.named(value)).collect()
+}
+
+/// The marks of a node with a fixed text.
+fn said_to_serve(node: &Node) -> impl Iterator<Item = &'static Mark> {
+    node.marks.keys().copied().filter(|mark| matches!(mark.tells, Tells::Serving(_)))
 }

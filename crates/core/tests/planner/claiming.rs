@@ -15,7 +15,7 @@ fn the_object_that_has_a_name_keeps_it_and_the_other_writes_nothing() {
     scene.set_records(of_nodes("first", NodeAddress::External));
     scene.settle();
     // Older, with another spelling of the same name.
-    let mut second = of_nodes("second", NodeAddress::Reserved);
+    let mut second = of_nodes("second", NodeAddress::Marked(&MARKS[0]));
     second.created_at = at(-5000);
     second = ask(second, |request| request.name = NAME.into());
     scene.change_node("a", |node| node.marked("192.0.2.9"));
@@ -36,7 +36,8 @@ fn the_object_that_has_a_name_keeps_it_and_the_other_writes_nothing() {
 #[test]
 fn of_two_new_objects_the_older_has_the_name() {
     let mut scene = scene().node(edge("a", ip(1)).marked("192.0.2.9"));
-    let older = RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Reserved) };
+    let older =
+        RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Marked(&MARKS[0])) };
     scene.set_records(of_nodes("a", NodeAddress::External));
     scene.set_records(older);
     assert_eq!(writes(&scene.run(seconds(10))), 1);
@@ -50,7 +51,8 @@ fn is_read_for_b(action: &Action) -> bool {
 #[test]
 fn the_younger_of_two_new_objects_writes_nothing_before_the_name_of_the_older_is_known() {
     let mut scene = scene().node(edge("a", ip(1)).marked("192.0.2.9"));
-    let older = RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Reserved) };
+    let older =
+        RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Marked(&MARKS[0])) };
     scene.fault(is_read_for_b, Fault::Answer(FailureKind::Unavailable));
     scene.set_records(of_nodes("a", NodeAddress::External));
     scene.set_records(older);
@@ -72,7 +74,8 @@ fn an_older_object_whose_name_cannot_be_found_is_not_waited_for() {
 #[test]
 fn an_older_object_that_has_nothing_to_list_has_the_name_all_the_same() {
     let mut scene = scene().node(edge("a", ip(1)));
-    let older = RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Reserved) };
+    let older =
+        RecordSet { created_at: at(-2000), ..of_nodes("b", NodeAddress::Marked(&MARKS[0])) };
     scene.set_records(of_nodes("a", NodeAddress::External));
     scene.set_records(older);
     assert_eq!(writes(&scene.run(seconds(600))), 0);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use pontoon_core::Time;
 use pontoon_core::action::Action;
 use pontoon_core::model::{
-    Addresses, Family, Finding, Intent, Kind, Labels, Ledger, Machine, Marks, Node, ObjectKey, Pod,
-    Pool, Remembered, Request, Scope, Subject, Taint,
+    Addresses, Family, Finding, Intent, Kind, Labels, Ledger, Machine, Mark, MarkPlace, Marks,
+    Node, ObjectKey, Pod, Pool, Remembered, Request, Scope, Subject, Taint, Tells,
 };
 use pontoon_core::nodes::{PodMatch, Selector, Toleration};
 use pontoon_core::world::Source;
@@ -64,6 +64,12 @@ pub fn labels(pairs: &[(&str, &str)]) -> Labels {
 pub fn machine(node: &str) -> String {
     format!("m-{node}")
 }
+
+/// The marks of pools, by family.
+pub static MARKS: [Mark; 2] = [
+    Mark { place: MarkPlace::Annotation, key: "v4", tells: Tells::Addresses(Family::V4) },
+    Mark { place: MarkPlace::Annotation, key: "v6", tells: Tells::Addresses(Family::V6) },
+];
 
 /// A ready node with a machine at the provider.
 pub fn node(name: &str) -> Node {
@@ -137,8 +143,8 @@ impl NodeFixture for Node {
     }
 
     fn marked(mut self, mark: &str) -> Self {
-        let family = if mark.contains(':') { Family::V6 } else { Family::V4 };
-        self.marks.set(family, Some(mark.into()));
+        let key = &MARKS[usize::from(mark.contains(':'))];
+        self.marks.insert(key, mark.into());
         self
     }
 }
@@ -181,6 +187,7 @@ pub fn pool(name: &str) -> Pool {
             wanted: None,
             matching: Arc::default(),
             unreadable: None,
+            marks: &MARKS,
             cool_off: Duration::ZERO,
             grace: Duration::ZERO,
         }),
@@ -335,8 +342,8 @@ pub fn moves(actions: &[Action]) -> Vec<(IpAddr, &str)> {
 pub fn marks(actions: &[Action]) -> Vec<(&str, Option<&str>)> {
     let mut marks = vec![];
     for action in actions {
-        if let Action::Mark { node, mark, .. } = action {
-            marks.push((&*node.0, mark.as_deref()));
+        if let Action::Mark { node, value, .. } = action {
+            marks.push((&*node.0, value.as_deref()));
         }
     }
     marks

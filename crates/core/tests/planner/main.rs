@@ -18,6 +18,7 @@ mod drifting;
 mod failing;
 mod grace;
 mod ipv6;
+mod labelling;
 mod lasting;
 mod leaving;
 mod marking;

@@ -1,7 +1,7 @@
 //! Marks on nodes match the actual assignments.
 
 use pontoon_core::action::{Action, FailureKind};
-use pontoon_core::model::{Family, Finding};
+use pontoon_core::model::Finding;
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -69,7 +69,7 @@ fn a_mark_that_names_an_address_which_is_elsewhere_is_taken_off() {
 fn a_mark_that_somebody_removes_is_written_again() {
     let mut scene = at_rest();
     scene.change_node("a", |mut node| {
-        node.marks.set(Family::V4, None);
+        node.marks.clear();
         node
     });
     assert_eq!(marks(&scene.settle()), [("a", Some("192.0.2.1"))]);

@@ -425,7 +425,7 @@ fn each_kind_of_address_of_the_matching_nodes_is_listed() {
     let cases = [
         (NodeAddress::External, vec![ip(1), ip6(1)]),
         (NodeAddress::Internal, vec![ip(2)]),
-        (NodeAddress::Reserved, vec![ip(3), ip(4)]),
+        (NodeAddress::Marked(&MARKS[0]), vec![ip(3), ip(4)]),
     ];
     for (which, listed) in cases {
         let mut scene = scene().node(one.clone()).nodes(["other"]).records(of_nodes("s", which));

@@ -8,16 +8,14 @@ use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
 use pontoon_core::addresses::verdict::{AddressVerdict, Reason, State, Verdict};
 use pontoon_core::addresses::{Abilities, AccountSetup};
-use pontoon_core::model::{
-    Families, Family, Node, NodeName, ObjectKey, Pod, PodId, Pool, RecordSet,
-};
+use pontoon_core::model::{Families, Node, NodeName, ObjectKey, Pod, PodId, Pool, RecordSet};
 use pontoon_core::plan::{Plan, Planner, plan_all};
 use pontoon_core::records::verdict::RecordVerdict;
 use pontoon_core::world::{Settings, World};
 
 use super::cloud::{Cloud, Fault};
 use super::dns::{DNS, Dns};
-use super::fixture::{ACCOUNT, CLOUD, KINDS, SOURCES, at, key, machine, node};
+use super::fixture::{ACCOUNT, CLOUD, KINDS, MARKS, SOURCES, at, key, machine, node};
 
 pub struct Scene {
     pub now: Time,
@@ -373,12 +371,15 @@ impl Scene {
                 self.version = version;
                 Ok(Done::LedgerWritten { version })
             }
-            Action::Mark { node, uid, family, mark } => {
+            Action::Mark { node, uid, mark, value } => {
                 let Some(node) = self.nodes.get_mut(node).filter(|node| node.uid == *uid) else {
                     return refuse(FailureKind::NotFound);
                 };
                 node.version = version;
-                node.marks.set(*family, mark.clone());
+                match value {
+                    Some(value) => node.marks.insert(mark, value.clone()),
+                    None => node.marks.remove(mark),
+                };
                 self.version = version;
                 Ok(Done::Marked { version })
             }
@@ -415,10 +416,10 @@ impl Scene {
     }
 
     pub fn mark6(&self, node: &str) -> Option<&str> {
-        self.nodes[&node.into()].marks.get(Family::V6).map(|mark| &**mark)
+        self.nodes[&node.into()].marks.get(&MARKS[1]).map(|mark| &**mark)
     }
 
     pub fn mark(&self, node: &str) -> Option<&str> {
-        self.nodes[&node.into()].marks.get(Family::V4).map(|mark| &**mark)
+        self.nodes[&node.into()].marks.get(&MARKS[0]).map(|mark| &**mark)
     }
 }

@@ -5,13 +5,10 @@ use kube::api::{Patch, PatchParams};
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
 use pontoon_core::action::{Action, Done, Failure, FailureKind};
-use pontoon_core::model::{Family, Ledger, NodeName, ObjectKey, Text};
+use pontoon_core::model::{Ledger, Mark, MarkPlace, NodeName, ObjectKey, Text};
 use serde_json::json;
 
-use crate::api::{
-    ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION, RELEASE_FINALIZER,
-    RESOLVE_CREATE_ANNOTATION, objects,
-};
+use crate::api::{ADDRESSES_ANNOTATION, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION, objects};
 use crate::connect::WRITE_DEADLINE;
 use crate::fronts::ledger;
 use crate::observe::version;
@@ -24,8 +21,8 @@ pub(super) async fn write(client: &Client, action: &Action) -> Result<Done, Fail
                 let written = (ledger, guard.as_deref());
                 write_ledger(client, pool, uid, *version, written).await
             }
-            Action::Mark { node, uid, family, mark } => {
-                write_mark(client, node, uid, *family, mark.as_deref()).await
+            Action::Mark { node, uid, mark, value } => {
+                write_mark(client, node, uid, mark, value.as_deref()).await
             }
             _ => Err(Failure::plain(FailureKind::NotSent, "the account has no client")),
         }
@@ -67,14 +64,14 @@ async fn write_mark(
     client: &Client,
     node: &NodeName,
     uid: &str,
-    family: Family,
-    mark: Option<&str>,
+    mark: &Mark,
+    value: Option<&str>,
 ) -> Result<Done, Failure> {
-    let annotation = match family {
-        Family::V4 => IPV4_ANNOTATION,
-        Family::V6 => IPV6_ANNOTATION,
+    let place = match mark.place {
+        MarkPlace::Annotation => "annotations",
+        MarkPlace::Label => "labels",
     };
-    let patch = json!({"metadata": {"uid": uid, "annotations": {annotation: mark}}});
+    let patch = json!({"metadata": {"uid": uid, place: {mark.key: value}}});
     let api: Api<PartialObjectMeta<Node>> = Api::all(client.clone());
     let params = PatchParams::default();
     let written = api.patch(&node.0, &params, &Patch::Merge(&patch)).await.map_err(failure)?;

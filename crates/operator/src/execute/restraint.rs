@@ -89,22 +89,21 @@ fn subject(world: &World, action: &Action) -> Option<ObjectKey> {
         | Action::Create { pool, .. }
         | Action::WriteLedger { pool, .. } => Some(pool.clone()),
         Action::ChangeRecords { owner, .. } => Some(owner.clone()),
-        Action::Mark { node, family, mark, .. } => {
-            let before = world.node(node).and_then(|node| node.marks.get(*family));
-            let (before, after) = (addresses(before), addresses(mark.as_ref()));
+        Action::Mark { node, mark, value, .. } => {
+            let before = world.node(node).and_then(|node| node.marks.get(mark));
+            let named = |value: Option<&Text>| -> BTreeSet<IpAddr> {
+                value.into_iter().flat_map(|value| mark.named(value)).collect()
+            };
+            let (before, after) = (named(before), named(value.as_ref()));
             let mut differing = after.difference(&before).chain(before.difference(&after));
-            differing.find_map(|ip| world.claimants(*ip).next().cloned())
+            let of_address = differing.find_map(|ip| world.claimants(*ip).next().cloned());
+            of_address.or_else(|| world.users(mark).next().cloned())
         }
         Action::List { .. }
         | Action::ReadAddress { .. }
         | Action::ReadOperation { .. }
         | Action::ReadRecords { .. } => None,
     }
-}
-
-fn addresses(mark: Option<&Text>) -> BTreeSet<IpAddr> {
-    let parts = mark.into_iter().flat_map(|mark| mark.split(','));
-    parts.filter_map(|ip| ip.trim().parse().ok()).collect()
 }
 
 fn describe(world: &World, key: ObjectKey, action: &Action) -> Option<Would> {
@@ -116,10 +115,12 @@ fn describe(world: &World, key: ObjectKey, action: &Action) -> Option<Would> {
         }
         Action::Create { intent, .. } => (Some("WouldCreate"), reservations(&[intent])),
         Action::WriteLedger { ledger, .. } => written(world, &key, ledger),
-        Action::Mark { node, mark: Some(mark), .. } => {
-            (None, format!("annotate {node} with {mark}"))
+        Action::Mark { node, mark, value: Some(value), .. } => {
+            (None, format!("set the {mark} of {node} to {value}"))
         }
-        Action::Mark { node, mark: None, .. } => (None, format!("remove the annotation of {node}")),
+        Action::Mark { node, mark, value: None, .. } => {
+            (None, format!("remove the {mark} of {node}"))
+        }
         Action::ChangeRecords { site, family, change, .. } => {
             (Some("WouldUpdateRecord"), records(site, *family, change))
         }

@@ -14,7 +14,7 @@ mod record_status;
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
-use pontoon_core::model::Kind;
+use pontoon_core::model::{Kind, Mark};
 use prometheus::Registry;
 
 use crate::observe::schema::Schema;
@@ -25,6 +25,9 @@ pub use observed::{Face, Labels, Observed, Verdicts};
 pub trait Front: Sync {
     /// The kind.
     fn kind(&self) -> &'static Kind;
+
+    /// Marks that objects of the kind put on nodes.
+    fn marks(&self) -> &'static [Mark];
 
     /// Decodes an object. A defect is a finding on the object itself. `None` for an object without
     /// a name.
@@ -40,6 +43,11 @@ pub trait Front: Sync {
 /// Every front.
 pub static FRONTS: [&dyn Front; 2] =
     [&floating_ip_pool::FloatingIPPools, &node_dns_record_set::NodeDNSRecordSets];
+
+/// Marks that we put on nodes.
+pub fn marks() -> impl Iterator<Item = &'static Mark> {
+    FRONTS.into_iter().flat_map(|front| front.marks())
+}
 
 /// The front of a kind.
 pub fn front(kind: &Kind) -> Option<&'static dyn Front> {

@@ -8,11 +8,13 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use pontoon_core::model::{Addresses, Labels, Machine, Marks, Node, NodeName, Taint, Text};
+use pontoon_core::model::{
+    Addresses, Labels, Machine, Mark, MarkPlace, Node, NodeName, Taint, Text,
+};
 use serde::Deserialize;
 
 use super::{Observation, Watch, version};
-use crate::api::{IPV4_ANNOTATION, IPV6_ANNOTATION};
+use crate::fronts::marks;
 
 /// The parts of a Node that planning reads; the rest is skipped while decoding.
 #[derive(Resource, Clone, Debug, Default, Deserialize)]
@@ -85,14 +87,17 @@ impl NodeView {
     /// The node for planning; `None` without a name.
     pub fn into_node(self) -> Option<Node> {
         let Self { metadata, spec, status } = self;
-        let annotation = |key: &str| {
-            let value = metadata.annotations.as_ref().and_then(|all| all.get(key));
-            value.map(|text| Text::from(text.as_str()))
+        let value = |mark: &'static Mark| {
+            let all = match mark.place {
+                MarkPlace::Annotation => metadata.annotations.as_ref(),
+                MarkPlace::Label => metadata.labels.as_ref(),
+            };
+            all.and_then(|all| all.get(mark.key)).map(|text| (mark, Text::from(text.as_str())))
         };
         let provider_id = spec.provider_id.filter(|id| !id.is_empty());
         let is_ready = |one: &NodeCondition| one.type_ == "Ready" && one.status == "True";
         Some(Node {
-            marks: Marks { v4: annotation(IPV4_ANNOTATION), v6: annotation(IPV6_ANNOTATION) },
+            marks: marks().filter_map(value).collect(),
             name: metadata.name.as_deref()?.into(),
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             version: version(metadata.resource_version.as_deref()),
@@ -138,6 +143,7 @@ pub(super) fn labels(labels: BTreeMap<String, String>) -> Labels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::IPV4_ANNOTATION;
 
     #[test]
     fn a_node_is_projected_to_what_planning_reads() {
@@ -167,7 +173,8 @@ mod tests {
         assert!(node.ready && !node.deleting);
         assert_eq!(node.version, 7);
         assert_eq!(node.machine.unwrap().id, "12".into());
-        assert_eq!(node.marks.v4.as_deref(), Some("198.51.100.7"));
+        let marks: Vec<_> = node.marks.iter().map(|(mark, value)| (mark.key, &**value)).collect();
+        assert_eq!(marks, [(IPV4_ANNOTATION, "198.51.100.7")]);
         assert_eq!(node.taints.len(), 1);
         assert_eq!((node.addresses.external.len(), node.addresses.internal.len()), (2, 1));
     }

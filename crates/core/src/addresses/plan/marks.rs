@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use super::view::{Place, PoolView, owner};
 use crate::action::Action;
 use crate::addresses::{Account, Knowledge, PoolEntry};
-use crate::model::{Families, Family, Node, NodeName, Sighting, Text};
+use crate::model::{Families, Family, Mark, Node, NodeName, Sighting, Tells, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -15,18 +15,18 @@ use crate::world::World;
 /// Returns whether a mark is still wrong.
 pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
     let mut open = false;
-    for (name, family) in nodes(world, view) {
+    for (name, mark) in nodes(world, view) {
         let Some(node) = world.node(name) else {
             continue;
         };
-        match correction(world, node, family) {
+        match correction(world, node, mark) {
             Correction::None => {}
             Correction::InDoubt => open = true,
-            Correction::Write(mark) => {
+            Correction::Write(value) => {
                 open = true;
-                if world.mark_writable(name, family, draft.now) {
+                if world.mark_writable(name, mark, draft.now) {
                     let (node, uid) = (name.clone(), node.uid.clone());
-                    draft.act(Action::Mark { node, uid, family, mark });
+                    draft.act(Action::Mark { node, uid, mark, value });
                 }
             }
         }
@@ -36,28 +36,33 @@ pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
 
 /// A node with a wrong mark that the API server refuses to change, and the message.
 pub(crate) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, Text)> {
-    nodes(world, view).into_iter().find_map(|(name, family)| {
-        let failure = world.mark_refusal(name, family)?;
-        let open = matches!(correction(world, world.node(name)?, family), Correction::Write(_));
+    nodes(world, view).into_iter().find_map(|(name, mark)| {
+        let failure = world.mark_refusal(name, mark)?;
+        let open = matches!(correction(world, world.node(name)?, mark), Correction::Write(_));
         open.then(|| (name.clone(), failure.message.clone()))
     })
 }
 
-/// The nodes that hold an address of the pool, or whose mark names one.
-fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, Family)> {
+/// The nodes that hold an address of the pool, or whose mark names one, with the marks in question.
+fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, &'static Mark)> {
     let mut nodes = BTreeSet::new();
+    let marks = view.request.map_or(&[][..], |request| request.marks);
     for one in view.addresses.iter().chain(&view.leaving) {
-        let family = Family::of(one.ip);
-        match one.place {
-            // The owner sets the mark.
-            Place::Conflict(_) => continue,
-            Place::Home(node, _) => {
-                nodes.insert((node, family));
-            }
-            _ => {}
+        // The owner sets the mark.
+        if matches!(one.place, Place::Conflict(_)) {
+            continue;
         }
-        nodes.extend(world.marked(one.ip).map(|node| (node, family)));
+        let family = Family::of(one.ip);
+        for mark in marks.iter().filter(|mark| mark.families().contains(&family)) {
+            if let Place::Home(node, _) = one.place {
+                nodes.insert((node, mark));
+            }
+            nodes.extend(world.marked(one.ip).map(|node| (node, mark)));
+        }
     }
+    nodes.extend(
+        marks.iter().flat_map(|mark| world.said_to_serve(mark).map(move |node| (node, mark))),
+    );
     nodes
 }
 
@@ -71,44 +76,60 @@ enum Correction {
     Write(Option<Text>),
 }
 
-/// The change needed by a node's mark of a family.
-fn correction(world: &World, node: &Node, family: Family) -> Correction {
-    let current = node.marks.get(family);
-    let said = current.map(|mark| addresses(mark)).unwrap_or_default();
-    let serves = served(world, node, family);
-    let wanted: Option<Text> = (!serves.is_empty())
-        .then(|| serves.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
+/// The change needed by a node's mark.
+fn correction(world: &World, node: &Node, mark: &'static Mark) -> Correction {
+    let current = node.marks.get(mark);
+    let serves = served(world, node, mark);
+    let wanted = mark.value(&serves);
     if wanted.as_ref() == current {
         return Correction::None;
     }
-    let ours = |ip: &IpAddr| world.is_claimed(*ip);
-    let in_doubt = |ip: &IpAddr| ours(ip) && !serves.contains(ip) && is_in_doubt(world, node, *ip);
-    if said.iter().any(in_doubt) {
-        Correction::InDoubt
-    } else if wanted.is_none() && !said.iter().any(ours) {
-        Correction::None
-    } else {
-        Correction::Write(wanted)
-    }
+    let doubtful = match (mark.tells, current) {
+        (_, None) => false,
+        (Tells::Addresses(_), Some(current)) => {
+            let said = mark.named(current);
+            let ours = |ip: &IpAddr| world.is_claimed(*ip);
+            // A mark that names only addresses of others is theirs.
+            if wanted.is_none() && !said.iter().any(ours) {
+                return Correction::None;
+            }
+            let unserved = said.iter().filter(|ip| ours(ip) && !serves.contains(ip));
+            unserved.into_iter().any(|ip| is_in_doubt(world, node, *ip))
+        }
+        (Tells::Serving(_), Some(_)) => wanted.is_none() && may_serve(world, node, mark),
+    };
+    if doubtful { Correction::InDoubt } else { Correction::Write(wanted) }
 }
 
-fn addresses(mark: &str) -> Vec<IpAddr> {
-    mark.split(',').filter_map(|ip| ip.trim().parse().ok()).collect()
+/// Whether a node may serve an address of a pool that uses the mark, as far as is known.
+fn may_serve(world: &World, node: &Node, mark: &'static Mark) -> bool {
+    world.pools().any(|(_, entry)| match &entry.pool.request {
+        // The marks of an object with a defect are unknown.
+        Err(_) => true,
+        Ok(request) if request.marks.contains(mark) => {
+            entry.addresses().iter().any(|ip| is_in_doubt(world, node, *ip))
+        }
+        Ok(_) => false,
+    })
 }
 
-/// The addresses confirmed to be on a node eligible for them.
-fn served(world: &World, node: &Node, family: Family) -> Vec<IpAddr> {
+/// The addresses confirmed to be on a node eligible for them, of pools that use the mark.
+fn served(world: &World, node: &Node, mark: &'static Mark) -> Vec<IpAddr> {
     let Some(machine) = &node.machine else {
         return Vec::new();
     };
-    let here = world.occupants(&machine.cloud, &machine.id, family);
-    here.into_iter().filter(|ip| is_served(world, node, *ip)).collect()
+    let of_family = |family: &Family| world.occupants(&machine.cloud, &machine.id, *family);
+    let here = mark.families().iter().flat_map(of_family);
+    here.filter(|ip| is_served(world, node, mark, *ip)).collect()
 }
 
-fn is_served(world: &World, node: &Node, ip: IpAddr) -> bool {
+fn is_served(world: &World, node: &Node, mark: &'static Mark, ip: IpAddr) -> bool {
     let Some((entry, account)) = owned(world, ip) else {
         return false;
     };
+    if !entry.pool.request.as_ref().is_ok_and(|request| request.marks.contains(mark)) {
+        return false;
+    }
     let Some(address) = account.address(ip) else {
         return false;
     };

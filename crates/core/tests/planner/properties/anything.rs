@@ -11,8 +11,8 @@ use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, O
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
     AccountId, Addresses, Drift, Families, Family, Finding, Intent, Labels, Ledger, Machine,
-    MachineId, Marks, Node, NodeName, ObjectKey, Pod, Pool, Remembered, Request, Resolution,
-    Sighting, Taint, Text,
+    MachineId, Node, NodeName, ObjectKey, Pod, Pool, Remembered, Request, Resolution, Sighting,
+    Taint, Text,
 };
 use pontoon_core::nodes::{Match, PodMatch, Selector, Toleration};
 use pontoon_core::world::Settings;
@@ -21,7 +21,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::fixture::{ALLOCATION, ip, ip6, key};
+use super::super::fixture::{ALLOCATION, MARKS, ip, ip6, key};
 
 pub fn time() -> impl Strategy<Value = Time> {
     let ends = [i64::MIN, i64::MIN + 1, -1, 0, 1, 1_800_000_000_000_000, i64::MAX - 1, i64::MAX];
@@ -148,7 +148,11 @@ pub fn node() -> BoxedStrategy<Node> {
                 deleting: ready == 7,
                 labels,
                 taints: taints.into_iter().flatten().collect(),
-                marks: Marks { v4, v6 },
+                marks: MARKS
+                    .iter()
+                    .zip([v4, v6])
+                    .filter_map(|(key, mark)| Some((key, mark?)))
+                    .collect(),
                 addresses: Addresses::default(),
             }
         })
@@ -236,6 +240,7 @@ pub fn pool() -> BoxedStrategy<Pool> {
             listed,
             wanted,
             matching: Arc::new(matching),
+            marks: &MARKS,
             cool_off,
             grace,
         },
@@ -309,7 +314,10 @@ pub fn action() -> BoxedStrategy<Action> {
         ),
         1 => (account(), pool_key(), intent())
             .prop_map(|(account, pool, intent)| Action::Create { account, pool, intent, mark: None }),
-        1 => mark.prop_map(|(node, uid, family, mark)| Action::Mark { node, uid, family, mark }),
+        1 => mark.prop_map(|(node, uid, family, value)| {
+            let mark = &MARKS[usize::from(family == Family::V6)];
+            Action::Mark { node, uid, mark, value }
+        }),
     ]
     .boxed()
 }

@@ -187,7 +187,8 @@ pub fn node_object() -> impl Strategy<Value = Node> {
                 node = node.on_machine(&machine);
             }
             for ip in mark.into_iter().flatten() {
-                let before = node.marks.get(Family::of(ip)).map(|mark| format!("{mark},"));
+                let key = &MARKS[usize::from(ip.is_ipv6())];
+                let before = node.marks.get(key).map(|mark| format!("{mark},"));
                 node = node.marked(&format!("{}{ip}", before.unwrap_or_default()));
             }
             node

@@ -43,7 +43,7 @@ fn subject(action: &Action) -> String {
         | Action::Release { account, ip, .. } => format!("{ip} of {account}"),
         Action::WriteLedger { pool, .. } => format!("ledger of {pool}"),
         Action::Create { pool, intent, .. } => format!("{} of {pool}", intent.id),
-        Action::Mark { node, family, .. } => format!("{family:?} of {node}"),
+        Action::Mark { node, mark, .. } => format!("{mark} of {node}"),
         Action::ReadRecords { owner, family, .. } => format!("reading {family:?} of {owner}"),
         Action::ChangeRecords { site, family, .. } => format!("{family:?} of {site}"),
     }

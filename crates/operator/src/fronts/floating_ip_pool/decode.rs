@@ -260,6 +260,7 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         wanted: wanted.map(|wanted| wanted.saturating_sub(unreadable.len())),
         unreadable: unreadable.into_iter().next(),
         matching: Arc::new(matching(&spec.matching)?),
+        marks: &super::MARKS,
         cool_off: spec.cool_off(),
         grace: spec.grace(),
     })

@@ -12,15 +12,29 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
-use pontoon_core::model::{Kind, MachineId, NodeName};
+use pontoon_core::model::{Family, Kind, MachineId, Mark, MarkPlace, NodeName, Tells};
 use prometheus::Registry;
 
 use super::{Front, Labels, Observed};
-use crate::api::{FLOATING_IP_POOL, IpStatus};
+use crate::api::{FLOATING_IP_POOL, IPV4_ANNOTATION, IPV6_ANNOTATION, IpStatus};
 use crate::observe::schema::Schema;
 use crate::report::series::Series;
 use decode::Decoded;
 pub(in crate::fronts) use decode::{finding, matching};
+
+/// The annotations of nodes that serve addresses.
+pub(in crate::fronts) static MARKS: [Mark; 2] = [
+    Mark {
+        place: MarkPlace::Annotation,
+        key: IPV4_ANNOTATION,
+        tells: Tells::Addresses(Family::V4),
+    },
+    Mark {
+        place: MarkPlace::Annotation,
+        key: IPV6_ANNOTATION,
+        tells: Tells::Addresses(Family::V6),
+    },
+];
 
 /// The front of FloatingIPPools.
 #[derive(Debug)]
@@ -29,6 +43,10 @@ pub struct FloatingIPPools;
 impl Front for FloatingIPPools {
     fn kind(&self) -> &'static Kind {
         &FLOATING_IP_POOL
+    }
+
+    fn marks(&self) -> &'static [Mark] {
+        &MARKS
     }
 
     fn decode(&self, object: DynamicObject, schema: Schema) -> Option<Observed> {

@@ -15,7 +15,7 @@ use crate::api::{
     NodeDNSRecordSetStatus,
 };
 use crate::fronts::dns;
-use crate::fronts::floating_ip_pool::{finding, matching};
+use crate::fronts::floating_ip_pool::{MARKS, finding, matching};
 use crate::fronts::observed::Identity;
 use crate::observe::objects::key;
 use crate::observe::paused;
@@ -80,7 +80,7 @@ fn request(key: &ObjectKey, spec: &NodeDNSRecordSetSpec) -> Result<RecordRequest
     let addresses = match spec.address_type.as_str() {
         "" | "ExternalIP" => NodeAddress::External,
         "InternalIP" => NodeAddress::Internal,
-        IPV4_ANNOTATION => NodeAddress::Reserved,
+        IPV4_ANNOTATION => NodeAddress::Marked(&MARKS[0]),
         other => {
             let problem = format!(
                 "spec.addressType \"{other}\" is not known; use ExternalIP, InternalIP or \

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
-use pontoon_core::model::Kind;
+use pontoon_core::model::{Kind, Mark};
 use prometheus::Registry;
 
 use super::{Front, Labels, Observed};
@@ -24,6 +24,10 @@ pub struct NodeDNSRecordSets;
 impl Front for NodeDNSRecordSets {
     fn kind(&self) -> &'static Kind {
         &NODE_DNS_RECORD_SET
+    }
+
+    fn marks(&self) -> &'static [Mark] {
+        &[]
     }
 
     fn decode(&self, object: DynamicObject, schema: Schema) -> Option<Observed> {

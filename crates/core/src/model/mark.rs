@@ -1,0 +1,104 @@
+//! Marks: annotations and labels on nodes, which tell others that a node serves addresses.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::model::{Family, Text};
+
+/// A mark. Several objects may share a mark; the value then covers the addresses of all of them.
+#[derive(Debug)]
+pub struct Mark {
+    /// Where the mark is written.
+    pub place: MarkPlace,
+    /// The key of the annotation or label.
+    pub key: &'static str,
+    /// What the value tells.
+    pub tells: Tells,
+}
+
+/// Where a mark is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MarkPlace {
+    /// An annotation.
+    Annotation,
+    /// A label.
+    Label,
+}
+
+/// What the value of a mark tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    /// The served addresses of a family, separated by commas.
+    Addresses(Family),
+    /// A fixed text, as long as the node serves an address of any family.
+    Serving(&'static str),
+}
+
+/// The marks of a node, with their values.
+pub type Marks = BTreeMap<&'static Mark, Text>;
+
+impl Mark {
+    /// Families of the addresses that the mark is about.
+    pub fn families(&self) -> &'static [Family] {
+        match self.tells {
+            Tells::Addresses(Family::V4) => &[Family::V4],
+            Tells::Addresses(Family::V6) => &[Family::V6],
+            Tells::Serving(_) => &Family::ALL,
+        }
+    }
+
+    /// The value for a node that serves these addresses; `None` for no mark.
+    pub fn value(&self, serves: &[IpAddr]) -> Option<Text> {
+        if serves.is_empty() {
+            return None;
+        }
+        Some(match self.tells {
+            Tells::Addresses(_) => {
+                serves.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into()
+            }
+            Tells::Serving(text) => text.into(),
+        })
+    }
+
+    /// The addresses that a value names. A fixed text names none.
+    pub fn named(&self, value: &str) -> Vec<IpAddr> {
+        match self.tells {
+            Tells::Addresses(_) => {
+                value.split(',').filter_map(|ip| ip.trim().parse().ok()).collect()
+            }
+            Tells::Serving(_) => Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = match self.place {
+            MarkPlace::Annotation => "annotation",
+            MarkPlace::Label => "label",
+        };
+        write!(f, "{place} {}", self.key)
+    }
+}
+
+impl PartialEq for Mark {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Mark {}
+
+impl PartialOrd for Mark {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Mark {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.place, self.key).cmp(&(other.place, other.key))
+    }
+}
