@@ -21,13 +21,7 @@ mod error;
 mod names;
 mod proxy;
 mod record;
-#[cfg(test)]
-mod record_contract;
-#[cfg(test)]
-mod record_properties;
 mod rest;
-#[cfg(test)]
-mod script;
 mod transport;
 mod vendor;
 

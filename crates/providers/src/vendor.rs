@@ -102,7 +102,7 @@ pub enum ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::{Script, with_variables};
+    use crate::contract::script::{Script, with_variables};
 
     #[test]
     fn a_token_that_travels_unencrypted_to_another_machine_is_told() {

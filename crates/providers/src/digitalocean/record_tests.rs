@@ -6,11 +6,11 @@ use fakecloud::FakeCloud;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::contract::records::{self as contract, Fixture, ZONE};
+use crate::contract::script::{Script, with_variables};
 use crate::contract::{kind, transport};
 use crate::layers::Hold;
 use crate::record::{Record, RecordChange, RecordId, RecordKind, RecordName, WantedRecord};
-use crate::record_contract::{self, Fixture, ZONE};
-use crate::script::{Script, with_variables};
 use crate::transport::TransportError;
 
 const TOKEN: &str = "dop_v1_canary0123456789";
@@ -20,7 +20,7 @@ fn opened(settings: &Settings<'_>, transport: Transport) -> Arc<dyn RecordProvid
     open(settings, transport).unwrap().records().unwrap()
 }
 
-record_contract::suite!(
+contract::suite!(
     contract_suite,
     Fixture {
         open: opened,

@@ -13,10 +13,10 @@ use fakecloud::{FakeCloud, Fault, On, Rule};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::contract::records::{self, Fixture, ZONE};
+use crate::contract::script::{Script, with_variables};
 use crate::contract::transport;
 use crate::record::RecordId;
-use crate::record_contract::{self, Fixture, ZONE};
-use crate::script::{Script, with_variables};
 
 const TOKEN: &str = "cf_canary0123456789";
 const ZONE_ID: &str = "023e105f4ecef8ad9ca31a8372d0c353";
@@ -26,7 +26,7 @@ fn opened(settings: &Settings<'_>, transport: Transport) -> Arc<dyn RecordProvid
     open(settings, transport).unwrap()
 }
 
-record_contract::suite!(
+records::suite!(
     contract_with_the_zone_by_name,
     Fixture {
         open: opened,
@@ -37,7 +37,7 @@ record_contract::suite!(
     }
 );
 
-record_contract::suite!(
+records::suite!(
     contract_with_the_zone_by_id,
     Fixture {
         open: opened,

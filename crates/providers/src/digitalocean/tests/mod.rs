@@ -21,12 +21,12 @@ use serde_json::{Value, json};
 use tower::service_fn;
 
 use super::*;
-use crate::contract::{self, Fixture};
-use crate::script::{Script, with_variables};
+use crate::contract::addresses::{self, Fixture};
+use crate::contract::script::{Script, with_variables};
 use crate::transport::TransportError;
 use crate::vendor::ConfigError;
 
-contract::suite!(Fixture {
+addresses::suite!(Fixture {
     vendor: &VENDOR,
     variables: &[("DIGITALOCEAN_ACCESS_TOKEN", TOKEN)],
     secret: TOKEN,

@@ -12,8 +12,8 @@ use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 use tower::service_fn;
 
+use super::script::with_variables;
 use crate::record::{RecordChange, RecordId, RecordKind, RecordName, RecordProvider, WantedRecord};
-use crate::script::with_variables;
 use crate::transport::Transport;
 use crate::{cloudflare, digitalocean};
 
