@@ -177,7 +177,7 @@ async fn records_and_addresses_share_the_budget_of_their_token() {
 #[tokio::test(start_paused = true)]
 async fn with_a_budget_nearly_used_up_addresses_go_before_records() {
     let cloud = FakeCloud::new();
-    cloud.domain(ZONE).droplet(1, "one", "nyc3").reserve(ip(9), "nyc3").set(|knobs| {
+    cloud.domain(ZONE).machine(1, "one", "nyc3").reserve(ip(9), "nyc3").set(|knobs| {
         knobs.rate = Some(fakecloud::RateLimit { limit: 30, ..Default::default() });
     });
     let addresses = open_on(transport(&cloud));

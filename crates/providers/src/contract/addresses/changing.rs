@@ -115,7 +115,7 @@ pub(crate) async fn an_address_under_way_is_busy_and_refuses(rig: Rig) {
 
 pub(crate) async fn a_busy_machine_refuses_as_busy(rig: Rig) {
     rig.cloud.reserve(ip(1), rig.fixture.region);
-    rig.cloud.busy_droplet(A, "resize", Duration::from_secs(30));
+    rig.cloud.busy_machine(A, "resize", Duration::from_secs(30));
     assert_eq!(kind(rig.assign(ip(1), A).await), ErrorKind::Busy);
     assert_eq!(rig.mutations(), 1);
 }

@@ -111,7 +111,7 @@ fn ip6() -> IpAddr {
 impl Rig {
     pub fn new(fixture: Fixture) -> Self {
         let cloud = FakeCloud::new();
-        cloud.droplet(A, "a", fixture.region).droplet(B, "b", fixture.region);
+        cloud.machine(A, "a", fixture.region).machine(B, "b", fixture.region);
         let provider = open(&fixture, transport(&cloud));
         Self { fixture, cloud, provider }
     }
