@@ -17,6 +17,8 @@ mod access;
 mod address;
 #[cfg(test)]
 mod contract;
+mod credential;
+mod effect;
 mod error;
 mod names;
 mod proxy;
@@ -29,13 +31,19 @@ pub use address::{
     Accepted, Address, AddressProvider, Capabilities, CreateRequest, Created, Families, Family,
     MachineId, OperationId, OperationState,
 };
+pub use credential::{Bearer, Credential, Fresh, Line, Refreshed, Secret, TokenSource};
+pub use effect::Effect;
 pub use error::{Error, ErrorKind, Result};
 pub use record::{
     Changed, Record, RecordCapabilities, RecordChange, RecordId, RecordKind, RecordName,
     RecordProvider, WantedRecord,
 };
+pub use rest::Body;
 pub use transport::{Transport, TransportError, https};
 pub use vendor::{
-    ConfigError, DNS_VENDORS, DnsVendor, Opened, OpenedDns, Settings, VENDORS, Vendor, dns_names,
+    Account, Clock, ConfigError, Machines, Opened, Settings, Vendor, address_vendors, dns_vendors,
     machine_of, unencrypted,
 };
+
+/// All providers, in display order.
+pub static VENDORS: &[&Vendor] = &[&digitalocean::VENDOR, &cloudflare::VENDOR];

@@ -8,7 +8,7 @@ use pontoon_core::addresses::verdict::{AddressVerdict, Obstacle, Reason, State, 
 use pontoon_core::model::{MachineId, NodeName, Subject};
 use pontoon_core::records::verdict::RecordVerdict;
 use pontoon_core::verdict::Outlook;
-use pontoon_providers::VENDORS;
+use pontoon_providers::address_vendors;
 
 use crate::api::{
     CONDITION_DNS, CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, DNS_NOT_READY,
@@ -194,9 +194,9 @@ pub fn provider_id(provider: &str, one: &AddressVerdict) -> String {
 
 /// A machine in the form of a provider ID.
 fn shown(provider: &str, machine: &MachineId) -> String {
-    let vendor = VENDORS.iter().find(|vendor| vendor.name == provider);
+    let vendor = address_vendors().find(|(vendor, _)| vendor.name == provider);
     let id = pontoon_providers::MachineId(machine.to_string());
-    vendor.map(|vendor| (vendor.provider_id)(&id)).unwrap_or_default()
+    vendor.map(|(_, machines)| (machines.shown)(&id)).unwrap_or_default()
 }
 
 fn conditions(

@@ -13,27 +13,17 @@ use std::time::Duration;
 
 use fakecloud::{FakeCloud, Fault, On, Rule};
 
-use super::transport;
+use super::{Bench, transport};
 use crate::address::{
     Accepted, Address, AddressProvider, CreateRequest, Families, Family, MachineId, OperationState,
 };
 use crate::error::Result;
 use crate::transport::Transport;
-use crate::vendor::{Settings, Vendor};
-
-/// The provider under test and its settings.
-pub(crate) struct Fixture {
-    pub vendor: &'static Vendor,
-    pub variables: &'static [(&'static str, &'static str)],
-    /// The secret among the variables. No output may contain the secret.
-    pub secret: &'static str,
-    pub region: &'static str,
-}
 
 /// Runs every clause for one provider.
 macro_rules! suite {
-    ($fixture:expr) => {
-        $crate::contract::addresses::suite! { @clauses $fixture =>
+    ($bench:expr) => {
+        $crate::contract::addresses::suite! { @clauses $bench =>
             an_empty_account_has_nothing,
             a_listing_shows_each_address_once_whatever_the_pages,
             a_listing_asks_only_for_the_families_wanted,
@@ -56,6 +46,7 @@ macro_rules! suite {
             a_busy_machine_refuses_as_busy,
             a_machine_that_is_full_rejects_with_where_the_address_is,
             an_unknown_address_is_not_found,
+            a_machine_that_no_node_names_is_shown_and_read_back,
             an_answer_lost_after_the_effect_is_no_answer_and_doing_it_again_is_success,
             a_request_lost_before_its_effect_is_no_answer,
             a_late_answer_is_no_answer_at_the_deadline_and_the_effect_stays,
@@ -69,13 +60,13 @@ macro_rules! suite {
             nothing_shows_the_secret,
         }
     };
-    (@clauses $fixture:expr => $($clause:ident),* $(,)?) => {
+    (@clauses $bench:expr => $($clause:ident),* $(,)?) => {
         mod contract_suite {
             use super::*;
             $(
                 #[tokio::test(start_paused = true)]
                 async fn $clause() {
-                    $crate::contract::addresses::$clause($crate::contract::addresses::Rig::new($fixture)).await;
+                    $crate::contract::addresses::$clause($crate::contract::addresses::Rig::new(&$bench).await).await;
                 }
             )*
         }
@@ -89,14 +80,13 @@ pub(crate) use reading::*;
 
 /// An account at an emulated cloud with two machines, [`A`] and [`B`].
 pub(crate) struct Rig {
-    fixture: Fixture,
+    bench: &'static dyn Bench,
     cloud: FakeCloud,
     provider: Arc<dyn AddressProvider>,
 }
 
 const A: u64 = 11;
 const B: u64 = 22;
-const TIMEOUT: Duration = Duration::from_secs(5);
 const BOTH: Families = Families { v4: true, v6: true };
 const V4: Families = Families { v4: true, v6: false };
 
@@ -109,16 +99,25 @@ fn ip6() -> IpAddr {
 }
 
 impl Rig {
-    pub fn new(fixture: Fixture) -> Self {
-        let cloud = FakeCloud::new();
-        cloud.machine(A, "a", fixture.region).machine(B, "b", fixture.region);
-        let provider = open(&fixture, transport(&cloud));
-        Self { fixture, cloud, provider }
+    /// A provider that has made its first call, so that a credential that is fetched is there, and
+    /// every call in the log is one of the clause's.
+    pub async fn new(bench: &'static dyn Bench) -> Self {
+        let cloud = super::cloud(bench);
+        cloud.machine(A, "a", bench.region()).machine(B, "b", bench.region());
+        let provider = open(bench, &cloud, transport(&cloud));
+        provider.read(ip(0)).await.unwrap();
+        cloud.forget_log();
+        Self { bench, cloud, provider }
+    }
+
+    fn region(&self) -> &'static str {
+        self.bench.region()
     }
 
     fn machine(&self, number: u64) -> MachineId {
-        let named = format!("{}{number}", (self.fixture.vendor.provider_id)(&MachineId("".into())));
-        (self.fixture.vendor.machine)(&named).unwrap()
+        let vendor = self.bench.vendor();
+        let provider_id = fakecloud::provider_id(vendor.name, number);
+        (vendor.addresses.as_ref().unwrap().named)(&provider_id).unwrap()
     }
 
     async fn assign(&self, ip: IpAddr, machine: u64) -> Result<Accepted> {
@@ -131,8 +130,7 @@ impl Rig {
 
     async fn create(&self, family: Family, machine: Option<u64>) -> Result<crate::Created> {
         let machine = machine.map(|number| self.machine(number));
-        let request =
-            CreateRequest { family, region: self.fixture.region.into(), machine, mark: None };
+        let request = CreateRequest { family, region: self.region().into(), machine, mark: None };
         self.provider.create(&request).await
     }
 
@@ -162,10 +160,6 @@ impl Rig {
     }
 }
 
-fn open(fixture: &Fixture, transport: Transport) -> Arc<dyn AddressProvider> {
-    let variable = |name: &str| {
-        let found = fixture.variables.iter().find(|(n, _)| *n == name);
-        found.map(|(_, value)| (*value).to_owned())
-    };
-    (fixture.vendor.open)(&Settings { variable: &variable, timeout: TIMEOUT }, transport).unwrap()
+fn open(bench: &dyn Bench, cloud: &FakeCloud, transport: Transport) -> Arc<dyn AddressProvider> {
+    super::open(bench, cloud, transport).addresses.unwrap()
 }

@@ -16,7 +16,7 @@ pub(crate) async fn an_empty_account_has_nothing(rig: Rig) {
 pub(crate) async fn a_listing_shows_each_address_once_whatever_the_pages(rig: Rig) {
     for n in 0..450_u16 {
         let [high, low] = n.to_be_bytes();
-        rig.cloud.reserve(Ipv4Addr::new(198, 18, high, low), rig.fixture.region);
+        rig.cloud.reserve(Ipv4Addr::new(198, 18, high, low), rig.region());
     }
     rig.cloud.reserve_on(ip(1), A);
     let found = rig.provider.list(V4).await.unwrap();
@@ -25,11 +25,11 @@ pub(crate) async fn a_listing_shows_each_address_once_whatever_the_pages(rig: Ri
     let held: Vec<_> = found.into_iter().filter(|address| address.holder.is_some()).collect();
     let Address { ip: held_ip, holder, region, project: _, mark: _, busy } = held[0].clone();
     assert_eq!((held.len(), held_ip, holder, busy), (1, ip(1), Some(rig.machine(A)), false));
-    assert_eq!(region.as_deref(), Some(rig.fixture.region));
+    assert_eq!(region.as_deref(), Some(rig.region()));
 }
 
 pub(crate) async fn a_listing_asks_only_for_the_families_wanted(rig: Rig) {
-    rig.cloud.reserve(ip(1), rig.fixture.region);
+    rig.cloud.reserve(ip(1), rig.region());
     rig.provider.list(Families::default()).await.unwrap();
     assert_eq!(rig.cloud.log().len(), 0);
     rig.provider.list(V4).await.unwrap();
@@ -40,15 +40,17 @@ pub(crate) async fn a_listing_survives_pages_that_shift(rig: Rig) {
     for n in 0..=250 {
         rig.cloud.reserve(
             Ipv4Addr::new(198, 18, 0, 0).to_bits().wrapping_add(n).to_be_bytes(),
-            rig.fixture.region,
+            rig.region(),
         );
     }
     rig.cloud.inject(Rule::new(On::reads(), Fault::PageGap));
-    assert_eq!(rig.provider.list(V4).await.unwrap().len(), 250);
+    // A vendor without pages has no gap.
+    let found = rig.provider.list(V4).await.unwrap().len();
+    assert!((250..=251).contains(&found), "{found}");
 }
 
 pub(crate) async fn a_read_shows_one_address_or_that_there_is_none(rig: Rig) {
-    rig.cloud.reserve_on(ip(1), A).reserve(ip(2), rig.fixture.region);
+    rig.cloud.reserve_on(ip(1), A).reserve(ip(2), rig.region());
     assert_eq!(rig.read(ip(1)).await.unwrap().holder, Some(rig.machine(A)));
     assert_eq!(rig.read(ip(2)).await.unwrap().holder, None);
     assert_eq!(rig.read(ip(3)).await, None);
@@ -56,7 +58,7 @@ pub(crate) async fn a_read_shows_one_address_or_that_there_is_none(rig: Rig) {
 
 pub(crate) async fn an_operation_is_running_then_done(rig: Rig) {
     rig.operations_take(10);
-    rig.cloud.reserve(ip(1), rig.fixture.region);
+    rig.cloud.reserve(ip(1), rig.region());
     let Accepted::Pending(id) = rig.assign(ip(1), A).await.unwrap() else { return };
     let state = async || rig.provider.operation(ip(1), &id).await.unwrap();
     assert_eq!(state().await, OperationState::Running);
@@ -74,7 +76,7 @@ pub(crate) async fn an_operation_that_fails_leaves_the_address_where_it_was(rig:
 }
 
 pub(crate) async fn an_operation_may_be_unheard_of_at_first(rig: Rig) {
-    rig.cloud.reserve(ip(1), rig.fixture.region);
+    rig.cloud.reserve(ip(1), rig.region());
     rig.once(Fault::ActionHidden(Duration::from_secs(4)));
     let Accepted::Pending(id) = rig.assign(ip(1), A).await.unwrap() else { return };
     assert_eq!(rig.provider.operation(ip(1), &id).await.unwrap(), OperationState::Unheard);

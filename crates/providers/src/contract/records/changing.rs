@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use fakecloud::ZonePlan;
 
-use super::{A, NAME, Rig, TTL, ZONE, creating, deleting, ip, to, values};
-use crate::contract::kind;
+use super::{A, NAME, Rig, TTL, creating, deleting, ip, to, values};
+use crate::contract::{ZONE, kind};
 use crate::error::ErrorKind;
 use crate::record::{RecordChange, RecordId, RecordKind, WantedRecord};
 
@@ -134,7 +134,7 @@ pub(crate) async fn updating_what_is_gone_says_that_the_set_changed(rig: Rig) {
 }
 
 pub(crate) async fn a_name_that_is_an_alias_is_rejected(rig: Rig) {
-    let zone = (rig.fixture.zone)(&rig.cloud);
+    let zone = rig.bench.zone(&rig.cloud);
     let place = rig.provider.locate(&zone, "alias").await.unwrap();
     assert_eq!(rig.provider.list(&place, A).await.unwrap(), []);
     let error = rig.provider.change(&place, A, &creating([ip(1)])).await.unwrap_err();

@@ -1,6 +1,6 @@
 //! The contract of every DNS host, as one suite over the emulated cloud.
 //!
-//! A provider's tests say `contract::records::suite!(Fixture { ... })`. Each clause below then runs
+//! A provider's tests says `records::suite!(a_name, A_BENCH)`. Each clause below then runs
 //! as a separate test under a paused clock. Clauses check behaviour only, never URLs or bodies.
 
 mod changing;
@@ -12,29 +12,15 @@ use std::sync::Arc;
 
 use fakecloud::{FakeCloud, Fault, Mark, On, Rule};
 
-use super::script::with_variables;
-use super::transport;
+use super::{Bench, ZONE, transport};
 use crate::error::Result;
 use crate::record::{Record, RecordChange, RecordKind, RecordName, RecordProvider, WantedRecord};
 use crate::transport::Transport;
-use crate::vendor::Settings;
-
-/// The provider under test and its settings.
-pub(crate) struct Fixture {
-    pub open: fn(&Settings<'_>, Transport) -> Arc<dyn RecordProvider>,
-    pub variables: &'static [(&'static str, &'static str)],
-    /// The secret among the variables. No output may contain the secret.
-    pub secret: &'static str,
-    /// The user's way to write the zone [`ZONE`].
-    pub zone: fn(&FakeCloud) -> String,
-    /// The user's way to write a missing zone.
-    pub no_zone: &'static str,
-}
 
 /// Runs every clause for one provider.
 macro_rules! suite {
-    ($name:ident, $fixture:expr) => {
-        $crate::contract::records::suite! { @clauses $name, $fixture =>
+    ($name:ident, $bench:expr) => {
+        $crate::contract::records::suite! { @clauses $name, $bench =>
             a_set_that_is_not_there_is_an_empty_listing,
             a_listing_shows_the_set_and_nothing_beside_it,
             a_listing_shows_each_record_once_whatever_the_pages,
@@ -69,13 +55,13 @@ macro_rules! suite {
             nothing_shows_the_secret,
         }
     };
-    (@clauses $name:ident, $fixture:expr => $($clause:ident),* $(,)?) => {
+    (@clauses $name:ident, $bench:expr => $($clause:ident),* $(,)?) => {
         mod $name {
             use super::*;
             $(
                 #[tokio::test(start_paused = true)]
                 async fn $clause() {
-                    let rig = $crate::contract::records::Rig::new($fixture).await;
+                    let rig = $crate::contract::records::Rig::new(&$bench).await;
                     $crate::contract::records::$clause(rig).await;
                 }
             )*
@@ -88,8 +74,6 @@ pub(crate) use changing::*;
 pub(crate) use failing::*;
 pub(crate) use reading::*;
 
-/// The zone of the suite.
-pub(crate) const ZONE: &str = "example.com";
 const NAME: &str = "hello";
 const TTL: u32 = 60;
 const A: RecordKind = RecordKind::A;
@@ -97,7 +81,7 @@ const A: RecordKind = RecordKind::A;
 /// An account at an emulated cloud, with foreign records in the zone, and the place of an empty
 /// set.
 pub(crate) struct Rig {
-    fixture: Fixture,
+    bench: &'static dyn Bench,
     cloud: FakeCloud,
     provider: Arc<dyn RecordProvider>,
     place: RecordName,
@@ -124,13 +108,13 @@ fn values(records: &[Record]) -> Vec<IpAddr> {
     records.iter().map(|record| record.value).collect()
 }
 
-fn open(fixture: &Fixture, transport: Transport) -> Arc<dyn RecordProvider> {
-    with_variables(fixture.variables, |settings| (fixture.open)(settings, transport))
+fn open(bench: &dyn Bench, cloud: &FakeCloud, transport: Transport) -> Arc<dyn RecordProvider> {
+    super::open(bench, cloud, transport).records.unwrap()
 }
 
 impl Rig {
-    pub async fn new(fixture: Fixture) -> Self {
-        let cloud = FakeCloud::new();
+    pub async fn new(bench: &'static dyn Bench) -> Self {
+        let cloud = super::cloud(bench);
         for (kind, name, data) in [
             ("A", "@", "198.51.100.1"),
             ("TXT", NAME, "a note"),
@@ -141,9 +125,9 @@ impl Rig {
             cloud.record(ZONE, kind, name, data, 300);
         }
         cloud.record("example.org", "A", NAME, "198.51.100.4", 300);
-        let provider = open(&fixture, transport(&cloud));
-        let place = provider.locate(&(fixture.zone)(&cloud), NAME).await.unwrap();
-        Self { fixture, cloud, provider, place }
+        let provider = open(bench, &cloud, transport(&cloud));
+        let place = provider.locate(&bench.zone(&cloud), NAME).await.unwrap();
+        Self { bench, cloud, provider, place }
     }
 
     /// Adds records behind the provider's back, and returns the listing.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use fakecloud::{Answer, Fault, On, Rule};
 
-use super::{A, NAME, Rig, TTL, ZONE, creating, ip, open, values};
-use crate::contract::{kind, transport};
+use super::{A, NAME, Rig, TTL, creating, ip, open, values};
+use crate::contract::{ZONE, kind, transport};
 use crate::error::ErrorKind;
 use crate::record::{Record, RecordKind, RecordName};
 
@@ -56,7 +56,7 @@ pub(crate) async fn a_failed_listing_is_never_an_empty_one(rig: Rig) {
     let statuses = [400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504, 521];
     for answer in statuses.map(Answer::status).into_iter().chain(odd) {
         // A separate provider, not stopped by an earlier 429.
-        let provider = open(&rig.fixture, transport(&rig.cloud));
+        let provider = open(rig.bench, &rig.cloud, transport(&rig.cloud));
         rig.cloud.inject(Rule::new(On::reads(), Fault::Answer(answer.clone())).once());
         assert!(provider.list(&rig.place, A).await.is_err(), "{answer:?}");
     }
@@ -82,7 +82,7 @@ pub(crate) async fn one_name_written_in_many_ways_is_one_place(rig: Rig) {
 }
 
 pub(crate) async fn the_zone_itself_and_wildcards_have_records_too(rig: Rig) {
-    let zone = (rig.fixture.zone)(&rig.cloud);
+    let zone = rig.bench.zone(&rig.cloud);
     for name in ["", "@", "example.com"] {
         let place = rig.provider.locate(&zone, name).await.unwrap();
         let listed = rig.provider.list(&place, A).await.unwrap();
@@ -98,20 +98,20 @@ pub(crate) async fn the_zone_itself_and_wildcards_have_records_too(rig: Rig) {
 }
 
 pub(crate) async fn a_zone_is_asked_for_at_most_once(rig: Rig) {
-    let zone = (rig.fixture.zone)(&rig.cloud);
+    let zone = rig.bench.zone(&rig.cloud);
     let mark = rig.cloud.mark();
     for name in ["hello", "other", "@"] {
         rig.provider.locate(&zone, name).await.unwrap();
     }
     assert_eq!(rig.calls_since(mark), 0);
-    let provider = open(&rig.fixture, transport(&rig.cloud));
+    let provider = open(rig.bench, &rig.cloud, transport(&rig.cloud));
     let (one, two) = tokio::join!(provider.locate(&zone, "a"), provider.locate(&zone, "b"));
     assert_ne!(one.unwrap(), two.unwrap());
     assert!(rig.calls_since(mark) <= 1);
 }
 
 pub(crate) async fn what_cannot_be_a_name_is_rejected_without_a_change(rig: Rig) {
-    let zone = (rig.fixture.zone)(&rig.cloud);
+    let zone = rig.bench.zone(&rig.cloud);
     for name in ["a b", "a/../b", "hello.example.org.", "a..b", "ü", "a&type=MX"] {
         assert_eq!(kind(rig.provider.locate(&zone, name).await), ErrorKind::Rejected, "{name}");
     }
@@ -127,7 +127,7 @@ pub(crate) async fn what_cannot_be_a_name_is_rejected_without_a_change(rig: Rig)
 }
 
 pub(crate) async fn an_unknown_zone_is_not_found_and_named(rig: Rig) {
-    let zone = rig.fixture.no_zone;
+    let zone = rig.bench.no_zone();
     let error = match rig.provider.locate(zone, "hello.example.net").await {
         Err(error) => error,
         Ok(place) => {
