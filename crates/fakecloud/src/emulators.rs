@@ -19,8 +19,12 @@ use crate::store::MachineId;
 use crate::turn::Turn;
 
 /// All emulated vendors.
-pub(crate) static EMULATORS: &[&dyn Emulator] =
-    &[&crate::digitalocean::DigitalOcean, &crate::cloudflare::Cloudflare];
+pub(crate) static EMULATORS: &[&dyn Emulator] = &[
+    &crate::digitalocean::DigitalOcean,
+    &crate::cloudflare::Cloudflare,
+    #[cfg(feature = "acme")]
+    &crate::acme::Acme,
+];
 
 /// An emulated vendor.
 pub(crate) trait Emulator: Sync + fmt::Debug {

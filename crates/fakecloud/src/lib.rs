@@ -7,6 +7,8 @@
 //!
 //! Time is tokio's throughout: a paused clock pauses the cloud, and a seed makes runs repeatable.
 
+#[cfg(feature = "acme")]
+mod acme;
 mod admin;
 mod asked;
 mod call;

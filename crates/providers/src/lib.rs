@@ -9,6 +9,8 @@
 //! provider's answer; the planner draws the conclusions. No call is retried here: a retry is a
 //! decision, and decisions need fresh observations.
 
+#[cfg(test)]
+mod acme;
 pub mod cloudflare;
 pub mod digitalocean;
 pub mod layers;
@@ -46,4 +48,9 @@ pub use vendor::{
 };
 
 /// All providers, in display order.
-pub static VENDORS: &[&Vendor] = &[&digitalocean::VENDOR, &cloudflare::VENDOR];
+pub static VENDORS: &[&Vendor] = &[
+    &digitalocean::VENDOR,
+    &cloudflare::VENDOR,
+    #[cfg(test)]
+    &acme::VENDOR,
+];
