@@ -4,11 +4,11 @@
 //! | request | does |
 //! |---|---|
 //! | `GET state` | machines, addresses with their holders, zones, counts |
-//! | `POST droplets` `{id, name, region, tags?}` | adds a machine |
-//! | `DELETE droplets/{id}` | destroys a machine |
-//! | `POST addresses` `{ip, region}` or `{ip, droplet}`, with `project?` | reserves an address |
+//! | `POST machines` `{id, name, region, tags?}` | adds a machine |
+//! | `DELETE machines/{id}` | destroys a machine |
+//! | `POST addresses` `{ip, region}` or `{ip, machine}`, with `project?` | reserves an address |
 //! | `DELETE addresses/{ip}` | deletes an address |
-//! | `POST moves` `{ip, droplet}` (null frees) | moves by hand |
+//! | `POST moves` `{ip, machine}` (null frees) | moves by hand |
 //! | `POST domains` `{name}` | adds a zone |
 //! | `POST records` `{domain, type, name, data, ttl?}` | adds a record |
 //! | `DELETE records/{domain}/{id}` | deletes a record |
@@ -41,7 +41,7 @@ type Outcome = Result<Value, (StatusCode, String)>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Droplet {
+struct NewMachine {
     id: MachineId,
     name: String,
     region: String,
@@ -54,7 +54,7 @@ struct Droplet {
 struct NewAddress {
     ip: IpAddr,
     region: Option<String>,
-    droplet: Option<MachineId>,
+    machine: Option<MachineId>,
     project: Option<String>,
 }
 
@@ -62,7 +62,7 @@ struct NewAddress {
 #[serde(deny_unknown_fields)]
 struct Move {
     ip: IpAddr,
-    droplet: Option<MachineId>,
+    machine: Option<MachineId>,
 }
 
 #[derive(Deserialize)]
@@ -125,19 +125,19 @@ fn route(cloud: &FakeCloud, call: &Call) -> Outcome {
 
 fn seed(cloud: &FakeCloud, call: &Call, method: &str, path: &[&str]) -> Outcome {
     let found = match (method, path) {
-        ("POST", ["droplets"]) => {
-            let droplet: Droplet = body(call)?;
-            let tags: Vec<&str> = droplet.tags.iter().map(String::as_str).collect();
-            cloud.droplet(droplet.id, &droplet.name, &droplet.region).tags(droplet.id, &tags);
+        ("POST", ["machines"]) => {
+            let machine: NewMachine = body(call)?;
+            let tags: Vec<&str> = machine.tags.iter().map(String::as_str).collect();
+            cloud.machine(machine.id, &machine.name, &machine.region).tags(machine.id, &tags);
             true
         }
-        ("DELETE", ["droplets", id]) => id.parse().is_ok_and(|id| cloud.destroy_droplet(id)),
+        ("DELETE", ["machines", id]) => id.parse().is_ok_and(|id| cloud.destroy_machine(id)),
         ("POST", ["addresses"]) => reserve(cloud, body(call)?)?,
         ("DELETE", ["addresses", ip]) => ip.parse().is_ok_and(|ip: IpAddr| cloud.human_deletes(ip)),
         ("POST", ["moves"]) => {
-            let Move { ip, droplet } = body(call)?;
-            cloud.human_moves(ip, droplet);
-            cloud.holder(ip) == droplet
+            let Move { ip, machine } = body(call)?;
+            cloud.human_moves(ip, machine);
+            cloud.holder(ip) == machine
         }
         ("POST", ["domains"]) => {
             cloud.domain(&body::<Domain>(call)?.name);
@@ -162,12 +162,12 @@ fn seed(cloud: &FakeCloud, call: &Call, method: &str, path: &[&str]) -> Outcome 
 }
 
 fn reserve(cloud: &FakeCloud, address: NewAddress) -> Result<bool, (StatusCode, String)> {
-    let NewAddress { ip, region, droplet, project } = address;
-    match (region, droplet, project) {
+    let NewAddress { ip, region, machine, project } = address;
+    match (region, machine, project) {
         (Some(region), None, Some(project)) => cloud.reserve_in_project(ip, &region, &project),
         (Some(region), None, None) => cloud.reserve(ip, &region),
-        (None, Some(droplet), None) => cloud.reserve_on(ip, droplet),
-        _ => return Err(bad("either region (and project) or droplet")),
+        (None, Some(machine), None) => cloud.reserve_on(ip, machine),
+        _ => return Err(bad("either region (and project) or machine")),
     };
     Ok(true)
 }
@@ -188,13 +188,13 @@ fn log(cloud: &FakeCloud, only_mutations: bool) -> Outcome {
 }
 
 fn show(cloud: &FakeCloud, state: &State) -> Value {
-    let droplets: Vec<Value> = state
+    let machines: Vec<Value> = state
         .machines()
         .map(|m| json!({"id": m.id, "name": m.name, "region": m.region, "tags": m.tags}))
         .collect();
     let addresses: Vec<Value> = state
         .addresses()
-        .map(|a| json!({"ip": a.ip, "region": a.region, "project": a.project, "droplet": a.holder}))
+        .map(|a| json!({"ip": a.ip, "region": a.region, "project": a.project, "machine": a.holder}))
         .collect();
     let records = |zone: &crate::zone::Zone| -> Vec<Value> {
         let shown = zone.records.values().map(|r| {
@@ -209,13 +209,13 @@ fn show(cloud: &FakeCloud, state: &State) -> Value {
         .zones()
         .map(|zone| {
             json!({
-                "name": zone.name, "cloudflare_id": cloud.zone_id(&zone.name),
+                "name": zone.name, "id": cloud.zone_id(&zone.name),
                 "records": records(zone),
             })
         })
         .collect();
     json!({
-        "droplets": droplets,
+        "machines": machines,
         "addresses": addresses,
         "domains": domains,
         "open_actions": state.open_operations().map(|o| o.id).collect::<Vec<_>>(),

@@ -6,6 +6,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use crate::faults::{Carried, Fault};
+use crate::knobs::Knobs;
 
 /// A parsed request.
 #[derive(Debug)]
@@ -68,6 +69,14 @@ impl Call {
     /// The `User-Agent`; empty if absent.
     pub(crate) fn user_agent(&self) -> &str {
         self.header(header::USER_AGENT).unwrap_or_default()
+    }
+
+    /// The token of an `Authorization: Bearer` header, if the knobs accept it.
+    pub(crate) fn accepted_bearer(&self, knobs: &Knobs) -> Option<String> {
+        let is_good =
+            |token: &&str| knobs.token.as_ref().is_none_or(|good| good.as_str() == *token);
+        let token = self.bearer().filter(|_| !knobs.token_expired).filter(is_good);
+        token.map(str::to_owned)
     }
 
     /// The token of an `Authorization: Bearer` header.

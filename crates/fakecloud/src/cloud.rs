@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::call::{Call, Reply};
 use crate::clock::{self, Clock};
+use crate::emulators::{self, Emulator};
 use crate::faults::{Answer, Loss};
 use crate::knobs::Knobs;
 use crate::limit::{Meter, RateLimit, Refused, Usage};
@@ -25,7 +26,6 @@ use crate::record::{Answered, Exchange, Log};
 use crate::rules::{Arriving, Rules, Weather};
 use crate::store::Store;
 use crate::turn::Turn;
-use crate::vendor::Vendor;
 
 /// All state behind the lock.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct World {
     pub(crate) throttled_until: Option<Instant>,
     pub(crate) dump_to: Option<PathBuf>,
     pub(crate) observer: Observer,
-    meters: BTreeMap<(Vendor, String), Meter>,
+    meters: BTreeMap<(&'static str, String), Meter>,
     /// Wake-up time of the task that settles the next due operation.
     armed: Option<Instant>,
 }
@@ -154,7 +154,8 @@ impl Shared {
     }
 
     pub(crate) fn arrive(self: &Arc<Self>, call: &Call) -> Arrival {
-        let mutates = Vendor::of(call).map_or(!call.method.is_safe(), |v| v.mutates(call));
+        let vendor = emulators::of(call);
+        let mutates = vendor.map_or(!call.method.is_safe(), |vendor| vendor.changes(call));
         let clock = self.clock;
         self.act(|world, now| {
             let arriving =
@@ -231,7 +232,7 @@ impl Drop for Shared {
 
 /// A request at the moment of its effect.
 struct Case<'a> {
-    vendor: Vendor,
+    vendor: &'static dyn Emulator,
     clock: Clock,
     now: Instant,
     call: &'a Call,
@@ -241,7 +242,7 @@ struct Case<'a> {
 
 impl World {
     fn reply(&mut self, clock: Clock, now: Instant, call: &Call, arrival: &Arrival) -> Reply {
-        let Some(vendor) = Vendor::of(call) else {
+        let Some(vendor) = emulators::of(call) else {
             let what = format!("fakecloud knows no vendor with the path {}", call.path);
             return Reply::json(StatusCode::NOT_IMPLEMENTED, &json!({"error": what}));
         };
@@ -274,11 +275,11 @@ impl World {
         if let Some(answer) = &weather.answer {
             return forced(case, answer);
         }
-        let Some(credential) = vendor.credential(call, &self.knobs) else {
+        let Some(credential) = vendor.credential(call, &self.knobs, clock.wall(*now)) else {
             return vendor.unknown_credential(call, request_id);
         };
         if let Some(limit) = &self.knobs.rate {
-            let meter = self.meters.entry((*vendor, credential.to_owned())).or_default();
+            let meter = self.meters.entry((vendor.name(), credential)).or_default();
             *usage = meter.take(limit, *now);
         }
         match usage.refused {
@@ -298,7 +299,7 @@ impl World {
         weather.answer_after.as_ref().map_or(reply, |answer| forced(case, answer))
     }
 
-    fn untouched_budget(&self, vendor: Vendor, now: Instant) -> Usage {
+    fn untouched_budget(&self, vendor: &dyn Emulator, now: Instant) -> Usage {
         let RateLimit { limit, window, .. } =
             self.knobs.rate.unwrap_or_else(|| vendor.usual_rate());
         let remaining = limit.saturating_sub(1);

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cloudflare::ZonePlan;
 use crate::limit::RateLimit;
+use crate::zone::ZonePlan;
 
 /// The settings of a cloud. By default there are no delays, limits or faults, and every non-empty
 /// bearer token is accepted.
@@ -33,7 +33,7 @@ pub struct Knobs {
     /// Age of the state that reads show.
     #[serde(rename = "read_lag_ms", with = "crate::millis")]
     pub read_lag: Duration,
-    /// Quota of IPv4 addresses (DigitalOcean: `floating_ip_limit`). Seeding ignores the quota.
+    /// Quota of IPv4 addresses. Seeding ignores the quota.
     pub address_limit: u64,
     /// Quota of machines on the account page. Not enforced.
     pub machine_limit: u64,
@@ -45,10 +45,10 @@ pub struct Knobs {
     pub token: Option<String>,
     /// Refuses all tokens, as if expired.
     pub token_expired: bool,
-    /// Whether the token may read machines. Without the right, DigitalOcean omits `droplet` from
-    /// addresses.
+    /// Whether the token may read machines. Without the right, vendors that ask for it do not show
+    /// the machines of addresses.
     pub machine_read: bool,
-    /// The plan of every zone at Cloudflare.
+    /// The plan of every zone, at hosts with plans.
     pub zone_plan: ZonePlan,
 }
 

@@ -7,7 +7,10 @@
 //!
 //! Time is tokio's throughout: a paused clock pauses the cloud, and a seed makes runs repeatable.
 
+#[cfg(feature = "acme")]
+mod acme;
 mod admin;
+mod asked;
 mod call;
 mod clock;
 mod cloud;
@@ -15,6 +18,7 @@ mod cloudflare;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod digitalocean;
+mod emulators;
 mod faults;
 mod handle;
 mod handout;
@@ -30,11 +34,11 @@ mod serve;
 mod service;
 mod store;
 mod turn;
-mod vendor;
 mod zone;
 
+pub use asked::{Asked, AskedRecords, Purpose};
 pub use clock::{Clock, DEFAULT_BASE};
-pub use cloudflare::ZonePlan;
+pub use emulators::{Access, asked, environment, machine_of, provider_id};
 pub use faults::{Answer, Carried, Fault, Loss, On, Rule, RuleId};
 pub use handle::FakeCloud;
 pub use knobs::Knobs;
@@ -45,4 +49,4 @@ pub use record::{Answered, Exchange, Mark, Recording, read_dump};
 pub use serve::Server;
 pub use service::{CloudService, Lost};
 pub use store::{Address, Machine, MachineId, State};
-pub use zone::{Record, Zone};
+pub use zone::{Record, Zone, ZonePlan};

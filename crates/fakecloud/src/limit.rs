@@ -23,7 +23,7 @@ pub struct RateLimit {
 }
 
 impl Default for RateLimit {
-    /// DigitalOcean's: 5,000 an hour, 250 a minute.
+    /// 5,000 an hour, 250 a minute.
     fn default() -> Self {
         Self {
             limit: 5_000,
@@ -31,15 +31,6 @@ impl Default for RateLimit {
             burst: 250,
             burst_window: Duration::from_secs(60),
         }
-    }
-}
-
-impl RateLimit {
-    /// Cloudflare's: 1,200 in five minutes.
-    #[must_use]
-    pub fn cloudflare() -> Self {
-        let (limit, window) = (1_200, Duration::from_secs(300));
-        Self { limit, window, burst: limit, burst_window: window }
     }
 }
 

@@ -12,13 +12,13 @@ use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
 
 const USAGE: &str = "\
-usage: fakecloud [--port N] [--latency-ms N] [--action-ms N] [--token T] [--droplets N] [--addresses N] [--keep N]
+usage: fakecloud [--port N] [--latency-ms N] [--action-ms N] [--token T] [--machines N] [--addresses N] [--keep N]
 
   --port        the loopback port; 0 (default) picks a free one
   --latency-ms  from the arrival of a request to its effect
   --action-ms   how long an action is in progress
   --token       the only bearer token that is accepted (default: any)
-  --droplets    how many droplets to begin with, ids from 1, in nyc3
+  --machines    how many machines to begin with, ids from 1, in nyc3
   --addresses   how many free reserved IPs to begin with, in nyc3
   --keep        how many exchanges to keep (default 10000)
 ";
@@ -29,7 +29,7 @@ struct Options {
     latency: Duration,
     action: Duration,
     token: Option<String>,
-    droplets: u64,
+    machines: u64,
     addresses: u32,
     keep: usize,
 }
@@ -41,7 +41,7 @@ impl Options {
             latency: Duration::ZERO,
             action: Duration::ZERO,
             token: None,
-            droplets: 0,
+            machines: 0,
             addresses: 0,
             keep: 10_000,
         };
@@ -52,7 +52,7 @@ impl Options {
                 "--latency-ms" => options.latency = Duration::from_millis(number(&name, &value)?),
                 "--action-ms" => options.action = Duration::from_millis(number(&name, &value)?),
                 "--token" => options.token = Some(value),
-                "--droplets" => options.droplets = number(&name, &value)?,
+                "--machines" => options.machines = number(&name, &value)?,
                 "--addresses" => options.addresses = number(&name, &value)?,
                 "--keep" => options.keep = number(&name, &value)?,
                 _ => return Err(format!("unknown option {name}")),
@@ -89,8 +89,8 @@ async fn run(options: Options) -> std::io::Result<()> {
         knobs.action_time = options.action;
         knobs.token = options.token;
     });
-    for id in 1..=options.droplets {
-        cloud.droplet(id, &format!("node-{id}"), "nyc3");
+    for id in 1..=options.machines {
+        cloud.machine(id, &format!("node-{id}"), "nyc3");
     }
     for nth in 0..options.addresses {
         // Addresses from 203.0.113.1 on, possibly beyond the documentation range.

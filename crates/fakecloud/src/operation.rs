@@ -1,5 +1,4 @@
-//! Operations: changes that a vendor accepts now and carries out later (DigitalOcean and Hetzner
-//! call them actions).
+//! Operations: changes that a vendor accepts now and carries out later (some call them actions).
 
 use std::net::IpAddr;
 

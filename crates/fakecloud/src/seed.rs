@@ -13,7 +13,7 @@ use crate::zone::{Record, Zone};
 /// open operations.
 impl FakeCloud {
     /// Adds or replaces a machine.
-    pub fn droplet(&self, id: MachineId, name: &str, region: &str) -> &Self {
+    pub fn machine(&self, id: MachineId, name: &str, region: &str) -> &Self {
         self.shared.act(|world, now| {
             world.store.change(now).put_machine(Machine {
                 id,
@@ -47,7 +47,7 @@ impl FakeCloud {
     }
 
     /// Destroys a machine and frees its addresses. False if the machine did not exist.
-    pub fn destroy_droplet(&self, id: MachineId) -> bool {
+    pub fn destroy_machine(&self, id: MachineId) -> bool {
         self.shared.act(|world, now| world.store.change(now).remove_machine(id).is_some())
     }
 
@@ -129,7 +129,7 @@ impl FakeCloud {
     }
 
     /// Keeps a machine busy for a while with an event: `resize`, `snapshot`, ...
-    pub fn busy_droplet(&self, machine: MachineId, what: &str, time: Duration) {
+    pub fn busy_machine(&self, machine: MachineId, what: &str, time: Duration) {
         let what = what.to_owned();
         self.busy(OperationKind::MachineEvent { machine, what }, time);
     }
@@ -192,12 +192,6 @@ impl FakeCloud {
             }
             id
         })
-    }
-
-    /// Cloudflare's identifier of a zone. Derived from the name, so known before the zone exists.
-    #[must_use]
-    pub fn zone_id(&self, domain: &str) -> String {
-        crate::cloudflare::zone_id(domain)
     }
 
     /// Edits a record as a person would, outside the emulated API. False if the record did not

@@ -21,7 +21,7 @@ const BEFORE_FIRST_RECORD: u64 = 4_800_000_000;
 /// The id of a machine. Vendors with textual ids derive them from this number.
 pub type MachineId = u64;
 
-/// A virtual machine: droplet, instance, server.
+/// A virtual machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// Unique among the machines of a cloud.
@@ -141,7 +141,7 @@ impl State {
         self.open_operations().any(|o| o.kind.machine() == Some(id))
     }
 
-    /// A zone by name (DigitalOcean: domain).
+    /// A zone by name.
     #[must_use]
     pub fn zone(&self, name: &str) -> Option<&Zone> {
         self.zones.get(name)

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-/// A DNS zone (DigitalOcean: domain).
+/// A DNS zone.
 #[derive(Clone, Debug)]
 pub struct Zone {
     /// Name without a final dot.
@@ -70,14 +71,25 @@ pub struct Record {
     pub flags: Option<u32>,
     /// For CAA.
     pub tag: Option<String>,
-    /// Cloudflare: queries get the vendor's own addresses.
+    /// Queries get the addresses of the host's proxy, at a host with one.
     pub proxied: bool,
-    /// Cloudflare: a note for people, also used for ownership marks.
+    /// A note for people, also used for ownership marks, at a host with comments.
     pub comment: Option<String>,
-    /// Cloudflare: tags in the form `name:value`.
+    /// Tags in the form `name:value`, at a host with tags.
     pub tags: Vec<String>,
     /// Time of creation.
     pub created: Option<Instant>,
     /// Time of the last change.
     pub modified: Option<Instant>,
+}
+
+/// The plan of all zones of a cloud, at a host with plans: the limits of records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ZonePlan {
+    /// 200 records, no tags, comments of 100 characters, TTL of at least a minute.
+    #[default]
+    Free,
+    /// Higher limits, and a TTL of at least half a minute.
+    Enterprise,
 }

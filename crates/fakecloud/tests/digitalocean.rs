@@ -15,9 +15,9 @@ const B: &str = "198.51.100.102";
 fn cloud() -> FakeCloud {
     let cloud = client::fresh();
     cloud
-        .droplet(1, "one", "nyc3")
-        .droplet(2, "two", "nyc3")
-        .droplet(3, "three", "fra1")
+        .machine(1, "one", "nyc3")
+        .machine(2, "two", "nyc3")
+        .machine(3, "three", "fra1")
         .reserve_on(ip(A), 1)
         .reserve(ip(B), "nyc3");
     cloud
@@ -94,8 +94,8 @@ async fn what_cannot_be_assigned_is_refused_with_422() {
         assert_eq!(answer.body["id"], "unprocessable_entity");
         assert!(answer.body["request_id"].is_string());
     }
-    cloud.destroy_droplet(3);
-    cloud.droplet(3, "three", "fra1");
+    cloud.destroy_machine(3);
+    cloud.machine(3, "three", "fra1");
     let answer = post(&cloud, &actions(B), assign(3)).await;
     assert_eq!(answer.message(), "The reserved IP and the Droplet must be in the same region.");
     assert_eq!(post(&cloud, &actions("198.51.100.7"), assign(1)).await.status, 404);
@@ -116,7 +116,7 @@ async fn a_pending_event_on_ip_or_droplet_refuses_everything_else() {
         post(&cloud, "/v2/reserved_ips", json!({"droplet_id": 2})).await.message(),
         busy_droplet
     );
-    cloud.busy_droplet(1, "resize", Duration::from_secs(30));
+    cloud.busy_machine(1, "resize", Duration::from_secs(30));
     assert_eq!(
         post(&cloud, &actions(A), json!({"type": "unassign"})).await.message(),
         busy_droplet
@@ -205,8 +205,8 @@ async fn a_destroyed_droplet_frees_its_ip_and_fails_what_was_on_the_way_to_it() 
     cloud.set(|k| k.action_time = Duration::from_secs(5));
     let begun = post(&cloud, &actions(B), assign(2)).await;
     let id = begun.body["action"]["id"].as_u64().unwrap();
-    cloud.destroy_droplet(1);
-    cloud.destroy_droplet(2);
+    cloud.destroy_machine(1);
+    cloud.destroy_machine(2);
     assert_eq!(cloud.holder(ip(A)), None);
     let shown = get(&cloud, &format!("/v2/reserved_ips/{A}")).await;
     assert_eq!(shown.body["reserved_ip"]["droplet"], Value::Null);

@@ -15,7 +15,7 @@ const ONE_IP: &str = "/v2/reserved_ips/198.51.100.101";
 
 fn cloud() -> FakeCloud {
     let cloud = client::fresh();
-    cloud.droplet(1, "one", "nyc3").droplet(2, "two", "nyc3").reserve_on(ip(A), 1);
+    cloud.machine(1, "one", "nyc3").machine(2, "two", "nyc3").reserve_on(ip(A), 1);
     cloud
 }
 

@@ -19,9 +19,9 @@ const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdk");
 async fn digitalocean_s_own_client_finds_nothing_odd() {
     let cloud = client::fresh();
     cloud
-        .droplet(1, "one", "nyc3")
-        .droplet(2, "two", "nyc3")
-        .droplet(3, "three", "fra1")
+        .machine(1, "one", "nyc3")
+        .machine(2, "two", "nyc3")
+        .machine(3, "three", "fra1")
         .set(|k| k.action_time = Duration::from_millis(150));
     drives(cloud, "drive_digitalocean.py", "pydo/0.44").await;
 }

@@ -22,7 +22,7 @@ const ANY_PORT: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
 async fn serving() -> (FakeCloud, Server) {
     let cloud = client::fresh();
-    cloud.droplet(1, "one", "nyc3").reserve(ip("198.51.100.101"), "nyc3");
+    cloud.machine(1, "one", "nyc3").reserve(ip("198.51.100.101"), "nyc3");
     let server = cloud.serve(SocketAddr::from(ANY_PORT)).await.unwrap();
     (cloud, server)
 }
@@ -125,14 +125,14 @@ async fn other_processes_seed_and_steer_it() {
     };
     ask(
         "POST",
-        "/_fake/droplets",
+        "/_fake/machines",
         json!({"id": 7, "name": "seven", "region": "fra1", "tags": ["a"]}),
     )
     .await;
-    ask("POST", "/_fake/addresses", json!({"ip": "203.0.113.7", "droplet": 7})).await;
+    ask("POST", "/_fake/addresses", json!({"ip": "203.0.113.7", "machine": 7})).await;
     ask("POST", "/_fake/addresses", json!({"ip": "203.0.113.8", "region": "fra1"})).await;
     assert_eq!(cloud.holder(ip("203.0.113.7")), Some(7));
-    ask("POST", "/_fake/moves", json!({"ip": "203.0.113.7", "droplet": null})).await;
+    ask("POST", "/_fake/moves", json!({"ip": "203.0.113.7", "machine": null})).await;
     ask("DELETE", "/_fake/addresses/203.0.113.8", Value::Null).await;
     ask(
         "POST",
@@ -158,21 +158,21 @@ async fn other_processes_seed_and_steer_it() {
     assert_eq!(log.as_array().unwrap().len(), 3);
     let state = ask("GET", "/_fake/state", Value::Null).await;
     assert_eq!(state["addresses"].as_array().unwrap().len(), 2);
-    assert_eq!(state["droplets"][1]["name"], "seven");
+    assert_eq!(state["machines"][1]["name"], "seven");
     let zone = &state["domains"][0];
-    assert_eq!(zone["cloudflare_id"], cloud.zone_id("example.com"));
+    assert_eq!(zone["id"], cloud.zone_id("example.com"));
     assert_eq!(zone["records"][0]["data"], "192.0.2.1");
     let record = format!("/_fake/records/example.com/{}", zone["records"][0]["id"]);
     assert_eq!(ask("DELETE", &record, Value::Null).await, json!({}));
     assert!(ask("DELETE", &record, Value::Null).await["error"].is_string());
-    ask("DELETE", "/_fake/droplets/7", Value::Null).await;
-    assert!(ask("DELETE", "/_fake/droplets/7", Value::Null).await["error"].is_string());
+    ask("DELETE", "/_fake/machines/7", Value::Null).await;
+    assert!(ask("DELETE", "/_fake/machines/7", Value::Null).await["error"].is_string());
 }
 
 #[tokio::test]
 async fn the_binary_prints_its_url_and_serves_until_it_is_ended() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_fakecloud"))
-        .args(["--port", "0", "--droplets", "2", "--addresses", "3", "--action-ms", "10"])
+        .args(["--port", "0", "--machines", "2", "--addresses", "3", "--action-ms", "10"])
         .env_remove("PONTOON_EXCHANGES")
         .stdout(Stdio::piped())
         .spawn()
@@ -184,6 +184,6 @@ async fn the_binary_prints_its_url_and_serves_until_it_is_ended() {
     child.kill().unwrap();
     child.wait().unwrap();
     let state = json_of(&state.unwrap());
-    assert_eq!(state["droplets"].as_array().unwrap().len(), 2);
+    assert_eq!(state["machines"].as_array().unwrap().len(), 2);
     assert_eq!(state["addresses"][2]["ip"], "203.0.113.3");
 }

@@ -69,7 +69,7 @@ async fn cluster(groups: u64) -> Option<Arena> {
     let mut creating = JoinSet::new();
     for number in 0..NODES {
         let name = format!("node-{number:04}");
-        arena.cloud.droplet(number + 1, &name, "nyc3");
+        arena.cloud.machine(number + 1, &name, "nyc3");
         let nodes = arena.nodes();
         let node = serde_json::from_value(json!({
             "metadata": {"name": name, "labels": {"group": format!("g{}", number % groups)}},

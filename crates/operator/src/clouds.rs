@@ -7,14 +7,14 @@ use std::time::Duration;
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{AccountId, Families, Finding};
 use pontoon_providers::{
-    AddressProvider, ConfigError, DNS_VENDORS, RecordProvider, Settings, Transport, VENDORS,
+    AddressProvider, Clock, ConfigError, Machines, RecordProvider, Settings, Transport, VENDORS,
     Vendor, unencrypted,
 };
 
 /// The client of every account, or the finding that explains why the account is unusable.
 #[derive(Debug, Clone)]
 pub struct Clouds {
-    accounts: BTreeMap<AccountId, (&'static Vendor, Client)>,
+    accounts: BTreeMap<AccountId, (&'static Machines, Client)>,
     /// The accounts that host DNS.
     hosts: BTreeMap<AccountId, Host>,
 }
@@ -31,32 +31,37 @@ impl Clouds {
     pub fn open(
         variable: &dyn Fn(&str) -> Option<String>,
         timeout: Duration,
+        clock: &Clock,
         transport: &Transport,
     ) -> Self {
-        let open = |vendor: &'static Vendor| {
-            let settings = Settings { variable, timeout };
-            let opened = (vendor.open)(&settings, transport.clone());
-            let account = AccountId::from(vendor.name);
-            (account, (vendor, opened.map_err(|error| unusable(vendor.name, &error))))
-        };
-        for variable in unencrypted(&Settings { variable, timeout }) {
+        let settings = Settings { variable, timeout, clock: clock.clone() };
+        for variable in unencrypted(&settings) {
             tracing::warn!(variable, "plain http: the access token travels unencrypted");
         }
-        let accounts: BTreeMap<_, _> = VENDORS.iter().map(|vendor| open(vendor)).collect();
-        // A provider of both addresses and DNS shares a client, so that all calls share its rate
-        // limit.
-        let mut hosts = BTreeMap::new();
-        for (account, (_, client)) in &accounts {
-            if let Some(host) = dns_of(client) {
-                hosts.insert(account.clone(), host);
+        let mut clouds = Self { accounts: BTreeMap::new(), hosts: BTreeMap::new() };
+        for vendor in VENDORS {
+            clouds.take(vendor, &settings, transport.clone());
+        }
+        clouds
+    }
+
+    /// Opens the account of a provider. An account that cannot be opened has a finding for each of
+    /// its parts.
+    fn take(&mut self, vendor: &'static Vendor, settings: &Settings<'_>, transport: Transport) {
+        let opened = (vendor.open)(settings, transport);
+        let (addresses, records) = match opened {
+            Ok(account) => (account.addresses.map(Ok), account.records.map(Ok)),
+            Err(error) => {
+                let finding = unusable(vendor.name, &error);
+                (Some(Err(finding.clone())), Some(Err(finding)))
             }
+        };
+        if let Some((machines, client)) = vendor.addresses.as_ref().zip(addresses) {
+            self.accounts.insert(vendor.name.into(), (machines, client));
         }
-        for vendor in DNS_VENDORS {
-            let opened = (vendor.open)(&Settings { variable, timeout }, transport.clone());
-            let host = opened.map_err(|error| unusable(vendor.name, &error));
-            hosts.insert(vendor.name.into(), host);
+        if let Some(host) = records.filter(|_| vendor.dns) {
+            self.hosts.insert(vendor.name.into(), host);
         }
-        Self { accounts, hosts }
     }
 
     /// The DNS client of an account, if usable.
@@ -77,11 +82,11 @@ impl Clouds {
 
     /// Every account with its setup for planning, or a finding.
     pub fn setups(&self) -> impl Iterator<Item = (AccountId, Result<AccountSetup, Finding>)> {
-        self.accounts.iter().map(|(account, (vendor, client))| {
+        self.accounts.iter().map(|(account, (machines, client))| {
             let setup = client.as_ref().map_err(Clone::clone).map(|client| {
                 let capabilities = client.capabilities();
                 AccountSetup {
-                    cloud: vendor.name.into(),
+                    cloud: account.0.clone(),
                     project: client.dedicated_project().map(Into::into),
                     abilities: Abilities {
                         moves_at_once: capabilities.atomic_move,
@@ -89,7 +94,7 @@ impl Clouds {
                         per_machine: capabilities.addresses_per_machine,
                         places_new: families(capabilities.places_created),
                         marks_new: capabilities.marks_created,
-                        region_required: vendor.region_required,
+                        region_required: machines.region_required,
                     },
                 }
             });
@@ -100,15 +105,6 @@ impl Clouds {
 
 fn families(families: pontoon_providers::Families) -> Families {
     Families { v4: families.v4, v6: families.v6 }
-}
-
-/// The DNS client of an address provider, if the provider hosts DNS. An unusable account passes its
-/// finding on.
-fn dns_of(client: &Client) -> Option<Host> {
-    match client {
-        Ok(client) => client.records().map(Ok),
-        Err(finding) => Some(Err(finding.clone())),
-    }
 }
 
 fn unusable(vendor: &str, error: &ConfigError) -> Finding {

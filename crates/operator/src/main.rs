@@ -18,7 +18,7 @@ use pontoon::pause::{self, Pausable};
 use pontoon::report::metrics::Metrics;
 use pontoon::run::{self, Options, Surroundings};
 use pontoon::serve::{self, Health, Pages};
-use pontoon_providers::{DNS_VENDORS, VENDORS};
+use pontoon_providers::VENDORS;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -136,11 +136,8 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
 
 /// The providers with credentials in the environment.
 fn credentials(variable: &dyn Fn(&str) -> Option<String>) -> String {
-    let addresses = VENDORS.iter().map(|vendor| (vendor.name, vendor.token));
-    let names = DNS_VENDORS.iter().map(|vendor| (vendor.name, vendor.token));
-    let all = addresses.chain(names);
-    let found: Vec<_> = all.filter(|(_, token)| variable(token).is_some()).collect();
-    let found: Vec<_> = found.iter().map(|(name, _)| *name).collect();
+    let found = VENDORS.iter().filter(|vendor| variable(vendor.credential).is_some());
+    let found: Vec<_> = found.map(|vendor| vendor.name).collect();
     if found.is_empty() { "none".to_owned() } else { found.join(", ") }
 }
 

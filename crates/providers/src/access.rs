@@ -1,21 +1,29 @@
-//! Endpoint, token and user agent of an account: the settings common to all providers.
+//! Endpoint, credential and user agent of an account: the settings common to all providers.
 
-use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use http::uri::Scheme;
 use http::{HeaderValue, Uri};
 
-use crate::vendor::{ConfigError, Settings};
+use crate::credential::Credential;
+use crate::vendor::{Clock, ConfigError, Settings};
 
 const DEFAULT_USER_AGENT: &str = concat!("pontoon/", env!("CARGO_PKG_VERSION"));
 
 /// The names of a provider's variables, and the default endpoint.
 pub(crate) struct Variables {
-    pub token: &'static str,
     pub api_url: &'static str,
     pub user_agent: &'static str,
     pub default_api_url: &'static str,
+}
+
+impl Variables {
+    /// The endpoint that the settings name, or the default.
+    pub fn endpoint(&self, settings: &Settings<'_>) -> Result<String, ConfigError> {
+        let url = value(settings, self.api_url).unwrap_or_else(|| self.default_api_url.into());
+        endpoint(self.api_url, &url)
+    }
 }
 
 /// The credential and endpoint of one account.
@@ -23,21 +31,26 @@ pub(crate) struct Variables {
 pub(crate) struct Access {
     /// Scheme, host and optional path, without a trailing slash.
     pub endpoint: String,
-    pub token: Token,
+    pub credential: Arc<dyn Credential>,
     pub user_agent: HeaderValue,
+    /// The time of day, for signatures.
+    pub clock: Clock,
 }
 
 impl Access {
-    pub fn read(settings: &Settings<'_>, variables: &Variables) -> Result<Self, ConfigError> {
-        let Variables { token, api_url, user_agent, default_api_url } = *variables;
-        let url = value(settings, api_url).unwrap_or_else(|| default_api_url.into());
+    pub fn read(
+        settings: &Settings<'_>,
+        variables: &Variables,
+        credential: impl Credential + 'static,
+    ) -> Result<Self, ConfigError> {
+        let user_agent = variables.user_agent;
         let agent = value(settings, user_agent).unwrap_or_else(|| DEFAULT_USER_AGENT.into());
-        let secret = value(settings, token).ok_or(ConfigError::Missing(token))?;
         Ok(Self {
-            endpoint: endpoint(api_url, &url)?,
-            token: Token::new(token, secret)?,
+            endpoint: variables.endpoint(settings)?,
+            credential: Arc::new(credential),
             user_agent: HeaderValue::from_str(&agent)
                 .map_err(|_| unusable(user_agent, "has characters that no header may have"))?,
+            clock: settings.clock.clone(),
         })
     }
 }
@@ -50,38 +63,6 @@ pub(crate) fn value(settings: &Settings<'_>, name: &str) -> Option<String> {
 
 pub(crate) fn unusable(variable: &'static str, problem: &str) -> ConfigError {
     ConfigError::Unusable { variable, problem: problem.into() }
-}
-
-/// An access token. `Debug` output hides the value.
-#[derive(Clone)]
-pub(crate) struct Token(String);
-
-impl Token {
-    fn new(variable: &'static str, text: String) -> Result<Self, ConfigError> {
-        if text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            Ok(Self(text))
-        } else {
-            Err(unusable(variable, "has spaces, control or non-ASCII characters in it"))
-        }
-    }
-
-    /// The `Authorization` header, marked sensitive so that `Debug` output hides the token.
-    pub fn bearer(&self) -> Result<HeaderValue, http::header::InvalidHeaderValue> {
-        let mut header = HeaderValue::from_str(&format!("Bearer {}", self.0))?;
-        header.set_sensitive(true);
-        Ok(header)
-    }
-
-    /// `text` with every copy of the token replaced, in case a server echoed the token.
-    pub fn strike_from(&self, text: &str) -> String {
-        text.replace(&self.0, "[token]")
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(hidden)")
-    }
 }
 
 fn endpoint(variable: &'static str, text: &str) -> Result<String, ConfigError> {

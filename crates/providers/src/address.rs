@@ -2,12 +2,10 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 
 use crate::error::Result;
-use crate::record::RecordProvider;
 
 /// The addresses of an account.
 ///
@@ -24,13 +22,6 @@ pub trait AddressProvider: Send + Sync + fmt::Debug {
     /// The project for newly reserved addresses, if configured. A new address in the project is
     /// taken for the result of a reservation of ours.
     fn dedicated_project(&self) -> Option<&str> {
-        None
-    }
-
-    /// The DNS records of the same account, if the provider hosts DNS
-    /// ([`Vendor::dns`](crate::Vendor)). Addresses and records share one credential and one rate
-    /// budget.
-    fn records(&self) -> Option<Arc<dyn RecordProvider>> {
         None
     }
 
@@ -62,8 +53,7 @@ pub trait AddressProvider: Send + Sync + fmt::Debug {
     async fn operation(&self, ip: IpAddr, operation: &OperationId) -> Result<OperationState>;
 }
 
-/// The provider's name for a machine, normalised so that equal machines compare equal
-/// (DigitalOcean: the droplet's number).
+/// The provider's name for a machine, normalised so that equal machines compare equal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MachineId(pub String);
 

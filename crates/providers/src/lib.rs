@@ -9,6 +9,8 @@
 //! provider's answer; the planner draws the conclusions. No call is retried here: a retry is a
 //! decision, and decisions need fresh observations.
 
+#[cfg(test)]
+mod acme;
 pub mod cloudflare;
 pub mod digitalocean;
 pub mod layers;
@@ -17,17 +19,13 @@ mod access;
 mod address;
 #[cfg(test)]
 mod contract;
+mod credential;
+mod effect;
 mod error;
 mod names;
 mod proxy;
 mod record;
-#[cfg(test)]
-mod record_contract;
-#[cfg(test)]
-mod record_properties;
 mod rest;
-#[cfg(test)]
-mod script;
 mod transport;
 mod vendor;
 
@@ -35,13 +33,24 @@ pub use address::{
     Accepted, Address, AddressProvider, Capabilities, CreateRequest, Created, Families, Family,
     MachineId, OperationId, OperationState,
 };
+pub use credential::{Bearer, Credential, Fresh, Line, Refreshed, Secret, TokenSource};
+pub use effect::Effect;
 pub use error::{Error, ErrorKind, Result};
 pub use record::{
     Changed, Record, RecordCapabilities, RecordChange, RecordId, RecordKind, RecordName,
     RecordProvider, WantedRecord,
 };
+pub use rest::Body;
 pub use transport::{Transport, TransportError, https};
 pub use vendor::{
-    ConfigError, DNS_VENDORS, DnsVendor, Opened, OpenedDns, Settings, VENDORS, Vendor, dns_names,
+    Account, Clock, ConfigError, Machines, Opened, Settings, Vendor, address_vendors, dns_vendors,
     machine_of, unencrypted,
 };
+
+/// All providers, in display order.
+pub static VENDORS: &[&Vendor] = &[
+    &digitalocean::VENDOR,
+    &cloudflare::VENDOR,
+    #[cfg(test)]
+    &acme::VENDOR,
+];

@@ -194,6 +194,7 @@ mod tests {
     use tokio::sync::Barrier;
 
     use super::*;
+    use crate::effect::Effect;
 
     const EMPTY: &str = "HTTP/1.1 204 No Content\r\n\r\n";
 
@@ -227,6 +228,11 @@ mod tests {
 
     fn request(method: Method, url: &str, body: &'static str) -> Request<Bytes> {
         Request::builder().method(method).uri(url).body(body.into()).unwrap()
+    }
+
+    fn stating(effect: Effect, mut request: Request<Bytes>) -> Request<Bytes> {
+        request.extensions_mut().insert(effect);
+        request
     }
 
     async fn call(
@@ -326,14 +332,19 @@ mod tests {
     async fn a_shut_gate_stops_changes_before_a_connection_is_made_and_lets_reads_pass() {
         let (listener, url) = listen().await;
         let gate = Gate::new(|| Err("not the leader".into()));
-        for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
-            let error = call(&gate, method, &url, "{}").await.unwrap_err();
-            assert_eq!(error, TransportError::NotSent("not the leader".into()));
+        let transport = https(&gate);
+        for method in [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+            let silent = request(method.clone(), &url, "{}");
+            for request in [stating(Effect::Change, silent.clone()), silent] {
+                let error = transport.clone().oneshot(request).await.unwrap_err();
+                assert_eq!(error, TransportError::NotSent("not the leader".into()), "{method}");
+            }
         }
         drop(listener);
         let url = answering(EMPTY).await;
-        for method in [Method::GET, Method::HEAD] {
-            call(&gate, method, &url, "").await.unwrap();
+        for method in [Method::GET, Method::POST] {
+            let read = stating(Effect::Read, request(method, &url, "a=1"));
+            transport.clone().oneshot(read).await.unwrap();
         }
     }
 

@@ -1,78 +1,78 @@
 //! The registry of providers: their names, their settings, and the mapping of nodes to machines.
 
+use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::access::{is_exposed, value};
 use crate::address::{AddressProvider, MachineId};
 use crate::record::RecordProvider;
 use crate::transport::Transport;
 
-/// A provider of addresses, and optionally of DNS. Plain data: adding a provider takes a folder and
-/// a line in [`VENDORS`].
+/// A provider of addresses, of DNS, or of both. Plain data: adding a provider takes a folder and
+/// two lines in `lib.rs`.
 #[derive(Debug)]
 pub struct Vendor {
-    /// The name in `spec.provider`.
+    /// The name in `spec.provider` and `spec.dnsRecordSet.provider`.
     pub name: &'static str,
-    /// The machine named by a node's `spec.providerID`, or `None` for another provider's machine.
-    pub machine: fn(provider_id: &str) -> Option<MachineId>,
-    /// The `spec.providerID` of a machine: the inverse of `machine`.
-    pub provider_id: fn(&MachineId) -> String,
-    /// Opens the account given by the settings.
-    pub open: fn(&Settings<'_>, Transport) -> Opened,
-    /// The variable with the token.
-    pub token: &'static str,
+    /// The variable without which the account cannot be opened.
+    pub credential: &'static str,
     /// The variable with an alternative endpoint.
     pub api_url: &'static str,
-    /// New addresses need `spec.region`.
-    pub region_required: bool,
-    /// The provider also hosts DNS: an opened account has
-    /// [`records`](crate::AddressProvider::records).
+    /// Opens the account given by the settings: what [`addresses`](Self::addresses) and
+    /// [`dns`](Self::dns) promise, and nothing else.
+    pub open: fn(&Settings<'_>, Transport) -> Opened,
+    /// The provider has addresses.
+    pub addresses: Option<Machines>,
+    /// The provider hosts DNS.
     pub dns: bool,
 }
 
-/// A provider of DNS alone.
+/// What is known of a provider of addresses without its account.
 #[derive(Debug)]
-pub struct DnsVendor {
-    /// The name in `spec.dnsRecordSet.provider`.
-    pub name: &'static str,
-    /// Opens the account given by the settings.
-    pub open: fn(&Settings<'_>, Transport) -> OpenedDns,
-    /// The variable with the token.
-    pub token: &'static str,
-    /// The variable with an alternative endpoint.
-    pub api_url: &'static str,
+pub struct Machines {
+    /// The machine named by a node's `spec.providerID`, or `None` for another provider's machine.
+    pub named: fn(provider_id: &str) -> Option<MachineId>,
+    /// The machine in the form of a provider ID, as far as the provider's API tells: not
+    /// necessarily the node's own, which may say more. It stands in a status for a machine that no
+    /// node names, and [`named`](Self::named) reads it back.
+    pub shown: fn(&MachineId) -> String,
+    /// New addresses need `spec.region`.
+    pub region_required: bool,
+}
+
+/// An opened account. Its parts share one credential and one rate budget.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The addresses, if the provider has any.
+    pub addresses: Option<Arc<dyn AddressProvider>>,
+    /// The DNS records, if the provider hosts DNS.
+    pub records: Option<Arc<dyn RecordProvider>>,
 }
 
 /// An opened account, or the reason for failure.
-pub type Opened = Result<Arc<dyn AddressProvider>, ConfigError>;
+pub type Opened = Result<Account, ConfigError>;
 
-/// An opened DNS account, or the reason for failure.
-pub type OpenedDns = Result<Arc<dyn RecordProvider>, ConfigError>;
-
-/// All providers of addresses, in display order.
-pub static VENDORS: &[&Vendor] = &[&crate::digitalocean::VENDOR];
-
-/// All providers of DNS alone, in display order.
-pub static DNS_VENDORS: &[&DnsVendor] = &[&crate::cloudflare::VENDOR];
-
-/// The names of all DNS hosts.
-pub fn dns_names() -> impl Iterator<Item = &'static str> {
-    let beside = VENDORS.iter().filter(|vendor| vendor.dns).map(|vendor| vendor.name);
-    beside.chain(DNS_VENDORS.iter().map(|vendor| vendor.name))
+/// The providers of addresses, in display order.
+pub fn address_vendors() -> impl Iterator<Item = (&'static Vendor, &'static Machines)> {
+    crate::VENDORS.iter().filter_map(|vendor| Some((*vendor, vendor.addresses.as_ref()?)))
 }
 
-/// The variables with endpoints that receive a token over plain HTTP on another machine. Legitimate
-/// for an emulator or a local proxy, and worth a warning to the administrator.
+/// The providers of DNS, in display order.
+pub fn dns_vendors() -> impl Iterator<Item = &'static Vendor> {
+    crate::VENDORS.iter().copied().filter(|vendor| vendor.dns)
+}
+
+/// The variables with endpoints that receive a credential over plain HTTP on another machine.
+/// Legitimate for an emulator or a local proxy, and worth a warning to the administrator.
 pub fn unencrypted(settings: &Settings<'_>) -> Vec<&'static str> {
-    let of_addresses = VENDORS.iter().map(|vendor| vendor.api_url);
-    let all = of_addresses.chain(DNS_VENDORS.iter().map(|vendor| vendor.api_url));
+    let all = crate::VENDORS.iter().map(|vendor| vendor.api_url);
     all.filter(|name| value(settings, name).is_some_and(|url| is_exposed(&url))).collect()
 }
 
 /// The provider and machine named by a node's `spec.providerID`.
 pub fn machine_of(provider_id: &str) -> Option<(&'static Vendor, MachineId)> {
-    VENDORS.iter().find_map(|vendor| Some((*vendor, (vendor.machine)(provider_id)?)))
+    address_vendors().find_map(|(vendor, machines)| Some((vendor, (machines.named)(provider_id)?)))
 }
 
 /// The source of a provider's settings: the process environment, or a test's map.
@@ -81,6 +81,30 @@ pub struct Settings<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// The deadline of each request.
     pub timeout: Duration,
+    /// The time of day, for signatures.
+    pub clock: Clock,
+}
+
+/// A source of the time of day. Deadlines and budgets use tokio's clock instead.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
+
+impl Clock {
+    /// A clock that reads `now`.
+    pub fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    /// The time.
+    pub fn now(&self) -> SystemTime {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
 }
 
 /// The reason for failing to open an account.
@@ -101,33 +125,37 @@ pub enum ConfigError {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::script::{Script, with_variables};
+    use crate::VENDORS;
+    use crate::contract::script::{Script, with_variables};
 
     #[test]
     fn a_token_that_travels_unencrypted_to_another_machine_is_told() {
-        let told = |url| with_variables(&[("CLOUDFLARE_API_URL", url)], unencrypted);
-        for url in ["http://10.0.0.5:8080", " http://emulator/client/v4 "] {
-            assert_eq!(told(url), ["CLOUDFLARE_API_URL"], "{url}");
-        }
-        for url in ["", "https://10.0.0.5", "http://localhost:1", "http://[::1]:1", "no url"] {
-            assert!(told(url).is_empty(), "{url}");
+        for variable in VENDORS.iter().map(|vendor| vendor.api_url) {
+            let told = |url| with_variables(&[(variable, url)], unencrypted);
+            for url in ["http://10.0.0.5:8080", " http://emulator/client/v4 "] {
+                assert_eq!(told(url), [variable], "{url}");
+            }
+            for url in ["", "https://10.0.0.5", "http://localhost:1", "http://[::1]:1", "no url"] {
+                assert!(told(url).is_empty(), "{url}");
+            }
         }
     }
 
     #[test]
-    fn every_vendor_that_hosts_dns_opens_it_and_has_a_name_of_its_own() {
-        let names: Vec<_> = dns_names().collect();
-        assert_eq!(names, ["digitalocean", "cloudflare"]);
-        let variables = [("DIGITALOCEAN_ACCESS_TOKEN", "a"), ("CLOUDFLARE_TOKEN", "b")];
-        with_variables(&variables, |settings| {
-            for vendor in VENDORS {
-                let account = (vendor.open)(settings, Script::default().transport()).unwrap();
-                assert_eq!(account.records().is_some(), vendor.dns, "{}", vendor.name);
-            }
-            for vendor in DNS_VENDORS {
-                (vendor.open)(settings, Script::default().transport()).unwrap();
-            }
-        });
+    fn every_vendor_opens_what_it_promises_and_has_a_name_of_its_own() {
+        let names: BTreeSet<_> = VENDORS.iter().map(|vendor| vendor.name).collect();
+        assert_eq!(names.len(), VENDORS.len());
+        for vendor in VENDORS {
+            let open =
+                |settings: &Settings<'_>| (vendor.open)(settings, Script::default().transport());
+            let account = with_variables(&[(vendor.credential, "secret")], open).unwrap();
+            assert_eq!(account.addresses.is_some(), vendor.addresses.is_some(), "{}", vendor.name);
+            assert_eq!(account.records.is_some(), vendor.dns, "{}", vendor.name);
+            let missing = with_variables(&[], open).unwrap_err();
+            assert_eq!(missing, ConfigError::Missing(vendor.credential));
+        }
     }
 }

@@ -351,7 +351,7 @@ pub enum CloudState {
     TokenExpired,
     /// The account is at its limit of addresses.
     Full,
-    /// The token lacks `droplet:read`.
+    /// The token may not read machines.
     Blind,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use fakecloud::{FakeCloud, Recording};
+use fakecloud::{Access, FakeCloud, Recording};
 use fakekube::FakeKube;
 use jiff::Timestamp;
 use kube::Client;
@@ -285,15 +285,10 @@ impl Stage {
             Some(mutant) => mutant.api(api),
             None => Client::new(api, "default"),
         };
-        let project = self.project;
-        let variable = move |name: &str| match name {
-            "DIGITALOCEAN_ACCESS_TOKEN" => Some(TOKEN.to_owned()),
-            "DIGITALOCEAN_API_URL" => Some("http://127.0.0.1".to_owned()),
-            "DIGITALOCEAN_PROJECT_ID" if project => Some(PROJECT.to_owned()),
-            "CLOUDFLARE_TOKEN" => Some(TOKEN.to_owned()),
-            "CLOUDFLARE_API_URL" => Some("http://127.0.0.1/client/v4".to_owned()),
-            _ => None,
-        };
+        let project = self.project.then_some(PROJECT);
+        let access = Access { url: "http://127.0.0.1", secret: TOKEN, project, user_agent: None };
+        let variables: BTreeMap<_, _> = fakecloud::environment(&access).into_iter().collect();
+        let variable = move |name: &str| variables.get(name).cloned();
         Surroundings {
             client,
             transport: Box::new(transport),

@@ -93,6 +93,8 @@ pub struct AddressVerdict {
     pub node: Option<NodeName>,
     /// The machine of `node`, or the holder of the address if no node runs there.
     pub machine: Option<MachineId>,
+    /// The provider ID of `node`, as the node gives it.
+    pub provider_id: Option<Text>,
     /// The obstacle to being active.
     pub note: Option<Note>,
     /// Facts for the status, read back after a restart.

@@ -20,8 +20,8 @@ pub struct Node {
     pub version: u64,
     /// The machine, if the provider ID is of a known provider.
     pub machine: Option<Machine>,
-    /// Whether the node has a provider ID, of any provider.
-    pub has_provider_id: bool,
+    /// The provider ID as the node gives it, of any provider.
+    pub provider_id: Option<Text>,
     /// Condition `Ready` is `True`.
     pub ready: bool,
     /// The node is being deleted.

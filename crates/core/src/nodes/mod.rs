@@ -173,7 +173,7 @@ impl Match {
         if let Some(taint) = node.taints.iter().find(|taint| !self.tolerates(taint)) {
             return Err(Unfit::Taint(taint.clone()));
         }
-        if !node.has_provider_id {
+        if node.provider_id.is_none() {
             return Err(Unfit::NoProviderId);
         }
         let home = node.machine.as_ref().map(|machine| &*machine.cloud);

@@ -1,4 +1,5 @@
-//! Allowed dependencies and licences, and a check for source files outside the module tree.
+//! Allowed dependencies and licences, a check for source files outside the module tree, and where
+//! vendors may be named.
 //!
 //! Crate boundaries are dependency bans, enforced here. Only normal dependencies count, because
 //! only they ship; tests may use any crate.
@@ -7,6 +8,7 @@
 mod graph;
 mod licences;
 mod orphans;
+mod vendors;
 
 use graph::Graph;
 

@@ -78,7 +78,7 @@ pub fn node(name: &str) -> Node {
         uid: format!("uid-{name}").as_str().into(),
         version: 1,
         machine: Some(Machine { cloud: CLOUD.into(), id: machine(name).as_str().into() }),
-        has_provider_id: true,
+        provider_id: Some(format!("cloud://{}", machine(name)).as_str().into()),
         ready: true,
         deleting: false,
         labels: labels(&[]),
@@ -121,11 +121,11 @@ impl NodeFixture for Node {
     }
 
     fn without_provider_id(self) -> Self {
-        Self { machine: None, has_provider_id: false, ..self }
+        Self { machine: None, provider_id: None, ..self }
     }
 
     fn of_unknown_cloud(self) -> Self {
-        Self { machine: None, has_provider_id: true, ..self }
+        Self { machine: None, provider_id: Some("strange://1".into()), ..self }
     }
 
     fn of_cloud(mut self, cloud: &str) -> Self {

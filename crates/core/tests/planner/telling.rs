@@ -223,3 +223,11 @@ fn credentials_that_are_refused_are_told_with_what_to_do() {
     let told = scene.verdict("p").to_string();
     assert!(told.contains("restart the operator, which reads its variables once"), "{told}");
 }
+
+#[test]
+fn an_address_tells_the_provider_id_of_its_node_and_none_of_a_machine_without_a_node() {
+    let scene = scene().node(node("a")).pool(pool("p").ips([1, 2]).on("role=none"));
+    let scene = scene.address(ip(1), Some("a")).address(ip(2), Some("gone")).settled();
+    let told = scene.verdict("p").addresses.iter().map(|one| one.provider_id.as_deref());
+    assert_eq!(told.collect::<Vec<_>>(), [Some("cloud://m-a"), None]);
+}

@@ -5,7 +5,10 @@ use serde_json::{Map, Value, json};
 use super::Answer;
 use super::draft::Draft;
 use super::envelope::{Refusal, single};
+use super::ids::record_number;
 use super::records::show;
+use crate::asked::AskedRecords;
+use crate::call::Call;
 use crate::turn::Turn;
 
 const STEPS: [&str; 4] = ["deletes", "patches", "puts", "posts"];
@@ -41,6 +44,19 @@ pub(super) fn run(turn: &mut Turn<'_>, zone: &str, body: &Map<String, Value>) ->
     }
     draft.commit(turn);
     Ok(single(&result))
+}
+
+/// The records of a batch, as far as the request tells.
+pub(super) fn asked(call: &Call) -> AskedRecords {
+    let body: Value = serde_json::from_slice(&call.body).unwrap_or_default();
+    let items = || STEPS.iter().rev().flat_map(|step| body[step].as_array().into_iter().flatten());
+    let said = |key: &str| items().find_map(|item| item[key].as_str()).map(str::to_owned);
+    AskedRecords {
+        zone: call.segments.get(3).cloned().unwrap_or_default(),
+        name: said("name"),
+        kind: said("type"),
+        ids: items().filter_map(|item| record_number(item["id"].as_str()?)).collect(),
+    }
 }
 
 fn items<'a>(

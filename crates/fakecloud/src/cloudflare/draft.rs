@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::envelope::Refusal;
-use super::{ZonePlan, ids, wish};
+use super::{ids, wish};
 use crate::turn::Turn;
-use crate::zone::{Record, Zone};
+use crate::zone::{Record, Zone, ZonePlan};
 
 /// A copy of a zone with pending changes.
 pub(super) struct Draft {

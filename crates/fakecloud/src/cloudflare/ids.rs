@@ -1,7 +1,17 @@
 //! Cloudflare's identifiers: 32 opaque hexadecimal digits.
 
+use crate::handle::FakeCloud;
+
+impl FakeCloud {
+    /// Cloudflare's identifier of a zone. Derived from the name, so known before the zone exists.
+    #[must_use]
+    pub fn zone_id(&self, domain: &str) -> String {
+        zone_id(domain)
+    }
+}
+
 /// The identifier of a zone, derived from its name: the same in every run.
-pub(crate) fn zone_id(name: &str) -> String {
+pub(super) fn zone_id(name: &str) -> String {
     // FNV-1a, 128 bits wide.
     let hash = name.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
         (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)

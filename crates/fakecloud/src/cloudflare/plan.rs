@@ -1,17 +1,6 @@
 //! Limits of a zone's plan.
 
-use serde::{Deserialize, Serialize};
-
-/// The plan of all zones of a cloud, as far as records are concerned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ZonePlan {
-    /// 200 records, no tags, comments of 100 characters, TTL of at least a minute.
-    #[default]
-    Free,
-    /// Higher limits, and a TTL of at least half a minute.
-    Enterprise,
-}
+use crate::zone::ZonePlan;
 
 impl ZonePlan {
     pub(super) fn shortest_ttl(self) -> u32 {

@@ -4,9 +4,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Map, Value};
 
-use super::ZonePlan;
 use super::envelope::Refusal;
-use crate::zone::{Record, Zone};
+use crate::zone::{Record, Zone, ZonePlan};
 
 const KINDS: [&str; 4] = ["A", "AAAA", "CNAME", "TXT"];
 const LONGEST_TTL: u32 = 86_400;

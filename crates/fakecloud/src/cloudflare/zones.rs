@@ -3,8 +3,9 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
+use super::Answer;
 use super::envelope::{Refusal, Sizes, page, single};
-use super::{Answer, zone_id};
+use super::ids::zone_id;
 use crate::call::Call;
 use crate::clock;
 use crate::store::State;

@@ -6,6 +6,7 @@
 
 mod account;
 mod actions;
+mod asked;
 mod assign;
 mod domain_records;
 mod domains;
@@ -17,11 +18,16 @@ mod reserved_ips;
 mod reserved_ipv6;
 
 use http::{HeaderName, StatusCode};
+use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::asked::Asked;
 use crate::call::{Call, Reply};
 use crate::clock::Clock;
+use crate::emulators::{Access, Emulator};
+use crate::knobs::Knobs;
 use crate::limit::Usage;
+use crate::store::MachineId;
 use crate::turn::Turn;
 use refusal::Refusal;
 
@@ -31,13 +37,75 @@ type Answer = Result<Reply, Refusal>;
 /// The default project of addresses.
 const DEFAULT_PROJECT: &str = "00000000-0000-4000-8000-00000000d0d0";
 
-/// Executes a call.
-pub(crate) fn answer(turn: &mut Turn<'_>, call: &Call) -> Reply {
-    let path: Vec<&str> = call.segments.iter().skip(1).map(String::as_str).collect();
-    let mut reply =
-        route(turn, call, &path).unwrap_or_else(|refusal| refusal.reply(&turn.request_id));
-    reply.set(HeaderName::from_static("x-request-id"), &turn.request_id);
-    reply
+/// The beginning of a provider ID.
+const SCHEME: &str = "digitalocean://";
+
+/// DigitalOcean's entry in the registry.
+#[derive(Debug)]
+pub(crate) struct DigitalOcean;
+
+impl Emulator for DigitalOcean {
+    fn name(&self) -> &'static str {
+        "digitalocean"
+    }
+
+    fn owns(&self, call: &Call) -> bool {
+        call.segments.first().is_some_and(|first| first == "v2")
+    }
+
+    fn changes(&self, call: &Call) -> bool {
+        !call.method.is_safe()
+    }
+
+    fn credential(&self, call: &Call, knobs: &Knobs, _: Timestamp) -> Option<String> {
+        call.accepted_bearer(knobs)
+    }
+
+    fn unknown_credential(&self, _: &Call, request_id: &str) -> Reply {
+        self.error(StatusCode::UNAUTHORIZED, None, request_id)
+    }
+
+    fn answer(&self, turn: &mut Turn<'_>, call: &Call) -> Reply {
+        let path: Vec<&str> = call.segments.iter().skip(1).map(String::as_str).collect();
+        let mut reply =
+            route(turn, call, &path).unwrap_or_else(|refusal| refusal.reply(&turn.request_id));
+        reply.set(HeaderName::from_static("x-request-id"), &turn.request_id);
+        reply
+    }
+
+    fn error(&self, status: StatusCode, message: Option<&str>, request_id: &str) -> Reply {
+        Refusal::new(status, message.unwrap_or(refusal::usual_message(status))).reply(request_id)
+    }
+
+    fn show_budget(&self, usage: &Usage, clock: &Clock, reply: &mut Reply) {
+        let reset = clock.epoch_rounded_up(usage.reset);
+        reply.set(HeaderName::from_static("ratelimit-limit"), &usage.limit.to_string());
+        reply.set(HeaderName::from_static("ratelimit-remaining"), &usage.remaining.to_string());
+        reply.set(HeaderName::from_static("ratelimit-reset"), &reset.to_string());
+    }
+
+    fn asked(&self, call: &Call) -> Asked {
+        asked::asked(call)
+    }
+
+    fn environment(&self, access: &Access<'_>) -> Vec<(&'static str, String)> {
+        let variables = [
+            ("DIGITALOCEAN_ACCESS_TOKEN", Some(access.secret)),
+            ("DIGITALOCEAN_API_URL", Some(access.url)),
+            ("DIGITALOCEAN_PROJECT_ID", access.project),
+            ("DIGITALOCEAN_USER_AGENT", access.user_agent),
+        ];
+        let given = |(name, value): (_, Option<&str>)| Some((name, value?.to_owned()));
+        variables.into_iter().filter_map(given).collect()
+    }
+
+    fn provider_id(&self, machine: MachineId) -> Option<String> {
+        Some(format!("{SCHEME}{machine}"))
+    }
+
+    fn machine(&self, provider_id: &str) -> Option<MachineId> {
+        provider_id.strip_prefix(SCHEME)?.parse().ok()
+    }
 }
 
 fn route(turn: &mut Turn<'_>, call: &Call, path: &[&str]) -> Answer {
@@ -56,19 +124,6 @@ fn route(turn: &mut Turn<'_>, call: &Call, path: &[&str]) -> Answer {
         (_, ["domains", rest @ ..]) => domains::route(turn, call, rest),
         _ => Err(Refusal::not_emulated(call)),
     }
-}
-
-/// An error in DigitalOcean's format.
-pub(crate) fn error(status: StatusCode, message: Option<&str>, request_id: &str) -> Reply {
-    Refusal::new(status, message.unwrap_or(refusal::usual_message(status))).reply(request_id)
-}
-
-/// The three budget headers.
-pub(crate) fn show_budget(usage: &Usage, clock: &Clock, reply: &mut Reply) {
-    let reset = clock.epoch_rounded_up(usage.reset);
-    reply.set(HeaderName::from_static("ratelimit-limit"), &usage.limit.to_string());
-    reply.set(HeaderName::from_static("ratelimit-remaining"), &usage.remaining.to_string());
-    reply.set(HeaderName::from_static("ratelimit-reset"), &reset.to_string());
 }
 
 /// The body as a JSON object.

@@ -10,10 +10,10 @@ use crate::client::{self, delete, get, ip, post, send, send_as};
 /// Drives every endpoint through success and every error.
 pub async fn drive(cloud: &FakeCloud) {
     cloud
-        .droplet(1, "one", "nyc3")
-        .droplet(2, "two", "nyc3")
-        .droplet(3, "three", "fra1")
-        .droplet(4, "four", "nyc3")
+        .machine(1, "one", "nyc3")
+        .machine(2, "two", "nyc3")
+        .machine(3, "three", "fra1")
+        .machine(4, "four", "nyc3")
         .gpu(4)
         .tags(1, &["k8s"]);
     drive_account(cloud).await;
@@ -110,7 +110,7 @@ async fn drive_v6(cloud: &FakeCloud) {
 }
 
 async fn drive_droplets(cloud: &FakeCloud) {
-    cloud.busy_droplet(2, "snapshot", Duration::from_secs(60));
+    cloud.busy_machine(2, "snapshot", Duration::from_secs(60));
     cloud.reserve_on(ip("203.0.113.77"), 2);
     for path in [
         "/v2/droplets",

@@ -9,16 +9,13 @@ use super::wire::is_default;
 /// The DNS provider of a spec without a `provider`.
 pub const DEFAULT_DNS_PROVIDER: &str = "digitalocean";
 
-/// Every accepted DNS provider. A new DNS host adds its name here.
-pub const DNS_PROVIDERS: &[&str] = &["digitalocean", "cloudflare"];
-
 /// A set of address records under one name.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[schemars(transform = rules::zone_given, transform = rules::record_name_given)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DnsRecordSet {
-    /// DNS provider: `digitalocean` or `cloudflare`. A FloatingIPPool's default is its own
-    /// provider where that one has DNS, else `digitalocean`.
+    /// A FloatingIPPool's default is its own provider where that one has DNS, else
+    /// `digitalocean`.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(transform = rules::dns_provider)]
     pub provider: String,

@@ -19,7 +19,7 @@ mod selection;
 mod wire;
 
 pub use definitions::{crds, crds_yaml};
-pub use dns::{DEFAULT_DNS_PROVIDER, DNS_PROVIDERS, DnsRecordSet, DnsRecordStatus};
+pub use dns::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus};
 pub use kinds::{FLOATING_IP_POOL, KINDS, NODE_DNS_RECORD_SET, all_objects, objects};
 pub(crate) use names::own;
 pub use names::{

@@ -93,10 +93,9 @@ impl Serialize for NodeDNSRecordSet {
 #[schemars(transform = rules::record_given)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeDNSRecordSetSpec {
-    /// DNS provider: `digitalocean` (the default) or `cloudflare`. `dnsRecordSet.provider` means
-    /// the same and wins where both are given.
+    /// `dnsRecordSet.provider` means the same and wins where both are given.
     #[serde(skip_serializing_if = "String::is_empty")]
-    #[schemars(transform = rules::dns_provider)]
+    #[schemars(transform = rules::dns_provider_or_default)]
     pub provider: String,
 
     /// The record.

@@ -13,21 +13,43 @@
 //! own.
 
 use kube::core::{Message, Reason, Rule, validate};
-use pontoon_providers::VENDORS;
+use pontoon_providers::{address_vendors, dns_vendors};
 use schemars::Schema;
 
-use super::dns::DNS_PROVIDERS;
+use super::dns::DEFAULT_DNS_PROVIDER;
 use super::names::IPV4_ANNOTATION;
 
 /// `spec.provider` of a pool: a provider that this release knows.
 pub(super) fn address_provider(field: &mut Schema) {
-    let known: Vec<_> = VENDORS.iter().map(|vendor| vendor.name).collect();
+    let known: Vec<_> = address_vendors().map(|(vendor, _)| vendor.name).collect();
     one_of(field, "provider", &known, Empty::Refused);
 }
 
-/// A DNS provider that this release knows, or empty.
+/// A DNS provider that this release knows, or empty. The description begins with their names.
 pub(super) fn dns_provider(field: &mut Schema) {
-    one_of(field, "DNS provider", DNS_PROVIDERS, Empty::Allowed);
+    known_dns_provider(field, "");
+}
+
+/// The same, where an empty value always means the default.
+pub(super) fn dns_provider_or_default(field: &mut Schema) {
+    known_dns_provider(field, DEFAULT_DNS_PROVIDER);
+}
+
+fn known_dns_provider(field: &mut Schema, default: &str) {
+    let known: Vec<_> = dns_vendors().map(|vendor| vendor.name).collect();
+    let listed = known.iter().map(|name| match *name == default {
+        true => format!("`{name}` (the default)"),
+        false => format!("`{name}`"),
+    });
+    let listed: Vec<_> = listed.collect();
+    let listed = match listed.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => listed.concat(),
+    };
+    let words = field.get("description").and_then(|words| words.as_str()).unwrap_or_default();
+    let words = format!("DNS provider: {listed}. {words}");
+    field.insert("description".to_owned(), words.into());
+    one_of(field, "DNS provider", &known, Empty::Allowed);
 }
 
 /// The policy for a record with no address to list.
@@ -94,8 +116,8 @@ pub(super) fn some_address(spec: &mut Schema) {
 
 /// Reserving addresses needs a region, at providers with regions.
 pub(super) fn region_for_new_addresses(spec: &mut Schema) {
-    let regional = VENDORS.iter().filter(|vendor| vendor.region_required);
-    let regional: Vec<_> = regional.map(|vendor| vendor.name).collect();
+    let regional = address_vendors().filter(|(_, machines)| machines.region_required);
+    let regional: Vec<_> = regional.map(|(vendor, _)| vendor.name).collect();
     let check = format!(
         "!has({{}}.desiredIPs) || {{}}.desiredIPs <= (has({{}}.ips) ? {{}}.ips.size() : 0) || \
          (has({{}}.region) && {{}}.region != '') || !({{}}.provider in {})",

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use pontoon_core::model::{
     EmptyPolicy, Family, Finding, Held, ObjectKey, RecordRequest, RecordSource, Site,
 };
+use pontoon_providers::dns_vendors;
 
 use crate::api::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus};
 
@@ -23,8 +24,8 @@ pub(super) fn request(
     source: RecordSource,
 ) -> Result<RecordRequest, Finding> {
     let finding = |reason, problem: String| Err(Finding { reason, message: problem.into() });
-    if !pontoon_providers::dns_names().any(|name| name == provider) {
-        let known: Vec<_> = pontoon_providers::dns_names().collect();
+    if !dns_vendors().any(|vendor| vendor.name == provider) {
+        let known: Vec<_> = dns_vendors().map(|vendor| vendor.name).collect();
         let known = known.join(", ");
         let problem = format!("\"{provider}\" is not a known DNS provider; known: {known}");
         return finding("UnknownProvider", problem);
@@ -81,7 +82,7 @@ pub(super) fn remark(record: &DnsRecordSet) -> Option<String> {
 
 /// The DNS provider of a pool's record: by default the pool's own provider, if it hosts DNS.
 pub(super) fn provider_for(record: &DnsRecordSet, pools: &str) -> String {
-    let own = pontoon_providers::dns_names().find(|name| *name == pools);
+    let own = dns_vendors().map(|vendor| vendor.name).find(|name| *name == pools);
     match record.provider.as_str() {
         "" => own.unwrap_or(DEFAULT_DNS_PROVIDER).to_owned(),
         named => named.to_owned(),

@@ -102,7 +102,7 @@ impl NodeView {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             version: version(metadata.resource_version.as_deref()),
             machine: provider_id.as_deref().and_then(machine),
-            has_provider_id: provider_id.is_some(),
+            provider_id: provider_id.as_deref().map(Into::into),
             ready: status.conditions.iter().flatten().any(is_ready),
             deleting: metadata.deletion_timestamp.is_some(),
             labels: labels(metadata.labels.unwrap_or_default()),
@@ -186,7 +186,7 @@ mod tests {
         }))
         .unwrap();
         let node = view.into_node().unwrap();
-        assert!(node.has_provider_id && node.machine.is_none() && !node.ready);
+        assert!(node.provider_id.is_some() && node.machine.is_none() && !node.ready);
     }
 
     fn named(name: &str) -> NodeView {

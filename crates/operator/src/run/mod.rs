@@ -9,15 +9,15 @@ mod watches;
 
 use std::collections::BTreeSet;
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use clap::ValueEnum;
 use kube::Client;
 use pontoon_core::Time;
 use pontoon_core::plan::Planner;
 use pontoon_core::world::{Settings, World};
-use pontoon_providers::Transport;
 use pontoon_providers::layers::Gate;
+use pontoon_providers::{Clock, Transport};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -111,7 +111,8 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         Sentry::start(client.clone(), env.clone(), &leadership, post, metrics.clone());
     env.spawn(&mut tasks, round);
     let gate = gate(options.mode, &leadership, &term, &sentry);
-    let clouds = Clouds::open(&*variable, options.provider_timeout, &transport(&gate));
+    let clouds =
+        Clouds::open(&*variable, options.provider_timeout, &clock(&env), &transport(&gate));
     let (to, inbox) = mpsc::channel(INBOX);
     let station = Station { env: env.clone(), hearing: health.hearing().clone(), to };
     let world = world(&options, &clouds);
@@ -175,6 +176,15 @@ fn world(options: &Options, clouds: &Clouds) -> World {
         world.set_record_account(account, setup);
     }
     world
+}
+
+/// The time of day for signatures. A time before 1970 counts as 1970.
+fn clock(env: &Env) -> Clock {
+    let env = env.clone();
+    Clock::new(move || {
+        let micros = u64::try_from(env.now().as_micros()).unwrap_or_default();
+        UNIX_EPOCH + Duration::from_micros(micros)
+    })
 }
 
 /// The election's Lease, by mode. An observer must not keep an acting replica from leading.

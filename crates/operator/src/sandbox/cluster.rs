@@ -16,6 +16,9 @@ use crate::api;
 /// The namespace of the ingress and of its pools.
 pub(super) const NAMESPACE: &str = "ingress";
 
+/// The provider of the machines, and of the pools that the sandbox begins with.
+pub(super) const PROVIDER: &str = "digitalocean";
+
 /// The region of every machine.
 const REGION: &str = "nyc3";
 
@@ -83,7 +86,7 @@ impl Cluster {
         let first = (number - 1) * load.ips;
         let ips: Vec<_> = (first..first + load.ips).map(address).collect();
         let mut spec = json!({
-            "provider": "digitalocean", "region": REGION, "ips": ips,
+            "provider": PROVIDER, "region": REGION, "ips": ips,
             "match": {"podNamespace": NAMESPACE, "podLabel": "app=nginx"},
         });
         // Under load, addresses alone are of interest.
@@ -152,11 +155,10 @@ impl Cluster {
                 self.cloud.reserve(ip, region.unwrap_or(REGION));
             }
         }
-        let machine = object["spec"]["providerID"].as_str();
-        let machine = machine.and_then(|id| id.strip_prefix("digitalocean://")?.parse().ok());
-        if let Some(machine) = machine {
+        if let Some(machine) = object["spec"]["providerID"].as_str().and_then(fakecloud::machine_of)
+        {
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
-            self.cloud.droplet(machine, name, REGION);
+            self.cloud.machine(machine, name, REGION);
         }
     }
 

@@ -9,7 +9,7 @@ use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, NAMESPACE, told};
+use super::cluster::{Cluster, NAMESPACE, PROVIDER, told};
 use super::objects::{Node, Pod};
 use super::workload;
 
@@ -42,7 +42,7 @@ impl Cluster {
                 "doks.digitalocean.com/node-pool": "work", "kubernetes.io/hostname": name,
                 "kubernetes.io/os": "linux",
             }},
-            "spec": {"providerID": format!("digitalocean://{number}")},
+            "spec": {"providerID": fakecloud::provider_id(PROVIDER, number)},
             "status": {
                 "capacity": room, "allocatable": room, "conditions": conditions(true),
                 "nodeInfo": {
@@ -184,8 +184,7 @@ fn conditions(is_ready: bool) -> Value {
 
 /// The machine ID of a node.
 pub(super) fn machine(node: &Node) -> Option<u64> {
-    let id = node.spec.provider_id.as_ref()?;
-    id.strip_prefix("digitalocean://")?.parse().ok()
+    fakecloud::machine_of(node.spec.provider_id.as_ref()?)
 }
 
 pub(super) fn taints(node: &Node) -> Vec<Taint> {

@@ -1,11 +1,12 @@
 //! The operator in the sandbox: a replica, and a second replica after the first freeze.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use fakecloud::FakeCloud;
+use fakecloud::{Access, FakeCloud};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use pontoon_providers::layers::Gate;
@@ -71,7 +72,7 @@ impl Replicas {
         let surroundings = Surroundings {
             client: self.client.clone(),
             transport: transport(&self.cloud),
-            variable: Box::new(variable),
+            variable: Box::new(variables()),
             env: Env::real().paced(Arc::clone(&brake) as _),
             metrics: metrics.clone(),
             health: health.clone(),
@@ -183,14 +184,12 @@ fn options(name: &str) -> Options {
     }
 }
 
-fn variable(name: &str) -> Option<String> {
-    let value = match name {
-        "DIGITALOCEAN_ACCESS_TOKEN" | "CLOUDFLARE_TOKEN" => "sandbox",
-        "DIGITALOCEAN_API_URL" => "http://127.0.0.1",
-        "CLOUDFLARE_API_URL" => "http://127.0.0.1/client/v4",
-        _ => return None,
-    };
-    Some(value.to_owned())
+/// The variables by which the operator reaches the emulated providers.
+fn variables() -> impl Fn(&str) -> Option<String> {
+    let access =
+        Access { url: "http://127.0.0.1", secret: "sandbox", project: None, user_agent: None };
+    let variables: BTreeMap<_, _> = fakecloud::environment(&access).into_iter().collect();
+    move |name| variables.get(name).cloned()
 }
 
 /// A transport to the emulated provider, for all provider clients.

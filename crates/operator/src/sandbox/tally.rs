@@ -98,7 +98,7 @@ mod tests {
     #[tokio::test]
     async fn moves_and_drops_are_counted_from_the_beginning() {
         let cloud = FakeCloud::new();
-        cloud.droplet(1, "a", "nyc3").droplet(2, "b", "nyc3");
+        cloud.machine(1, "a", "nyc3").machine(2, "b", "nyc3");
         let ip: IpAddr = [192, 0, 2, 1].into();
         let book = Book::open(&cloud);
         cloud.reserve_on(ip, 1);

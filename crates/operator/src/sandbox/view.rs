@@ -31,8 +31,7 @@ impl Cluster {
             let current = status.observed_generation == pool.metadata.generation;
             let stale = |(ip, one): (&String, &api::IpStatus)| {
                 let holder = ip.parse::<IpAddr>().ok().and_then(|ip| self.cloud().holder(ip));
-                let holder = holder.map(|machine| format!("digitalocean://{machine}"));
-                let moved = holder.as_ref() != Some(&one.provider_id);
+                let moved = holder.is_none() || holder != fakecloud::machine_of(&one.provider_id);
                 let Some(node) = by_name.get(&one.node_name) else { return true };
                 let unmarked = dns::mark(node).as_ref() != Some(ip) && !ip.contains(':');
                 // A pool with tolerations may use tainted nodes.

@@ -245,7 +245,7 @@ impl Arena {
 
     /// A ready node on its own droplet.
     pub async fn node(&self, name: &str, droplet: u64) {
-        self.cloud.droplet(droplet, name, "nyc3");
+        self.cloud.machine(droplet, name, "nyc3");
         let node = json!({
             "metadata": {"name": name, "labels": {"pool": "edge"}},
             "spec": {"providerID": format!("digitalocean://{droplet}")},

@@ -20,7 +20,7 @@ async fn on_the_second_node(on: On) -> Option<Arena> {
     let arena = Arena::open(on).await?;
     arena.serving_node("a", 1).await;
     arena.serving_node("b", 2).await;
-    arena.cloud.droplet(9, "somebodys", "nyc3");
+    arena.cloud.machine(9, "somebodys", "nyc3");
     arena.cloud.reserve_on(LISTED.parse::<IpAddr>().unwrap(), 2);
     arena.pool("ingress", json!({"ips": [LISTED]})).await;
     let replica = Replica::start(&arena, "first", ALONE);

@@ -48,7 +48,7 @@ async fn the_address_of_a_deleted_node_moves_and_the_event_names_the_node(on: On
 async fn the_address_of_a_destroyed_droplet_moves_as_soon_as_its_node_is_lost(on: On) {
     let nodes = [("a", 1), ("b", 2)];
     let Some((arena, _replica)) = one_address(on, &nodes).await else { return };
-    assert!(arena.cloud.destroy_droplet(1));
+    assert!(arena.cloud.destroy_machine(1));
     arena.set_ready("a", false).await;
     arena.held_by(IP, Some(2)).await;
     arena.marked("b", Some(IP)).await;
@@ -75,8 +75,8 @@ async fn an_address_whose_actions_cannot_be_read_is_confirmed_by_where_it_is(on:
 
 async fn a_region_that_is_changed_counts_for_the_next_address(on: On) {
     let Some(arena) = Arena::open(on).await else { return };
-    arena.cloud.droplet(8, "elsewhere", "sfo3");
-    arena.cloud.droplet(9, "here", "nyc3");
+    arena.cloud.machine(8, "elsewhere", "sfo3");
+    arena.cloud.machine(9, "here", "nyc3");
     arena.pool("ingress", json!({"desiredIPs": 1, "region": "nyc3"})).await;
     let _replica = arena.replica("only");
     let regions = |count: usize| {

@@ -16,7 +16,7 @@ async fn pontoon(arena: &Arena, args: &[&str]) -> Output {
 
 async fn a_paused_pool_keeps_what_it_has_and_resumes_at_once(on: On) {
     let Some(arena) = Arena::open(on).await else { return };
-    arena.cloud.droplet(1, "a", "nyc3");
+    arena.cloud.machine(1, "a", "nyc3");
     arena.cloud.reserve_on("198.51.100.1".parse::<IpAddr>().unwrap(), 1);
     arena.cloud.reserve("198.51.100.2".parse::<IpAddr>().unwrap(), "nyc3");
     arena.serving_node("a", 1).await;

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
+use fakecloud::Access;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -26,16 +27,14 @@ impl Replica {
     pub fn start(arena: &Arena, name: &str, extra: &[&str]) -> Self {
         let port = free_port();
         let log = arena.folder().join(format!("{name}-{port}.log"));
+        let url = arena.cloud_url();
+        let access =
+            Access { url: &url, secret: "canary-token", project: None, user_agent: Some(name) };
         let mut command = Command::new(env!("CARGO_BIN_EXE_pontoon"));
         command
             .args(["run", "--debug"])
             .arg(format!("--metrics-bind-addr=127.0.0.1:{port}"))
-            .env("DIGITALOCEAN_ACCESS_TOKEN", "canary-token")
-            .env("DIGITALOCEAN_API_URL", arena.cloud_url())
-            .env("DIGITALOCEAN_USER_AGENT", name)
-            .env("CLOUDFLARE_TOKEN", "canary-token")
-            .env("CLOUDFLARE_API_URL", format!("{}/client/v4", arena.cloud_url()))
-            .env("CLOUDFLARE_USER_AGENT", name)
+            .envs(fakecloud::environment(&access))
             .env("POD_NAME", name)
             .stdout(Stdio::null())
             .stderr(File::create(&log).unwrap());

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use super::error::{Refusal, VENDOR, refusal, unreadable};
 use crate::access::Access;
+use crate::effect::Effect;
 use crate::error::Result;
 use crate::layers::Priority;
 use crate::record::{Record, RecordChange, RecordId, RecordKind, RecordName, WantedRecord};
-use crate::rest::{self, Rest};
+use crate::rest::{self, Body, JSON, Rest};
 use crate::transport::Transport;
 
 /// Larger than any set in practice, so one page is the whole listing.
@@ -42,13 +43,13 @@ pub(super) struct Page {
 
 impl Client {
     pub fn new(access: Access, transport: Transport) -> Self {
-        Self { rest: Rest::new(access, transport) }
+        Self { rest: Rest::new(access, JSON, transport) }
     }
 
     /// All zones with this name: several accounts may each have one.
     pub async fn zones_called(&self, name: &str) -> Result<Vec<Zone>, Refusal> {
         let path = format!("/zones?name={name}");
-        let answer = self.send(Method::GET, &path, None, Priority::Following).await?;
+        let answer = self.get(&path, Priority::Following).await?;
         let mut zones: Vec<Zone> = parse::<Vec<Zone>>(&answer)?.result;
         zones.retain(|zone| zone.name.eq_ignore_ascii_case(name));
         Ok(zones)
@@ -56,7 +57,7 @@ impl Client {
 
     pub async fn zone(&self, id: &str) -> Result<Zone, Refusal> {
         let path = format!("/zones/{id}");
-        let answer = self.send(Method::GET, &path, None, Priority::Following).await?;
+        let answer = self.get(&path, Priority::Following).await?;
         let zone: Zone = parse(&answer)?.result;
         if zone.id != id {
             return Err(unreadable("it is about another zone").into());
@@ -75,7 +76,7 @@ impl Client {
         let full = &name.name;
         let query = format!("name.exact={full}&type={kind}&page={page}&per_page={PER_PAGE}");
         let path = format!("{}?{query}", records(name));
-        let answer = self.send(Method::GET, &path, None, priority).await?;
+        let answer = self.get(&path, priority).await?;
         let Envelope { result, result_info } = parse::<Vec<Object>>(&answer)?;
         let info = result_info.unwrap_or_default();
         let more = info.total_pages.map_or(result.len() >= PER_PAGE, |pages| (page as f64) < pages);
@@ -106,8 +107,9 @@ impl Client {
         }
         let path = format!("{}/batch", records(name));
         // Failover is the highest priority: listings give way to record changes.
-        let answer =
-            self.send(Method::POST, &path, Some(&batch.into()), Priority::Failover).await?;
+        let body = Some(Body::json(&batch.into()));
+        let sent = self.rest.send(Method::POST, &path, body, Effect::Change, Priority::Failover);
+        let answer = self.succeeded(sent.await?)?;
         let done: Batch = parse(&answer)?.result;
         let objects = [done.patches, done.posts].into_iter().flatten().flatten();
         let done: Result<Vec<Option<Record>>> =
@@ -116,19 +118,17 @@ impl Client {
         Ok(done.filter(|done| holds(done, change)).ok_or_else(|| unreadable("not all is in it"))?)
     }
 
-    /// Sends one request. An answer without success is a refusal.
-    async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-        priority: Priority,
-    ) -> Result<Response<Bytes>, Refusal> {
-        let answer = self.rest.send(method, path, body, priority).await?;
+    /// Reads. An answer without success is a refusal.
+    async fn get(&self, path: &str, priority: Priority) -> Result<Response<Bytes>, Refusal> {
+        let sent = self.rest.send(Method::GET, path, None, Effect::Read, priority);
+        self.succeeded(sent.await?)
+    }
+
+    fn succeeded(&self, answer: Response<Bytes>) -> Result<Response<Bytes>, Refusal> {
         if answer.status().is_success() && succeeded(&answer)? {
             Ok(answer)
         } else {
-            Err(refusal(&answer, self.rest.token()))
+            Err(refusal(&answer, self.rest.credential()))
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Cloudflare's settings, parsed once.
 
 use crate::access::{Access, Variables};
+use crate::credential::Bearer;
 use crate::vendor::{ConfigError, Settings};
 
 pub(super) const TOKEN: &str = "CLOUDFLARE_TOKEN";
 pub(super) const API_URL: &str = "CLOUDFLARE_API_URL";
 const VARIABLES: Variables = Variables {
-    token: TOKEN,
     api_url: API_URL,
     user_agent: "CLOUDFLARE_USER_AGENT",
     default_api_url: "https://api.cloudflare.com/client/v4",
 };
 
 pub(super) fn read(settings: &Settings<'_>) -> Result<Access, ConfigError> {
-    Access::read(settings, &VARIABLES)
+    Access::read(settings, &VARIABLES, Bearer::read(settings, TOKEN)?)
 }

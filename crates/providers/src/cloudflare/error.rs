@@ -19,7 +19,7 @@ use bytes::Bytes;
 use http::Response;
 use serde::Deserialize;
 
-use crate::access::Token;
+use crate::credential::Credential;
 use crate::error::{Error, ErrorKind};
 use crate::layers::retry_after;
 use crate::rest::{self, shown};
@@ -77,10 +77,10 @@ struct Cause {
 }
 
 /// Converts an answer without success.
-pub(super) fn refusal(answer: &Response<Bytes>, token: &Token) -> Refusal {
+pub(super) fn refusal(answer: &Response<Bytes>, credential: &dyn Credential) -> Refusal {
     let body: Body = serde_json::from_slice(answer.body()).unwrap_or_default();
     let codes: Vec<u64> = body.errors.iter().map(|told| told.code).collect();
-    let message = match shown(&words(&body), token) {
+    let message = match shown(&words(&body), credential) {
         message if message.is_empty() => format!("{VENDOR} answered {}", answer.status()),
         message => message,
     };

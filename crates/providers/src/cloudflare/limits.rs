@@ -5,15 +5,18 @@ use std::time::Duration;
 
 use http::HeaderMap;
 
-use crate::layers::{Burst, Headroom, RateRules};
+use crate::layers::{Burst, Headroom, RateRules, is_too_many};
 
 const LIMIT: u64 = 1_200;
 const WINDOW: Duration = Duration::from_secs(300);
 
 /// Headers also count requests of other clients. Our own burst count covers answers without
 /// headers.
-pub(super) const RULES: RateRules =
-    RateRules { headroom, burst: Some(Burst { requests: LIMIT as usize, per: WINDOW }) };
+pub(super) const RULES: RateRules = RateRules {
+    headroom,
+    burst: Some(Burst { requests: LIMIT as usize, per: WINDOW }),
+    refuses: is_too_many,
+};
 
 /// Parses `ratelimit: "default";r=50;t=30` (requests left, seconds to the reset) and
 /// `ratelimit-policy: "default";q=1200;w=300` (requests per window). Of several limits, the one

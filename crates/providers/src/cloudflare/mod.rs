@@ -29,15 +29,21 @@ use crate::record::{
     WantedRecord,
 };
 use crate::transport::Transport;
-use crate::vendor::{DnsVendor, OpenedDns, Settings};
+use crate::vendor::{Account, Opened, Settings, Vendor};
 
 use client::Client;
 use error::{Refusal, unreadable};
 use zones::{Found, Zones};
 
 /// Cloudflare's entry in the registry.
-pub static VENDOR: DnsVendor =
-    DnsVendor { name: "cloudflare", open, token: config::TOKEN, api_url: config::API_URL };
+pub static VENDOR: Vendor = Vendor {
+    name: "cloudflare",
+    credential: config::TOKEN,
+    api_url: config::API_URL,
+    open,
+    addresses: None,
+    dns: true,
+};
 
 /// The largest batch on Cloudflare's smallest plan.
 const LARGEST_BATCH: usize = 200;
@@ -48,11 +54,12 @@ const LONGEST_COMMENT: usize = 100;
 /// A listing with more pages is treated as endless and fails.
 const MOST_PAGES: usize = 50;
 
-fn open(settings: &Settings<'_>, transport: Transport) -> OpenedDns {
+fn open(settings: &Settings<'_>, transport: Transport) -> Opened {
     let access = config::read(settings)?;
     let transport = Budget::new(limits::RULES).around(within(transport, settings.timeout));
     let client = Client::new(access, transport);
-    Ok(Arc::new(Cloudflare { client, zones: Zones::default() }))
+    let records = Arc::new(Cloudflare { client, zones: Zones::default() });
+    Ok(Account { addresses: None, records: Some(records) })
 }
 
 /// A Cloudflare account.

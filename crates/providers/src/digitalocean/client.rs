@@ -14,10 +14,11 @@ use super::wire::{
     single_record,
 };
 use crate::address::{Address, Family, MachineId};
+use crate::effect::Effect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::Priority;
 use crate::record::{Record, RecordKind, RecordName, WantedRecord};
-use crate::rest::Rest;
+use crate::rest::{Body, JSON, Rest};
 use crate::transport::Transport;
 
 /// The largest page DigitalOcean allows.
@@ -56,12 +57,12 @@ pub(super) struct Reserved {
 impl Client {
     pub fn new(config: Config, transport: Transport) -> Self {
         let Config { access, project } = config;
-        Self { rest: Rest::new(access, transport), project, sees_droplets: OnceCell::new() }
+        Self { rest: Rest::new(access, JSON, transport), project, sees_droplets: OnceCell::new() }
     }
 
     pub async fn page(&self, family: Family, page: usize, priority: Priority) -> Result<Page> {
         let path = format!("{}?page={page}&per_page={PER_PAGE}", collection(family));
-        let answer = self.send(Method::GET, &path, None, priority).await?;
+        let answer = self.get(&path, priority).await?;
         let listing: Listing = parse(&answer)?;
         let found = match family {
             Family::V4 => listing.reserved_ips,
@@ -76,7 +77,7 @@ impl Client {
 
     /// Reads a single address. `NotFound` if the account does not have the address.
     pub async fn read(&self, ip: IpAddr, priority: Priority) -> Result<Address> {
-        let answer = self.send(Method::GET, &member(ip), None, priority).await?;
+        let answer = self.get(&member(ip), priority).await?;
         let object = single(&answer)?.into_object()?;
         if object.ip != ip {
             return Err(unreadable("it is about another address"));
@@ -94,7 +95,7 @@ impl Client {
 
     async fn act(&self, ip: IpAddr, action: Value) -> Result<Action> {
         let path = format!("{}/actions", member(ip));
-        let answer = self.send(Method::POST, &path, Some(action), Priority::Failover).await?;
+        let answer = self.change(Method::POST, &path, Some(action), Priority::Failover).await?;
         Ok(parse::<Acted>(&answer)?.action)
     }
 
@@ -121,7 +122,7 @@ impl Client {
     async fn reserve(&self, family: Family, request: Value) -> Result<Reserved> {
         let path = collection(family);
         // Housekeeping: a new address can wait, while a failover cannot.
-        let answer = self.send(Method::POST, path, Some(request), Priority::Housekeeping).await?;
+        let answer = self.change(Method::POST, path, Some(request), Priority::Housekeeping).await?;
         let mut single = single(&answer)?;
         let actions = single.links.take().and_then(|links| links.actions).unwrap_or_default();
         let object = single.into_object()?.of(family)?;
@@ -133,7 +134,7 @@ impl Client {
     }
 
     pub async fn release(&self, ip: IpAddr) -> Result<()> {
-        let answer = self.send(Method::DELETE, &member(ip), None, Priority::Housekeeping).await?;
+        let answer = self.change(Method::DELETE, &member(ip), None, Priority::Housekeeping).await?;
         if answer.body().is_empty() { Ok(()) } else { Err(unreadable("a body after a release")) }
     }
 
@@ -143,7 +144,7 @@ impl Client {
             IpAddr::V4(_) => format!("{}/actions/{id}", member(ip)),
             IpAddr::V6(_) => format!("/v2/actions/{id}"),
         };
-        let answer = self.send(Method::GET, &path, None, Priority::Following).await?;
+        let answer = self.get(&path, Priority::Following).await?;
         let action = parse::<Acted>(&answer)?.action;
         if action.id == id { Ok(action) } else { Err(unreadable("it is about another action")) }
     }
@@ -159,7 +160,7 @@ impl Client {
         let full = &name.name;
         let query = format!("name={full}&type={kind}&page={page}&per_page={PER_PAGE}");
         let path = format!("{}?{query}", records(name));
-        let answer = self.send(Method::GET, &path, None, priority).await?;
+        let answer = self.get(&path, priority).await?;
         let listing: RecordListing = parse(&answer)?;
         let found =
             listing.domain_records.ok_or_else(|| unreadable("a listing without its list"))?;
@@ -178,7 +179,7 @@ impl Client {
             "type": kind.to_string(), "name": relative(name), "data": value, "ttl": ttl,
         });
         let path = records(name);
-        let answer = self.send(Method::POST, &path, Some(body), Priority::Following).await?;
+        let answer = self.change(Method::POST, &path, Some(body), Priority::Following).await?;
         single_record(&answer, name, kind)
     }
 
@@ -192,13 +193,13 @@ impl Client {
         let WantedRecord { value, ttl, mark: _ } = wanted;
         let body = json!({ "type": kind.to_string(), "data": value, "ttl": ttl });
         let path = format!("{}/{id}", records(name));
-        let answer = self.send(Method::PATCH, &path, Some(body), Priority::Following).await?;
+        let answer = self.change(Method::PATCH, &path, Some(body), Priority::Following).await?;
         single_record(&answer, name, kind)
     }
 
     pub async fn delete_record(&self, name: &RecordName, id: u64) -> Result<()> {
         let path = format!("{}/{id}", records(name));
-        let answer = self.send(Method::DELETE, &path, None, Priority::Following).await?;
+        let answer = self.change(Method::DELETE, &path, None, Priority::Following).await?;
         if answer.body().is_empty() { Ok(()) } else { Err(unreadable("a body after a deletion")) }
     }
 
@@ -226,7 +227,7 @@ impl Client {
     }
 
     async fn try_droplets(&self, priority: Priority) -> Result<()> {
-        match self.send(Method::GET, "/v2/droplets?per_page=1", None, priority).await {
+        match self.get("/v2/droplets?per_page=1", priority).await {
             Ok(_) => Ok(()),
             Err(error) if error.kind == ErrorKind::Forbidden => Err(blind()),
             // `NotFound` here would be mistaken for a missing address.
@@ -237,19 +238,29 @@ impl Client {
         }
     }
 
-    /// Sends one request. An answer without success is an error.
-    async fn send(
+    /// Reads. An answer without success is an error.
+    async fn get(&self, path: &str, priority: Priority) -> Result<Response<Bytes>> {
+        let sent = self.rest.send(Method::GET, path, None, Effect::Read, priority);
+        self.succeeded(sent.await?)
+    }
+
+    /// Sends one change. An answer without success is an error.
+    async fn change(
         &self,
         method: Method,
         path: &str,
         body: Option<Value>,
         priority: Priority,
     ) -> Result<Response<Bytes>> {
-        let answer = self.rest.send(method, path, body.as_ref(), priority).await?;
-        if answer.status().is_success() {
-            Ok(answer)
-        } else {
-            Err(refusal(&answer, self.rest.token()))
+        let body = body.as_ref().map(Body::json);
+        let sent = self.rest.send(method, path, body, Effect::Change, priority);
+        self.succeeded(sent.await?)
+    }
+
+    fn succeeded(&self, answer: Response<Bytes>) -> Result<Response<Bytes>> {
+        match answer.status().is_success() {
+            true => Ok(answer),
+            false => Err(refusal(&answer, self.rest.credential())),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! DigitalOcean's settings, parsed once.
 
 use crate::access::{Access, Variables, unusable, value};
+use crate::credential::Bearer;
 use crate::vendor::{ConfigError, Settings};
 
 pub(super) const TOKEN: &str = "DIGITALOCEAN_ACCESS_TOKEN";
 pub(super) const API_URL: &str = "DIGITALOCEAN_API_URL";
 const VARIABLES: Variables = Variables {
-    token: TOKEN,
     api_url: API_URL,
     user_agent: "DIGITALOCEAN_USER_AGENT",
     default_api_url: "https://api.digitalocean.com",
@@ -27,6 +27,7 @@ impl Config {
         if project.iter().any(|id| id.chars().any(char::is_control)) {
             return Err(unusable(PROJECT_ID, "has control characters in it"));
         }
-        Ok(Self { access: Access::read(settings, &VARIABLES)?, project })
+        let token = Bearer::read(settings, TOKEN)?;
+        Ok(Self { access: Access::read(settings, &VARIABLES, token)?, project })
     }
 }

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http::Response;
 use serde::Deserialize;
 
-use crate::access::Token;
+use crate::credential::Credential;
 use crate::error::{Error, ErrorKind};
 use crate::layers::retry_after;
 use crate::rest::{self, shown};
@@ -30,9 +30,9 @@ struct Body {
 }
 
 /// Converts an answer without success.
-pub(super) fn refusal(answer: &Response<Bytes>, token: &Token) -> Error {
+pub(super) fn refusal(answer: &Response<Bytes>, credential: &dyn Credential) -> Error {
     let body: Body = serde_json::from_slice(answer.body()).unwrap_or_default();
-    let message = match body.message.as_deref().map(|text| shown(text, token)) {
+    let message = match body.message.as_deref().map(|text| shown(text, credential)) {
         Some(message) if !message.is_empty() => message,
         _ => format!("{VENDOR} answered {}", answer.status()),
     };

@@ -5,10 +5,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use http::HeaderMap;
 
-use crate::layers::{Burst, Headroom, RateRules, sent_at};
+use crate::layers::{Burst, Headroom, RateRules, is_too_many, sent_at};
 
-pub(super) const RULES: RateRules =
-    RateRules { headroom, burst: Some(Burst { requests: 250, per: Duration::from_secs(60) }) };
+pub(super) const RULES: RateRules = RateRules {
+    headroom,
+    burst: Some(Burst { requests: 250, per: Duration::from_secs(60) }),
+    refuses: is_too_many,
+};
 
 /// Parses the hourly limit. `ratelimit-reset` is a time on DigitalOcean's clock, at which the
 /// oldest request of the hour expires, and is compared with the `date` of the same answer.

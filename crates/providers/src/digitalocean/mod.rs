@@ -32,9 +32,8 @@ use crate::address::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::{Budget, Priority, within};
-use crate::record::RecordProvider;
 use crate::transport::Transport;
-use crate::vendor::{Opened, Settings, Vendor};
+use crate::vendor::{Account, Machines, Opened, Settings, Vendor};
 
 use client::Client;
 use config::Config;
@@ -44,12 +43,10 @@ use wire::Action;
 /// DigitalOcean's entry in the registry.
 pub static VENDOR: Vendor = Vendor {
     name: "digitalocean",
-    machine,
-    provider_id,
-    open,
-    token: config::TOKEN,
+    credential: config::TOKEN,
     api_url: config::API_URL,
-    region_required: true,
+    open,
+    addresses: Some(Machines { named, shown, region_required: true }),
     dns: true,
 };
 
@@ -58,7 +55,7 @@ const SCHEME: &str = "digitalocean://";
 /// A listing with more pages (100,000 addresses) is treated as endless and fails.
 const MOST_PAGES: usize = 500;
 
-fn machine(provider_id: &str) -> Option<MachineId> {
+fn named(provider_id: &str) -> Option<MachineId> {
     let digits = provider_id.strip_prefix(SCHEME)?;
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -66,7 +63,8 @@ fn machine(provider_id: &str) -> Option<MachineId> {
     Some(MachineId(digits.parse::<u64>().ok()?.to_string()))
 }
 
-fn provider_id(machine: &MachineId) -> String {
+/// A droplet's provider ID says nothing but its number.
+fn shown(machine: &MachineId) -> String {
     format!("{SCHEME}{machine}")
 }
 
@@ -79,14 +77,16 @@ fn open(settings: &Settings<'_>, transport: Transport) -> Opened {
     let config = Config::read(settings)?;
     let transport = Budget::new(limits::RULES).around(within(transport, settings.timeout));
     let client = Arc::new(Client::new(config, transport));
-    Ok(Arc::new(DigitalOcean { records: Arc::new(Records { client: client.clone() }), client }))
+    Ok(Account {
+        records: Some(Arc::new(Records { client: client.clone() })),
+        addresses: Some(Arc::new(DigitalOcean { client })),
+    })
 }
 
 /// A DigitalOcean account.
 #[derive(Debug)]
 struct DigitalOcean {
     client: Arc<Client>,
-    records: Arc<Records>,
 }
 
 #[async_trait]
@@ -99,10 +99,6 @@ impl AddressProvider for DigitalOcean {
             marks_created: false,
             places_created: Families { v4: true, v6: false },
         }
-    }
-
-    fn records(&self) -> Option<Arc<dyn RecordProvider>> {
-        Some(self.records.clone())
     }
 
     fn dedicated_project(&self) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! The DNS contract over the emulator, and answers outside the emulator's repertoire.
+//! Answers of DNS outside the emulator's repertoire.
 
 use std::time::Duration;
 
@@ -6,38 +6,24 @@ use fakecloud::FakeCloud;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::contract::{kind, transport};
+use crate::contract::script::{Script, with_variables};
+use crate::contract::{ZONE, kind, transport};
 use crate::layers::Hold;
-use crate::record::{Record, RecordChange, RecordId, RecordKind, RecordName, WantedRecord};
-use crate::record_contract::{self, Fixture, ZONE};
-use crate::script::{Script, with_variables};
+use crate::record::{
+    Record, RecordChange, RecordId, RecordKind, RecordName, RecordProvider, WantedRecord,
+};
 use crate::transport::TransportError;
 
 const TOKEN: &str = "dop_v1_canary0123456789";
 const A: RecordKind = RecordKind::A;
 
-fn opened(settings: &Settings<'_>, transport: Transport) -> Arc<dyn RecordProvider> {
-    open(settings, transport).unwrap().records().unwrap()
-}
-
-record_contract::suite!(
-    contract_suite,
-    Fixture {
-        open: opened,
-        variables: &[("DIGITALOCEAN_ACCESS_TOKEN", TOKEN)],
-        secret: TOKEN,
-        zone: |_| ZONE.into(),
-        no_zone: "example.net",
-    }
-);
-
-fn open_on(transport: Transport) -> Arc<dyn AddressProvider> {
+fn open_on(transport: Transport) -> Account {
     let variables = [("DIGITALOCEAN_ACCESS_TOKEN", TOKEN)];
     with_variables(&variables, |settings| open(settings, transport).unwrap())
 }
 
 fn records_on(script: &Script) -> Arc<dyn RecordProvider> {
-    open_on(script.transport()).records().unwrap()
+    open_on(script.transport()).records.unwrap()
 }
 
 fn place() -> RecordName {
@@ -162,8 +148,8 @@ mod calls {
 async fn records_and_addresses_share_the_budget_of_their_token() {
     let cloud = FakeCloud::new();
     cloud.domain(ZONE);
-    let addresses = open_on(transport(&cloud));
-    let records = addresses.records().unwrap();
+    let Account { addresses, records } = open_on(transport(&cloud));
+    let (addresses, records) = (addresses.unwrap(), records.unwrap());
     cloud.throttle_for(Duration::from_secs(20));
     let retry_after = Duration::from_secs(20);
     assert_eq!(kind(records.list(&place(), A).await), ErrorKind::RateLimited { retry_after });
@@ -177,11 +163,11 @@ async fn records_and_addresses_share_the_budget_of_their_token() {
 #[tokio::test(start_paused = true)]
 async fn with_a_budget_nearly_used_up_addresses_go_before_records() {
     let cloud = FakeCloud::new();
-    cloud.domain(ZONE).droplet(1, "one", "nyc3").reserve(ip(9), "nyc3").set(|knobs| {
+    cloud.domain(ZONE).machine(1, "one", "nyc3").reserve(ip(9), "nyc3").set(|knobs| {
         knobs.rate = Some(fakecloud::RateLimit { limit: 30, ..Default::default() });
     });
-    let addresses = open_on(transport(&cloud));
-    let records = addresses.records().unwrap();
+    let Account { addresses, records } = open_on(transport(&cloud));
+    let (addresses, records) = (addresses.unwrap(), records.unwrap());
     while records.list(&place(), A).await.is_ok() {}
     let held = kind(records.change(&place(), A, &creating(1)).await);
     assert!(matches!(held, ErrorKind::HeldBack(_)), "{held:?}");
@@ -216,7 +202,7 @@ async fn a_change_that_the_vendor_refuses_in_the_middle_is_an_error() {
 async fn a_large_change_goes_on_where_the_budget_stopped_it() {
     let cloud = FakeCloud::new();
     cloud.domain(ZONE);
-    let records = open_on(transport(&cloud)).records().unwrap();
+    let records = open_on(transport(&cloud)).records.unwrap();
     let mut left: Vec<WantedRecord> =
         (0..=255).map(|n| WantedRecord { value: [198, 51, 100, n].into(), ..to(0) }).collect();
     let mut pieces = 0;

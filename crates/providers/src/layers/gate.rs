@@ -6,17 +6,18 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Method, Request};
+use http::Request;
 use hyper::body::{Body, Frame, SizeHint};
 use tower::{ServiceExt, service_fn};
 
+use crate::effect::Effect;
 use crate::transport::{Transport, TransportError};
 
 /// Decides for each mutating request whether changes are allowed now. A replica refuses if not
 /// leader, or if its Lease ends before the call must.
 ///
-/// Requests other than GET and HEAD are checked. A refusal is [`NotSent`](TransportError::NotSent)
-/// with the reason. The gate belongs directly around the sending transport: [`https`](crate::https)
+/// Requests are checked unless they say that they only read ([`Effect`]). A refusal is
+/// [`NotSent`](TransportError::NotSent) with the reason. The gate belongs directly around the sending transport: [`https`](crate::https)
 /// takes a gate, and [`around`](Self::around) adds a gate to any other transport.
 ///
 /// # Distance between check and wire
@@ -54,7 +55,7 @@ impl Gate {
         Transport::new(service_fn(move |request: Request<Bytes>| {
             let (gate, transport) = (gate.clone(), transport.clone());
             async move {
-                if mutates(request.method()) {
+                if Effect::of(&request) == Effect::Change {
                     (gate.0)().map_err(TransportError::NotSent)?;
                 }
                 transport.oneshot(request).await
@@ -65,7 +66,7 @@ impl Gate {
     /// The request with a body that repeats the check, and a cell for the reason of a refusal.
     /// HTTP/2 does not report a body's error to the caller waiting for the answer.
     pub(crate) fn on(&self, request: Request<Bytes>) -> (Request<GatedBody>, Refusal) {
-        let gate = mutates(request.method()).then(|| self.clone());
+        let gate = (Effect::of(&request) == Effect::Change).then(|| self.clone());
         let refusal = Refusal::default();
         let request = request.map(|bytes| GatedBody {
             bytes: Some(bytes).filter(|bytes| !bytes.is_empty()),
@@ -80,10 +81,6 @@ impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Gate")
     }
-}
-
-fn mutates(method: &Method) -> bool {
-    !matches!(*method, Method::GET | Method::HEAD)
 }
 
 /// The reason for withholding a request's body, once refused.

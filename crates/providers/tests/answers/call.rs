@@ -1,11 +1,11 @@
 //! All calls of an address provider.
 
 use std::net::IpAddr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use pontoon_providers::digitalocean::VENDOR;
 use pontoon_providers::{
-    Accepted, Address, CreateRequest, Created, Families, Family, MachineId, OperationId,
+    Accepted, Address, Clock, CreateRequest, Created, Families, Family, MachineId, OperationId,
     OperationState, Result, Settings, Transport,
 };
 
@@ -61,8 +61,9 @@ pub fn calls() -> Vec<Call> {
 impl Call {
     pub async fn run(&self, transport: Transport) -> Result<Said> {
         let variable = |name: &str| (name == "DIGITALOCEAN_ACCESS_TOKEN").then(|| TOKEN.to_owned());
-        let settings = Settings { variable: &variable, timeout: Duration::from_secs(5) };
-        let provider = (VENDOR.open)(&settings, transport).unwrap();
+        let clock = Clock::new(|| SystemTime::UNIX_EPOCH);
+        let settings = Settings { variable: &variable, timeout: Duration::from_secs(5), clock };
+        let provider = (VENDOR.open)(&settings, transport).unwrap().addresses.unwrap();
         match self {
             Self::List(families) => provider.list(*families).await.map(Said::Listed),
             Self::Read(ip) => provider.read(*ip).await.map(Said::Read),

@@ -26,6 +26,9 @@ pub const NAMESPACE: &str = "ingress";
 /// The region of all machines and addresses.
 pub const REGION: &str = "nyc3";
 
+/// The provider of machines and pools.
+const PROVIDER: &str = "digitalocean";
+
 /// The taint key tolerated by some pools.
 pub const TAINT: &str = "dedicated";
 
@@ -135,11 +138,11 @@ impl Cluster {
         self.made += 1;
         let machine = 1000 + self.made;
         self.machines[node] = machine;
-        self.cloud.droplet(machine, &node_name(node), REGION);
+        self.cloud.machine(machine, &node_name(node), REGION);
     }
 
     fn provider_id(&self, node: usize) -> String {
-        format!("digitalocean://{}", self.machine(node))
+        fakecloud::provider_id(PROVIDER, self.machine(node))
     }
 
     /// Adds a node object, and its pods if ready.
@@ -254,7 +257,7 @@ impl Cluster {
             }
         }
         let mut spec = json!({
-            "provider": "digitalocean", "region": REGION, "match": matching(pool.app, pool.wish),
+            "provider": PROVIDER, "region": REGION, "match": matching(pool.app, pool.wish),
             "assignmentCoolOffSeconds": pool.cool_off, "gracePeriodSeconds": pool.grace,
             "deletionPolicy": if pool.releases { "Release" } else { "Retain" },
         });

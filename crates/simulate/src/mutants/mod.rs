@@ -13,12 +13,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use fakecloud::Asked;
 use http::{Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
 use pontoon_providers::layers::Gate;
 use pontoon_providers::{Transport, TransportError};
-use serde_json::Value;
 use tokio::time::Instant;
 use tower::{Service, ServiceExt, service_fn};
 
@@ -160,9 +160,8 @@ fn refused() -> Response<Bytes> {
     answer(StatusCode::UNPROCESSABLE_ENTITY, body)
 }
 
-fn action(request: &Request<Bytes>) -> (CloudAction, Value) {
-    let body = serde_json::from_slice(request.body()).unwrap_or_default();
-    (CloudAction::of(request.method(), request.uri().path(), &body), body)
+fn action(request: &Request<Bytes>) -> CloudAction {
+    fakecloud::asked(request).purpose
 }
 
 /// Turns an unanswered reservation into a refusal.
@@ -170,7 +169,7 @@ fn silence_is_no(wire: Transport) -> Transport {
     Transport::new(service_fn(move |request: Request<Bytes>| {
         let wire = wire.clone();
         async move {
-            let reserves = action(&request).0.creates();
+            let reserves = action(&request).creates();
             match wire.oneshot(request).await {
                 Err(TransportError::NoAnswer(_)) if reserves => Ok(refused()),
                 other => other,
@@ -185,8 +184,8 @@ fn gives_up(wire: Transport) -> Transport {
     Transport::new(service_fn(move |request: Request<Bytes>| {
         let (wire, given_up) = (wire.clone(), Arc::clone(&given_up));
         async move {
-            let (action, body) = action(&request);
-            let machine = body["droplet_id"].as_u64().filter(|_| action == CloudAction::Assign);
+            let Asked { purpose, machine, .. } = fakecloud::asked(&request);
+            let machine = machine.filter(|_| purpose == CloudAction::Assign);
             let Some(machine) = machine else { return wire.oneshot(request).await };
             if given_up.lock().unwrap_or_else(PoisonError::into_inner).contains(&machine) {
                 return Ok(unavailable());
@@ -212,7 +211,7 @@ fn old_listings(wire: Transport) -> Transport {
     Transport::new(service_fn(move |request: Request<Bytes>| {
         let (wire, memory) = (wire.clone(), Arc::clone(&memory));
         async move {
-            let (action, _) = action(&request);
+            let action = action(&request);
             {
                 let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
                 if action == CloudAction::Assign {

@@ -19,7 +19,7 @@ pub(super) fn errors_are_empty(wire: Transport) -> Transport {
     Transport::new(service_fn(move |request: Request<Bytes>| {
         let wire = wire.clone();
         async move {
-            let (action, _) = action(&request);
+            let action = action(&request);
             let result = wire.oneshot(request).await?;
             let status = result.status();
             if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {

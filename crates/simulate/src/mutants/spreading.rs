@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use fakecloud::Asked;
 use http::{Request, Response, StatusCode};
 use pontoon_providers::{Transport, TransportError};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tower::{ServiceExt, service_fn};
 
-use super::{action, answer, refused};
+use super::{answer, refused};
 use crate::wire::CloudAction;
 
 /// Locks the memory of a mutant.
@@ -22,9 +23,8 @@ fn lock<T>(memory: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The action, address and machine of a call.
 fn about(request: &Request<Bytes>) -> (CloudAction, String, Option<u64>) {
-    let (action, body) = action(request);
-    let address = request.uri().path().split('/').nth(3).unwrap_or_default().to_owned();
-    (action, address, body["droplet_id"].as_u64())
+    let Asked { purpose, ip, machine, .. } = fakecloud::asked(request);
+    (purpose, ip.map(|ip| ip.to_string()).unwrap_or_default(), machine)
 }
 
 fn status(result: &Result<Response<Bytes>, TransportError>) -> u16 {

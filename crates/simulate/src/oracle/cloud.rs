@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use fakecloud::{Happening, State};
-use serde_json::Value;
+use fakecloud::{AskedRecords, Happening, State};
 
 use super::cluster::Machine;
 use crate::schedule::Millis;
@@ -23,26 +22,20 @@ pub struct Sent {
     pub process: String,
     /// The action.
     pub action: CloudAction,
+    /// The address that the request is about.
+    pub ip: Option<IpAddr>,
+    /// The machine that is to have an address.
+    pub machine: Option<Machine>,
+    /// The records that the request changes.
+    pub records: Option<AskedRecords>,
     /// The path.
     pub path: String,
-    /// The body.
-    pub body: Value,
 }
 
 impl Sent {
-    /// The address in the path.
-    pub fn ip(&self) -> Option<IpAddr> {
-        self.path.split('/').find_map(|segment| segment.parse().ok())
-    }
-
     /// Whether the request concerns an IPv6 address.
     pub fn is_six(&self) -> bool {
-        self.action == CloudAction::CreateSix || self.ip().is_some_and(|ip| ip.is_ipv6())
-    }
-
-    /// The machine in the body.
-    pub fn machine(&self) -> Option<Machine> {
-        self.body["droplet_id"].as_u64()
+        self.action == CloudAction::CreateSix || self.ip.is_some_and(|ip| ip.is_ipv6())
     }
 }
 
@@ -96,7 +89,7 @@ pub(super) enum Origin {
 impl Cloud {
     /// Notes a sent request.
     pub fn sent(&mut self, sent: Sent) {
-        if let (Some(ip), Some(machine)) = (sent.ip(), sent.machine())
+        if let (Some(ip), Some(machine)) = (sent.ip, sent.machine)
             && let Some(address) = self.addresses.get_mut(&ip)
         {
             address.movers.entry(machine).or_insert_with(|| sent.process.clone());

@@ -521,7 +521,7 @@ fn read_node(node: &Value) -> Node {
     let marks = [IPV4_ANNOTATION, IPV6_ANNOTATION]
         .map(|name| node["metadata"]["annotations"][name].as_str().map(str::to_owned));
     Node {
-        machine: machine.strip_prefix("digitalocean://").and_then(|id| id.parse().ok()),
+        machine: fakecloud::machine_of(machine),
         marks,
         external: reported(node, "ExternalIP"),
         internal: reported(node, "InternalIP"),

@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use fakecloud::{OperationStatus, Record, State};
-use serde_json::Value;
+use fakecloud::{AskedRecords, OperationStatus, Record, State};
 
 use super::cloud::{Origin, Sent};
 use super::cluster::{Node, Pool};
 use super::names::{Asking, KINDS, Site, Source};
 use super::{API_LAG_IN_CALM, Oracle};
 use crate::schedule::Millis;
-use crate::wire::CloudAction;
 
 /// The longest time for which our own move may go unseen by a successor: a late effect, a long
 /// operation, and the longest lag of reads.
@@ -51,45 +49,20 @@ impl Oracle {
         self.names.zone_called(id, zone);
     }
 
-    /// The zone in a call.
-    fn zone<'a>(&'a self, sent: &'a Sent) -> Option<&'a str> {
-        let mut path = sent.path.trim_matches('/').split('/');
-        let zone = path.find(|part| ["domains", "zones"].contains(part)).and(path.next())?;
-        Some(self.names.zone(zone))
-    }
-
     /// The type of the records in a call.
     fn kind(&self, sent: &Sent) -> Option<String> {
-        let zone = self.zone(sent)?;
-        let parts = ["posts", "patches", "deletes"].into_iter();
-        let items = parts.flat_map(|part| sent.body[part].as_array().into_iter().flatten());
-        let listed = items.clone().filter_map(|item| item["id"].as_str().and_then(number));
-        let own = sent.path.rsplit('/').next().and_then(|id| id.parse().ok());
-        let known = listed.chain(own).find_map(|id| self.names.kind_of(zone, id));
-        let said = items.chain([&sent.body]).find_map(|item| item["type"].as_str());
-        said.or(known).map(str::to_owned)
+        let AskedRecords { zone, kind, ids, .. } = sent.records.as_ref()?;
+        let zone = self.names.zone(zone);
+        let known = || ids.iter().find_map(|id| self.names.kind_of(zone, *id));
+        kind.as_deref().or_else(known).map(str::to_owned)
     }
 
     /// The name in a call.
     fn site(&self, sent: &Sent) -> Option<Site> {
-        let zone = self.zone(sent)?;
-        let named = |name: &Value| self.names.site(&Value::from(zone), name);
-        match sent.action {
-            CloudAction::AddRecord => named(&sent.body["name"]),
-            CloudAction::EditRecord | CloudAction::DropRecord => {
-                let id = sent.path.rsplit('/').next()?.parse().ok()?;
-                self.names.site_of(zone, id).or_else(|| named(&sent.body["name"]))
-            }
-            CloudAction::ChangeName => {
-                let lists = ["posts", "patches"].into_iter();
-                let items = lists.flat_map(|list| sent.body[list].as_array().into_iter().flatten());
-                let deleted = sent.body["deletes"].as_array().into_iter().flatten();
-                let deleted = deleted.filter_map(|item| number(item["id"].as_str()?));
-                let deleted = deleted.filter_map(|id| self.names.site_of(zone, id));
-                items.filter_map(|item| named(&item["name"])).chain(deleted).next()
-            }
-            _ => None,
-        }
+        let AskedRecords { zone, name, ids, .. } = sent.records.as_ref()?;
+        let zone = self.names.zone(zone);
+        let named = name.as_deref().and_then(|name| self.names.site(&zone.into(), &name.into()));
+        named.or_else(|| ids.iter().find_map(|id| self.names.site_of(zone, *id)))
     }
 
     /// The pool owning the name in a call, if certain.
@@ -303,11 +276,6 @@ impl Oracle {
             asking.judge(&listed, now);
         }
     }
-}
-
-/// The number of a record at Cloudflare.
-fn number(id: &str) -> Option<u64> {
-    u64::from_str_radix(id.get(16..)?, 16).ok()
 }
 
 fn values<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeSet<IpAddr> {

@@ -43,9 +43,9 @@ impl Pacing {
 impl Oracle {
     /// The pool of an assignment, if certain.
     fn assigned_for(&self, sent: &Sent) -> Option<&Pool> {
-        let target = sent.machine();
+        let target = sent.machine;
         let mut pools: Vec<&Pool> = match sent.action {
-            CloudAction::Assign => self.cluster.claimants(sent.ip()?).collect(),
+            CloudAction::Assign => self.cluster.claimants(sent.ip?).collect(),
             CloudAction::CreateOn => {
                 let is = |pool: &&Pool| pool.intents.values().any(|one| one.target == target);
                 self.cluster.pools.values().filter(is).collect()
@@ -93,7 +93,7 @@ impl Oracle {
     /// Checks the hold-down: an address moved by hand stays, unless its former node is lost.
     pub(super) fn check_drift(&mut self, sent: &Sent) {
         let (now, api) = (self.now(), self.api_floor());
-        let Some(ip) = sent.ip().filter(|_| sent.action == CloudAction::Assign) else { return };
+        let Some(ip) = sent.ip.filter(|_| sent.action == CloudAction::Assign) else { return };
         let Some((at, from)) = self.pacing.drifted.get(&ip).copied() else { return };
         let floor = api.min(at);
         let keeps = |pool: &Pool| pool.surely_uses(from, floor) && pool.surely_wants(ip, floor);

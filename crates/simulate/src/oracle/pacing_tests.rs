@@ -41,7 +41,7 @@ impl Scene {
             "spec": {"ips": [IP], "match": {"nodeLabel": "role=edge"}},
         });
         this.wrote("floatingippools", "ingress/p", &pool);
-        this.cloud.droplet(FIT, "fit", REGION).droplet(UNFIT, "unfit", REGION);
+        this.cloud.machine(FIT, "fit", REGION).machine(UNFIT, "unfit", REGION);
         this.cloud.observe(move |what, state| locked(&oracle).happened(what, state));
         this.cloud.reserve_on(IP, FIT);
         advance(Duration::from_secs(60)).await;
@@ -75,8 +75,10 @@ impl Scene {
             agent: "a1-1".to_owned(),
             process: "a1".to_owned(),
             action: CloudAction::Assign,
-            path: format!("/v2/reserved_ips/{IP}/actions"),
-            body: json!({"droplet_id": FIT}),
+            ip: Some(IP.into()),
+            machine: Some(FIT),
+            records: None,
+            path: String::new(),
         };
         self.oracle().check_drift(&sent);
     }

@@ -24,7 +24,7 @@ impl Oracle {
     /// S8: the address was reserved for a pool being deleted with the policy `Release` and our
     /// finalizer, is on no machine, and is not listed.
     pub(super) fn check_release(&mut self, sent: &Sent) {
-        let Some(ip) = sent.ip() else { return };
+        let Some(ip) = sent.ip else { return };
         let (api, cloud) = (self.api_floor(), self.cloud_floor());
         let gives = |pool: &&Pool| pool.ways.is_giving_back() && pool.ways.created.contains(&ip);
         let pool = self.cluster.pools.values().find(gives);

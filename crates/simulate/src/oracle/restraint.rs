@@ -67,11 +67,11 @@ impl Oracle {
             self.violated("S10", format!("{} writes, and {why}", sent.agent));
         }
         let floor = self.api_floor();
-        let (target, six) = (sent.machine(), sent.is_six());
+        let (target, six) = (sent.machine, sent.is_six());
         let is = |intent: &Intent| intent.target == target && intent.six == six;
         let reserves = |pool: &&Pool| pool.intents.values().any(is);
         // Without a waiting intent, the pool of a reservation is unknown.
-        let about: Vec<&Pool> = match sent.ip() {
+        let about: Vec<&Pool> = match sent.ip {
             _ if sent.action.is_of_names() => self.named_by(sent, floor).collect(),
             Some(ip) => self.cluster.claimants(ip).collect(),
             None => self.cluster.pools.values().filter(reserves).collect(),

@@ -57,8 +57,8 @@ impl Oracle {
     fn check_one_at_a_time(&mut self, sent: &Sent) {
         let same = |flight: &&Sent| {
             let about = |this: Option<Machine>, that| this.is_some() && this == that;
-            (sent.ip().is_some() && sent.ip() == flight.ip())
-                || (sent.is_six() == flight.is_six() && about(sent.machine(), flight.machine()))
+            (sent.ip.is_some() && sent.ip == flight.ip)
+                || (sent.is_six() == flight.is_six() && about(sent.machine, flight.machine))
         };
         let other = self.cloud.flights().find(same);
         if let Some(other) = other {
@@ -70,12 +70,12 @@ impl Oracle {
     /// S4, S5, S6: a moved address is ours, is not on an eligible node, and goes to an eligible
     /// node.
     fn check_move(&mut self, sent: &Sent) {
-        let Some(ip) = sent.ip() else { return };
+        let Some(ip) = sent.ip else { return };
         let api = self.api_floor();
         if self.cluster.claimants(ip).next().is_none() {
             return self.check_unclaimed(sent, ip, api);
         }
-        let target = sent.machine();
+        let target = sent.machine;
         let lately = self.cluster.formers.of(ip).any(|former| former.at >= api);
         let may = |machine| self.cluster.claimants(ip).any(|pool| pool.might_use(machine, api));
         if let Some(machine) = target
@@ -152,7 +152,7 @@ impl Oracle {
 
     /// S10: an intent was written before the reservation is sent.
     fn check_intent(&mut self, sent: &Sent) {
-        let target = sent.machine();
+        let target = sent.machine;
         let is = |intent: &cluster::Intent| intent.target == target && intent.six == sent.is_six();
         let fits = |pool: &Pool| pool.ever_meant().any(is);
         // The deletion of the intent's pool may still be unknown.
@@ -171,7 +171,7 @@ impl Oracle {
     /// S1: some pool with a matching intent lacks an address, counting reserved addresses not yet
     /// in the ledger.
     fn check_lack(&mut self, sent: &Sent, floor: Millis) {
-        let target = sent.machine();
+        let target = sent.machine;
         let is = |intent: &cluster::Intent| intent.target == target && intent.six == sent.is_six();
         let has = |pool: &Pool| {
             let its = Origin::Ours(Some(pool.uid.clone()));
@@ -189,7 +189,7 @@ impl Oracle {
 
     /// Attributes a new address to its reservation.
     pub(super) fn reserved(&mut self, sent: &Sent, ip: IpAddr) {
-        let target = sent.machine();
+        let target = sent.machine;
         // Each intent has one result. A result not yet in the ledger has used up its intent.
         let open = |pool: &&Pool| {
             let claims = pool.claims();

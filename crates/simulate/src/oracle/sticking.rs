@@ -46,8 +46,8 @@ impl Stuck {
             _ => false,
         };
         match self {
-            Self::Address(ip) => sent.action == CloudAction::Assign && sent.ip() == Some(ip),
-            Self::Machine(machine) => sent.machine() == Some(machine),
+            Self::Address(ip) => sent.action == CloudAction::Assign && sent.ip == Some(ip),
+            Self::Machine(machine) => sent.machine == Some(machine),
             Self::Reserving => sent.action.creates(),
             Self::GivingBack => sent.action == CloudAction::Release,
             Self::Names(host) => changes(host),
@@ -56,7 +56,7 @@ impl Stuck {
 
     /// The answer to a refused call.
     pub fn refusal(self) -> Answer {
-        let elsewhere = "The reserved IP and the Droplet must be in the same region.";
+        let elsewhere = "The address and the machine must be in the same region.";
         match self {
             Self::Address(_) | Self::Machine(_) => Answer::status(422).message(elsewhere),
             Self::Reserving | Self::GivingBack | Self::Names(_) => Answer::status(403),

@@ -93,7 +93,7 @@ impl Player<'_> {
 
     fn destroy(&self, node: usize) {
         let machine = self.cluster.machine(node);
-        self.by_hand(|| _ = self.stage.cloud.destroy_droplet(machine));
+        self.by_hand(|| _ = self.stage.cloud.destroy_machine(machine));
     }
 
     async fn replace_machine(&mut self, node: usize) {
@@ -178,7 +178,7 @@ impl Player<'_> {
                 }
             }
             HandEvent::BusiesMachine(node) => {
-                cloud.busy_droplet(machine(node), "snapshot", while_busy);
+                cloud.busy_machine(machine(node), "snapshot", while_busy);
             }
         });
     }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use fakecloud::{Carried, CloudService};
+use fakecloud::{Asked, Carried, CloudService};
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request, Response};
 use pontoon_providers::TransportError;
 use tower::Service;
 
-use super::{CloudAction, agent, moment, stopping};
+use super::{agent, moment, stopping};
 use crate::oracle::Sent;
 use crate::process::{Effect, Process, Seam};
 use crate::schedule::Phase;
@@ -46,8 +46,7 @@ impl Service<Request<Bytes>> for CloudWire {
 impl CloudWire {
     async fn pass(mut self, mut request: Request<Bytes>) -> Answer {
         let Self { process, shared, .. } = &self;
-        let body = serde_json::from_slice(request.body()).unwrap_or_default();
-        let action = CloudAction::of(request.method(), request.uri().path(), &body);
+        let Asked { purpose: action, ip, machine, records } = fakecloud::asked(&request);
         let call = process.call(action.name(), Effect::of(action.changes()));
         let way = process.way(Seam::Cloud);
         if !way.is_open() {
@@ -60,8 +59,10 @@ impl CloudWire {
             agent: agent(process, call),
             process: process.name.clone(),
             action,
+            ip,
+            machine,
+            records,
             path: request.uri().path().to_owned(),
-            body,
         };
         let (faults, names) = shared.weather().cloud(&sent);
         names.iter().for_each(|name| shared.coverage().count(name, action.name()));

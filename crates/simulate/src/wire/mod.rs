@@ -6,10 +6,11 @@ mod api;
 mod body;
 mod cloud;
 
-pub use action::{ApiAction, CloudAction, Kind};
+pub use action::{ApiAction, Kind};
 pub use api::ApiWire;
 pub use body::Body as WireBody;
 pub use cloud::CloudWire;
+pub use fakecloud::Purpose as CloudAction;
 
 use crate::coverage::PAUSED;
 use crate::process::{Call, Process};

@@ -133,5 +133,6 @@ pub(crate) fn verdict(
     };
     let node = machine.as_ref().and_then(|machine| view.node_on(world, machine)).cloned();
     let (memory, note) = (one.memory.clone(), Some(note));
-    Some(AddressVerdict { ip: one.ip, state, node, machine, note, memory })
+    let provider_id = node.as_ref().and_then(|node| world.node(node)?.provider_id.clone());
+    Some(AddressVerdict { ip: one.ip, state, node, machine, provider_id, note, memory })
 }

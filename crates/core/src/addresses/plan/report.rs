@@ -94,7 +94,8 @@ fn address(world: &World, view: &PoolView<'_>, one: &AddressView<'_>) -> Address
     }
     let node = machine.and_then(|machine| view.node_on(world, machine)).cloned();
     let (machine, memory) = (machine.cloned(), one.memory.clone());
-    AddressVerdict { ip: one.ip, state, node, machine, note, memory }
+    let provider_id = node.as_ref().and_then(|node| world.node(node)?.provider_id.clone());
+    AddressVerdict { ip: one.ip, state, node, machine, provider_id, note, memory }
 }
 
 /// The state of an address by its place, its machine or target, and the obstacle to being active.

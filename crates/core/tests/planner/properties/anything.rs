@@ -134,16 +134,17 @@ pub fn node() -> BoxedStrategy<Node> {
         taint.prop_map(|(key, value, effect)| Taint { key, value, effect: (&*effect).into() });
     let machine = (cloud(), machine()).prop_map(|(cloud, id)| Machine { cloud, id });
     let parts = (node_name(), word(&["u"]), version(), option::weighted(0.9, machine), labels());
-    let state = (0..8_u8, any::<bool>(), vec(option::weighted(0.3, taint), 0..2), mark(), mark());
+    let provider_id = option::weighted(0.5, word(&["cloud://1", "cloud://01"]));
+    let state = (0..8_u8, provider_id, vec(option::weighted(0.3, taint), 0..2), mark(), mark());
     (parts, state)
         .prop_map(|((name, uid, version, machine, labels), state)| {
-            let (ready, has_provider_id, taints, v4, v6) = state;
+            let (ready, provider_id, taints, v4, v6) = state;
             Node {
                 name,
                 uid,
                 version,
                 machine,
-                has_provider_id,
+                provider_id,
                 ready: ready > 0,
                 deleting: ready == 7,
                 labels,

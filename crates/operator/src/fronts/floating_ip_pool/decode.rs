@@ -12,7 +12,7 @@ use pontoon_core::model::{
     Drift, Finding, Ledger, MachineId, Pool, RecordSet, RecordSource, Remembered, Request, Text,
 };
 use pontoon_core::nodes::{Match, PodMatch, Selector, Toleration};
-use pontoon_providers::VENDORS;
+use pontoon_providers::address_vendors;
 
 use super::status::PoolFace;
 use crate::api::{
@@ -223,8 +223,8 @@ fn time(time: &MicroTime) -> Time {
 
 /// The request in a spec.
 fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
-    if !VENDORS.iter().any(|vendor| vendor.name == spec.provider) {
-        let known: Vec<_> = VENDORS.iter().map(|vendor| vendor.name).collect();
+    if !address_vendors().any(|(vendor, _)| vendor.name == spec.provider) {
+        let known: Vec<_> = address_vendors().map(|(vendor, _)| vendor.name).collect();
         let problem = format!(
             "spec.provider \"{}\" is not known; known providers: {}",
             spec.provider,

@@ -88,8 +88,8 @@ impl Series for PoolSeries {
             if let Some(state) = state(one.state) {
                 gauges.push((self.ip_state.clone(), join(&ip, &[state.as_str()]), 1.0));
             }
-            if let Some(machine) = one.machine.as_ref().filter(|_| is_managed(one)) {
-                let provider_id = provider_id(labels.provider, machine);
+            if one.machine.is_some() && is_managed(one) {
+                let provider_id = provider_id(labels.provider, one);
                 let place = [provider_id.as_str(), active_node(one)];
                 gauges.push((self.ip_node.clone(), join(&ip, &place), 1.0));
             }

@@ -8,7 +8,7 @@ use pontoon_core::addresses::verdict::{AddressVerdict, Obstacle, Reason, State, 
 use pontoon_core::model::{MachineId, NodeName, Subject};
 use pontoon_core::records::verdict::RecordVerdict;
 use pontoon_core::verdict::Outlook;
-use pontoon_providers::VENDORS;
+use pontoon_providers::address_vendors;
 
 use crate::api::{
     CONDITION_DNS, CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, DNS_NOT_READY,
@@ -161,8 +161,6 @@ fn address(face: &PoolFace, one: &AddressVerdict) -> Option<(String, IpStatus)> 
             return said.map(|said| (ip, said));
         }
     };
-    let machine = one.machine.as_ref();
-    let provider = |id: &MachineId| provider_id(&face.provider, id);
     // `error` is for errors alone, because the predecessor's consumers alert on it.
     let note = one.note.as_ref().map(ToString::to_string).unwrap_or_default();
     let (error, message) = match state {
@@ -172,7 +170,7 @@ fn address(face: &PoolFace, one: &AddressVerdict) -> Option<(String, IpStatus)> 
     let status = IpStatus {
         state: state.to_string(),
         node_name: one.node.as_ref().map(ToString::to_string).unwrap_or_default(),
-        provider_id: machine.map(provider).unwrap_or_default(),
+        provider_id: provider_id(&face.provider, one),
         error,
         message,
         last_assignment_time: one.memory.assigned_at.and_then(micro_time),
@@ -180,17 +178,25 @@ fn address(face: &PoolFace, one: &AddressVerdict) -> Option<(String, IpStatus)> 
         drift: one.memory.drift.as_ref().map(|drift| DriftStatus {
             times: drift.times,
             last_found_time: micro_time(drift.at),
-            from: drift.from.as_ref().map(provider).unwrap_or_default(),
+            from: drift.from.as_ref().map(|id| shown(&face.provider, id)).unwrap_or_default(),
         }),
     };
     Some((ip, status))
 }
 
-/// A machine in the form of `spec.providerID`.
-pub fn provider_id(provider: &str, machine: &MachineId) -> String {
-    let vendor = VENDORS.iter().find(|vendor| vendor.name == provider);
+/// The provider ID of an address's node, or its machine in that form if no node names it: the
+/// status is read back after a restart, and must name the machine then too.
+pub fn provider_id(provider: &str, one: &AddressVerdict) -> String {
+    let named = one.provider_id.as_ref().map(ToString::to_string);
+    let machine = || one.machine.as_ref().map(|machine| shown(provider, machine));
+    named.or_else(machine).unwrap_or_default()
+}
+
+/// A machine in the form of a provider ID.
+fn shown(provider: &str, machine: &MachineId) -> String {
+    let vendor = address_vendors().find(|(vendor, _)| vendor.name == provider);
     let id = pontoon_providers::MachineId(machine.to_string());
-    vendor.map(|vendor| (vendor.provider_id)(&id)).unwrap_or_default()
+    vendor.map(|(_, machines)| (machines.shown)(&id)).unwrap_or_default()
 }
 
 fn conditions(
@@ -231,4 +237,29 @@ fn conditions(
     };
     conditions.extend(dns);
     conditions
+}
+
+#[cfg(test)]
+mod tests {
+    use pontoon_core::model::Remembered;
+
+    use super::*;
+
+    #[test]
+    fn a_node_is_shown_as_it_names_itself_and_a_machine_without_one_as_the_provider_does() {
+        let mut one = AddressVerdict {
+            ip: [192, 0, 2, 1].into(),
+            state: State::NoMatch,
+            node: None,
+            machine: Some("7".into()),
+            provider_id: None,
+            note: None,
+            memory: Remembered::default(),
+        };
+        assert_eq!(provider_id("digitalocean", &one), "digitalocean://7");
+        one.provider_id = Some("digitalocean://007".into());
+        assert_eq!(provider_id("digitalocean", &one), "digitalocean://007");
+        (one.provider_id, one.machine) = (None, None);
+        assert_eq!(provider_id("digitalocean", &one), "");
+    }
 }

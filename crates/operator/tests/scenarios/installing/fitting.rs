@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Parser;
 use k8s_openapi::api::coordination::v1::Lease;
 use pontoon::args::{Cli, Command, RunArgs};
 use pontoon::clouds::Clouds;
 use pontoon::run::Mode;
-use pontoon_providers::https;
 use pontoon_providers::layers::Gate;
+use pontoon_providers::{Clock, https};
 use serde_json::Value;
 
 use super::{POD_UID, arguments, container, environment, root, shipped};
@@ -92,7 +92,8 @@ fn tokens_are_read_from_the_variables_that_the_container_has() {
         asked.lock().unwrap().insert(name.to_owned());
         None
     };
-    drop(Clouds::open(&variable, Duration::from_secs(5), &https(&Gate::open())));
+    let clock = Clock::new(SystemTime::now);
+    drop(Clouds::open(&variable, Duration::from_secs(5), &clock, &https(&Gate::open())));
     let asked = asked.lock().unwrap();
     let container = container();
     let variables = container["env"].as_array().unwrap();

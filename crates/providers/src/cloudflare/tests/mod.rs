@@ -13,40 +13,97 @@ use fakecloud::{FakeCloud, Fault, On, Rule};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::contract::transport;
+use crate::contract::properties::{self, JsonHost};
+use crate::contract::script::{Script, with_variables};
+use crate::contract::{Bench, ZONE, records, transport};
 use crate::record::RecordId;
-use crate::record_contract::{self, Fixture, ZONE};
-use crate::script::{Script, with_variables};
 
 const TOKEN: &str = "cf_canary0123456789";
 const ZONE_ID: &str = "023e105f4ecef8ad9ca31a8372d0c353";
 const A: RecordKind = RecordKind::A;
 
 fn opened(settings: &Settings<'_>, transport: Transport) -> Arc<dyn RecordProvider> {
-    open(settings, transport).unwrap()
+    open(settings, transport).unwrap().records.unwrap()
 }
 
-record_contract::suite!(
-    contract_with_the_zone_by_name,
-    Fixture {
-        open: opened,
-        variables: &[("CLOUDFLARE_TOKEN", TOKEN)],
-        secret: TOKEN,
-        zone: |_| ZONE.into(),
-        no_zone: "example.net",
-    }
-);
+/// Cloudflare on the bench, with the zone by name.
+struct ByName;
 
-record_contract::suite!(
-    contract_with_the_zone_by_id,
-    Fixture {
-        open: opened,
-        variables: &[("CLOUDFLARE_TOKEN", TOKEN)],
-        secret: TOKEN,
-        zone: |cloud| cloud.zone_id(ZONE),
-        no_zone: "0123456789abcdef0123456789abcdef",
+impl Bench for ByName {
+    fn vendor(&self) -> &'static Vendor {
+        &VENDOR
     }
-);
+}
+
+/// Cloudflare on the bench, with the zone by ID.
+struct ById;
+
+impl Bench for ById {
+    fn vendor(&self) -> &'static Vendor {
+        &VENDOR
+    }
+
+    fn zone(&self, cloud: &FakeCloud) -> String {
+        cloud.zone_id(ZONE)
+    }
+
+    fn no_zone(&self) -> &'static str {
+        "0123456789abcdef0123456789abcdef"
+    }
+}
+
+records::suite!(contract_with_the_zone_by_name, ByName);
+records::suite!(contract_with_the_zone_by_id, ById);
+properties::suite!(properties_of_answers, ById);
+
+impl JsonHost for ById {
+    fn place(&self) -> RecordName {
+        place()
+    }
+
+    fn record(&self, value: &str, number: u8) -> Value {
+        json!({
+            "id": format!("{number:032x}"), "type": "A", "name": properties::NAME, "ttl": 60,
+            "content": value, "proxied": false, "comment": null,
+        })
+    }
+
+    fn listing(&self, records: Vec<Value>) -> Value {
+        listing(&records)
+    }
+
+    fn created(&self, record: Value) -> Value {
+        success(json!({ "posts": [record] }))
+    }
+
+    fn listed<'a>(&self, body: &'a Value) -> Option<&'a Vec<Value>> {
+        let list = body["result"].as_array()?;
+        let total = body["result_info"]["total_count"].as_f64().unwrap_or_default();
+        (body["success"] == true && list.len() as f64 >= total.floor()).then_some(list)
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &[
+            "success",
+            "errors",
+            "result",
+            "result_info",
+            "total_count",
+            "total_pages",
+            "posts",
+            "patches",
+            "id",
+            "type",
+            "name",
+            "content",
+            "ttl",
+            "proxied",
+            "comment",
+            "code",
+            "message",
+        ]
+    }
+}
 
 fn open_on(transport: Transport) -> Arc<dyn RecordProvider> {
     with_variables(&[("CLOUDFLARE_TOKEN", TOKEN)], |settings| opened(settings, transport))

@@ -57,8 +57,8 @@ async fn a_listing_without_end_is_given_up() {
             Ok(Response::new(page.to_string().into()))
         }
     }));
-    let provider = open_with(&[("DIGITALOCEAN_ACCESS_TOKEN", TOKEN)], transport).unwrap();
-    let error = provider.list(V4).await.unwrap_err();
+    let account = open_with(&[("DIGITALOCEAN_ACCESS_TOKEN", TOKEN)], transport).unwrap();
+    let error = account.addresses.unwrap().list(V4).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NoAnswer);
     assert_eq!(*calls.lock().unwrap() as usize, MOST_PAGES);
 }

@@ -4,8 +4,8 @@ use super::*;
 
 #[test]
 fn only_droplet_numbers_are_machines() {
-    assert_eq!(machine("digitalocean://3164444"), Some(droplet(3_164_444)));
-    assert_eq!(machine("digitalocean://007"), Some(droplet(7)));
+    assert_eq!(named("digitalocean://3164444"), Some(droplet(3_164_444)));
+    assert_eq!(named("digitalocean://007"), Some(droplet(7)));
     let strangers = [
         "digitalocean://",
         "digitalocean:///3164444",
@@ -19,11 +19,11 @@ fn only_droplet_numbers_are_machines() {
         "",
     ];
     for stranger in strangers {
-        assert_eq!(machine(stranger), None, "{stranger}");
+        assert_eq!(named(stranger), None, "{stranger}");
     }
 }
 
 #[test]
-fn a_machine_names_its_provider_id_again() {
-    assert_eq!(provider_id(&machine("digitalocean://42").unwrap()), "digitalocean://42");
+fn a_droplet_that_no_node_names_is_shown_like_a_node_would_name_it() {
+    assert_eq!(shown(&droplet(42)), "digitalocean://42");
 }

@@ -21,17 +21,60 @@ use serde_json::{Value, json};
 use tower::service_fn;
 
 use super::*;
-use crate::contract::{self, Fixture};
-use crate::script::{Script, with_variables};
+use crate::contract::properties::{self, JsonHost};
+use crate::contract::script::{Script, with_variables};
+use crate::contract::{Bench, addresses, records};
 use crate::transport::TransportError;
 use crate::vendor::ConfigError;
 
-contract::suite!(Fixture {
-    vendor: &VENDOR,
-    variables: &[("DIGITALOCEAN_ACCESS_TOKEN", TOKEN)],
-    secret: TOKEN,
-    region: "nyc3",
-});
+/// DigitalOcean on the bench.
+struct Ocean;
+
+impl Bench for Ocean {
+    fn vendor(&self) -> &'static Vendor {
+        &VENDOR
+    }
+}
+
+addresses::suite!(Ocean);
+records::suite!(dns_contract_suite, Ocean);
+properties::suite!(dns_properties, Ocean);
+
+impl JsonHost for Ocean {
+    fn record(&self, value: &str, number: u8) -> Value {
+        json!({
+            "id": 7_000 + u64::from(number), "type": "A", "name": "hello", "ttl": 60, "data": value,
+        })
+    }
+
+    fn listing(&self, records: Vec<Value>) -> Value {
+        json!({ "meta": { "total": records.len() }, "domain_records": records, "links": {} })
+    }
+
+    fn created(&self, record: Value) -> Value {
+        json!({ "domain_record": record })
+    }
+
+    fn listed<'a>(&self, body: &'a Value) -> Option<&'a Vec<Value>> {
+        body["domain_records"].as_array()
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &[
+            "domain_records",
+            "domain_record",
+            "links",
+            "pages",
+            "next",
+            "id",
+            "type",
+            "name",
+            "data",
+            "ttl",
+            "message",
+        ]
+    }
+}
 
 const TOKEN: &str = "dop_v1_canary0123456789";
 const IP: &str = "45.55.96.47";
@@ -63,7 +106,7 @@ impl Opens for Script {
     fn open_with(&self, more: &[(&str, &str)]) -> Arc<dyn AddressProvider> {
         let mut variables = vec![("DIGITALOCEAN_ACCESS_TOKEN", TOKEN)];
         variables.extend(more);
-        open_with(&variables, self.transport()).unwrap()
+        open_with(&variables, self.transport()).unwrap().addresses.unwrap()
     }
 }
 

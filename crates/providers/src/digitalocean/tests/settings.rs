@@ -60,7 +60,7 @@ async fn values_are_trimmed_and_reach_the_request() {
         ("DIGITALOCEAN_API_URL", " http://127.0.0.1:8080/api/ "),
         ("DIGITALOCEAN_USER_AGENT", " mine/1 "),
     ];
-    open_with(&variables, script.transport()).unwrap().read(ip()).await.unwrap();
+    open_with(&variables, script.transport()).unwrap().addresses.unwrap().read(ip()).await.unwrap();
     let requests = script.requests.lock().unwrap();
     assert_eq!(
         requests[0].uri().to_string(),

@@ -54,6 +54,14 @@ pub struct RateRules {
     pub headroom: fn(&HeaderMap) -> Option<Headroom>,
     /// The provider's limit on bursts.
     pub burst: Option<Burst>,
+    /// Whether an answer is a refusal by the rate limit. A 429 at most providers
+    /// ([`is_too_many`]); some use another status and say so in the body.
+    pub refuses: fn(&Response<Bytes>) -> bool,
+}
+
+/// A 429: [`RateRules::refuses`] of most providers.
+pub fn is_too_many(answer: &Response<Bytes>) -> bool {
+    answer.status() == StatusCode::TOO_MANY_REQUESTS
 }
 
 /// The wait of a request held back by the budget, and its cause.
@@ -113,8 +121,7 @@ impl Budget {
                 let priority = request.extensions().get().copied().unwrap_or_default();
                 let underway = budget.admit(priority)?;
                 let mut result = transport.oneshot(request).await;
-                let closed = underway
-                    .ends(result.as_ref().map(|answer| (answer.status(), answer.headers())));
+                let closed = underway.ends(result.as_ref());
                 if let (Ok(answer), Some(wait)) = (&mut result, closed) {
                     answer.extensions_mut().insert(Closed(wait));
                 }
@@ -200,19 +207,19 @@ pub(crate) fn sent_at(headers: &HeaderMap) -> Option<SystemTime> {
 struct Underway(Budget);
 
 impl Underway {
-    /// Updates the budget from the result. Returns the wait if the answer is a 429.
-    fn ends(self, result: Result<(StatusCode, &HeaderMap), &TransportError>) -> Option<Duration> {
+    /// Updates the budget from the result. Returns the wait if the rate limit refused.
+    fn ends(self, result: Result<&Response<Bytes>, &TransportError>) -> Option<Duration> {
         let Budget { rules, .. } = self.0;
         let now = Instant::now();
         let mut state = self.0.state();
         match result {
-            Ok((status, headers)) => {
-                let headroom = (rules.headroom)(headers);
+            Ok(answer) => {
+                let headroom = (rules.headroom)(answer.headers());
                 if let Some(headroom) = headroom {
                     state.learn(headroom, now);
                 }
-                if status == StatusCode::TOO_MANY_REQUESTS {
-                    return Some(state.close(told_wait(headers, headroom), now));
+                if (rules.refuses)(answer) {
+                    return Some(state.close(told_wait(answer.headers(), headroom), now));
                 }
                 state.refusals = 0;
             }

@@ -39,7 +39,7 @@ impl Vendor {
                 Ok(vendor.next.lock().unwrap().clone())
             }
         }));
-        Budget::new(RateRules { headroom, burst }).around(inner)
+        Budget::new(RateRules { headroom, burst, refuses: is_too_many }).around(inner)
     }
 }
 
@@ -176,14 +176,14 @@ async fn after_a_429_nothing_is_sent_until_the_vendor_said_so() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_was_underway_does_not_reopen_a_closed_budget() {
     let vendor = Vendor::default();
-    let budget = Budget::new(RateRules { headroom, burst: None });
+    let budget = Budget::new(RateRules { headroom, burst: None, refuses: is_too_many });
     let early = budget.admit(Failover).unwrap();
     vendor.answers(429, &[("retry-after", "60")]);
     let limited = vendor.next.lock().unwrap().clone();
-    budget.admit(Failover).unwrap().ends(Ok((limited.status(), limited.headers())));
+    budget.admit(Failover).unwrap().ends(Ok(&limited));
     vendor.answers(200, &[("limit", "5000"), ("remaining", "4000"), ("reset", "9")]);
     let fine = vendor.next.lock().unwrap().clone();
-    early.ends(Ok((fine.status(), fine.headers())));
+    early.ends(Ok(&fine));
     assert!(budget.admit(Failover).is_err());
 }
 
@@ -273,10 +273,10 @@ async fn many_that_are_refused_together_are_one_refusal() {
     let vendor = Vendor::default();
     vendor.answers(429, &[("limit", "5000"), ("remaining", "4990"), ("reset", "3000")]);
     let answer = vendor.next.lock().unwrap().clone();
-    let budget = Budget::new(RateRules { headroom, burst: None });
+    let budget = Budget::new(RateRules { headroom, burst: None, refuses: is_too_many });
     let sent: Vec<_> = (0..40).map(|_| budget.admit(Failover).unwrap()).collect();
     for one in sent {
-        let wait = one.ends(Ok((answer.status(), answer.headers())));
+        let wait = one.ends(Ok(&answer));
         assert_eq!(wait, Some(Duration::from_secs(5)));
     }
 }
@@ -296,23 +296,23 @@ async fn what_is_still_underway_beside_an_answer_counts_as_used() {
     let vendor = Vendor::default();
     vendor.answers(200, &[("limit", "100"), ("remaining", "12"), ("reset", "30")]);
     let answer = vendor.next.lock().unwrap().clone();
-    let budget = Budget::new(RateRules { headroom, burst: None });
+    let budget = Budget::new(RateRules { headroom, burst: None, refuses: is_too_many });
     let others = [budget.admit(Failover).unwrap(), budget.admit(Failover).unwrap()];
-    budget.admit(Failover).unwrap().ends(Ok((answer.status(), answer.headers())));
+    budget.admit(Failover).unwrap().ends(Ok(&answer));
     assert!(budget.admit(Housekeeping).is_err());
     drop(others);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_is_no_longer_underway() {
-    let budget = Budget::new(RateRules { headroom, burst: None });
+    let budget = Budget::new(RateRules { headroom, burst: None, refuses: is_too_many });
     drop(budget.admit(Failover).unwrap());
     assert_eq!(budget.state().underway, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_did_not_go_is_given_back_however_much_is_left() {
-    let budget = Budget::new(RateRules { headroom, burst: None });
+    let budget = Budget::new(RateRules { headroom, burst: None, refuses: is_too_many });
     let unsent = budget.admit(Failover).unwrap();
     let endless = Headroom { limit: u64::MAX, remaining: u64::MAX, resets_in: Duration::MAX };
     budget.state().learn(endless, Instant::now());

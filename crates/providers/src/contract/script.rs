@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{Request, Response};
 use tower::service_fn;
 
 use crate::transport::{Transport, TransportError};
-use crate::vendor::Settings;
+use crate::vendor::{Clock, Settings};
 
 type Scripted = Result<Response<Bytes>, TransportError>;
 
@@ -41,7 +41,11 @@ impl Script {
         Transport::new(service_fn(move |request| {
             script.requests.lock().unwrap().push(request);
             let answer = script.answers.lock().unwrap().pop_front();
-            async move { answer.expect("a request that the script does not expect") }
+            async move {
+                // A server takes its time.
+                tokio::task::yield_now().await;
+                answer.expect("a request that the script does not expect")
+            }
         }))
     }
 
@@ -66,5 +70,6 @@ pub(crate) fn with_variables<T>(
         let found = variables.iter().find(|(n, _)| *n == name);
         found.map(|(_, value)| (*value).to_owned())
     };
-    open(&Settings { variable: &variable, timeout: Duration::from_secs(5) })
+    let clock = Clock::new(|| SystemTime::UNIX_EPOCH);
+    open(&Settings { variable: &variable, timeout: Duration::from_secs(5), clock })
 }

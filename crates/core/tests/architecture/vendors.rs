@@ -1,0 +1,107 @@
+//! A vendor is a folder and two lines in `providers`, a folder and two lines in `fakecloud`, and
+//! nothing else: no other file names one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::graph::workspace;
+use super::orphans::rust_files;
+
+/// Words of a vendor beside its name.
+const WORDS: &[&str] = &["droplet", "droplets"];
+
+/// Files that name a vendor, and why.
+const ALLOWED: &[(&str, &str)] = &[
+    ("fakecloud/src/contract/own.rs", "what one vendor's document leaves open"),
+    ("operator/src/api/dns.rs", "the default that FLIPOP documents, and examples for users"),
+    ("operator/src/api/pool.rs", "an example for users"),
+    ("operator/src/sandbox/cluster.rs", "the provider that the sandbox shows"),
+    ("operator/src/sandbox/nodes.rs", "a label of the provider that the sandbox shows"),
+];
+
+/// The vendors in the registry of the providers, which are the names of their folders.
+fn vendors() -> Vec<String> {
+    let registry = std::fs::read_to_string(workspace().join("crates/providers/src/lib.rs"));
+    let registry = registry.expect("the registry");
+    let entries = registry.lines().filter_map(|line| line.trim().strip_suffix("::VENDOR,"));
+    entries.map(|entry| entry.trim_start_matches('&').to_owned()).collect()
+}
+
+/// Whether a line has a word, also as a part of a name such as `ACME_KEY`.
+fn has(line: &str, word: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric()).any(|one| one == word)
+}
+
+/// The lines of a file that ship, in small letters and without FLIPOP's API group.
+fn shipped(file: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(file).expect("a source file").to_lowercase();
+    let text = text.replace("flipop.digitalocean.com", "");
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn is_test(part: &str) -> bool {
+    part.contains("/tests/") || part.ends_with("tests.rs") || part.contains("/odd_manifests/")
+}
+
+/// The lines in question, by file, in the sources of a crate and outside the vendors' folders.
+fn lines(package: &str, in_question: impl Fn(&str) -> bool) -> BTreeMap<String, Vec<String>> {
+    let vendors = vendors();
+    let crates = workspace().join("crates");
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in rust_files(&crates.join(package).join("src")) {
+        let part = file.strip_prefix(&crates).expect("within").to_string_lossy().into_owned();
+        if is_test(&part) || vendors.iter().any(|vendor| part.contains(&format!("/{vendor}/"))) {
+            continue;
+        }
+        let lines: Vec<_> = shipped(&file).into_iter().filter(|line| in_question(line)).collect();
+        if !lines.is_empty() {
+            found.insert(part, lines);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_vendor_has_two_lines_beside_its_folders_and_nobody_else_names_it() {
+    let vendors = vendors();
+    assert!(vendors.len() > 2, "{vendors:?}");
+    let words: Vec<&str> =
+        vendors.iter().map(String::as_str).chain(WORDS.iter().copied()).collect();
+    let names_one = |line: &str| words.iter().any(|word| has(line, word));
+    let mut named = BTreeMap::new();
+    for package in ["core", "providers", "fakecloud", "operator"] {
+        named.extend(lines(package, names_one));
+    }
+    let mut registered = |file: &str| named.remove(file).unwrap_or_default();
+    let clients = registered("providers/src/lib.rs");
+    let mut emulators = registered("fakecloud/src/lib.rs");
+    emulators.extend(registered("fakecloud/src/emulators.rs"));
+    for vendor in &vendors {
+        for lines in [&clients, &emulators] {
+            let own: Vec<_> = lines
+                .iter()
+                .filter(|line| has(line, vendor) && !line.trim().starts_with("#["))
+                .collect();
+            assert_eq!(own.len(), 2, "{vendor}: {own:#?}");
+        }
+    }
+    for (file, why) in ALLOWED {
+        assert!(named.remove(*file).is_some(), "{file} names no vendor any more ({why})");
+    }
+    assert!(named.is_empty(), "these name a vendor: {named:#?}");
+}
+
+#[test]
+fn the_simulation_reaches_the_vendors_by_what_their_emulators_register() {
+    let vendors = vendors();
+    // Variables, provider IDs and paths. Schedules may say which vendor a pool or a name is at.
+    let reaches = |line: &str| {
+        let by = |vendor: &String| {
+            line.contains(&format!("{vendor}_")) || line.contains(&format!("{vendor}://"))
+        };
+        vendors.iter().any(by) || WORDS.iter().any(|word| has(line, word))
+    };
+    let found = lines("simulate", reaches);
+    assert!(found.is_empty(), "{found:#?}");
+}

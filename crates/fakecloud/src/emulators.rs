@@ -1,0 +1,118 @@
+//! The registry of emulated vendors, and what each registers: its calls and answers, its limits,
+//! the variables of an operator that is to reach it, and the meaning of its calls.
+//!
+//! A new vendor is a folder and a line in [`EMULATORS`]. All vendors share a router, because their
+//! paths begin differently.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use jiff::Timestamp;
+
+use crate::asked::Asked;
+use crate::call::{Call, Reply};
+use crate::clock::Clock;
+use crate::knobs::Knobs;
+use crate::limit::{RateLimit, Usage};
+use crate::store::MachineId;
+use crate::turn::Turn;
+
+/// All emulated vendors.
+pub(crate) static EMULATORS: &[&dyn Emulator] = &[
+    &crate::digitalocean::DigitalOcean,
+    &crate::cloudflare::Cloudflare,
+    #[cfg(feature = "acme")]
+    &crate::acme::Acme,
+];
+
+/// An emulated vendor.
+pub(crate) trait Emulator: Sync + fmt::Debug {
+    /// The name in `spec.provider`.
+    fn name(&self) -> &'static str;
+
+    /// Whether the call is one of the vendor's.
+    fn owns(&self, call: &Call) -> bool;
+
+    /// Whether the call may change the state.
+    fn changes(&self, call: &Call) -> bool;
+
+    /// The credential of the call, if valid. Budgets are kept per credential.
+    fn credential(&self, call: &Call, knobs: &Knobs, wall: Timestamp) -> Option<String>;
+
+    /// The answer to a call with a missing or invalid credential.
+    fn unknown_credential(&self, call: &Call, request_id: &str) -> Reply;
+
+    /// Executes the call.
+    fn answer(&self, turn: &mut Turn<'_>, call: &Call) -> Reply;
+
+    /// An error in the vendor's format.
+    fn error(&self, status: StatusCode, message: Option<&str>, request_id: &str) -> Reply;
+
+    /// The default budget of a credential.
+    fn usual_rate(&self) -> RateLimit {
+        RateLimit::default()
+    }
+
+    /// Adds the vendor's budget headers. Some vendors have none.
+    fn show_budget(&self, usage: &Usage, clock: &Clock, reply: &mut Reply);
+
+    /// What the call asks for.
+    fn asked(&self, call: &Call) -> Asked;
+
+    /// The variables of an operator that is to reach the emulator.
+    fn environment(&self, access: &Access<'_>) -> Vec<(&'static str, String)>;
+
+    /// The `spec.providerID` of the node on a machine, if the vendor has machines.
+    fn provider_id(&self, machine: MachineId) -> Option<String>;
+
+    /// The machine of a node with this `spec.providerID`, if it is one of the vendor's.
+    fn machine(&self, provider_id: &str) -> Option<MachineId>;
+}
+
+/// The vendor of a call.
+pub(crate) fn of(call: &Call) -> Option<&'static dyn Emulator> {
+    EMULATORS.iter().copied().find(|emulator| emulator.owns(call))
+}
+
+/// A cloud as an operator is to reach it.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// The URL of the cloud, without a path.
+    pub url: &'a str,
+    /// The secret of the credential.
+    pub secret: &'a str,
+    /// The project for new addresses, at vendors with projects.
+    pub project: Option<&'a str>,
+    /// The name by which the operator is to introduce itself, if not by its own.
+    pub user_agent: Option<&'a str>,
+}
+
+/// The variables of an operator that is to reach every emulated vendor.
+#[must_use]
+pub fn environment(access: &Access<'_>) -> Vec<(&'static str, String)> {
+    EMULATORS.iter().flat_map(|emulator| emulator.environment(access)).collect()
+}
+
+/// The `spec.providerID` of the node on a vendor's machine. Empty for a vendor without machines.
+#[must_use]
+pub fn provider_id(vendor: &str, machine: MachineId) -> String {
+    let vendor = EMULATORS.iter().find(|emulator| emulator.name() == vendor);
+    vendor.and_then(|emulator| emulator.provider_id(machine)).unwrap_or_default()
+}
+
+/// The machine of a node with this `spec.providerID`.
+#[must_use]
+pub fn machine_of(provider_id: &str) -> Option<MachineId> {
+    EMULATORS.iter().find_map(|emulator| emulator.machine(provider_id))
+}
+
+/// What a request asks of the emulated vendors.
+#[must_use]
+pub fn asked(request: &Request<Bytes>) -> Asked {
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let mut copy = Request::new(request.body().clone());
+    (*copy.method_mut(), *copy.uri_mut()) = (method, uri);
+    let call = Call::new(copy);
+    of(&call).map_or_else(Asked::default, |emulator| emulator.asked(&call))
+}
