@@ -15,7 +15,7 @@ use pontoon_core::action::{Action, Done, Outcome};
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
     Addresses, Families, Family, Kind, Labels, Ledger, Machine, Mark, MarkPlace, Node, ObjectKey,
-    Pod, Pool, Request, Scope, Sighting, Subject, Tells,
+    Pod, PodState, Pool, Request, Scope, Sighting, Subject, Tells,
 };
 use pontoon_core::nodes::{Match, PodMatch, Selector};
 use pontoon_core::plan::Planner;
@@ -95,6 +95,7 @@ fn node(cluster: &Cluster, n: usize, mark: Option<IpAddr>) -> Node {
         provider_id: Some(machine(n).as_str().into()),
         ready: true,
         deleting: false,
+        cordoned: false,
         labels,
         taints: vec![],
         marks: mark.map(|ip| (&MARK[0], ip.to_string().as_str().into())).into_iter().collect(),
@@ -121,6 +122,7 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
     let pods = (cluster.pods > 0).then(|| PodMatch {
         namespace: Some("ingress".into()),
         labels: Selector::parse("app=web").expect("a selector"),
+        ..PodMatch::default()
     });
     let nodes = Selector::parse(&selector).expect("a selector");
     let extra = usize::from(cluster.waiting);
@@ -139,9 +141,10 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
             region: None,
             listed: (first..first + cluster.addresses + extra).map(address).collect(),
             wanted: None,
-            matching: Arc::new(Match { nodes, pods, tolerations: vec![] }),
+            matching: Arc::new(Match { nodes, pods, ..Match::default() }),
             unreadable: None,
             marks: &MARK,
+            reread: None,
             cool_off: Duration::ZERO,
             grace: Duration::ZERO,
         }),
@@ -215,6 +218,8 @@ fn build(cluster: &Cluster) -> (World, Planner) {
             namespace: "ingress".into(),
             node: format!("node-{:05}", n % cluster.nodes).as_str().into(),
             labels: labels.clone(),
+            state: PodState::Ready,
+            owner: None,
         });
     }
     for source in [Source::Nodes, Source::Pods, Source::Objects(&POOL)] {

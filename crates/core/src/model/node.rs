@@ -26,6 +26,8 @@ pub struct Node {
     pub ready: bool,
     /// The node is being deleted.
     pub deleting: bool,
+    /// The node is cordoned (`spec.unschedulable`).
+    pub cordoned: bool,
     /// Labels of the node.
     pub labels: Labels,
     /// Taints of the node.
@@ -91,7 +93,8 @@ impl std::fmt::Display for Effect {
     }
 }
 
-/// A ready pod on a node, not being deleted. Other pods affect no plan and are not kept.
+/// A pod on a node that runs or starts, and is not being deleted. Other pods affect no plan and are
+/// not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
     /// UID of the pod.
@@ -102,4 +105,27 @@ pub struct Pod {
     pub node: NodeName,
     /// Its labels.
     pub labels: Labels,
+    /// State of the pod.
+    pub state: PodState,
+    /// The workload that the pod belongs to.
+    pub owner: Option<Owner>,
+}
+
+/// State of a pod.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodState {
+    /// Running, with the condition `Ready`.
+    #[default]
+    Ready,
+    /// Running or pending, and not ready.
+    Unready,
+}
+
+/// The workload that a pod belongs to, at the end of its chain of owners.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// The kind, such as `Deployment`.
+    pub kind: Text,
+    /// The name.
+    pub name: Text,
 }

@@ -62,6 +62,8 @@ pub struct Request {
     pub matching: Arc<Match>,
     /// Marks of the nodes that serve the pool's addresses.
     pub marks: &'static [Mark],
+    /// Longest time between two listings of the account; `None` for the usual interval.
+    pub reread: Option<Duration>,
     /// Shortest time between two assignments of the pool.
     pub cool_off: Duration,
     /// Grace period: how long an ineligible node keeps its address, in case the node recovers.

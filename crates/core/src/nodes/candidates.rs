@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::ready_pods::{ConditionId, Flips, ReadyPods};
-use super::{Census, Match, PodMatch, Unfit};
+use super::pod_counts::{ConditionId, Flips, PodCounts};
+use super::{Census, Fitness, Match, PodMatch, PodsOnNode, Unfit};
 use crate::model::{AccountId, Family, Node, NodeName, ObjectKey, Pod, PodId, Taint, Text};
 
 /// Identifier of a class: one set of rules for nodes, for one account or for DNS.
@@ -21,10 +21,13 @@ struct Class {
     account: Option<AccountId>,
     cloud: Option<Text>,
     matching: Arc<Match>,
-    /// The condition on pods, if any.
-    pods: Option<ConditionId>,
+    /// The condition on required pods, and on pods that let a cordoned node keep its address.
+    required: Option<ConditionId>,
+    keeping: Option<ConditionId>,
     pools: BTreeSet<ObjectKey>,
     eligible: BTreeSet<NodeName>,
+    /// Nodes that may keep their address, and receive none.
+    holding: BTreeSet<NodeName>,
     /// Number of eligible nodes with room for an address, by family. Maintained by vacancy.rs.
     vacant: BTreeMap<Family, usize>,
     /// Nodes ruled out by their machine alone, pods aside.
@@ -35,7 +38,7 @@ struct Class {
     causes: BTreeMap<Unfit, usize>,
 }
 
-/// Every class with its eligible nodes, and the ready pods.
+/// Every class with its eligible nodes, and the counted pods.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
     classes: BTreeMap<ClassId, Class>,
@@ -43,11 +46,28 @@ pub struct Candidates {
     /// Classes by a label that their rules require, and classes without such a label.
     anchored: BTreeMap<(Text, Text), BTreeSet<ClassId>>,
     unanchored: BTreeSet<ClassId>,
-    pods: ReadyPods,
+    pods: PodCounts,
     issued: u32,
     /// Number of nodes, and whether the number changed since `take_recounted`.
     nodes: usize,
     recounted: bool,
+}
+
+/// A node that is judged otherwise than before.
+pub(crate) struct Rejudged {
+    pub class: ClassId,
+    pub node: NodeName,
+    /// Whether the node became eligible, or ceased to be.
+    pub eligibility: bool,
+}
+
+/// What changed in the judgement on a node.
+#[derive(Default, PartialEq, Eq)]
+struct News {
+    eligibility: bool,
+    holding: bool,
+    /// The cause that rules the node out.
+    cause: bool,
 }
 
 impl Candidates {
@@ -70,6 +90,12 @@ impl Candidates {
     /// Whether a node is eligible in a class.
     pub fn is_eligible(&self, class: ClassId, node: &NodeName) -> bool {
         self.classes.get(&class).is_some_and(|class| class.eligible.contains(node))
+    }
+
+    /// Whether a node of a class may keep its address: eligible, or holding.
+    pub fn may_keep(&self, class: ClassId, node: &NodeName) -> bool {
+        let keeps = |class: &Class| class.eligible.contains(node) || class.holding.contains(node);
+        self.classes.get(&class).is_some_and(keeps)
     }
 
     /// Nodes ruled out by their machine alone, pods aside, with the cause.
@@ -95,12 +121,9 @@ impl Candidates {
     }
 
     /// Judges a node for a class.
-    ///
-    /// # Errors
-    /// The cause that rules the node out.
-    pub fn judge(&self, class: ClassId, node: &Node) -> Result<(), Unfit> {
-        let class = self.classes.get(&class).ok_or(Unfit::Labels)?;
-        class.judge(node, &self.pods)
+    pub fn judge(&self, class: ClassId, node: &Node) -> Fitness {
+        let class = self.classes.get(&class);
+        class.map_or(Fitness::Unfit(Unfit::Labels), |class| class.judge(node, &self.pods))
     }
 
     /// The smallest range of pods that covers every class; `None` if no class asks for pods.
@@ -111,8 +134,8 @@ impl Candidates {
     /// Whether every ready pod that a class asks for is known. Otherwise the eligible nodes are
     /// unknown, and an empty set means nothing.
     pub fn knows_pods(&self, class: ClassId) -> bool {
-        let asked = self.classes.get(&class).and_then(|class| class.matching.pods.as_ref());
-        asked.is_none_or(|asked| self.pods.knows(asked))
+        let class = self.classes.get(&class);
+        class.is_none_or(|class| class.matching.asked_pods().all(|asked| self.pods.knows(asked)))
     }
 
     /// Sets the range in which every ready pod is known. Returns the classes whose pods became
@@ -214,7 +237,7 @@ impl Candidates {
             let matching = class.matching.clone();
             self.anchor(id, &matching, false);
             if let Some(class) = self.classes.remove(&id) {
-                if let Some(condition) = class.pods {
+                for condition in class.required.into_iter().chain(class.keeping) {
                     self.pods.stop_asking(condition, id);
                 }
                 self.class_ids.remove(&(class.account, matching));
@@ -231,7 +254,7 @@ impl Candidates {
         }
         let mut concerned = self.concerned([node].into_iter().chain(before));
         let pods = &self.pods;
-        let news = |class: &mut Class| class.rejudge(node, pods) != (false, false);
+        let news = |class: &mut Class| class.rejudge(node, pods) != News::default();
         concerned.retain(|id| self.classes.get_mut(id).is_some_and(news));
         concerned
     }
@@ -254,45 +277,38 @@ impl Candidates {
         let changed = |(id, class): (&ClassId, &mut Class)| {
             class.homeless.remove(node);
             let ruled_out = class.rule_out(node, None);
-            (class.eligible.remove(node) || ruled_out).then_some(*id)
+            let kept = class.holding.remove(node);
+            (class.eligible.remove(node) || kept || ruled_out).then_some(*id)
         };
         self.classes.iter_mut().filter_map(changed).collect()
     }
 
-    /// Counts a ready pod that appeared or changed. Returns the nodes whose eligibility changed, by
-    /// class.
-    pub(crate) fn pod_set(
-        &mut self,
-        pod: &Pod,
-        nodes: &BTreeMap<NodeName, Node>,
-    ) -> BTreeSet<(ClassId, NodeName)> {
+    /// Counts a pod that appeared or changed. Returns the nodes that are judged otherwise now.
+    pub(crate) fn pod_set(&mut self, pod: &Pod, nodes: &BTreeMap<NodeName, Node>) -> Vec<Rejudged> {
         let flips = self.pods.set(pod);
         self.rejudge(flips, nodes)
     }
 
-    /// Removes a pod that is gone or no longer ready. Returns the nodes whose eligibility changed,
-    /// by class.
+    /// Removes a pod that is gone or no longer counts. Returns the nodes that are judged otherwise
+    /// now.
     pub(crate) fn pod_removed(
         &mut self,
         pod: &PodId,
         nodes: &BTreeMap<NodeName, Node>,
-    ) -> BTreeSet<(ClassId, NodeName)> {
+    ) -> Vec<Rejudged> {
         let flips = self.pods.remove(pod);
         self.rejudge(flips, nodes)
     }
 
-    /// Judges nodes again that gained their first matching pod or lost their last. Returns the
-    /// nodes whose eligibility changed, by class.
-    fn rejudge(
-        &mut self,
-        mut flips: Flips,
-        nodes: &BTreeMap<NodeName, Node>,
-    ) -> BTreeSet<(ClassId, NodeName)> {
-        flips.retain(|(class, node)| {
-            let (class, node) = (self.classes.get_mut(class), nodes.get(node));
-            class.zip(node).is_some_and(|(class, node)| class.rejudge(node, &self.pods).0)
-        });
-        flips
+    /// Judges nodes again that gained their first matching pod or lost their last. Returns those
+    /// that are judged otherwise now.
+    fn rejudge(&mut self, flips: Flips, nodes: &BTreeMap<NodeName, Node>) -> Vec<Rejudged> {
+        let judge = |(id, name): (ClassId, NodeName)| {
+            let news = self.classes.get_mut(&id)?.rejudge(nodes.get(&name)?, &self.pods);
+            let rejudged = Rejudged { class: id, node: name, eligibility: news.eligibility };
+            (news.eligibility || news.holding).then_some(rejudged)
+        };
+        flips.into_iter().filter_map(judge).collect()
     }
 
     /// The counted pods.
@@ -308,14 +324,17 @@ impl Candidates {
     ) -> ClassId {
         self.issued += 1;
         let id = ClassId(self.issued);
-        let pods = matching.pods.as_ref().map(|pods| self.pods.ask(pods, id));
+        let required = matching.pods.as_ref().map(|pods| self.pods.ask(pods, id));
+        let keeping = matching.keeping_pods().map(|pods| self.pods.ask(pods, id));
         let mut class = Class {
             account: account.clone(),
             cloud,
             matching: matching.clone(),
-            pods,
+            required,
+            keeping,
             pools: BTreeSet::new(),
             eligible: BTreeSet::new(),
+            holding: BTreeSet::new(),
             homeless: BTreeMap::new(),
             ruled_out: BTreeMap::new(),
             causes: BTreeMap::new(),
@@ -356,19 +375,24 @@ impl Candidates {
 }
 
 impl Class {
-    fn judge(&self, node: &Node, pods: &ReadyPods) -> Result<(), Unfit> {
-        let ready = self.pods.map_or(0, |condition| pods.count(condition, &node.name));
-        self.matching.judge(self.cloud.as_deref(), node, ready)
+    fn judge(&self, node: &Node, pods: &PodCounts) -> Fitness {
+        let count = |condition: Option<ConditionId>| {
+            condition.map_or(0, |condition| pods.count(condition, &node.name))
+        };
+        let pods = PodsOnNode { required: count(self.required), keeping: count(self.keeping) };
+        self.matching.judge(self.cloud.as_deref(), node, pods)
     }
 
-    /// Judges a node again. Returns whether eligibility changed, and whether the cause that rules
-    /// the node out changed.
-    fn rejudge(&mut self, node: &Node, pods: &ReadyPods) -> (bool, bool) {
-        let unfit = self.judge(node, pods).err();
-        let eligible = match unfit {
-            None => self.eligible.insert(node.name.clone()),
-            Some(_) => self.eligible.remove(&node.name),
+    /// Judges a node again. Returns what changed.
+    fn rejudge(&mut self, node: &Node, pods: &PodCounts) -> News {
+        let fitness = self.judge(node, pods);
+        let is_in = |set: &mut BTreeSet<NodeName>, belongs: bool| match belongs {
+            true => set.insert(node.name.clone()),
+            false => set.remove(&node.name),
         };
+        let eligibility = is_in(&mut self.eligible, fitness.is_eligible());
+        let holding = is_in(&mut self.holding, matches!(fitness, Fitness::Holding(_)));
+        let unfit = fitness.objection();
         // Classes of every provider need no machine.
         self.homeless.remove(&node.name);
         if let Some(unfit) =
@@ -376,7 +400,7 @@ impl Class {
         {
             self.homeless.insert(node.name.clone(), unfit.clone());
         }
-        (eligible, self.rule_out(&node.name, unfit))
+        News { eligibility, holding, cause: self.rule_out(&node.name, unfit) }
     }
 
     /// Counts the cause that rules a node out; `None` for an eligible node. Returns whether the

@@ -44,6 +44,7 @@ impl Census {
                 write!(f, "{count} without a ready pod")?;
                 self.pods.as_ref().map_or(Ok(()), |pods| write!(f, " {pods}"))
             }
+            Unfit::Cordoned => write!(f, "{count} cordoned"),
         }
     }
 }

@@ -300,8 +300,7 @@ impl Case<'_, '_> {
     /// Whether an address stays on its eligible node when its pool is deleted.
     fn outlives(&self, view: &PoolView<'_>, ip: IpAddr, machine: &MachineId) -> bool {
         let listed = view.request.is_some_and(|request| request.listed.contains(&ip));
-        let fits = |node| view.judge(self.world, node).is_ok();
-        view.entry.is_ending() && listed && view.node_on(self.world, machine).is_some_and(fits)
+        view.entry.is_ending() && listed && view.may_keep(self.world, machine)
     }
 
     /// The wanted addresses by family; `None` if unknown.

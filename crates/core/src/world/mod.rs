@@ -15,6 +15,7 @@ pub use work::Work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use crate::Time;
 use crate::addresses::{Account, AccountSetup, Claims, PoolEntry, Seat, Vacancy};
@@ -46,6 +47,8 @@ pub struct World {
     pub(crate) accounts: BTreeMap<AccountId, Account>,
     /// The pools of each account.
     pub(crate) users: BTreeMap<AccountId, BTreeSet<ObjectKey>>,
+    /// Pools of each account by the interval at which they want the account to be listed.
+    pub(crate) rereads: BTreeMap<AccountId, BTreeSet<(Duration, ObjectKey)>>,
     pub(crate) vacancy: Vacancy,
     /// Machines with a reservation under way, with its pool and intent. The pool may be gone before
     /// the answer arrives.
@@ -81,6 +84,7 @@ impl World {
             claims: Claims::default(),
             accounts: BTreeMap::new(),
             users: BTreeMap::new(),
+            rereads: BTreeMap::new(),
             vacancy: Vacancy::default(),
             reserving: BTreeMap::new(),
             records: Records::default(),
@@ -119,7 +123,7 @@ impl World {
     /// Observes that a source has been read whole.
     pub fn source_read(&mut self, source: Source) {
         match source {
-            Source::Pods => self.pods_read(PodMatch::default()),
+            Source::Pods => self.pods_read(PodMatch::every_pod()),
             Source::Nodes | Source::Objects(_) => drop(self.unread.remove(&source)),
         }
         if self.is_read() {
@@ -194,6 +198,12 @@ impl World {
     pub(crate) fn asks_for_v6(&self, id: &AccountId) -> bool {
         let users = self.users.get(id);
         self.claims.of_v6().any(|pool| users.is_some_and(|users| users.contains(pool)))
+    }
+
+    /// Interval of routine listings of an account: the shortest that one of its pools asks for.
+    pub(crate) fn reread(&self, id: &AccountId) -> Duration {
+        let shortest = self.rereads.get(id).and_then(BTreeSet::first);
+        shortest.map_or(self.settings.resync, |(interval, _)| *interval)
     }
 
     /// A node.

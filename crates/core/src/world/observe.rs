@@ -8,7 +8,7 @@ use crate::addresses::PoolEntry;
 use crate::model::{
     AccountId, Family, Kind, Machine, Mark, Node, NodeName, ObjectKey, Pod, PodId, Pool, Tells,
 };
-use crate::nodes::{ClassId, PodMatch};
+use crate::nodes::{ClassId, PodMatch, Rejudged};
 
 /// Largest class whose pools are all planned again when a node changes. In larger classes only
 /// pools with an address on the node, and pools that wait for room, are planned at once: the other
@@ -75,13 +75,13 @@ impl World {
         }
     }
 
-    /// Observes a ready pod.
+    /// Observes a pod.
     pub fn set_pod(&mut self, pod: &Pod) {
         let changed = self.candidates.pod_set(pod, &self.nodes);
         self.touch_judged(changed);
     }
 
-    /// Observes that a pod is gone or no longer ready.
+    /// Observes that a pod is gone or no longer counts.
     pub fn remove_pod(&mut self, pod: &PodId) {
         let changed = self.candidates.pod_removed(pod, &self.nodes);
         self.touch_judged(changed);
@@ -170,7 +170,10 @@ impl World {
             }
             None => PoolEntry::new(pool, class),
         };
-        if let Some(account) = account {
+        if let Ok(request) = &entry.pool.request {
+            let account = request.account.clone();
+            let interval = request.reread.unwrap_or(self.settings.resync);
+            self.rereads.entry(account.clone()).or_default().insert((interval, key.clone()));
             self.users.entry(account).or_default().insert(key.clone());
         }
         let all = || entry.addresses().iter().copied().chain(entry.leaving());
@@ -248,6 +251,9 @@ impl World {
             if users.is_empty() {
                 self.users.remove(&request.account);
             }
+            if let Some(rereads) = self.rereads.get_mut(&request.account) {
+                rereads.remove(&(request.reread.unwrap_or(self.settings.resync), key.clone()));
+            }
         }
         if let Some(old) = entry.class.filter(|old| Some(*old) != class) {
             self.candidates.leave(old, key);
@@ -320,9 +326,11 @@ impl World {
     }
 
     /// Replans after nodes were judged again because of their pods.
-    fn touch_judged(&mut self, changed: BTreeSet<(ClassId, NodeName)>) {
-        for (class, name) in changed {
-            self.recount_vacant(class, &name);
+    fn touch_judged(&mut self, changed: Vec<Rejudged>) {
+        for Rejudged { class, node: name, eligibility } in changed {
+            if eligibility {
+                self.recount_vacant(class, &name);
+            }
             if let Some(machine) = self.nodes.get(&name).and_then(|node| node.machine.clone()) {
                 self.touch_machine(&machine);
             }

@@ -8,9 +8,9 @@ use pontoon_core::Time;
 use pontoon_core::action::Action;
 use pontoon_core::model::{
     Addresses, Family, Finding, Intent, Kind, Labels, Ledger, Machine, Mark, MarkPlace, Marks,
-    Node, ObjectKey, Pod, Pool, Remembered, Request, Scope, Subject, Taint, Tells,
+    Node, ObjectKey, Pod, PodState, Pool, Remembered, Request, Scope, Subject, Taint, Tells,
 };
-use pontoon_core::nodes::{PodMatch, Selector, Toleration};
+use pontoon_core::nodes::{Cordon, PodMatch, Selector, Toleration};
 use pontoon_core::world::Source;
 
 const fn kind(name: &'static str, scope: Scope, asks_for: &'static [Subject]) -> Kind {
@@ -81,6 +81,7 @@ pub fn node(name: &str) -> Node {
         provider_id: Some(format!("cloud://{}", machine(name)).as_str().into()),
         ready: true,
         deleting: false,
+        cordoned: false,
         labels: labels(&[]),
         taints: vec![],
         marks: Marks::default(),
@@ -89,6 +90,8 @@ pub fn node(name: &str) -> Node {
 }
 
 pub trait NodeFixture {
+    /// Cordoned, with the taint that Kubernetes adds.
+    fn cordoned(self) -> Self;
     fn not_ready(self) -> Self;
     fn ready(self) -> Self;
     fn tainted(self, key: &str, value: &str, effect: &str) -> Self;
@@ -101,6 +104,13 @@ pub trait NodeFixture {
 }
 
 impl NodeFixture for Node {
+    fn cordoned(self) -> Self {
+        Self {
+            cordoned: true,
+            ..self.tainted("node.kubernetes.io/unschedulable", "", "NoSchedule")
+        }
+    }
+
     fn not_ready(self) -> Self {
         Self { ready: false, ..self }
     }
@@ -151,7 +161,14 @@ impl NodeFixture for Node {
 
 /// A ready pod without labels in namespace `default`.
 pub fn pod(id: &str, node: &str) -> Pod {
-    Pod { id: id.into(), namespace: "default".into(), node: node.into(), labels: labels(&[]) }
+    Pod {
+        id: id.into(),
+        namespace: "default".into(),
+        node: node.into(),
+        labels: labels(&[]),
+        state: PodState::Ready,
+        owner: None,
+    }
 }
 
 pub trait PodFixture {
@@ -188,6 +205,7 @@ pub fn pool(name: &str) -> Pool {
             matching: Arc::default(),
             unreadable: None,
             marks: &MARKS,
+            reread: None,
             cool_off: Duration::ZERO,
             grace: Duration::ZERO,
         }),
@@ -210,6 +228,8 @@ pub trait PoolFixture: Sized {
     fn ips6<const N: usize>(self, ips: [u16; N]) -> Self;
     fn wants(self, wanted: usize) -> Self;
     fn on(self, selector: &str) -> Self;
+    /// Cordoned nodes keep their address while a pod with `app=web` is on them.
+    fn keeping_while(self) -> Self;
     fn with_pods(self, namespace: Option<&str>, selector: &str) -> Self;
     fn tolerating(self, key: Option<&str>, value: Option<&str>, effect: Option<&str>) -> Self;
     fn cooling_off(self, seconds: u64) -> Self;
@@ -250,9 +270,17 @@ impl PoolFixture for Pool {
         self.ask(|request| Arc::make_mut(&mut request.matching).nodes = nodes)
     }
 
+    fn keeping_while(self) -> Self {
+        let labels = Selector::parse("app=web").expect("a selector");
+        let pods = PodMatch { labels, unready: true, ..PodMatch::default() };
+        let cordon = Cordon::KeepsWhile(pods);
+        self.ask(|request| Arc::make_mut(&mut request.matching).cordon = cordon)
+    }
+
     fn with_pods(self, namespace: Option<&str>, selector: &str) -> Self {
         let labels = Selector::parse(selector).expect("a selector");
-        let pods = PodMatch { namespace: namespace.map(Into::into), labels };
+        let namespace = namespace.map(Into::into);
+        let pods = PodMatch { namespace, labels, ..PodMatch::default() };
         self.ask(|request| Arc::make_mut(&mut request.matching).pods = Some(pods))
     }
 

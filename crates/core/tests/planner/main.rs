@@ -17,6 +17,7 @@ mod doubting;
 mod drifting;
 mod failing;
 mod grace;
+mod holding;
 mod ipv6;
 mod labelling;
 mod lasting;

@@ -2,7 +2,7 @@
 
 use pontoon_core::addresses::verdict::{Note, Obstacle, Reason};
 use pontoon_core::model::{Node, Pool};
-use pontoon_core::nodes::Unfit;
+use pontoon_core::nodes::{Fitness, Unfit};
 
 use super::fixture::*;
 use super::scene::{Scene, scene};
@@ -118,7 +118,7 @@ fn a_node_without_a_machine_of_the_pools_cloud_is_no_candidate_and_that_is_said(
         assert_eq!(moves(&scene.settle()), []);
         assert_eq!(scene.reason("p"), &Reason::NoMatchingNode);
         let class = scene.world.pool(&key("p")).and_then(|entry| entry.class).unwrap();
-        assert_eq!(scene.world.candidates().judge(class, &node), Err(unfit.clone()));
+        assert_eq!(scene.world.candidates().judge(class, &node), Fitness::Unfit(unfit.clone()));
         let told = scene.verdict("p").to_string();
         assert!(told.starts_with("0 of 1 in place; 0 of 1 node eligible: 1 "), "{told}");
         assert!(told.ends_with(&format!("; a: {unfit}")), "{told}");

@@ -11,7 +11,7 @@ use super::scene::{Scene, scene};
 
 fn range(namespace: Option<&str>, selector: &str) -> PodMatch {
     let labels = Selector::parse(selector).unwrap();
-    PodMatch { namespace: namespace.map(Into::into), labels }
+    PodMatch { namespace: namespace.map(Into::into), labels, ..PodMatch::default() }
 }
 
 /// Records of the nodes with the label role=edge and a pod in a namespace.

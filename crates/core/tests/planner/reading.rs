@@ -3,7 +3,7 @@
 use pontoon_core::action::{Action, Done, Failure, FailureKind};
 use pontoon_core::addresses::Knowledge;
 use pontoon_core::addresses::verdict::{Note, Reason, State};
-use pontoon_core::model::{Family, Sighting};
+use pontoon_core::model::{Family, Pool, Sighting};
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -355,4 +355,22 @@ fn pacing_is_not_told_as_a_limit_that_is_used_up() {
     assert!(matches!(scene.reason("p"), Reason::Pacing(_)), "{:?}", scene.reason("p"));
     assert_eq!(moves(&scene.run(seconds(10))), [(ip(1), "b")]);
     assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+}
+
+#[test]
+fn an_account_is_listed_at_the_shortest_interval_that_a_pool_asks_for() {
+    let every = |interval: u64| {
+        move |pool: Pool| pool.ask(|request| request.reread = Some(seconds(interval)))
+    };
+    let mut scene = scene().nodes(["a"]).pool(every(300)(pool("p").ips([1]))).settled();
+    let listings =
+        |scene: &mut Scene| scene.run(seconds(600)).iter().filter(|one| is_list(one)).count();
+    assert_eq!(listings(&mut scene), 2);
+    scene.set_pool(every(5)(pool("q").ips([2])));
+    // One at once, for the new address.
+    assert_eq!(listings(&mut scene), 121);
+    scene.change_pool("q", every(200));
+    assert_eq!(listings(&mut scene), 3);
+    scene.remove_pool("q");
+    assert_eq!(listings(&mut scene), 2);
 }

@@ -38,6 +38,7 @@ pub struct Spec {
     #[serde(rename = "providerID")]
     provider_id: Option<String>,
     taints: Option<Vec<KubeTaint>>,
+    unschedulable: Option<bool>,
 }
 
 /// The parts of a node's status that planning reads.
@@ -105,6 +106,7 @@ impl NodeView {
             provider_id: provider_id.as_deref().map(Into::into),
             ready: status.conditions.iter().flatten().any(is_ready),
             deleting: metadata.deletion_timestamp.is_some(),
+            cordoned: spec.unschedulable == Some(true),
             labels: labels(metadata.labels.unwrap_or_default()),
             taints: spec.taints.unwrap_or_default().iter().map(taint).collect(),
             addresses: addresses(&status.addresses.unwrap_or_default()),

@@ -1,12 +1,12 @@
-//! Pods, reduced to the needed fields while decoding. Only running, ready pods without a deletion
-//! timestamp are passed on.
+//! Pods, reduced to the needed fields while decoding. Only pods that run or start, without a
+//! deletion timestamp, are passed on; those that are not ready only if an object asks for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{Pod as KubePod, PodCondition};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use kube::Resource;
-use pontoon_core::model::{Labels, Pod, PodId};
+use pontoon_core::model::{Labels, Owner, Pod, PodId, PodState};
 use pontoon_core::nodes::PodMatch;
 use serde::{Deserialize, Deserializer};
 
@@ -71,7 +71,7 @@ impl Watch for Pods {
 
     fn seen(&mut self, object: PodView) -> Option<Observation> {
         let id: PodId = object.metadata.uid.as_deref()?.into();
-        match self.ready(object) {
+        match self.counted(object) {
             Some(pod) => {
                 if let Some(listing) = &mut self.listing {
                     listing.insert(id);
@@ -104,17 +104,19 @@ impl Pods {
         Selection { labels: (!labels.is_empty()).then(|| labels.to_string()), fields: None }
     }
 
-    fn ready(&mut self, object: PodView) -> Option<Pod> {
+    /// The pod for planning; `None` if the pod affects no plan.
+    fn counted(&mut self, object: PodView) -> Option<Pod> {
         let PodView { metadata, spec, status } = object;
-        let is_ready = |one: &PodCondition| one.type_ == "Ready" && one.status == "True";
-        let ready = status.phase.as_deref() == Some("Running")
-            && status.conditions.iter().flatten().any(is_ready)
-            && metadata.deletion_timestamp.is_none();
-        let node = spec.node_name.filter(|_| ready)?;
+        let state = status.state().filter(|_| metadata.deletion_timestamp.is_none())?;
+        if state == PodState::Unready && !self.range.unready {
+            return None;
+        }
         Some(Pod {
             id: metadata.uid.as_deref()?.into(),
             namespace: metadata.namespace.as_deref().unwrap_or_default().into(),
-            node: node.as_str().into(),
+            node: spec.node_name?.as_str().into(),
+            state,
+            owner: metadata.owner_references.unwrap_or_default().iter().find_map(controller),
             labels: self.share(labels(metadata.labels.unwrap_or_default())),
         })
     }
@@ -132,8 +134,27 @@ impl Pods {
     }
 }
 
-/// Metadata without managed fields and owners, which are most of an object's size and never read
-/// here.
+impl Status {
+    /// The state of the pod; `None` for a pod that has ended.
+    fn state(&self) -> Option<PodState> {
+        let is_ready = |one: &PodCondition| one.type_ == "Ready" && one.status == "True";
+        let has_ready = self.conditions.iter().flatten().any(is_ready);
+        match self.phase.as_deref() {
+            Some("Running") if has_ready => Some(PodState::Ready),
+            Some("Running" | "Pending") => Some(PodState::Unready),
+            _ => None,
+        }
+    }
+}
+
+/// The workload in an owner reference of the controller.
+fn controller(reference: &OwnerReference) -> Option<Owner> {
+    let owner =
+        || Owner { kind: reference.kind.as_str().into(), name: reference.name.as_str().into() };
+    (reference.controller == Some(true)).then(owner)
+}
+
+/// Metadata without managed fields, which are most of an object's size and never read here.
 pub(super) fn lean_metadata<'de, D: Deserializer<'de>>(from: D) -> Result<ObjectMeta, D::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -145,6 +166,7 @@ pub(super) fn lean_metadata<'de, D: Deserializer<'de>>(from: D) -> Result<Object
         deletion_timestamp: Option<Time>,
         labels: Option<BTreeMap<String, String>>,
         annotations: Option<BTreeMap<String, String>>,
+        owner_references: Option<Vec<OwnerReference>>,
     }
     let lean = Lean::deserialize(from)?;
     Ok(ObjectMeta {
@@ -155,6 +177,7 @@ pub(super) fn lean_metadata<'de, D: Deserializer<'de>>(from: D) -> Result<Object
         deletion_timestamp: lean.deletion_timestamp,
         labels: lean.labels,
         annotations: lean.annotations,
+        owner_references: lean.owner_references,
         ..ObjectMeta::default()
     })
 }
@@ -215,5 +238,29 @@ mod tests {
         assert!(!counts(pod(ready, true)));
         assert!(!counts(pod(unready, false)));
         assert!(!counts(pod(done, false)));
+    }
+
+    #[test]
+    fn a_pod_that_is_not_ready_counts_where_an_object_asks_for_such_pods() {
+        let mut pods = Pods::of(PodMatch::every_pod());
+        let mut state = |status| match pods.seen(pod(status, false)) {
+            Some(Observation::Pod(pod)) => Some(pod.state),
+            _ => None,
+        };
+        assert_eq!(state(serde_json::json!({"phase": "Pending"})), Some(PodState::Unready));
+        assert_eq!(state(serde_json::json!({"phase": "Running"})), Some(PodState::Unready));
+        assert_eq!(state(serde_json::json!({"phase": "Failed"})), None);
+    }
+
+    #[test]
+    fn a_pod_belongs_to_the_owner_that_controls_it() {
+        let mut view = ready("a");
+        view.metadata.owner_references = serde_json::from_value(serde_json::json!([
+            {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "1"},
+            {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "2", "controller": true},
+        ]))
+        .unwrap();
+        let Some(Observation::Pod(pod)) = Pods::default().seen(view) else { panic!("a pod") };
+        assert_eq!(pod.owner, Some(Owner { kind: "DaemonSet".into(), name: "d".into() }));
     }
 }

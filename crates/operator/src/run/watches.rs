@@ -76,7 +76,7 @@ impl Watches {
             tracing::info!("no object asks for pods: watching none");
             return;
         };
-        let PodMatch { namespace, labels } = &range;
+        let PodMatch { namespace, labels, .. } = &range;
         tracing::info!(namespace = namespace.as_deref(), %labels, "watching pods");
         let api = pods_of(&self.client, namespace.as_deref());
         let pods = Pods::of(range.clone());

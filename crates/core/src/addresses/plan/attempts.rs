@@ -23,10 +23,7 @@ pub(crate) fn is_set_back(
 /// place, no other node gets the address: a move could take it from a serving node.
 pub(crate) fn is_in_doubt(world: &World, view: &PoolView<'_>, ip: IpAddr) -> bool {
     let Some(account) = view.account else { return false };
-    let eligible = |machine: &MachineId| {
-        view.node_on(world, machine).is_some_and(|node| view.judge(world, node).is_ok())
-    };
-    account.setbacks.doubts(ip, account.listing.last).any(eligible)
+    account.setbacks.doubts(ip, account.listing.last).any(|machine| view.may_keep(world, machine))
 }
 
 /// The node of the last failed attempt, if still eligible.
@@ -45,5 +42,5 @@ pub(crate) fn intended<'w>(
     let tried = tried.filter(|tried| failures(tried) < PATIENCE || account.is_silent());
     let machine = tried.or(from.filter(|from| failures(from) == 0))?;
     let node = view.node_on(world, machine)?;
-    view.judge(world, node).is_ok().then_some((node, machine))
+    view.judge(world, node).is_eligible().then_some((node, machine))
 }

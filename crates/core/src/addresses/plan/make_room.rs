@@ -195,7 +195,7 @@ fn held_until(
     ip: IpAddr,
     now: Time,
 ) -> Option<Time> {
-    let unfit = world.candidates().judge(entry.class?, world.node(name)?).err()?;
+    let unfit = world.candidates().judge(entry.class?, world.node(name)?).unfit()?;
     let (used, memory) = (entry.uses(ip), entry.memory(ip));
     let grace = || grace_ends(request.grace, &unfit, &memory, now);
     drift::held_until(&memory, false, now).or_else(grace).filter(|_| used)
@@ -244,11 +244,11 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
     }
 }
 
-/// Whether a node is eligible, or another node on the same machine.
+/// Whether a node may keep its address, or another node on the same machine.
 fn is_usable(world: &World, class: ClassId, name: &NodeName) -> bool {
     let machine = world.node(name).and_then(|node| node.machine.as_ref());
     let mut nodes = machine.into_iter().flat_map(|one| world.nodes_on(&one.cloud, &one.id));
-    nodes.any(|name| world.candidates().is_eligible(class, name))
+    nodes.any(|name| world.candidates().may_keep(class, name))
 }
 
 /// Whether an eligible node of a class holds an address that is useless there.

@@ -113,7 +113,7 @@ fn may_serve(world: &World, node: &Node, mark: &'static Mark) -> bool {
     })
 }
 
-/// The addresses confirmed to be on a node eligible for them, of pools that use the mark.
+/// The addresses confirmed to be on a node that may keep them, of pools that use the mark.
 fn served(world: &World, node: &Node, mark: &'static Mark) -> Vec<IpAddr> {
     let Some(machine) = &node.machine else {
         return Vec::new();
@@ -136,7 +136,7 @@ fn is_served(world: &World, node: &Node, mark: &'static Mark, ip: IpAddr) -> boo
     let confirmed = address.operation.is_none()
         && matches!(&address.knowledge, Knowledge::Known { sighting, .. }
             if !sighting.busy && is_on(sighting, node));
-    confirmed && entry.uses(ip) && is_eligible(world, node, entry)
+    confirmed && entry.uses(ip) && may_keep(world, node, entry)
 }
 
 /// Whether a mark must keep naming an address, because the place of the address, its owner or the
@@ -161,7 +161,7 @@ fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
             (Knowledge::Gone, None) => false,
         },
     };
-    unknown && is_eligible(world, node, entry)
+    unknown && may_keep(world, node, entry)
 }
 
 /// Whether a pool names an address of a supported family without known existence.
@@ -178,8 +178,8 @@ fn is_on(sighting: &Sighting, node: &Node) -> bool {
     sighting.holder.as_ref() == node.machine.as_ref().map(|machine| &machine.id)
 }
 
-fn is_eligible(world: &World, node: &Node, entry: &PoolEntry) -> bool {
-    entry.class.is_some_and(|class| world.candidates().is_eligible(class, &node.name))
+fn may_keep(world: &World, node: &Node, entry: &PoolEntry) -> bool {
+    entry.class.is_some_and(|class| world.candidates().may_keep(class, &node.name))
 }
 
 /// The owner of an address, with its account.

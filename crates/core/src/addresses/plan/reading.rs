@@ -160,7 +160,7 @@ fn due(world: &World, id: &AccountId, account: &Account) -> Time {
 /// Interval of routine listings. Each family is a separate request, and all requests of an account,
 /// including those for DNS, stay below two per minute.
 fn resync(world: &World, id: &AccountId, account: &Account) -> Duration {
-    let resync = world.settings().resync;
+    let resync = world.reread(id);
     match families(world, id, account).len() {
         0 | 1 => resync,
         _ => resync.saturating_mul(3) / 2,

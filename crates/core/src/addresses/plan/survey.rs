@@ -68,7 +68,7 @@ impl<'w> PoolFacts<'w> {
             let judged = used && ours;
             let left = memory.machine.take().filter(|left| judged && Some(left) != holder);
             // Taking an address from an ineligible node is no drift.
-            if let Some(from) = left.filter(|from| self.is_eligible(world, from)) {
+            if let Some(from) = left.filter(|from| self.may_keep(world, from)) {
                 memory.drift = Some(drift::found(memory.drift.as_ref(), from, now));
             }
             // In observe mode, or while paused, a pool acquires no address.
@@ -169,9 +169,9 @@ impl<'w> PoolFacts<'w> {
         let Some(name) = self.node_on(world, machine) else {
             return Place::Stranded(machine, Note::NoNode);
         };
-        match self.judge(world, name) {
-            Ok(()) => Place::Home(name, machine),
-            Err(unfit) => Place::Stranded(machine, Note::Unfit(unfit)),
+        match self.judge(world, name).unfit() {
+            None => Place::Home(name, machine),
+            Some(unfit) => Place::Stranded(machine, Note::Unfit(unfit)),
         }
     }
 
@@ -183,10 +183,10 @@ impl<'w> PoolFacts<'w> {
         kept.iter().take(lacks).map(|one| one.ip).collect()
     }
 
-    /// Whether a delisted address is on an eligible node.
+    /// Whether a delisted address is on a node that may keep it.
     pub fn serves(&self, world: &World, one: &AddressView<'_>) -> bool {
         match one.place {
-            Place::Disabled(Some(machine)) => self.is_eligible(world, machine),
+            Place::Disabled(Some(machine)) => self.may_keep(world, machine),
             _ => false,
         }
     }

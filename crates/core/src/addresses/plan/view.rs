@@ -10,7 +10,7 @@ use crate::addresses::{Abilities, Account, IntentProgress, Operation, PoolEntry}
 use crate::model::{
     Family, Intent, Machine, MachineId, NodeName, ObjectKey, Remembered, Request, Text,
 };
-use crate::nodes::{ClassId, Unfit};
+use crate::nodes::{ClassId, Fitness, Unfit};
 use crate::world::World;
 
 /// The spec, account and candidate set of a pool.
@@ -89,9 +89,9 @@ pub(crate) enum Place<'w> {
     Busy(Option<&'w MachineId>),
     /// A call of ours about the address is not finished.
     Moving(&'w Operation),
-    /// On an eligible node.
+    /// On a node that may keep it.
     Home(&'w NodeName, &'w MachineId),
-    /// On a machine without an eligible node.
+    /// On a machine without a node that may keep it.
     Stranded(&'w MachineId, Note),
     /// On no machine.
     Free,
@@ -195,30 +195,41 @@ impl<'w> PoolFacts<'w> {
 
     /// Whether an eligible node runs on a machine.
     pub fn is_eligible(&self, world: &World, machine: &MachineId) -> bool {
-        self.node_on(world, machine).is_some_and(|node| self.judge(world, node).is_ok())
+        self.node_on(world, machine).is_some_and(|node| self.judge(world, node).is_eligible())
     }
 
-    /// The node on a machine of the pool's cloud. Of several nodes with the same machine, an
-    /// eligible one is preferred.
+    /// Whether a node that may keep its address runs on a machine.
+    pub fn may_keep(&self, world: &World, machine: &MachineId) -> bool {
+        self.node_on(world, machine).is_some_and(|node| self.keeps(world, node))
+    }
+
+    /// The node on a machine of the pool's cloud. Of several nodes with the same machine, one that
+    /// may keep its address is preferred.
     pub fn node_on(&self, world: &'w World, machine: &MachineId) -> Option<&'w NodeName> {
         let cloud = self.cloud()?;
-        let eligible = |name: &&NodeName| self.judge(world, name).is_ok();
         world
             .nodes_on(cloud, machine)
-            .find(eligible)
+            .find(|name| self.keeps(world, name))
             .or_else(|| world.node_on(&Machine { cloud: cloud.clone(), id: machine.clone() }))
     }
 
-    /// Whether a node is eligible, or the rule it fails.
-    pub fn judge(&self, world: &World, name: &NodeName) -> Result<(), Unfit> {
+    /// Whether a node may keep its address: eligible, or holding.
+    pub fn keeps(&self, world: &World, name: &NodeName) -> bool {
+        self.class.is_some_and(|class| world.candidates().may_keep(class, name))
+    }
+
+    /// The judgement on a node.
+    pub fn judge(&self, world: &World, name: &NodeName) -> Fitness {
         let Some(class) = self.class else {
-            return Err(Unfit::Labels);
+            return Fitness::Unfit(Unfit::Labels);
         };
         if world.candidates().is_eligible(class, name) {
-            return Ok(());
+            return Fitness::Eligible;
         }
-        let node = world.node(name).ok_or(Unfit::Deleting)?;
-        world.candidates().judge(class, node)
+        match world.node(name) {
+            Some(node) => world.candidates().judge(class, node),
+            None => Fitness::Unfit(Unfit::Deleting),
+        }
     }
 }
 

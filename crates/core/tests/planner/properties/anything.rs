@@ -11,10 +11,10 @@ use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, O
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
     AccountId, Addresses, Drift, Families, Family, Finding, Intent, Labels, Ledger, Machine,
-    MachineId, Node, NodeName, ObjectKey, Pod, Pool, Remembered, Request, Resolution, Sighting,
-    Taint, Text,
+    MachineId, Node, NodeName, ObjectKey, Owner, Pod, PodState, Pool, Remembered, Request,
+    Resolution, Sighting, Taint, Text,
 };
-use pontoon_core::nodes::{Match, PodMatch, Selector, Toleration};
+use pontoon_core::nodes::{Cordon, Match, OwnerMatch, PodMatch, Selector, Toleration};
 use pontoon_core::world::Settings;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -147,6 +147,7 @@ pub fn node() -> BoxedStrategy<Node> {
                 provider_id,
                 ready: ready > 0,
                 deleting: ready == 7,
+                cordoned: ready == 6,
                 labels,
                 taints: taints.into_iter().flatten().collect(),
                 marks: MARKS
@@ -162,14 +163,21 @@ pub fn node() -> BoxedStrategy<Node> {
 
 pub fn pod() -> BoxedStrategy<Pod> {
     let parts = (word(&["x", "y"]), word(&["default"]), node_name(), labels());
-    parts
-        .prop_map(|(id, namespace, node, labels)| Pod {
+    (parts, any::<bool>(), option::weighted(0.5, owner()))
+        .prop_map(|((id, namespace, node, labels), ready, owner)| Pod {
             id: (&*id).into(),
             namespace,
             node,
             labels,
+            state: if ready { PodState::Ready } else { PodState::Unready },
+            owner,
         })
         .boxed()
+}
+
+fn owner() -> impl Strategy<Value = Owner> {
+    (word(&["Deployment", "DaemonSet"]), word(&["web"]))
+        .prop_map(|(kind, name)| Owner { kind, name })
 }
 
 fn conditions() -> impl Strategy<Value = Match> {
@@ -177,8 +185,20 @@ fn conditions() -> impl Strategy<Value = Match> {
         let some = ["", "", "role=edge", "tier>6", "!role", "role in (edge,)"];
         select(some.to_vec()).prop_map(|text| Selector::parse(text).unwrap())
     };
-    let pods = (option::of(word(&["default"])), selector());
-    let pods = pods.prop_map(|(namespace, labels)| PodMatch { namespace, labels });
+    let owners = || {
+        prop_oneof![
+            Just(OwnerMatch::Any),
+            owner().prop_map(OwnerMatch::Is),
+            word(&["DaemonSet"]).prop_map(OwnerMatch::NotOfKind)
+        ]
+    };
+    let pods = || {
+        (option::of(word(&["default"])), selector(), owners(), any::<bool>()).prop_map(
+            |(namespace, labels, owner, unready)| PodMatch { namespace, labels, owner, unready },
+        )
+    };
+    let cordon = option::weighted(0.3, pods())
+        .prop_map(|pods| pods.map_or(Cordon::Tainted, Cordon::KeepsWhile));
     let toleration =
         (option::of(word(&["k"])), option::of(word(&["v"])), option::of(word(&["NoExecute"])));
     let toleration = toleration.prop_map(|(key, value, effect)| Toleration {
@@ -186,8 +206,8 @@ fn conditions() -> impl Strategy<Value = Match> {
         value,
         effect: effect.map(|effect| (&*effect).into()),
     });
-    (selector(), option::weighted(0.2, pods), vec(toleration, 0..2))
-        .prop_map(|(nodes, pods, tolerations)| Match { nodes, pods, tolerations })
+    (selector(), option::weighted(0.2, pods()), vec(toleration, 0..2), cordon)
+        .prop_map(|(nodes, pods, tolerations, cordon)| Match { nodes, pods, tolerations, cordon })
 }
 
 pub fn intent() -> impl Strategy<Value = Intent> {
@@ -242,6 +262,7 @@ pub fn pool() -> BoxedStrategy<Pool> {
             wanted,
             matching: Arc::new(matching),
             marks: &MARKS,
+            reread: None,
             cool_off,
             grace,
         },

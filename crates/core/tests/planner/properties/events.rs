@@ -6,8 +6,8 @@ use std::time::Duration;
 use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
-    Drift, Families, Family, Finding, Intent, Ledger, Node, OperationId, Pod, Pool, Remembered,
-    Resolution, Sighting,
+    Drift, Families, Family, Finding, Intent, Ledger, Node, OperationId, Pod, PodState, Pool,
+    Remembered, Resolution, Sighting,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -173,6 +173,7 @@ pub fn node_object() -> impl Strategy<Value = Node> {
             }
             node.ready = ready > 1;
             node.deleting = ready == 7;
+            node.cordoned = ready == 6;
             if labelled {
                 node = node.labelled("role", "edge");
             }
@@ -198,7 +199,10 @@ pub fn node_object() -> impl Strategy<Value = Node> {
 
 pub fn pod_object() -> impl Strategy<Value = Pod> {
     (0..4_usize, 0..6_usize, any::<bool>(), any::<bool>()).prop_map(|(id, on, ingress, web)| {
-        let pod = pod(&format!("pod-{id}"), &name(on));
+        let mut pod = pod(&format!("pod-{id}"), &name(on));
+        if id == 3 {
+            pod.state = PodState::Unready;
+        }
         let pod = if ingress { pod.in_namespace("ingress") } else { pod };
         if web { pod.with_labels(&[("app", "web")]) } else { pod }
     })
@@ -288,6 +292,7 @@ fn pool_object() -> impl Strategy<Value = Pool> {
             }
             let pool = if cools % 4 == 0 { pool.cooling_off(20) } else { pool };
             let pool = if cools > 4 { pool.with_grace(15) } else { pool };
+            let pool = if cools % 4 == 1 { pool.keeping_while() } else { pool };
             match account {
                 0 => pool.invalid(),
                 1 => pool.in_account("broken"),

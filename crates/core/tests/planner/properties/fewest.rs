@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use pontoon_core::action::Action;
 use pontoon_core::model::{Family, MachineId, Node, Pool};
+use pontoon_core::nodes::PodsOnNode;
 use proptest::prelude::*;
 
 use super::super::fixture::*;
@@ -148,8 +149,9 @@ fn fits(small: &Small, pool: &Pool, node: &Node) -> bool {
     let pods: BTreeMap<_, _> = small.pods.iter().map(|pod| (&pod.id, pod)).collect();
     let here = pods.values().filter(|pod| pod.node == node.name);
     let wanted = matching.pods.as_ref();
-    let such = here.filter(|pod| wanted.is_none_or(|one| one.accepts(&pod.namespace, &pod.labels)));
-    matching.judge(CLOUD, node, such.count()).is_ok()
+    let such = here.filter(|pod| wanted.is_none_or(|one| one.accepts(pod)));
+    let pods = PodsOnNode { required: such.count(), ..PodsOnNode::default() };
+    matching.judge(CLOUD, node, pods).is_eligible()
 }
 
 fn places(scene: &Scene) -> Places {

@@ -11,7 +11,7 @@ use pontoon_core::Time;
 use pontoon_core::model::{
     Drift, Finding, Ledger, MachineId, Pool, RecordSet, RecordSource, Remembered, Request, Text,
 };
-use pontoon_core::nodes::{Match, PodMatch, Selector, Toleration};
+use pontoon_core::nodes::{Cordon, Match, PodMatch, Selector, Toleration};
 use pontoon_providers::address_vendors;
 
 use super::status::PoolFace;
@@ -261,6 +261,7 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         unreadable: unreadable.into_iter().next(),
         matching: Arc::new(matching(&spec.matching)?),
         marks: &super::MARKS,
+        reread: None,
         cool_off: spec.cool_off(),
         grace: spec.grace(),
     })
@@ -296,9 +297,14 @@ pub(in crate::fronts) fn matching(wanted: &crate::api::Match) -> Result<Match, F
     let tolerations = wanted.tolerations.iter().filter_map(toleration).collect();
     Ok(Match {
         nodes: selector("nodeLabel", &wanted.node_label)?,
-        pods: asks_for_pods
-            .then(|| PodMatch { namespace: text(&wanted.pod_namespace), labels: pod_labels }),
+        pods: asks_for_pods.then(|| PodMatch {
+            namespace: text(&wanted.pod_namespace),
+            labels: pod_labels,
+            ..PodMatch::default()
+        }),
         tolerations,
+        // A cordoned node is judged by its taint.
+        cordon: Cordon::Tainted,
     })
 }
 

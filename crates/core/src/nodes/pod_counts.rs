@@ -1,13 +1,13 @@
-//! Ready pods, counted by node for each condition of classes on pods.
+//! Pods, counted by node for each condition of classes on pods.
 //!
-//! Classes with equal conditions on pods share one count. Pods with equal namespace and labels
-//! share one *kind*, so that a selector is evaluated once per kind and condition.
+//! Classes with equal conditions on pods share one count. Pods that are alike in namespace, labels,
+//! owner and state share one *kind*, so that a selector is evaluated once per kind and condition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::PodMatch;
 use super::candidates::ClassId;
-use crate::model::{Labels, NodeName, Pod, PodId, Text};
+use crate::model::{Labels, NodeName, Owner, Pod, PodId, PodState, Text};
 
 /// Identifier of a condition on pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,10 +24,13 @@ struct Condition {
     counts: BTreeMap<NodeName, usize>,
 }
 
+/// Namespace, labels, owner and state of pods.
+type Likeness = (Text, Labels, Option<Owner>, PodState);
+
 #[derive(Clone, Debug)]
 struct Kind {
-    namespace: Text,
-    labels: Labels,
+    /// A pod of the kind.
+    sample: Pod,
     /// Conditions that accept the pods of the kind.
     conditions: Vec<ConditionId>,
     pods: usize,
@@ -37,23 +40,23 @@ struct Kind {
 /// condition.
 pub(crate) type Flips = BTreeSet<(ClassId, NodeName)>;
 
-/// Ready pods by node, as far as classes ask for pods.
+/// Pods by node, as far as classes ask for pods.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ReadyPods {
+pub(crate) struct PodCounts {
     conditions: BTreeMap<ConditionId, Condition>,
     condition_ids: BTreeMap<PodMatch, ConditionId>,
     kinds: BTreeMap<KindId, Kind>,
-    kind_ids: BTreeMap<(Text, Labels), KindId>,
+    kind_ids: BTreeMap<Likeness, KindId>,
     pods: BTreeMap<PodId, (NodeName, KindId)>,
     /// The smallest range that covers all conditions.
     wanted: Option<PodMatch>,
-    /// The range in which every ready pod is known.
+    /// The range in which every such pod is known.
     known: Option<PodMatch>,
     issued: u32,
 }
 
-impl ReadyPods {
-    /// Number of ready pods on a node that meet a condition.
+impl PodCounts {
+    /// Number of pods on a node that meet a condition.
     pub fn count(&self, condition: ConditionId, node: &NodeName) -> usize {
         let counts = self.conditions.get(&condition).map(|condition| &condition.counts);
         counts.and_then(|counts| counts.get(node)).copied().unwrap_or(0)
@@ -64,17 +67,17 @@ impl ReadyPods {
         self.wanted.as_ref()
     }
 
-    /// The range in which every ready pod is known.
+    /// The range in which every such pod is known.
     pub fn known(&self) -> Option<&PodMatch> {
         self.known.as_ref()
     }
 
-    /// Whether every ready pod that could meet the condition is known.
+    /// Whether every such pod that could meet the condition is known.
     pub fn knows(&self, asked: &PodMatch) -> bool {
         self.known.as_ref().is_some_and(|known| known.covers(asked))
     }
 
-    /// Sets the range in which every ready pod is known. Returns the classes whose pods became
+    /// Sets the range in which every such pod is known. Returns the classes whose pods became
     /// known.
     pub fn set_known(&mut self, known: Option<PodMatch>) -> Vec<ClassId> {
         let before = std::mem::replace(&mut self.known, known);
@@ -118,7 +121,7 @@ impl ReadyPods {
         self.wanted = first.map(|first| asked.fold(first, |all, one| all.widened(one)));
     }
 
-    /// Counts a ready pod that appeared or changed.
+    /// Counts a pod that appeared or changed.
     pub fn set(&mut self, pod: &Pod) -> Flips {
         let kind = self.kind_of(pod);
         if self.pods.get(&pod.id) == Some(&(pod.node.clone(), kind)) {
@@ -134,7 +137,7 @@ impl ReadyPods {
         flips
     }
 
-    /// Removes a pod that is gone or no longer ready.
+    /// Removes a pod that is gone or no longer counts.
     pub fn remove(&mut self, pod: &PodId) -> Flips {
         match self.pods.remove(pod) {
             Some((node, kind)) => self.count_out(kind, &node),
@@ -147,7 +150,7 @@ impl ReadyPods {
         let id = ConditionId(self.issued);
         let mut accepted = BTreeSet::new();
         for (kind_id, kind) in &mut self.kinds {
-            if pods.accepts(&kind.namespace, &kind.labels) {
+            if pods.accepts(&kind.sample) {
                 kind.conditions.push(id);
                 accepted.insert(*kind_id);
             }
@@ -164,17 +167,16 @@ impl ReadyPods {
     }
 
     fn kind_of(&mut self, pod: &Pod) -> KindId {
-        let key = (pod.namespace.clone(), pod.labels.clone());
+        let key = likeness(pod);
         if let Some(id) = self.kind_ids.get(&key) {
             return *id;
         }
         self.issued += 1;
         let id = KindId(self.issued);
-        let accepts = |one: &Condition| one.pods.accepts(&pod.namespace, &pod.labels);
+        let accepts = |one: &Condition| one.pods.accepts(pod);
         let accepting = self.conditions.iter().filter(|(_, condition)| accepts(condition));
         let conditions = accepting.map(|(id, _)| *id).collect();
-        let (namespace, labels) = key.clone();
-        self.kinds.insert(id, Kind { namespace, labels, conditions, pods: 0 });
+        self.kinds.insert(id, Kind { sample: pod.clone(), conditions, pods: 0 });
         self.kind_ids.insert(key, id);
         id
     }
@@ -210,7 +212,7 @@ impl ReadyPods {
         if kind.pods == 0
             && let Some(kind) = self.kinds.remove(&id)
         {
-            self.kind_ids.remove(&(kind.namespace, kind.labels));
+            self.kind_ids.remove(&likeness(&kind.sample));
         }
         flips
     }
@@ -220,4 +222,8 @@ impl Condition {
     fn flips(&self, node: &NodeName) -> impl Iterator<Item = (ClassId, NodeName)> {
         self.classes.iter().map(|class| (*class, node.clone()))
     }
+}
+
+fn likeness(pod: &Pod) -> Likeness {
+    (pod.namespace.clone(), pod.labels.clone(), pod.owner.clone(), pod.state)
 }
