@@ -148,7 +148,7 @@ impl fmt::Display for Removal {
         match self {
             Self::MakesRoom(pool) => write!(f, "it serves nobody there, and {pool} needs the node"),
             Self::Moves => f.write_str("it goes to another node, by two calls"),
-            Self::LeavesList => f.write_str("it is not in spec.ips any more"),
+            Self::LeavesList => f.write_str("its pool does not list it any more"),
             Self::Returned => f.write_str("its pool is being deleted, and it is given back"),
         }
     }

@@ -81,13 +81,13 @@ impl fmt::Display for Note {
             Self::Drift(until) => {
                 write!(f, "somebody else moved it; it is left alone until {until}, then put back")
             }
-            Self::Removed => f.write_str("not in spec.ips any more; being taken off its node"),
+            Self::Removed => f.write_str("not listed any more; being taken off its node"),
             Self::Kept => f.write_str(
-                "not in spec.ips any more, and kept: desiredIPs asks for more than are listed",
+                "not listed any more, and kept: the pool wants more addresses than it lists",
             ),
-            Self::AwaitsReplacement => f.write_str(
-                "not in spec.ips any more; it serves until every address listed there exists",
-            ),
+            Self::AwaitsReplacement => {
+                f.write_str("not listed any more; it serves until every listed address exists")
+            }
             Self::NoNode => f.write_str("it is on a machine that is no node of this cluster"),
             Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
             Self::Planned(node) => write!(f, "about to be put on {node}"),
@@ -99,11 +99,11 @@ impl fmt::Display for Note {
             }
             Self::CoolingOff(until) => write!(f, "cooling off, next assignment at {until}"),
             Self::Waits(reason) => reason.explain(f),
-            Self::Surplus { reserved: true } => f.write_str(
-                "reserved for this pool and not used: desiredIPs asks for fewer addresses",
-            ),
+            Self::Surplus { reserved: true } => {
+                f.write_str("reserved for this pool and not used: the pool wants fewer addresses")
+            }
             Self::Surplus { reserved: false } => {
-                f.write_str("not used: desiredIPs asks for fewer addresses")
+                f.write_str("not used: the pool wants fewer addresses")
             }
             Self::Returning => f.write_str("being given back to the cloud"),
         }
@@ -165,7 +165,7 @@ impl fmt::Display for Obstacle {
         match self {
             Self::HoldsOther(ip) => write!(
                 f,
-                "HoldsOtherAddress: it holds {ip}, which no object lists; add it to spec.ips or \
+                "HoldsOtherAddress: it holds {ip}, which no object lists; list it in a pool or \
                  unassign it at the cloud"
             ),
             Self::HoldsOf(ip, pool) => write!(f, "it holds {ip} of {pool}"),

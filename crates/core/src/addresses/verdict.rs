@@ -320,7 +320,7 @@ impl Verdict {
         };
         write!(
             f,
-            "; {} reserved {addresses} not used, because desiredIPs is lower than it was: {they} \
+            "; {} reserved {addresses} not used, because the pool wants fewer than before: {they} \
              given back when the pool is deleted with deletionPolicy: Release, or forgotten when \
              released at the cloud by hand",
             self.unused()
@@ -348,8 +348,8 @@ impl Reason {
             Self::Conflict(ip, owner, why) => write!(f, "{ip} belongs to {owner}, {why}"),
             Self::AddressNotFound(ip) => write!(f, "the cloud account has no address {ip}"),
             Self::RegionMissing => f.write_str(
-                "desiredIPs asks for more addresses than ips lists, and spec.region does not say \
-                 where to reserve them",
+                "the pool wants more addresses than it lists, and names no region to reserve them \
+                 in",
             ),
             Self::LedgerRefused(message) => explain_unwritten(f, LEDGER, message),
             Self::AnnotationRefused(node, message) => {

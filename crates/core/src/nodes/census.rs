@@ -34,7 +34,7 @@ impl Census {
 
     fn cause(&self, f: &mut fmt::Formatter<'_>, unfit: &Unfit, count: usize) -> fmt::Result {
         match unfit {
-            Unfit::Labels => write!(f, "{count} not matching nodeLabel"),
+            Unfit::Labels => write!(f, "{count} not matching by label"),
             Unfit::Deleting => write!(f, "{count} being deleted"),
             Unfit::NotReady => write!(f, "{count} not ready"),
             Unfit::Taint(taint) => write!(f, "{count} with taint {}:{}", taint.key, taint.effect),

@@ -105,3 +105,11 @@ fn the_simulation_reaches_the_vendors_by_what_their_emulators_register() {
     let found = lines("simulate", reaches);
     assert!(found.is_empty(), "{found:#?}");
 }
+
+#[test]
+fn core_names_no_field_of_a_front() {
+    let fields =
+        ["spec.ips", "desiredips", "nodelabel", "podlabel", "podnamespace", "dnsrecordset"];
+    let found = lines("core", |line| fields.iter().any(|field| line.contains(field)));
+    assert!(found.is_empty(), "{found:#?}");
+}

@@ -28,7 +28,7 @@ fn asking(pool: Pool) -> Pool {
     pool.on("role=edge").with_pods(Some("ingress"), "app=nginx")
 }
 
-const RULED_OUT: &str = "2 of 6 nodes eligible: 1 not matching nodeLabel, 1 not ready, \
+const RULED_OUT: &str = "2 of 6 nodes eligible: 1 not matching by label, 1 not ready, \
                          1 with taint maint:NoSchedule, 1 without a ready pod app=nginx in ingress";
 
 fn note(scene: &Scene, pool: &str, index: usize) -> String {
@@ -87,7 +87,7 @@ fn a_node_that_comes_goes_or_is_ruled_out_by_something_else_is_told_to_those_who
         scene.verdict("p").census.as_ref().expect("a census").to_string()
     };
     scene.set_node(node("g"));
-    assert!(told(&mut scene).starts_with("2 of 7 nodes eligible: 2 not matching nodeLabel, "));
+    assert!(told(&mut scene).starts_with("2 of 7 nodes eligible: 2 not matching by label, "));
     scene.remove_node("g");
     scene.remove_node("f");
     assert!(told(&mut scene).starts_with("2 of 5 nodes eligible: 1 not ready, 1 with taint"));
