@@ -37,7 +37,7 @@ pub enum Scenario {
 const BEGINS: Millis = 45_000;
 
 /// The end of a scenario without events.
-const SOON: Millis = 3_000;
+const ENDS_WITHOUT_EVENTS: Millis = 3_000;
 
 /// The end of a scenario's temporary changes, late enough for recovery even from crashes.
 const OVER: Millis = 110_000;
@@ -110,7 +110,7 @@ impl Scenario {
                 clocks: [Clock::default(); 2],
                 observes: Default::default(),
             },
-            ends: if events.is_empty() { SOON } else { OVER },
+            ends: if events.is_empty() { ENDS_WITHOUT_EVENTS } else { OVER },
             lasting: vec![],
             events,
         }

@@ -74,9 +74,9 @@ struct Inner {
     spins: bool,
 }
 
-/// More polls than this within [`STRETCH`] count as spinning.
-const RUNS: u64 = 10_000;
-const STRETCH: Duration = Duration::from_millis(200);
+/// More polls than this within [`SPIN_PERIOD`] count as spinning.
+const MOST_POLLS: u64 = 10_000;
+const SPIN_PERIOD: Duration = Duration::from_millis(200);
 
 /// An external call of a process.
 #[derive(Clone, Copy, Debug)]
@@ -241,10 +241,10 @@ impl Inner {
     fn spins(&mut self) -> bool {
         let now = Instant::now();
         match self.runs {
-            (count, Some(since)) if now < since + STRETCH => self.runs = (count + 1, Some(since)),
+            (count, Some(since)) if now < since + SPIN_PERIOD => self.runs = (count + 1, Some(since)),
             _ => self.runs = (1, Some(now)),
         }
-        self.spins = self.runs.0 > RUNS;
+        self.spins = self.runs.0 > MOST_POLLS;
         self.spins
     }
 }

@@ -3,7 +3,7 @@
 use crate::schedule::{Event, Schedule};
 
 /// The most runs for shrinking.
-const RUNS: usize = 400;
+const MOST_RUNS: usize = 400;
 
 /// The smallest failing schedule found. Removes long stretches of events first, then shorter ones,
 /// then single events, then single lasting events.
@@ -25,7 +25,7 @@ fn shrink_events(schedule: &Schedule, fails: &impl Fn(&Schedule) -> bool) -> Sch
     loop {
         let mut start = 0;
         while start < best.events.len() {
-            if runs >= RUNS {
+            if runs >= MOST_RUNS {
                 return best;
             }
             runs += 1;

@@ -350,7 +350,7 @@ impl Account {
     }
 
     /// Applies the failure of a call to the state of the account.
-    pub(crate) fn suffer(
+    pub(crate) fn note_failure(
         &mut self,
         failure: &Failure,
         urgent: bool,

@@ -83,7 +83,7 @@ impl Listing {
     }
 
     /// Shortens the back-off of routine listings after another call on this account succeeded.
-    pub(crate) fn take_heart(&mut self) {
+    pub(crate) fn retry_sooner(&mut self) {
         self.rests_until = self.rests_until.min(self.probed_from);
     }
 

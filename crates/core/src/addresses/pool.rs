@@ -45,7 +45,7 @@ pub struct PoolEntry {
 }
 
 /// Above this number of intents, those of ledger writes without a known outcome are dropped.
-const MANY: usize = 100;
+const MOST_INTENTS_REMEMBERED: usize = 100;
 
 /// Progress of an intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ impl PoolEntry {
         let known = |intent: &&Intent| self.pool.ledger.intents.contains(intent);
         let intents: Vec<_> = ledger.intents.iter().filter(|one| !known(one)).cloned().collect();
         // Intents of writes without a known outcome are kept, but not without limit.
-        if self.intents.len() > MANY {
+        if self.intents.len() > MOST_INTENTS_REMEMBERED {
             self.forget_intents();
         }
         for intent in &intents {

@@ -435,7 +435,7 @@ pub(crate) const RESTART_FOR_CREDENTIALS: &str =
     "replace the token and restart the operator, which reads its variables once";
 
 /// Number of nodes named in a message.
-const NAMED: usize = 3;
+const MOST_NODES_NAMED: usize = 3;
 
 /// Writes the obstacles of the first few nodes.
 fn name_nodes(
@@ -443,7 +443,7 @@ fn name_nodes(
     lead: &str,
     nodes: &[(NodeName, Obstacle)],
 ) -> fmt::Result {
-    for (index, (node, obstacle)) in nodes.iter().take(NAMED).enumerate() {
+    for (index, (node, obstacle)) in nodes.iter().take(MOST_NODES_NAMED).enumerate() {
         write!(f, "{}{node}: {obstacle}", if index == 0 { lead } else { "; " })?;
     }
     Ok(())

@@ -18,7 +18,7 @@ pub struct Census {
 }
 
 /// Most causes named in a message. Nodes of further causes are counted together.
-const NAMED: usize = 6;
+const MOST_CAUSES_NAMED: usize = 6;
 
 impl Census {
     /// A census of these counts.
@@ -57,11 +57,11 @@ impl fmt::Display for Census {
             return f.write_str("the cluster has no node");
         }
         write!(f, "{eligible} of {nodes} node{} eligible", if *nodes == 1 { "" } else { "s" })?;
-        for (index, (unfit, count)) in causes.iter().take(NAMED).enumerate() {
+        for (index, (unfit, count)) in causes.iter().take(MOST_CAUSES_NAMED).enumerate() {
             f.write_str(if index == 0 { ": " } else { ", " })?;
             self.cause(f, unfit, *count)?;
         }
-        match causes.iter().skip(NAMED).map(|(_, count)| count).sum::<usize>() {
+        match causes.iter().skip(MOST_CAUSES_NAMED).map(|(_, count)| count).sum::<usize>() {
             0 => Ok(()),
             more => write!(f, ", {more} for other causes"),
         }

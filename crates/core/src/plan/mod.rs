@@ -60,11 +60,11 @@ pub struct Planner {
 }
 
 /// Number of pools planned only to refresh their verdict: beside touched pools, and alone.
-const ASIDE: usize = 4;
-const AT_LEISURE: usize = 32;
+const STALE_PER_BUSY_PLAN: usize = 4;
+const STALE_PER_IDLE_PLAN: usize = 32;
 
 /// Delay until the next verdicts are refreshed.
-const SOON: Duration = Duration::from_millis(5);
+const NEXT_STALE_PLAN: Duration = Duration::from_millis(5);
 
 impl Planner {
     /// Makes the next plan, and remembers its verdicts in the world.
@@ -77,7 +77,7 @@ impl Planner {
             let opened = world.take_opened();
             scope.extend(self.blocked.wake(world, opened));
             scope.extend(world.take_unheard(now));
-            let aside = if scope.is_empty() { AT_LEISURE } else { ASIDE };
+            let aside = if scope.is_empty() { STALE_PER_IDLE_PLAN } else { STALE_PER_BUSY_PLAN };
             scope.extend(world.take_stale(aside));
         }
         scope.extend(std::mem::take(&mut self.waiting));
@@ -94,7 +94,7 @@ impl Planner {
         }
         self.take_records(world, &scope, &mut plan);
         if world.is_stale() || self.blocked.has_more() {
-            plan.wake = Some(plan.wake.map_or(now + SOON, |wake| wake.min(now + SOON)));
+            plan.wake = Some(plan.wake.map_or(now + NEXT_STALE_PLAN, |wake| wake.min(now + NEXT_STALE_PLAN)));
         }
         plan
     }

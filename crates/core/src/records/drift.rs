@@ -53,7 +53,7 @@ impl KnownSet {
     }
 
     /// Ends the current drift: the records of the name count as ours from now on.
-    pub(crate) fn mend(&mut self) {
+    pub(crate) fn clear_drift(&mut self) {
         if let Some(drift) = &mut self.drift {
             drift.ours = None;
         }

@@ -214,7 +214,7 @@ impl KnownSet {
         if let Some(before) = self.records.take().filter(|before| differ(before, &records)) {
             match kept {
                 true => self.drifts(before, now),
-                false => self.mend(),
+                false => self.clear_drift(),
             }
         }
         self.records = Some(records);
@@ -240,7 +240,7 @@ impl KnownSet {
         records.sort_by(|a, b| (a.value, &a.id).cmp(&(b.value, &b.id)));
         self.at = now;
         self.firm_until = now + settings.settle;
-        self.mend();
+        self.clear_drift();
     }
 }
 

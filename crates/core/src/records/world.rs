@@ -112,7 +112,7 @@ impl KnownSet {
     fn retry_now(&mut self) {
         (self.read_work, self.change_work) = (Work::default(), Work::default());
         self.stubborn = None;
-        self.mend();
+        self.clear_drift();
     }
 }
 

@@ -79,7 +79,7 @@ impl World {
             let (settings, jitter) = (self.settings, outcome.jitter);
             let urgent = matches!(outcome.action, Action::Assign { .. } | Action::Unassign { .. });
             self.with_account(account, |account| {
-                account.suffer(failure, urgent, now, jitter, &settings);
+                account.note_failure(failure, urgent, now, jitter, &settings);
             });
         }
         match outcome.action.clone() {
@@ -122,10 +122,10 @@ impl World {
     fn worked(&mut self, action: &Action) {
         if let Some(account) = action.account().and_then(|id| self.accounts.get_mut(id)) {
             account.refused = false;
-            account.listing.take_heart();
+            account.listing.retry_sooner();
         }
         if let Some(account) = action.record_account().and_then(|id| self.accounts.get_mut(id)) {
-            account.listing.take_heart();
+            account.listing.retry_sooner();
         }
     }
 

@@ -13,7 +13,7 @@ use crate::nodes::{ClassId, PodMatch, Rejudged};
 /// Largest class whose pools are all planned again when a node changes. In larger classes only
 /// pools with an address on the node, and pools that wait for room, are planned at once: the other
 /// verdicts change in nothing but the number of nodes.
-const FEW: usize = 32;
+const MOST_REPLANNED_AT_ONCE: usize = 32;
 
 impl World {
     /// Observes a node that appeared or changed. A change that planning does not read touches no
@@ -349,7 +349,7 @@ impl World {
 
     fn touch_classes(&mut self, classes: impl IntoIterator<Item = ClassId>) {
         for class in classes {
-            if self.candidates.pool_count(class) <= FEW {
+            if self.candidates.pool_count(class) <= MOST_REPLANNED_AT_ONCE {
                 self.dirty.extend(self.candidates.pools(class).cloned());
             } else {
                 self.stale.insert(class, None);
@@ -364,7 +364,7 @@ impl World {
 
     /// Replans the pools of classes whose census changed.
     pub(crate) fn retell(&mut self, classes: BTreeSet<ClassId>) {
-        if classes.len() <= FEW {
+        if classes.len() <= MOST_REPLANNED_AT_ONCE {
             self.touch_classes(classes);
         } else {
             self.stale.extend(classes.into_iter().map(|class| (class, None)));

@@ -1,5 +1,5 @@
 //! Paused pools. The caller withholds their actions; the planner only ensures that other pools do
-//! not suffer.
+//! not note_failure.
 
 use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::Pool;

@@ -13,7 +13,7 @@ use super::rivalry::{Place, place};
 const REPEAT: Duration = Duration::from_secs(60);
 
 /// The most Leases that a warning names.
-const NAMED: usize = 3;
+const MOST_LEASES_NAMED: usize = 3;
 
 #[derive(Debug, Default)]
 pub(super) struct Elsewhere {
@@ -61,7 +61,7 @@ impl Elsewhere {
         if alive.is_subset(&self.told) || !due {
             return None;
         }
-        let new = alive.difference(&self.told).take(NAMED);
+        let new = alive.difference(&self.told).take(MOST_LEASES_NAMED);
         let named: Vec<_> = new.map(|(namespace, name)| format!("{namespace}/{name}")).collect();
         let more = alive.difference(&self.told).count() - named.len();
         (self.told, self.told_at) = (alive, Some(now));

@@ -9,10 +9,10 @@ use super::record;
 use super::rivalry::{PREDECESSORS_LEASE, US};
 
 /// Duration of a Lease without a duration: client-go's default.
-const USUAL: Duration = Duration::from_secs(15);
+const DEFAULT_DURATION: Duration = Duration::from_secs(15);
 
 /// Longest duration that a Lease can claim for itself.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST_DURATION: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pulse {
@@ -27,7 +27,7 @@ impl Pulse {
     pub fn felt(before: Option<&Self>, lease: &Lease, now: Duration) -> Self {
         // Labels are no sign of life.
         let news = before.is_none_or(|before| before.spec != lease.spec);
-        let until = now + record::duration(lease).unwrap_or(USUAL).min(LONGEST);
+        let until = now + record::duration(lease).unwrap_or(DEFAULT_DURATION).min(LONGEST_DURATION);
         let (renewed, alive_until) = match before {
             _ if is_free(lease) => (false, Duration::ZERO),
             Some(before) if !news => (before.renewed, before.alive_until),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The most parts that are named.
-const NAMED: usize = 5;
+const MOST_FIELDS_NAMED: usize = 5;
 
 /// The parts of `sent` that `stored` lacks or changed: the first few, as paths. Entries of lists,
 /// and of maps by address, share a path.
@@ -12,7 +12,7 @@ pub(super) fn dropped(sent: &Value, stored: &Value) -> Vec<String> {
     compare("status", sent, stored, &mut found);
     found.sort();
     found.dedup();
-    found.truncate(NAMED);
+    found.truncate(MOST_FIELDS_NAMED);
     found
 }
 

@@ -92,7 +92,7 @@ pub struct Surroundings {
 }
 
 /// Warning for a user who turned the election off.
-const ALONE: &str = "leader election is off: this must be the only replica";
+const ELECTION_IS_OFF: &str = "leader election is off: this must be the only replica";
 
 /// Length of the queue of observations.
 const INBOX: usize = 4096;
@@ -123,7 +123,7 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     let cluster = ClusterId::default();
     env.spawn(&mut tasks, cluster.clone().read(client.clone()));
     if !options.leader_elect {
-        events.tell(about, Weight::Warning, "NoLeaderElection", ALONE);
+        events.tell(about, Weight::Warning, "NoLeaderElection", ELECTION_IS_OFF);
     }
     let replica = Replica {
         executor: Executor::new(
@@ -227,7 +227,7 @@ fn elect(
     tasks: &mut JoinSet<()>,
 ) -> Leadership {
     if !options.leader_elect {
-        tracing::warn!("{ALONE}");
+        tracing::warn!("{ELECTION_IS_OFF}");
         return leadership::always(env.clone());
     }
     let config = leadership::Config {

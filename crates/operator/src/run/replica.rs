@@ -96,14 +96,14 @@ impl Replica {
                         break;
                     }
                     let now = role.borrow_and_update().clone();
-                    self.follow(&now);
+                    self.role_changed(&now);
                 }
                 changed = rivalry.changed() => {
                     if changed.is_err() {
                         break;
                     }
                     let now = rivalry.borrow_and_update().clone();
-                    self.face(now);
+                    self.rivalry_changed(now);
                 }
                 finished = self.executor.next() => self.take_outcome(finished),
                 written = self.statuses.next() => {
@@ -189,7 +189,7 @@ impl Replica {
     }
 
     /// Handles a change of the role: a term begins or ends.
-    fn follow(&mut self, role: &Role) {
+    fn role_changed(&mut self, role: &Role) {
         let term = match role {
             Role::Leader(tenure) => Some(tenure.term),
             Role::Follower { .. } => None,
@@ -213,8 +213,8 @@ impl Replica {
     }
 
     /// Handles a change of the rivalry.
-    fn face(&mut self, rivalry: Rivalry) {
-        let was_rival = self.facing.face(rivalry, self.env.now());
+    fn rivalry_changed(&mut self, rivalry: Rivalry) {
+        let was_rival = self.facing.rivalry_changed(rivalry, self.env.now());
         if was_rival && self.leading.is_some() {
             // The rival's last calls may take effect for as long as calls of ours.
             let settings = self.world.settings();

@@ -39,7 +39,7 @@ impl Facing {
 
     /// Takes a new rivalry. Returns whether another controller worked until now, or may have worked
     /// for long.
-    pub fn face(&mut self, rivalry: Rivalry, now: Time) -> bool {
+    pub fn rivalry_changed(&mut self, rivalry: Rivalry, now: Time) -> bool {
         let since = self.unknown_since.unwrap_or(now);
         let unknown = matches!(rivalry, Rivalry::Unknown(_));
         let doubted = !unknown && now >= since + PATIENCE;

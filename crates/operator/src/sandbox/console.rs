@@ -25,7 +25,7 @@ const REST: Duration = Duration::from_secs(90);
 const QUIET: Duration = Duration::from_secs(1);
 
 /// Polling interval.
-const LOOK: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Carries out commands.
 pub struct Console {
@@ -244,7 +244,7 @@ async fn settle(
         let next = loop {
             match Replicas::leader(cluster.client()).await? {
                 Some(next) if next != holder => break next,
-                _ => tokio::time::sleep(LOOK).await,
+                _ => tokio::time::sleep(CHECK_INTERVAL).await,
             }
         };
         let mark = tally.mark();
@@ -252,7 +252,7 @@ async fn settle(
         story.tell_now(&format!("{next} leads"));
         // A new leader may act after its first listing.
         while !tally.was_read_since(mark) {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
         if let Some((name, brake)) = frozen {
             brake.release();
@@ -272,7 +272,7 @@ async fn settle(
 /// Waits until every object is ready and its status matches the provider.
 async fn at_rest(cluster: &Cluster) -> Result<(), String> {
     while !cluster.unready().await?.is_empty() {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use super::objects::watched;
 use crate::report::events::CONTROLLER;
 
 /// Interval of checks for unsupported requests.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(500);
+const CHECK_INTERVAL: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Requests of `kubectl describe node` that may fail without harm.
 const INCIDENTAL: &str = "/apis/resource.k8s.io/";
@@ -78,7 +78,7 @@ impl Story {
     pub async fn tell_unknown(self, kube: FakeKube) {
         let mut told = 0;
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
             let all = kube.unknown_requests();
             for request in all.iter().skip(told).filter(|request| !request.contains(INCIDENTAL)) {
                 self.tell_now(&lacking(request));

@@ -10,10 +10,10 @@ use crate::wire::CloudAction;
 const MEANWHILE: Millis = 6 * 60_000;
 
 /// The time limit with names, which are read in turn, one every two minutes.
-const NAMED: Millis = 20 * 60_000;
+const TOLD_WITHIN: Millis = 20 * 60_000;
 
 /// The interval of checks.
-const LOOK: Millis = 5_000;
+const CHECK_INTERVAL: Millis = 5_000;
 
 impl Player<'_> {
     /// Applies the events of the phase, waits for the final state, then ends the lasting faults.
@@ -34,9 +34,9 @@ impl Player<'_> {
             }
             self.edge(index, true).await;
         }
-        let (limit, named) = (at + MEANWHILE, at + NAMED);
+        let (limit, named) = (at + MEANWHILE, at + TOLD_WITHIN);
         loop {
-            at += LOOK;
+            at += CHECK_INTERVAL;
             self.wait_until(at).await;
             if self.broken() {
                 return;

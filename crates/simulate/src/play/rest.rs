@@ -8,7 +8,7 @@ use crate::schedule::Millis;
 const SETTLES: Millis = 20 * 60_000;
 
 /// The interval of checks.
-const LOOK: Millis = 5_000;
+const CHECK_INTERVAL: Millis = 5_000;
 
 /// The time for remaining work after the final state is reached.
 const GRACE: Millis = 70_000;
@@ -64,7 +64,7 @@ impl Player<'_> {
         let mut at = self.healed;
         let mut since = None;
         loop {
-            at += if self.hurries { 1_000 } else { LOOK };
+            at += if self.hurries { 1_000 } else { CHECK_INTERVAL };
             self.wait_until(at).await;
             self.cluster.restore_pools().await;
             let unknown = self.stage.shared.oracle().unknown_creations();

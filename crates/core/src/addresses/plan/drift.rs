@@ -31,7 +31,7 @@ pub(crate) fn found(before: Option<&Drift>, from: MachineId, now: Time) -> Drift
 }
 
 /// Ends the drift of an address that serves again or is not needed. The count stays.
-pub(crate) fn mend(memory: &mut Remembered) {
+pub(crate) fn clear(memory: &mut Remembered) {
     if let Some(drift) = &mut memory.drift {
         drift.from = None;
     }

@@ -12,10 +12,10 @@ use crate::plan::Draft;
 use crate::world::World;
 
 /// Number of nodes searched for obstacles if no node is free.
-const LOOKED_AT: usize = 100;
+const MOST_NODES_SEARCHED: usize = 100;
 
 /// Number of nodes named in a message.
-const NAMED: usize = 3;
+const MOST_NODES_NAMED: usize = 3;
 
 /// Unassigns up to `short` surplus addresses of a pool from full nodes. Returns the number of
 /// addresses still lacking room.
@@ -66,7 +66,7 @@ pub(crate) fn blockers(world: &World, view: &PoolView<'_>) -> Vec<(NodeName, Obs
             None => Some((name.clone(), Obstacle::HoldsOther(ip))),
         }
     };
-    world.candidates().eligible(class).take(LOOKED_AT).filter_map(held).take(NAMED).collect()
+    world.candidates().eligible(class).take(MOST_NODES_SEARCHED).filter_map(held).take(MOST_NODES_NAMED).collect()
 }
 
 pub(crate) fn occupants(

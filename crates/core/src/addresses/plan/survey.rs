@@ -80,7 +80,7 @@ impl<'w> PoolFacts<'w> {
             Place::Home(..) => {
                 memory.held = true;
                 memory.ineligible_since = None;
-                drift::mend(&mut memory);
+                drift::clear(&mut memory);
             }
             // The time without an eligible node goes on until the address has arrived.
             Place::Moving(_) => {
@@ -97,7 +97,7 @@ impl<'w> PoolFacts<'w> {
             Place::Free => memory.ineligible_since = None,
             Place::Disabled(_) => {
                 memory.ineligible_since = None;
-                drift::mend(&mut memory);
+                drift::clear(&mut memory);
             }
             Place::Unknown | Place::Missing | Place::Unsupported | Place::Busy(_) => {}
         }
