@@ -23,9 +23,9 @@ use crate::knobs::Knobs;
 use crate::limit::{Meter, RateLimit, Refused, Usage};
 use crate::observer::{Happening, Observer};
 use crate::record::{Answered, Exchange, Log};
+use crate::request_context::Turn;
 use crate::rules::{Arriving, Rules, Weather};
 use crate::store::Store;
-use crate::turn::Turn;
 
 /// All state behind the lock.
 #[derive(Debug)]

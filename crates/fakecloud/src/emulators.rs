@@ -15,8 +15,8 @@ use crate::call::{Call, Reply};
 use crate::clock::Clock;
 use crate::knobs::Knobs;
 use crate::limit::{RateLimit, Usage};
+use crate::request_context::Turn;
 use crate::store::MachineId;
-use crate::turn::Turn;
 
 /// All emulated vendors.
 pub(crate) static EMULATORS: &[&dyn Emulator] = &[

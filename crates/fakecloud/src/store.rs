@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::handout::Handout;
+use crate::next_address::Handout;
 use crate::operation::{Fate, Operation, OperationKind, OperationStatus};
 use crate::zone::Zone;
 

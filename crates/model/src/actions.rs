@@ -2,10 +2,10 @@
 
 use crate::cloud::{Call, Phase, Place, Request, STRANGER};
 use crate::cluster::INTENTS;
-use crate::design::Protection;
-use crate::desk::{Creation, Desk};
 use crate::faults::Fault;
 use crate::ledger::{Change, Delivery};
+use crate::planner::{Creation, Desk};
+use crate::protections::Protection;
 use crate::{Moves, Protocol, State, Strangers};
 
 /// A step. A `usize` is the number of a replica unless stated otherwise.

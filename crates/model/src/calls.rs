@@ -1,10 +1,10 @@
 //! Calls to the provider, from decision to answer.
 
 use crate::cloud::{Call, NOBODY, OURS, Phase, Place, Request};
-use crate::design::{Mark, Protection};
-use crate::desk::Desk;
 use crate::faults::Fault;
+use crate::planner::Desk;
 use crate::properties::Invariant;
+use crate::protections::{Mark, Protection};
 use crate::replica::{Operation, Progress};
 use crate::{Pods, Protocol, State};
 

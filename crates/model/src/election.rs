@@ -2,8 +2,8 @@
 
 use crate::cloud::{Call, NOBODY, Phase};
 use crate::cluster::{Holder, Lease};
-use crate::design::Protection;
 use crate::faults::Fault;
+use crate::protections::Protection;
 use crate::replica::{Memory, Replica};
 use crate::{Pods, Protocol, State};
 

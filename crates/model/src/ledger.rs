@@ -2,9 +2,9 @@
 //! `addresses/pool.rs`).
 
 use crate::cluster::{INTENTS, Intents, Ledger};
-use crate::design::Protection;
-use crate::desk::Desk;
 use crate::faults::Fault;
+use crate::planner::Desk;
+use crate::protections::Protection;
 use crate::replica::{Memory, Progress};
 use crate::{Protocol, State};
 

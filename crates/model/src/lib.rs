@@ -13,7 +13,7 @@
 //! | `election` | `leadership/election.rs`, `run/replica.rs` `follow` and `hand_over` |
 //! | `calls`: the guard, calls and answers | `leadership/guard.rs`, `execute/mod.rs`, `world/{work,moves,reservations}.rs` |
 //! | `listing`: the information in a listing | `world/{account,address}.rs`, `plan/reading.rs` |
-//! | `desk`: the decisions open to a leader | `plan/{placement,standing,creation,outcome}.rs` |
+//! | `planner`: the decisions open to a leader | `plan/{placement,standing,creation,outcome}.rs` |
 //! | `ledger`: reads and writes | `plan/creation.rs` `write`, `execute/cluster.rs`, `addresses/pool.rs` |
 //! | [`Protection`] | each rule, with the function that implements the rule |
 //!
@@ -77,13 +77,13 @@ mod actions;
 mod calls;
 mod cloud;
 mod cluster;
-mod design;
-mod desk;
 mod election;
 mod faults;
 mod ledger;
 mod listing;
+mod planner;
 mod properties;
+mod protections;
 mod replica;
 mod set;
 mod state;
@@ -93,10 +93,10 @@ use stateright::{Model, Property};
 
 pub use actions::Action;
 pub use cloud::{Call, Phase, Place, Request};
-pub use design::{Design, Mark, Protection};
 pub use faults::{Fault, Faults};
 pub use ledger::{Change, Delivery};
 pub use properties::Invariant;
+pub use protections::{Design, Mark, Protection};
 pub use state::State;
 
 use cloud::{Calls, Cloud, STRANGER};

@@ -2,8 +2,8 @@
 
 use crate::cloud::{ADDRESSES, Place, Request};
 use crate::cluster::INTENTS;
-use crate::design::Protection;
 use crate::faults::Fault;
+use crate::protections::Protection;
 use crate::replica::{Listing, Memory, Operation, Progress};
 use crate::set::Set;
 use crate::{Protocol, State};

@@ -4,8 +4,8 @@ use stateright::Property;
 
 use crate::cloud::{Call, OURS, Place, Request, STRANGER, present};
 use crate::cluster::INTENTS;
-use crate::design::Mark;
-use crate::desk::Desk;
+use crate::planner::Desk;
+use crate::protections::Mark;
 use crate::replica::Progress;
 use crate::{Protocol, State};
 

@@ -6,7 +6,7 @@
 
 use crate::cloud::{Call, NOBODY, NODES, Phase, Place, Places, Request};
 use crate::cluster::{Holder, INTENTS, Intents, Ledger};
-use crate::design::Mark;
+use crate::protections::Mark;
 use crate::replica::{Operation, Progress};
 use crate::{Protocol, State};
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::active_faults::STALE;
 use crate::faults::{ApiFault, CloudFault};
 use crate::oracle::Stuck;
 use crate::schedule::{CloudState, Phase};
-use crate::weather::STALE;
 use crate::wire::{ApiAction, CloudAction};
 
 /// The names of a fault and an action.

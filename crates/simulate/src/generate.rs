@@ -4,14 +4,14 @@ use fastrand::Rng;
 
 use crate::edits::edits;
 use crate::faults::{ApiFault, CloudFault};
+use crate::generate_dns::add_names;
 use crate::lasting::lasting;
-use crate::naming::add_names;
 use crate::schedule::{
     Called, Clock, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
     ProcessEvent, Schedule, Setting, What,
 };
-use crate::theme::theme;
-use crate::ways::ways;
+use crate::targeted::theme;
+use crate::variations::ways;
 use crate::wire::{ApiAction, CloudAction};
 
 /// The schedule of a seed. The mapping is stable only while this file and the lists of faults stay

@@ -5,18 +5,19 @@
 //! A [`Schedule`] determines a run completely. `cargo simulate` runs the schedules of many seeds;
 //! see `CONTRIBUTING.md`.
 
+pub mod active_faults;
 pub mod cluster;
 pub mod coverage;
 mod edits;
-pub mod end;
+pub mod end_state;
 pub mod faults;
 pub mod flipop;
 pub mod generate;
+mod generate_dns;
 pub mod kill_points;
 mod lasting;
 pub mod mutants;
 pub mod names;
-mod naming;
 pub mod oracle;
 pub mod panics;
 pub mod play;
@@ -24,9 +25,8 @@ pub mod process;
 pub mod schedule;
 pub mod shrink;
 pub mod stage;
-mod theme;
-mod ways;
-pub mod weather;
+mod targeted;
+mod variations;
 pub mod wire;
 
 pub use generate::generate;

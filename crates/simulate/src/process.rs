@@ -241,7 +241,9 @@ impl Inner {
     fn spins(&mut self) -> bool {
         let now = Instant::now();
         match self.runs {
-            (count, Some(since)) if now < since + SPIN_PERIOD => self.runs = (count + 1, Some(since)),
+            (count, Some(since)) if now < since + SPIN_PERIOD => {
+                self.runs = (count + 1, Some(since))
+            }
             _ => self.runs = (1, Some(now)),
         }
         self.spins = self.runs.0 > MOST_POLLS;

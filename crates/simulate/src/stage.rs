@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::active_faults::Weather;
 use crate::cluster::NAMESPACE;
 use crate::coverage::Coverage;
 use crate::mutants::Mutant;
@@ -28,7 +29,6 @@ use crate::oracle::Oracle;
 use crate::play::{Kill, Manner};
 use crate::process::{Effect, Process};
 use crate::schedule::{Clock, Millis, Observes, Setting};
-use crate::weather::Weather;
 use crate::wire::{ApiWire, CloudWire};
 
 /// The account's token. No object or event may contain the token.

@@ -94,7 +94,9 @@ impl Planner {
         }
         self.take_records(world, &scope, &mut plan);
         if world.is_stale() || self.blocked.has_more() {
-            plan.wake = Some(plan.wake.map_or(now + NEXT_STALE_PLAN, |wake| wake.min(now + NEXT_STALE_PLAN)));
+            plan.wake = Some(
+                plan.wake.map_or(now + NEXT_STALE_PLAN, |wake| wake.min(now + NEXT_STALE_PLAN)),
+            );
         }
         plan
     }

@@ -14,8 +14,8 @@ use crate::clock::Clock;
 use crate::emulators::{Access, Emulator};
 use crate::knobs::Knobs;
 use crate::limit::Usage;
+use crate::request_context::Turn;
 use crate::store::{Address, MachineId, State};
-use crate::turn::Turn;
 
 /// The time that a token is valid, and the longest time that a signature may be old, in seconds.
 const TOKEN_LASTS: i64 = 3_600;

@@ -9,7 +9,7 @@ use super::ids::record_number;
 use super::records::show;
 use crate::asked::AskedRecords;
 use crate::call::Call;
-use crate::turn::Turn;
+use crate::request_context::Turn;
 
 const STEPS: [&str; 4] = ["deletes", "patches", "puts", "posts"];
 

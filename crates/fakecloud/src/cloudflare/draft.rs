@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::envelope::Refusal;
-use super::{ids, wish};
-use crate::turn::Turn;
+use super::{ids, record_input};
+use crate::request_context::Turn;
 use crate::zone::{Record, Zone, ZonePlan};
 
 /// A copy of a zone with pending changes.
@@ -34,8 +34,9 @@ impl Draft {
 
     pub(super) fn create(&mut self, body: &Body) -> Result<Record, Refusal> {
         let made = Some(self.now);
-        let mut record = Record { ttl: wish::AUTOMATIC, created: made, ..Record::default() };
-        wish::lay_over(&self.zone, &mut record, body)?;
+        let mut record =
+            Record { ttl: record_input::AUTOMATIC, created: made, ..Record::default() };
+        record_input::lay_over(&self.zone, &mut record, body)?;
         if self.zone.records.len() >= self.plan.records() {
             return Err(Refusal::bad(81_045, "The record quota has been exceeded."));
         }
@@ -49,15 +50,15 @@ impl Draft {
     /// Changes the fields in the body; other fields stay.
     pub(super) fn edit(&mut self, id: &str, body: &Body) -> Result<Record, Refusal> {
         let mut record = self.existing(id)?;
-        wish::lay_over(&self.zone, &mut record, body)?;
+        record_input::lay_over(&self.zone, &mut record, body)?;
         self.put(record)
     }
 
     /// Replaces the record by the body. The identifier stays.
     pub(super) fn overwrite(&mut self, id: &str, body: &Body) -> Result<Record, Refusal> {
         let Record { id, created, .. } = self.existing(id)?;
-        let mut record = Record { id, ttl: wish::AUTOMATIC, created, ..Record::default() };
-        wish::lay_over(&self.zone, &mut record, body)?;
+        let mut record = Record { id, ttl: record_input::AUTOMATIC, created, ..Record::default() };
+        record_input::lay_over(&self.zone, &mut record, body)?;
         self.put(record)
     }
 
@@ -82,8 +83,8 @@ impl Draft {
     }
 
     fn put(&mut self, mut record: Record) -> Result<Record, Refusal> {
-        wish::check(self.plan, &record)?;
-        wish::clash(&self.zone, &record)?;
+        record_input::check(self.plan, &record)?;
+        record_input::clash(&self.zone, &record)?;
         record.modified = Some(self.now);
         self.zone.records.insert(record.id, record.clone());
         Ok(record)

@@ -5,7 +5,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::call::{Call, Reply};
-use crate::turn::Turn;
+use crate::request_context::Turn;
 
 /// An error answer with its code, message and cause.
 #[derive(Clone, Debug)]

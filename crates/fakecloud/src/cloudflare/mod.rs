@@ -9,8 +9,8 @@ mod envelope;
 mod filter;
 mod ids;
 mod plan;
+mod record_input;
 mod records;
-mod wish;
 mod zones;
 
 use std::time::Duration;
@@ -24,8 +24,8 @@ use crate::clock::{self, Clock};
 use crate::emulators::{Access, Emulator};
 use crate::knobs::Knobs;
 use crate::limit::{RateLimit, Usage};
+use crate::request_context::Turn;
 use crate::store::MachineId;
-use crate::turn::Turn;
 use envelope::Refusal;
 
 /// The reply of an endpoint, or its refusal.

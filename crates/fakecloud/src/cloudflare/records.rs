@@ -7,7 +7,7 @@ use super::draft::Draft;
 use super::envelope::{Refusal, Sizes, page, single};
 use super::{Answer, batch, filter, ids};
 use crate::call::Call;
-use crate::turn::Turn;
+use crate::request_context::Turn;
 use crate::zone::{Record, Zone};
 
 const SIZES: Sizes = Sizes { smallest: 1, usual: 100, largest: 5_000_000 };

@@ -8,8 +8,8 @@ use super::envelope::{Refusal, Sizes, page, single};
 use super::ids::zone_id;
 use crate::call::Call;
 use crate::clock;
+use crate::request_context::Turn;
 use crate::store::State;
-use crate::turn::Turn;
 use crate::zone::Zone;
 
 const SIZES: Sizes = Sizes { smallest: 5, usual: 20, largest: 50 };

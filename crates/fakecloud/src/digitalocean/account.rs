@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::json;
 
 use crate::call::Reply;
-use crate::turn::Turn;
+use crate::request_context::Turn;
 
 /// The account, with its limits.
 pub(super) fn get(turn: &Turn<'_>) -> Reply {

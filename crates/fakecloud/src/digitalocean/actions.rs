@@ -11,7 +11,7 @@ use super::{Answer, DEFAULT_PROJECT, page, region};
 use crate::call::{Call, Reply};
 use crate::clock::{Clock, seconds};
 use crate::operation::{Operation, OperationKind, OperationStatus};
-use crate::turn::Turn;
+use crate::request_context::Turn;
 
 /// All actions, newest first.
 pub(super) fn list(turn: &Turn<'_>, call: &Call) -> Reply {

@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
 use crate::operation::OperationKind;
+use crate::request_context::Turn;
 use crate::store::{MachineId, State};
-use crate::turn::Turn;
 
 /// Starts the operation that the body asks for; returns the id of the action. The address must
 /// exist.

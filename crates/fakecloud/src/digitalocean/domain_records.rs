@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::refusal::Refusal;
 use super::{Answer, domains, object, page};
 use crate::call::{Call, Reply};
-use crate::turn::Turn;
+use crate::request_context::Turn;
 use crate::zone::Record;
 
 const KINDS: [&str; 9] = ["A", "AAAA", "CAA", "CNAME", "MX", "NS", "SOA", "SRV", "TXT"];

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::refusal::Refusal;
 use super::{Answer, domain_records, object, page};
 use crate::call::{Call, Reply};
+use crate::request_context::Turn;
 use crate::store::State;
-use crate::turn::Turn;
 use crate::zone::{Record, Zone};
 
 pub(super) const DEFAULT_TTL: u32 = 1800;

@@ -10,8 +10,8 @@ use super::{Answer, actions, page, region};
 use crate::call::{Call, Reply};
 use crate::clock::seconds;
 use crate::operation::Operation;
+use crate::request_context::Turn;
 use crate::store::{Address, Machine, MachineId, State};
-use crate::turn::Turn;
 
 /// The droplets' own public addresses: `198.18.0.0/15`, by id.
 const OWN_V4: u32 = 0xc612_0000;

@@ -27,8 +27,8 @@ use crate::clock::Clock;
 use crate::emulators::{Access, Emulator};
 use crate::knobs::Knobs;
 use crate::limit::Usage;
+use crate::request_context::Turn;
 use crate::store::MachineId;
-use crate::turn::Turn;
 use refusal::Refusal;
 
 /// The reply of an endpoint, or its refusal.

@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::call::{Call, Reply};
-use crate::turn::Turn;
+use crate::request_context::Turn;
 
 const DEFAULT_SIZE: usize = 20;
 const LARGEST_SIZE: usize = 200;

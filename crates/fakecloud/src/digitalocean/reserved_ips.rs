@@ -9,8 +9,8 @@ use super::refusal::Refusal;
 use super::{Answer, DEFAULT_PROJECT, actions, assign, droplets, object, page, region};
 use crate::call::{Call, Reply};
 use crate::operation::{Operation, OperationKind};
+use crate::request_context::Turn;
 use crate::store::{Address, MachineId, State};
-use crate::turn::Turn;
 
 /// Names of an address below a path.
 pub(super) struct Words {

@@ -9,8 +9,8 @@ use super::refusal::Refusal;
 use super::{Answer, actions, assign, droplets, object, page, region};
 use crate::call::{Call, Reply};
 use crate::clock::seconds;
+use crate::request_context::Turn;
 use crate::store::{Address, State};
-use crate::turn::Turn;
 
 /// Answers everything below the path.
 pub(super) fn route(turn: &mut Turn<'_>, call: &Call, rest: &[&str]) -> Answer {

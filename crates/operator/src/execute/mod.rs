@@ -5,14 +5,14 @@
 //! for each address still run in order.
 //!
 //! Leadership, observe mode and pause are enforced here and nowhere else. Withheld actions are
-//! removed from the plan before anything begins (`restraint`). A call that changes a provider is
+//! removed from the plan before anything begins (`withhold`). A call that changes a provider is
 //! checked last thing before the wire (the transport's gate), a write to Kubernetes before sending.
 
 mod cloud;
 mod cluster;
 mod cluster_id;
 mod dns;
-pub mod restraint;
+pub mod withhold;
 
 pub(crate) use cluster::failure as api_failure;
 pub use cluster_id::ClusterId;

@@ -18,7 +18,7 @@ use pontoon_core::model::{Kind, Mark};
 use prometheus::Registry;
 
 use crate::observe::schema::Schema;
-use crate::report::series::Series;
+use crate::report::object_series::Series;
 pub use observed::{Face, Labels, Observed, Verdicts};
 
 /// A kind that we serve.

@@ -23,7 +23,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 
 use super::guard::Standing;
-use super::{Identity, Tenure, Timing, record};
+use super::{Identity, Tenure, Timing, lease_object};
 
 /// The next step of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,13 +177,13 @@ impl Election {
     fn take(&mut self, found: Option<Lease>, now: Duration) {
         self.heard = now;
         if let Some(lease) = &found {
-            match record::holder(lease) {
+            match lease_object::holder(lease) {
                 // A releasing holder has drained its calls and waited for its own predecessor;
                 // otherwise the annotation says how long a call may still take effect.
                 None => {
                     self.barred_until = Duration::ZERO;
                     if self.is_change(lease) {
-                        let settle = record::settle(lease);
+                        let settle = lease_object::settle(lease);
                         self.unsettled_until = settle.map_or(Duration::ZERO, |time| now + time);
                     }
                 }
@@ -194,7 +194,7 @@ impl Election {
                     self.unsettled_until = self.unsettled_until.max(self.inherits_at);
                 }
                 Some(_) if self.is_news(lease) => {
-                    let lasts = record::duration(lease).unwrap_or(self.timing.lease);
+                    let lasts = lease_object::duration(lease).unwrap_or(self.timing.lease);
                     self.barred_until = now + lasts;
                     self.unsettled_until = self.unsettled_until.max(now + self.timing.quiet(lasts));
                     self.conflicts = 0;
@@ -301,7 +301,7 @@ impl Election {
                 leader: self
                     .seen
                     .as_ref()
-                    .and_then(record::holder)
+                    .and_then(lease_object::holder)
                     .filter(|name| *name != self.identity.as_str())
                     .map(str::to_owned),
             },
@@ -309,6 +309,6 @@ impl Election {
     }
 
     fn is_ours(&self, lease: &Lease) -> bool {
-        record::holder(lease) == Some(self.identity.as_str())
+        lease_object::holder(lease) == Some(self.identity.as_str())
     }
 }

@@ -7,7 +7,7 @@ use pontoon_core::Time;
 
 use super::election::{Election, Leave, Next};
 use super::guard::Standing;
-use super::{Identity, Tenure, Timing, record};
+use super::{Identity, Tenure, Timing, lease_object};
 
 const ME: &str = "me_1";
 const OTHER: &str = "other";
@@ -32,14 +32,14 @@ fn in_pod(uid: &str, token: &str, born: f64) -> Election {
 
 /// A Lease of `holder` as written by its `renewal`th renewal.
 fn lease(holder: &str, renewal: i64) -> Lease {
-    let taken = record::fresh("pontoon", holder, s(15.0), wall(0));
-    let mut lease = record::claimed(&taken, holder, s(15.0), wall(renewal));
+    let taken = lease_object::fresh("pontoon", holder, s(15.0), wall(0));
+    let mut lease = lease_object::claimed(&taken, holder, s(15.0), wall(renewal));
     lease.metadata.resource_version = Some(format!("{}", 100 + renewal));
     lease
 }
 
 fn free() -> Lease {
-    record::released(&lease(OTHER, 7), None, wall(8))
+    lease_object::released(&lease(OTHER, 7), None, wall(8))
 }
 
 /// Follows `OTHER`. The last renewal by `OTHER` was seen at `at`.
@@ -466,29 +466,29 @@ fn who_holds_nothing_leaves_at_once_even_if_the_server_does_not_answer() {
 #[test]
 fn an_acquisition_counts_a_transition_and_a_renewal_keeps_acquire_time() {
     let spec = |lease: Lease| lease.spec.unwrap_or_default();
-    let taken = record::fresh("pontoon", OTHER, s(14.2), wall(10));
+    let taken = lease_object::fresh("pontoon", OTHER, s(14.2), wall(10));
     let fresh = spec(taken.clone());
     assert_eq!((fresh.lease_transitions, fresh.lease_duration_seconds), (Some(0), Some(15)));
     assert_eq!(fresh.acquire_time, fresh.renew_time);
 
-    let renewed = record::claimed(&taken, OTHER, s(15.0), wall(12));
+    let renewed = lease_object::claimed(&taken, OTHER, s(15.0), wall(12));
     let renewal = spec(renewed.clone());
     assert_eq!((renewal.lease_transitions, &renewal.acquire_time), (Some(0), &fresh.acquire_time));
     assert!(renewal.renew_time > fresh.renew_time);
 
-    let acquired = spec(record::claimed(&renewed, ME, s(15.0), wall(30)));
+    let acquired = spec(lease_object::claimed(&renewed, ME, s(15.0), wall(30)));
     assert_eq!(
         (acquired.lease_transitions, acquired.holder_identity.as_deref()),
         (Some(1), Some(ME))
     );
     assert_eq!(acquired.acquire_time, acquired.renew_time);
 
-    let released = record::released(&renewed, None, wall(40));
-    assert_eq!(record::holder(&released), None);
-    assert_eq!(record::duration(&released), Some(s(1.0)));
+    let released = lease_object::released(&renewed, None, wall(40));
+    assert_eq!(lease_object::holder(&released), None);
+    assert_eq!(lease_object::duration(&released), Some(s(1.0)));
     assert_eq!(spec(released.clone()).lease_transitions, Some(0));
     assert_eq!(
-        spec(record::claimed(&released, OTHER, s(15.0), wall(50))).lease_transitions,
+        spec(lease_object::claimed(&released, OTHER, s(15.0), wall(50))).lease_transitions,
         Some(1)
     );
 }
@@ -496,12 +496,12 @@ fn an_acquisition_counts_a_transition_and_a_renewal_keeps_acquire_time() {
 #[test]
 fn a_lease_that_was_released_with_a_call_unanswered_is_taken_at_once_and_settled_first() {
     let mut election = election();
-    let mut unsettled = record::released(&lease(OTHER, 7), Some(s(5.0)), wall(8));
+    let mut unsettled = lease_object::released(&lease(OTHER, 7), Some(s(5.0)), wall(8));
     unsettled.metadata.resource_version = Some("9".to_owned());
     election.read(Some(unsettled.clone()), s(1.0));
     assert_eq!(election.next(s(1.0)), Next::Replace);
-    let claimed = record::claimed(&unsettled, ME, s(15.0), wall(9));
-    assert_eq!(record::settle(&claimed), None, "the next one owes nothing for it");
+    let claimed = lease_object::claimed(&unsettled, ME, s(15.0), wall(9));
+    assert_eq!(lease_object::settle(&claimed), None, "the next one owes nothing for it");
     election.held(claimed, s(1.0), s(1.1));
     let Standing::Leader { tenure, .. } = election.standing() else { panic!() };
     assert_eq!(tenure.settle_until, s(6.0));

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
 
+use super::competition::{Place, place};
 use super::pulse::Pulse;
-use super::rivalry::{Place, place};
 
 /// Time between two warnings, for any number of Leases.
 const REPEAT: Duration = Duration::from_secs(60);

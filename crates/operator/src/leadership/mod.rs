@@ -16,13 +16,16 @@
 //! notice such a change and react: the leader makes no calls until a renewal succeeds, a follower
 //! waits as for an expired lease. A replica that starts at this moment cannot notice.)
 //!
-//! `record` reads and writes the object, `election` decides, `candidate` carries the decisions out,
-//! `guard` judges a call. Other controllers of the same objects have Leases of their own: `rivalry`
-//! judges the Leases that count, `elsewhere` all other Leases, both by their `pulse`; `sentry`
+//! `lease_object` reads and writes the object, `election` decides, `election_loop` carries the decisions out,
+//! `guard` judges a call. Other controllers of the same objects have Leases of their own: `competition`
+//! judges the Leases that count, `elsewhere` all other Leases, both by their `pulse`; `other_leases`
 //! watches them and holds the predecessor's.
 
-mod candidate;
+mod competition;
+#[cfg(test)]
+mod competition_tests;
 mod election;
+mod election_loop;
 #[cfg(test)]
 mod election_tests;
 mod elsewhere;
@@ -30,33 +33,30 @@ mod guard;
 #[cfg(test)]
 mod guard_tests;
 mod identity;
+mod lease_errors;
+mod lease_object;
 #[cfg(test)]
 mod odd_leases;
+mod other_leases;
 mod pulse;
-mod record;
-mod rivalry;
-#[cfg(test)]
-mod rivalry_tests;
-mod sentry;
 #[cfg(test)]
 mod simulation;
 mod timing;
-mod trouble;
 mod watch;
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use candidate::Candidate;
+use election_loop::Candidate;
 use guard::Standing;
 use tokio::time::timeout;
 
 use crate::env::Env;
+pub use competition::{Doubt, PREDECESSORS_LEASE, PREDECESSORS_NAMESPACE, Rival, Rivalry};
 pub use guard::NotPermitted;
 pub use identity::Identity;
-pub use rivalry::{Doubt, PREDECESSORS_LEASE, PREDECESSORS_NAMESPACE, Rival, Rivalry};
-pub use sentry::{Post, Sentry};
+pub use other_leases::{Post, Sentry};
 pub use timing::{Timing, TimingError};
 
 /// The name of our own Lease.

@@ -9,7 +9,7 @@ use pontoon_core::Time;
 use proptest::prelude::*;
 
 use super::election::{Election, Next};
-use super::{Identity, Timing, record};
+use super::{Identity, Timing, lease_object};
 use crate::odd_manifests::{corpus, faulty};
 
 const US: &str = "us_pod_1";
@@ -17,18 +17,18 @@ const US: &str = "us_pod_1";
 /// Runs every operation on a Lease seen at `now`. The wall clock shows `time`.
 fn live_with(lease: &Lease, now: Duration, time: Time) {
     let timing = Timing::default();
-    black_box((record::holder(lease), record::duration(lease)));
-    let settle = record::settle(lease);
+    black_box((lease_object::holder(lease), lease_object::duration(lease)));
+    let settle = lease_object::settle(lease);
     assert!(settle.is_none_or(|settle| settle <= Duration::from_secs(3600)), "{settle:?}");
-    let claimed = record::claimed(lease, US, timing.lease, time);
-    assert_eq!(record::holder(&claimed), Some(US));
-    assert_eq!(record::duration(&claimed), Some(timing.lease));
-    let released = record::released(&claimed, settle, time);
-    assert_eq!((record::holder(&released), record::settle(&released)), (None, settle));
+    let claimed = lease_object::claimed(lease, US, timing.lease, time);
+    assert_eq!(lease_object::holder(&claimed), Some(US));
+    assert_eq!(lease_object::duration(&claimed), Some(timing.lease));
+    let released = lease_object::released(&claimed, settle, time);
+    assert_eq!((lease_object::holder(&released), lease_object::settle(&released)), (None, settle));
     let us = Identity::new("us", Some("pod"), "1");
     let mut election = Election::new(us, timing, Duration::from_secs(5), Duration::ZERO);
     election.read(Some(lease.clone()), now);
-    let barred = record::holder(lease).is_some_and(|holder| holder != US);
+    let barred = lease_object::holder(lease).is_some_and(|holder| holder != US);
     assert_eq!(matches!(election.next(now), Next::WaitUntil(_)), barred, "{lease:?}");
     election.glimpsed(Some(released), now);
     election.glimpsed(None, now);

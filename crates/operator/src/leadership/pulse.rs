@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 
-use super::record;
-use super::rivalry::{PREDECESSORS_LEASE, US};
+use super::competition::{PREDECESSORS_LEASE, US};
+use super::lease_object;
 
 /// Duration of a Lease without a duration: client-go's default.
 const DEFAULT_DURATION: Duration = Duration::from_secs(15);
@@ -27,7 +27,8 @@ impl Pulse {
     pub fn felt(before: Option<&Self>, lease: &Lease, now: Duration) -> Self {
         // Labels are no sign of life.
         let news = before.is_none_or(|before| before.spec != lease.spec);
-        let until = now + record::duration(lease).unwrap_or(DEFAULT_DURATION).min(LONGEST_DURATION);
+        let until =
+            now + lease_object::duration(lease).unwrap_or(DEFAULT_DURATION).min(LONGEST_DURATION);
         let (renewed, alive_until) = match before {
             _ if is_free(lease) => (false, Duration::ZERO),
             Some(before) if !news => (before.renewed, before.alive_until),
@@ -57,5 +58,5 @@ impl Pulse {
 /// free: our own Lease says which replica acts.
 fn is_free(lease: &Lease) -> bool {
     let theirs = lease.metadata.name.as_deref() == Some(PREDECESSORS_LEASE);
-    record::holder(lease).is_none_or(|holder| theirs && holder.starts_with(US))
+    lease_object::holder(lease).is_none_or(|holder| theirs && holder.starts_with(US))
 }

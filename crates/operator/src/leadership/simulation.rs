@@ -10,7 +10,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use pontoon_core::Time;
 
 use super::election::{Election, Leave, Next};
-use super::{Identity, Timing, record};
+use super::{Identity, Timing, lease_object};
 
 const TICK: Duration = Duration::from_millis(50);
 const CALL: Duration = Duration::from_secs(5);
@@ -212,8 +212,11 @@ impl World {
             self.flights[index].answer = Some(answer);
             if self.server.version != before {
                 self.inherited += u64::from(self.is_inherited(holder.as_deref()));
-                let frees =
-                    self.server.lease.as_ref().is_some_and(|lease| record::holder(lease).is_none());
+                let frees = self
+                    .server
+                    .lease
+                    .as_ref()
+                    .is_some_and(|lease| lease_object::holder(lease).is_none());
                 self.processes[self.flights[index].process].released |= frees;
                 self.show();
             }
@@ -225,7 +228,7 @@ impl World {
     }
 
     fn holder(&self) -> Option<String> {
-        self.server.lease.as_ref().and_then(record::holder).map(str::to_owned)
+        self.server.lease.as_ref().and_then(lease_object::holder).map(str::to_owned)
     }
 
     /// Whether the Lease has passed between two processes of the same pod.
@@ -272,7 +275,7 @@ impl World {
         let led = this.election.lost_at().is_some();
         match back.and_then(|index| self.flights.swap_remove(index).answer) {
             Some(Answer::Found(found)) => this.election.read(found, clock),
-            Some(Answer::Written(Some(lease))) if record::holder(&lease).is_some() => {
+            Some(Answer::Written(Some(lease))) if lease_object::holder(&lease).is_some() => {
                 this.election.held(lease, sent, clock)
             }
             Some(Answer::Written(_)) => this.alive = false,
@@ -307,7 +310,7 @@ impl World {
             match (election.leave(clock), election.seen()) {
                 (Leave::Read, _) => Request::Read,
                 (Leave::Release, Some(seen)) => {
-                    Request::Replace(record::released(seen, None, wall))
+                    Request::Replace(lease_object::released(seen, None, wall))
                 }
                 (Leave::Release, None) => panic!("nothing to release"),
                 (Leave::WaitUntil(_), _) => return,
@@ -320,10 +323,10 @@ impl World {
             match (election.next(clock), election.seen()) {
                 (Next::Read, _) => Request::Read,
                 (Next::Create, _) => {
-                    Request::Create(record::fresh("pontoon", name, self.timing.lease, wall))
+                    Request::Create(lease_object::fresh("pontoon", name, self.timing.lease, wall))
                 }
                 (Next::Replace, Some(seen)) => {
-                    Request::Replace(record::claimed(seen, name, self.timing.lease, wall))
+                    Request::Replace(lease_object::claimed(seen, name, self.timing.lease, wall))
                 }
                 (Next::Replace, None) => panic!("nothing to replace"),
                 (Next::StepDown, _) => return election.step_down(),

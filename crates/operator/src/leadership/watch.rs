@@ -8,7 +8,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use tokio::time::sleep;
 
-use super::trouble::Trouble;
+use super::lease_errors::Trouble;
 use crate::env::Env;
 use crate::observe::Selection;
 use crate::observe::follow::{BackOff, Break, Event, follow};

@@ -68,7 +68,7 @@ impl Origin {
             return Some(format!("{} {gone}", self.name));
         };
         let class = world.pool(pool)?.class?;
-        let unfit = world.candidates().judge(class, world.node(node)?).err()?;
+        let unfit = world.candidates().judge(class, world.node(node)?).unfit()?;
         Some(unfit.said_of(&self.name))
     }
 }

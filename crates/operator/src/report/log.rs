@@ -2,7 +2,7 @@
 
 use pontoon_core::action::{Action, FailureKind};
 
-use super::narrator::millis;
+use super::announce::millis;
 use crate::execute::Finished;
 
 /// Logs a finished action. `repeated` marks a refused write to Kubernetes that was already logged

@@ -16,8 +16,8 @@ use prometheus::{
     Registry, TextEncoder,
 };
 
+use super::object_series::{Book, Counting, ObjectSeries, Series, SeriesLabels, texts};
 use super::process::Process;
-use super::series::{Book, Counting, ObjectSeries, Series, SeriesLabels, texts};
 use super::standing::Standing;
 use super::write_metrics::{Write, WriteMetrics};
 use crate::fronts::{FRONTS, Front};

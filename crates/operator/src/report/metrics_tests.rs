@@ -8,7 +8,7 @@ use pontoon_core::model::{Kind, ObjectKey, Remembered};
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 
 use super::metrics::Metrics;
-use super::series::SeriesLabels;
+use super::object_series::SeriesLabels;
 use crate::api::{FLOATING_IP_POOL, NODE_DNS_RECORD_SET};
 
 fn key(kind: &'static Kind, name: &str) -> ObjectKey {

@@ -2,21 +2,21 @@
 
 pub mod events;
 pub mod metrics;
+pub mod object_series;
 pub mod objects;
-pub mod series;
 pub mod standing;
 
+mod announce;
+mod announce_withheld;
+mod announce_writes;
 mod dropped;
 mod event_desk;
 mod journey;
 mod log;
-mod narrator;
 mod process;
 mod record_narrator;
 mod reminders;
-mod would;
 mod write_metrics;
-mod write_narrator;
 mod writer;
 
 #[cfg(test)]
@@ -26,6 +26,6 @@ mod metrics_tests;
 #[cfg(test)]
 mod writer_tests;
 
-pub use narrator::Narrator;
+pub use announce::Narrator;
 pub use objects::Objects;
 pub use writer::{StatusWriter, Written, Wrote};

@@ -7,9 +7,9 @@ use pontoon_core::addresses::verdict::Verdict;
 use pontoon_core::model::{Kind, ObjectKey, Site, Subject, Text};
 use pontoon_core::records::verdict::RecordVerdict;
 
-use super::narrator::Told;
+use super::announce::Told;
+use super::object_series::SeriesLabels;
 use super::record_narrator::ToldRecords;
-use super::series::SeriesLabels;
 use super::writer::Writing;
 use crate::fronts::{Face, Labels, Observed, Verdicts};
 

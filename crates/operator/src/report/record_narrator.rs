@@ -9,10 +9,10 @@ use pontoon_core::plan::Plan;
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 use pontoon_core::verdict::Outlook;
 
+use super::announce::{Narrator, millis};
+use super::announce_withheld;
 use super::events::{Weight, about};
-use super::narrator::{Narrator, millis};
 use super::objects::Objects;
-use super::would;
 use crate::execute::Finished;
 
 /// The last report about an object's records.
@@ -150,7 +150,7 @@ fn is_news(verdict: &RecordVerdict) -> bool {
 
 fn weight(verdict: &RecordVerdict) -> Weight {
     if let Some(withheld) = &verdict.withheld {
-        return would::weight(withheld);
+        return announce_withheld::weight(withheld);
     }
     match verdict.reason.outlook() {
         Outlook::Well => Weight::Normal,

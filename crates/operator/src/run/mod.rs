@@ -2,9 +2,9 @@
 //!
 //! [`run`]'s future owns all tasks of a replica: dropping the future kills the replica.
 
+mod apply;
 mod replica;
 mod stance;
-mod take_in;
 mod watches;
 
 use std::collections::BTreeSet;

@@ -14,7 +14,7 @@ use super::Mode;
 use super::stance::{Facing, Stance};
 use super::watches::Watches;
 use crate::env::Env;
-use crate::execute::restraint::restrain;
+use crate::execute::withhold::restrain;
 use crate::execute::{Executor, Term};
 use crate::leadership::{Leadership, Rivalry, Role, Sentry};
 use crate::observe::Observation;

@@ -117,18 +117,18 @@ mod tests {
     fn a_doubt_of_thirty_seconds_is_told_however_its_reason_changes() {
         let mut facing = Facing::new(doubt("net/a"), at(100));
         assert_eq!(facing.stance(Mode::Active, at(100)), Stance::Waits(at(130)));
-        assert!(!facing.face(doubt("net/b"), at(120)));
+        assert!(!facing.rivalry_changed(doubt("net/b"), at(120)));
         assert_eq!(facing.stance(Mode::Active, at(129)).aside(), None);
         let told = facing.stance(Mode::Active, at(130));
         let (word, note) = told.aside().unwrap();
         assert_eq!(word, "CompetitionUnknown");
         assert!(note.ends_with("the lease net/b cannot be read"), "{note}");
         assert!(told.restraint().is_some_and(Restraint::is_for_another));
-        assert!(facing.face(Rivalry::None, at(131)), "somebody may have been at work");
+        assert!(facing.rivalry_changed(Rivalry::None, at(131)), "somebody may have been at work");
         assert_eq!(facing.stance(Mode::Active, at(131)), Stance::Plans(None));
-        facing.face(doubt("net/a"), at(140));
+        facing.rivalry_changed(doubt("net/a"), at(140));
         assert_eq!(facing.stance(Mode::Active, at(140)), Stance::Waits(at(170)), "a new doubt");
-        assert!(!facing.face(Rivalry::None, at(145)), "a passing doubt delays nothing");
+        assert!(!facing.rivalry_changed(Rivalry::None, at(145)), "a passing doubt delays nothing");
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
             assert_eq!(word, "CompetingController");
             assert!(note.contains("flipop-0 renews the lease net/theirs"), "{note}");
         }
-        assert!(facing.face(Rivalry::None, at(1)), "its last calls may be under way");
+        assert!(facing.rivalry_changed(Rivalry::None, at(1)), "its last calls may be under way");
         let observing = Stance::Plans(Some(Restraint::Observing));
         assert_eq!(facing.stance(Mode::Observe, at(1)), observing);
         assert_eq!(observing.aside(), None, "nobody else is the reason");

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::formers::Formers;
 use super::matching::{Matching, Traits};
-use super::ways::{Predecessor, Ways};
+use super::variations::{Predecessor, Ways};
 use super::{API_LAG, CLOUD_LAG, SEEN};
 use crate::schedule::Millis;
 

@@ -22,7 +22,7 @@ mod rest;
 mod restraint;
 mod safety;
 mod sticking;
-mod ways;
+mod variations;
 
 pub use cloud::Sent;
 pub use rest::Doings;

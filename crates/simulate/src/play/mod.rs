@@ -6,7 +6,7 @@ mod lasting;
 mod names;
 mod rest;
 mod trouble;
-mod ways;
+mod variations;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::cluster::Cluster;
 use crate::coverage::Coverage;
-use crate::end;
+use crate::end_state;
 use crate::flipop::Flipop;
 use crate::mutants::Mutant;
 use crate::oracle::Violation;
@@ -192,7 +192,7 @@ impl<'a> Player<'a> {
             resolved: self.resolved,
             deaths: self.deaths,
             calls: self.settled.clone().unwrap_or_default(),
-            end: if self.wants_end { end::of(&self.stage) } else { Value::Null },
+            end: if self.wants_end { end_state::of(&self.stage) } else { Value::Null },
         }
     }
 

@@ -1,14 +1,14 @@
 //! The links between a replica and the emulators. Every request and answer passes here, is reported
 //! to the oracle, gets its faults, and can be the point of a process's death.
 
-mod action;
 mod api;
 mod body;
+mod classify;
 mod cloud;
 
-pub use action::{ApiAction, Kind};
 pub use api::ApiWire;
 pub use body::Body as WireBody;
+pub use classify::{ApiAction, Kind};
 pub use cloud::CloudWire;
 pub use fakecloud::Purpose as CloudAction;
 

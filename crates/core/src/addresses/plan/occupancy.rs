@@ -66,7 +66,13 @@ pub(crate) fn blockers(world: &World, view: &PoolView<'_>) -> Vec<(NodeName, Obs
             None => Some((name.clone(), Obstacle::HoldsOther(ip))),
         }
     };
-    world.candidates().eligible(class).take(MOST_NODES_SEARCHED).filter_map(held).take(MOST_NODES_NAMED).collect()
+    world
+        .candidates()
+        .eligible(class)
+        .take(MOST_NODES_SEARCHED)
+        .filter_map(held)
+        .take(MOST_NODES_NAMED)
+        .collect()
 }
 
 pub(crate) fn occupants(

@@ -9,7 +9,7 @@ use prometheus::{GaugeVec, IntCounterVec, Opts, Registry};
 use super::status::provider_id;
 use crate::api::IpState;
 use crate::report::metrics::registered;
-use crate::report::series::{Counting, ObjectSeries, Series, SeriesLabels, texts};
+use crate::report::object_series::{Counting, ObjectSeries, Series, SeriesLabels, texts};
 
 const POOL: &[&str] = &["namespace", "name", "provider", "dns"];
 const IP: &[&str] = &["namespace", "name", "ip", "provider", "dns"];

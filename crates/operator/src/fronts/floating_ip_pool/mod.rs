@@ -18,7 +18,7 @@ use prometheus::Registry;
 use super::{Front, Labels, Observed};
 use crate::api::{FLOATING_IP_POOL, IPV4_ANNOTATION, IPV6_ANNOTATION, IpStatus};
 use crate::observe::schema::Schema;
-use crate::report::series::Series;
+use crate::report::object_series::Series;
 use decode::Decoded;
 pub(in crate::fronts) use decode::{finding, matching};
 

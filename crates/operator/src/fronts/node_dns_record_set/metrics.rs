@@ -4,7 +4,7 @@ use pontoon_core::records::verdict::RecordVerdict;
 use prometheus::{GaugeVec, Opts, Registry};
 
 use crate::report::metrics::registered;
-use crate::report::series::{ObjectSeries, Series, SeriesLabels};
+use crate::report::object_series::{ObjectSeries, Series, SeriesLabels};
 
 const LABELS: &[&str] = &["namespace", "name", "provider", "dns"];
 

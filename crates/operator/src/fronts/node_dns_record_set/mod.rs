@@ -14,7 +14,7 @@ use prometheus::Registry;
 use super::{Front, Labels, Observed};
 use crate::api::NODE_DNS_RECORD_SET;
 use crate::observe::schema::Schema;
-use crate::report::series::Series;
+use crate::report::object_series::Series;
 use decode::Decoded;
 
 /// The front of NodeDNSRecordSets.

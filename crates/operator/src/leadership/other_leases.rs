@@ -24,11 +24,11 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use super::competition::{Claim, PREDECESSORS_LEASE, Place, Rivalry, Rivals, place};
 use super::elsewhere::Elsewhere;
-use super::rivalry::{Claim, PREDECESSORS_LEASE, Place, Rivalry, Rivals, place};
-use super::trouble::{Complaints, Trouble};
+use super::lease_errors::{Complaints, Trouble};
 use super::watch::LeaseWatch;
-use super::{LEASE, Leadership, Role, Timing, record};
+use super::{LEASE, Leadership, Role, Timing, lease_object};
 use crate::env::Env;
 use crate::observe::follow::Event;
 use crate::report::metrics::Metrics;
@@ -315,8 +315,8 @@ impl Round {
 
     async fn claim(&mut self, lease: Lease) {
         let (at, us) = (place(&lease), self.rivals.us().to_owned());
-        let ours = record::holder(&lease) == Some(&us);
-        let wanted = record::claimed(&lease, &us, self.post.timing.lease, self.env.now());
+        let ours = lease_object::holder(&lease) == Some(&us);
+        let wanted = lease_object::claimed(&lease, &us, self.post.timing.lease, self.env.now());
         let answer = self.put(&at, &wanted).await;
         let now = self.env.elapsed();
         let (answer, pause) = match answer {
@@ -342,7 +342,7 @@ impl Round {
 
     async fn give_up(&mut self, lease: Lease) {
         let at = place(&lease);
-        let free = record::released(&lease, None, self.env.now());
+        let free = lease_object::released(&lease, None, self.env.now());
         match self.put(&at, &free).await {
             Ok(_) => tracing::info!("the predecessor's Lease was released"),
             Err(error) => tracing::debug!(%error, "the predecessor's Lease is not ours to release"),

@@ -19,7 +19,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 
 use super::pulse::Pulse;
-use super::{LEASE, record};
+use super::{LEASE, lease_object};
 
 /// The Lease of the predecessor.
 pub const PREDECESSORS_LEASE: &str = "floating-ip-pool-controller-leader-election";
@@ -201,7 +201,7 @@ impl Rivals {
     }
 
     fn is_ours(&self, lease: &Lease) -> bool {
-        record::holder(lease) == Some(&self.us)
+        lease_object::holder(lease) == Some(&self.us)
     }
 
     /// Handles the result of an attempt to hold a predecessor's Lease; `again` is the next attempt.
@@ -239,6 +239,6 @@ fn words((namespace, name): &Place) -> String {
 }
 
 fn rival(place: &Place, seen: &Seen) -> Rival {
-    let holder = record::holder(&seen.lease).unwrap_or_default().to_owned();
+    let holder = lease_object::holder(&seen.lease).unwrap_or_default().to_owned();
     Rival { lease: words(place), holder }
 }

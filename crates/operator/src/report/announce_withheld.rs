@@ -9,7 +9,7 @@ use pontoon_core::verdict::{Restraint, Withheld};
 use super::Narrator;
 use super::events::{Weight, about, about_lease};
 use super::objects::Objects;
-use crate::execute::restraint::Would;
+use crate::execute::withhold::Would;
 
 impl Narrator {
     /// Reports the withheld actions of a plan. Each action is reported once, and again only after a

@@ -19,7 +19,7 @@ use super::journey::{Departure, Homes, Origin};
 use super::metrics::Metrics;
 use super::objects::{Object, Objects};
 use super::reminders::Reminders;
-use super::{log, would};
+use super::{announce_withheld, log};
 use crate::env::Env;
 use crate::execute::Finished;
 use crate::fronts::Observed;
@@ -413,7 +413,7 @@ fn is_news(verdict: &Verdict) -> bool {
 
 fn weight(verdict: &Verdict) -> Weight {
     if let Some(withheld) = &verdict.withheld {
-        return would::weight(withheld);
+        return announce_withheld::weight(withheld);
     }
     match verdict.reason.outlook() {
         Outlook::Well => Weight::Normal,

@@ -11,9 +11,9 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::election::{Election, Leave, Next};
-use super::trouble::{Complaints, Trouble};
+use super::lease_errors::{Complaints, Trouble};
 use super::watch::LeaseWatch;
-use super::{Config, Resignation, Shared, record};
+use super::{Config, Resignation, Shared, lease_object};
 use crate::env::Env;
 
 pub(super) struct Candidate {
@@ -108,7 +108,7 @@ impl Candidate {
 
     async fn create(&mut self) {
         let Config { name, identity, timing, .. } = &self.config;
-        let lease = record::fresh(name, identity.as_str(), timing.lease, self.env.now());
+        let lease = lease_object::fresh(name, identity.as_str(), timing.lease, self.env.now());
         let sent = self.env.elapsed();
         let answer =
             within(self.longest(), self.leases.create(&PostParams::default(), &lease)).await;
@@ -118,7 +118,7 @@ impl Candidate {
     async fn replace(&mut self) {
         let Some(seen) = self.election.seen() else { return };
         let Config { identity, timing, .. } = &self.config;
-        let lease = record::claimed(seen, identity.as_str(), timing.lease, self.env.now());
+        let lease = lease_object::claimed(seen, identity.as_str(), timing.lease, self.env.now());
         let sent = self.env.elapsed();
         let answer = self.put(lease).await;
         self.claimed(answer, "replace", sent);
@@ -154,7 +154,7 @@ impl Candidate {
                 Leave::Read => self.read().await,
                 Leave::Release => {
                     let Some(seen) = self.election.seen() else { return };
-                    let lease = record::released(seen, self.owed(), self.env.now());
+                    let lease = lease_object::released(seen, self.owed(), self.env.now());
                     let sent = self.env.elapsed();
                     match self.put(lease).await {
                         Ok(_) => return tracing::info!("the Lease was released"),

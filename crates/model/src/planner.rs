@@ -6,7 +6,7 @@
 
 use crate::cloud::{Place, Request, STRANGER};
 use crate::cluster::{INTENTS, Intents, Ledger};
-use crate::design::{Mark, Protection};
+use crate::protections::{Mark, Protection};
 use crate::replica::{Memory, Operation, Progress};
 use crate::set::Set;
 use crate::{Protocol, State};

@@ -6,8 +6,8 @@ use k8s_openapi::api::coordination::v1::Lease;
 use serde_json::json;
 
 use super::LEASE;
+use super::competition::{Claim, Doubt, PREDECESSORS_LEASE, Place, Rival, Rivalry, Rivals};
 use super::elsewhere::Elsewhere;
-use super::rivalry::{Claim, Doubt, PREDECESSORS_LEASE, Place, Rival, Rivalry, Rivals};
 
 const THEIRS: &str = "flipop/floating-ip-pool-controller-leader-election";
 
