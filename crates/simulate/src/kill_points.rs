@@ -140,18 +140,21 @@ impl Scenario {
         }
     }
 
-    /// Every point of death for a process with these calls. A read has a single point: the world
-    /// is the same before and after the read, and the process forgets the answer.
+    /// Every point of death for a process with these calls. Reads in a row have a single point: the
+    /// process has changed nothing in between, and forgets the answers.
     pub fn points(process: &str, calls: &[Effect]) -> Vec<Kill> {
-        let point = |call, phase| Kill { process: process.to_owned(), call, phase };
-        let phases = |effect: &Effect| match effect {
-            Effect::Read => &[Phase::BeforeSend][..],
-            Effect::Change => &Phase::ALL,
-        };
-        (1..)
-            .zip(calls)
-            .flat_map(|(call, effect)| phases(effect).iter().map(move |phase| point(call, *phase)))
-            .collect()
+        let before = [Effect::Change].iter().chain(calls);
+        let mut points = Vec::new();
+        for (call, (before, effect)) in (1..).zip(before.zip(calls)) {
+            let phases = match (before, effect) {
+                (_, Effect::Change) => &Phase::ALL[..],
+                (Effect::Change, Effect::Read) => &[Phase::BeforeSend],
+                (Effect::Read, Effect::Read) => &[],
+            };
+            let point = |phase: &Phase| Kill { process: process.to_owned(), call, phase: *phase };
+            points.extend(phases.iter().map(point));
+        }
+        points
     }
 }
 
