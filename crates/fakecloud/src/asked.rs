@@ -1,4 +1,4 @@
-//! What a call asks for, in terms that all vendors share.
+//! The purpose of a call, in terms that all vendors share.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::MachineId;
 
-/// What a call asks for.
+/// A call, reduced to its purpose and subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The purpose.

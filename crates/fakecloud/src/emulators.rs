@@ -57,7 +57,7 @@ pub(crate) trait Emulator: Sync + fmt::Debug {
     /// Adds the vendor's budget headers. Some vendors have none.
     fn show_budget(&self, usage: &Usage, clock: &Clock, reply: &mut Reply);
 
-    /// What the call asks for.
+    /// The purpose and subject of a call.
     fn asked(&self, call: &Call) -> Asked;
 
     /// The variables of an operator that is to reach the emulator.
@@ -107,7 +107,7 @@ pub fn machine_of(provider_id: &str) -> Option<MachineId> {
     EMULATORS.iter().find_map(|emulator| emulator.machine(provider_id))
 }
 
-/// What a request asks of the emulated vendors.
+/// The purpose and subject of a request to an emulated vendor.
 #[must_use]
 pub fn asked(request: &Request<Bytes>) -> Asked {
     let (method, uri) = (request.method().clone(), request.uri().clone());

@@ -13,7 +13,7 @@
 //! | `election` | `leadership/election.rs`, `run/replica.rs` `follow` and `hand_over` |
 //! | `calls`: the guard, calls and answers | `leadership/guard.rs`, `execute/mod.rs`, `world/{work,moves,reservations}.rs` |
 //! | `listing`: the information in a listing | `world/{account,address}.rs`, `plan/reading.rs` |
-//! | `planner`: the decisions open to a leader | `plan/{placement,standing,creation,outcome}.rs` |
+//! | `planner`: the decisions open to a leader | `addresses/plan/{placement,survey,creation,recognise}.rs` |
 //! | `ledger`: reads and writes | `plan/creation.rs` `write`, `execute/cluster.rs`, `addresses/pool.rs` |
 //! | [`Protection`] | each rule, with the function that implements the rule |
 //!

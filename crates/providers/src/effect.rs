@@ -1,4 +1,4 @@
-//! What a request does at the provider, said by its sender.
+//! The effect of a request at the provider, stated by its sender.
 
 use bytes::Bytes;
 use http::Request;

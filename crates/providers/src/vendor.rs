@@ -28,7 +28,7 @@ pub struct Vendor {
     pub dns: bool,
 }
 
-/// What is known of a provider of addresses without its account.
+/// Facts about a provider of addresses that need no account.
 #[derive(Debug)]
 pub struct Machines {
     /// The machine named by a node's `spec.providerID`, or `None` for another provider's machine.

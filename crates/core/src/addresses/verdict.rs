@@ -349,7 +349,7 @@ impl Reason {
             Self::AddressNotFound(ip) => write!(f, "the cloud account has no address {ip}"),
             Self::RegionMissing => f.write_str(
                 "the pool wants more addresses than it lists, and names no region to reserve them \
-                 in",
+                 in; name its region, or list more addresses",
             ),
             Self::LedgerRefused(message) => explain_unwritten(f, LEDGER, message),
             Self::AnnotationRefused(node, message) => {

@@ -14,7 +14,7 @@ pub struct Mark {
     pub place: MarkPlace,
     /// The key of the annotation or label.
     pub key: &'static str,
-    /// What the value tells.
+    /// Meaning of the value.
     pub tells: Tells,
 }
 
@@ -27,7 +27,7 @@ pub enum MarkPlace {
     Label,
 }
 
-/// What the value of a mark tells.
+/// Meaning of a mark's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
     /// The served addresses of a family, separated by commas.

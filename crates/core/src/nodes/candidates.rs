@@ -28,7 +28,7 @@ struct Class {
     eligible: BTreeSet<NodeName>,
     /// Nodes that may keep their address, and receive none.
     holding: BTreeSet<NodeName>,
-    /// Number of eligible nodes with room for an address, by family. Maintained by vacancy.rs.
+    /// Number of eligible nodes with room for an address, by family. Maintained by `addresses/free_nodes.rs`.
     vacant: BTreeMap<Family, usize>,
     /// Nodes ruled out by their machine alone, pods aside.
     homeless: BTreeMap<NodeName, Unfit>,
@@ -61,7 +61,7 @@ pub(crate) struct Rejudged {
     pub eligibility: bool,
 }
 
-/// What changed in the judgement on a node.
+/// Changes in the judgement on a node.
 #[derive(Default, PartialEq, Eq)]
 struct News {
     eligibility: bool,

@@ -24,7 +24,7 @@ pub enum OwnerMatch {
     /// Any owner, or none.
     #[default]
     Any,
-    /// This owner.
+    /// The named owner.
     Is(Owner),
     /// Any owner but one of this kind, or none.
     NotOfKind(Text),

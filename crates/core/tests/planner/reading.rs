@@ -367,7 +367,7 @@ fn an_account_is_listed_at_the_shortest_interval_that_a_pool_asks_for() {
         |scene: &mut Scene| scene.run(seconds(600)).iter().filter(|one| is_list(one)).count();
     assert_eq!(listings(&mut scene), 2);
     scene.set_pool(every(5)(pool("q").ips([2])));
-    // One at once, for the new address.
+    // A listing at once reads the new address.
     assert_eq!(listings(&mut scene), 121);
     scene.change_pool("q", every(200));
     assert_eq!(listings(&mut scene), 3);

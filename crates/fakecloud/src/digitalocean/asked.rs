@@ -1,4 +1,4 @@
-//! What a call asks for.
+//! The purpose of a call.
 
 use serde_json::Value;
 

@@ -7,6 +7,7 @@ pub mod objects;
 pub mod standing;
 
 mod announce;
+mod announce_records;
 mod announce_withheld;
 mod announce_writes;
 mod dropped;
@@ -14,7 +15,6 @@ mod event_desk;
 mod journey;
 mod log;
 mod process;
-mod record_narrator;
 mod reminders;
 mod write_metrics;
 mod writer;

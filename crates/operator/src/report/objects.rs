@@ -8,8 +8,8 @@ use pontoon_core::model::{Kind, ObjectKey, Site, Subject, Text};
 use pontoon_core::records::verdict::RecordVerdict;
 
 use super::announce::Told;
+use super::announce_records::ToldRecords;
 use super::object_series::SeriesLabels;
-use super::record_narrator::ToldRecords;
 use super::writer::Writing;
 use crate::fronts::{Face, Labels, Observed, Verdicts};
 

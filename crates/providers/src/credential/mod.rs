@@ -172,7 +172,7 @@ const REMEMBERED: usize = 4;
 /// A token that expires. It is fetched when a request needs it and kept until shortly before it
 /// expires, or until the provider refuses it.
 ///
-/// One fetch goes at a time: requests that arrive meanwhile wait, and share its token or its
+/// Fetches go one at a time: requests that arrive meanwhile wait, and share its token or its
 /// failure. Nothing is tried again here. A failed fetch means that the waiting request was not
 /// sent, whatever happened to the fetch:
 ///

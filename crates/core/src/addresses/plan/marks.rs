@@ -1,4 +1,4 @@
-//! The marks of nodes. A mark names the addresses confirmed to be on an eligible node, and is never
+//! The marks of nodes. A mark tells of addresses confirmed to be on a node that may keep them, and is never
 //! withdrawn while the place of an address is unknown.
 
 use std::collections::BTreeSet;
