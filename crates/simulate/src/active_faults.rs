@@ -108,7 +108,7 @@ impl Weather {
         for front in &mut self.cloud {
             let concerns = front.on.is_none_or(|on| on == action) && front.fault.befalls(action);
             if concerns && front.dice.u8(0..100) < front.percent {
-                strikes.0.push(front.fault.carried(&mut front.dice));
+                carry(front.fault.carried(&mut front.dice), &mut strikes.0);
                 strikes.1.push(front.fault.name());
             }
         }
@@ -137,6 +137,18 @@ impl Weather {
             strikes.1.push(STALE);
         }
         strikes
+    }
+}
+
+/// Adds a fault to a request. Of several delays before the effect the longest counts: added up, they
+/// would exceed the time within which a provider applies a call.
+fn carry(fault: fakecloud::Fault, faults: &mut Vec<fakecloud::Fault>) {
+    use fakecloud::Fault::DelayBefore;
+    let delay = |one: &fakecloud::Fault| matches!(one, DelayBefore(_));
+    let before = faults.iter().position(delay).filter(|_| delay(&fault));
+    match (before.map(|at| &mut faults[at]), fault) {
+        (Some(DelayBefore(longest)), DelayBefore(another)) => *longest = another.max(*longest),
+        (_, fault) => faults.push(fault),
     }
 }
 

@@ -208,12 +208,16 @@ impl World {
         now: Time,
     ) {
         let settings = self.settings;
+        let shown = self.open_from + settings.settle;
         self.with_account(id, |account| {
             let open = account.address(ip).and_then(|one| one.operation.as_ref());
             let expected =
                 open.is_none_or(|open| matches!(open, Operation::Sent { .. }) && open.to() == to);
             if expected {
                 account.end_move(ip, to, outcome, now, &settings);
+                if now < shown && is_refused(&outcome.result) {
+                    account.distrust(ip, to, shown);
+                }
             } else {
                 // The call is no longer the open one, so a listing decides.
                 account.want_listing(now);
@@ -307,6 +311,13 @@ impl Account {
         self.want_listing(now);
     }
 
+    /// Marks a refused address as uncertain until `shown`, the time from which reads show every call
+    /// of the leader before this term. The address may be on the machine already.
+    fn distrust(&mut self, ip: IpAddr, to: Option<&MachineId>, shown: Time) {
+        let uncertain = Operation::Uncertain { to: to.cloned(), until: shown };
+        self.update(ip, |one| one.operation = Some(uncertain));
+    }
+
     /// Marks the address as uncertain until the next attempt on `machine` is due: another operation
     /// is in progress, and the current place does not show its target.
     fn doubt(&mut self, ip: IpAddr, to: Option<&MachineId>, machine: &MachineId) {
@@ -325,6 +336,10 @@ fn asked_to_wait(result: &Result<Done, Failure>) -> Duration {
         }) => *wait,
         Ok(_) | Err(_) => Duration::ZERO,
     }
+}
+
+fn is_refused(result: &Result<Done, Failure>) -> bool {
+    result.as_ref().is_err_and(|failure| is_refusal(failure.kind))
 }
 
 fn effect_possible(result: &Result<Done, Failure>) -> bool {

@@ -56,7 +56,12 @@ pub struct Setback {
 impl Setback {
     /// Whether the machine or the address seems to be the cause, rather than a passing outage.
     pub fn is_lasting(&self) -> bool {
-        is_refusal(self.failure.kind) || self.failures >= PATIENCE
+        self.is_refusal() || self.failures >= PATIENCE
+    }
+
+    /// Whether the provider refused the pair for good.
+    pub(crate) fn is_refusal(&self) -> bool {
+        is_refusal(self.failure.kind)
     }
 }
 

@@ -17,11 +17,11 @@ use super::{KnownSet, RecordEntry};
 use crate::Time;
 use crate::action::{Action, FailureKind};
 use crate::addresses::plan::view::{AddressView, Place, PoolView};
-use crate::addresses::plan::{delisted, drift};
+use crate::addresses::plan::{delisted, drift, release};
 use crate::addresses::verdict::Precedence;
 use crate::model::{
     EmptyPolicy, Family, Held, MachineId, NodeAddress, ObjectKey, Record, RecordRequest,
-    RecordSource, Site,
+    RecordSource, Request, Site,
 };
 use crate::plan::Draft;
 use crate::world::{Work, World};
@@ -299,8 +299,10 @@ impl Case<'_, '_> {
 
     /// Whether an address stays on its eligible node when its pool is deleted.
     fn outlives(&self, view: &PoolView<'_>, ip: IpAddr, machine: &MachineId) -> bool {
-        let listed = view.request.is_some_and(|request| request.listed.contains(&ip));
-        view.entry.is_ending() && listed && view.may_keep(self.world, machine)
+        let stays = |request: &Request| !release::releases(self.world, view, request, ip);
+        view.entry.is_ending()
+            && view.request.is_some_and(stays)
+            && view.may_keep(self.world, machine)
     }
 
     /// The wanted addresses by family; `None` if unknown.

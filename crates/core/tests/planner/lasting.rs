@@ -449,3 +449,28 @@ fn what_serves_nobody_makes_room_however_many_full_nodes_come_first() {
     scene.settle();
     assert_eq!(scene.home(ip(1)), Some("z"));
 }
+
+#[test]
+fn an_address_that_every_free_node_refuses_gets_the_node_of_a_useless_address() {
+    let scene = scene().node(node("a")).node(node("b").labelled("only", "q"));
+    let scene = scene.address(ip(1), Some("b")).address(ip(2), None);
+    let scene = scene.pool(pool("p").ips([1]).on("!only").created_at(at(-2000)));
+    let scene = scene.pool(pool("q").ips([2]));
+    let mut scene = refusing(scene, is_to_a, FailureKind::Rejected);
+    scene.run(seconds(30));
+    assert_eq!(scene.home(ip(2)), Some("b"));
+}
+
+#[test]
+fn a_refusal_at_the_start_of_a_term_may_mean_that_the_address_is_there_already() {
+    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), None);
+    // The leader before put address 1 on `a`, which the listings of this leader do not show yet.
+    scene.restart(seconds(0));
+    scene.cloud.refuses.push((is_to_a, FailureKind::Rejected));
+    let early = scene.run(seconds(4));
+    assert_eq!(moves(&early), [(ip(1), "a")]);
+    scene.cloud.refuses.clear();
+    let mut scene = scene.address(ip(1), Some("a"));
+    let done = scene.run(seconds(30));
+    assert_eq!((moves(&done).len(), scene.home(ip(1))), (0, Some("a")));
+}

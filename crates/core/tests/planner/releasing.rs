@@ -207,3 +207,17 @@ fn a_pool_that_goes_takes_what_it_gives_back_out_of_its_name_and_leaves_what_ser
         assert_eq!(scene.dns.listed(NAME), [ip(1)], "{empty:?}");
     }
 }
+
+#[test]
+fn an_address_that_a_list_once_named_stays_in_the_name_of_a_pool_that_goes() {
+    let set = ask(of_pool("p"), |request| request.empty = EmptyPolicy::Remove);
+    let mut scene = scene().nodes(["a", "b"]).records(set);
+    scene = scene.pool(pool("p").ips([1]).wants(2).releasing()).address(ip(1), Some("a"));
+    scene.settle();
+    scene.change_pool("p", |pool| pool.ask(|request| request.listed = vec![]));
+    scene.settle();
+    assert_eq!(scene.stored("p").ledger.kept, [ip(1)]);
+    scene.change_pool("p", PoolFixture::deleted);
+    scene.run(seconds(60));
+    assert_eq!((scene.dns.listed(NAME), scene.home(ip(1))), (vec![ip(1)], Some("a")));
+}

@@ -31,7 +31,7 @@ mod occupancy;
 mod placement;
 mod reading;
 mod recognise;
-mod release;
+pub(crate) mod release;
 mod report;
 mod seats;
 mod steps;

@@ -266,20 +266,21 @@ impl Placement {
             if is_in_doubt(world, view, one.ip) {
                 continue;
             }
-            match self.seats.next_for(world, view, one.ip, draft.now) {
+            let due = account.setbacks.due(one.ip);
+            draft.wake_at(due);
+            let (next, refused) = self.seats.next_for(world, view, one.ip, now);
+            match next {
                 Next::Node(node, machine) => match bring(view, one, (&node, &machine), draft) {
                     Brought::Sent => self.seats.take_on(view, family, machine),
                     Brought::Cooling => self.cool(view, request.cool_off, draft),
                     Brought::Held(next) => draft.wake_at(next),
                 },
                 Next::At(time) => draft.wake_at(time),
-                Next::NoRoom => {
-                    let due = account.setbacks.due(one.ip);
-                    draft.wake_at(due);
-                    if draft.now >= due {
-                        *self.unplaced.entry((view.key.clone(), family)).or_default() += 1;
-                    }
-                }
+                Next::NoRoom => {}
+            }
+            // The node of a useless address may accept this one.
+            if refused && now >= due {
+                *self.unplaced.entry((view.key.clone(), family)).or_default() += 1;
             }
         }
     }

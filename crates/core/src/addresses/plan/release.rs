@@ -64,6 +64,11 @@ pub(crate) fn plan(
     }
 }
 
+/// Whether a pool that is being deleted releases an address, now or later.
+pub(crate) fn releases(world: &World, view: &PoolView<'_>, request: &Request, ip: IpAddr) -> bool {
+    view.entry.pool.ledger.created.contains(&ip) && !is_listed(world, view, request, ip)
+}
+
 /// Whether a pool lists the address, which then must not be released.
 fn is_listed(world: &World, view: &PoolView<'_>, request: &Request, ip: IpAddr) -> bool {
     request.listed.contains(&ip) || world.claimants(ip).any(|claimant| claimant != view.key)

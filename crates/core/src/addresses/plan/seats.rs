@@ -9,7 +9,7 @@ use super::recognise::ARRIVAL;
 use super::view::PoolView;
 use crate::Time;
 use crate::addresses::verdict::Obstacle;
-use crate::addresses::{Account, IntentProgress, Seat};
+use crate::addresses::{Account, IntentProgress, Seat, Setback};
 use crate::model::{Family, Intent, MachineId, NodeName, ObjectKey, Text};
 use crate::world::World;
 
@@ -191,14 +191,21 @@ impl Seats {
         nodes
     }
 
-    /// The next node for an address that failed elsewhere. Machines with the fewest lasting
-    /// failures of this address come first.
-    pub fn next_for(&self, world: &World, view: &PoolView<'_>, ip: IpAddr, now: Time) -> Next {
+    /// The next node for an address that failed elsewhere, and whether every node with room refused
+    /// the address before. Machines with the fewest lasting failures of this address come first.
+    pub fn next_for(
+        &self,
+        world: &World,
+        view: &PoolView<'_>,
+        ip: IpAddr,
+        now: Time,
+    ) -> (Next, bool) {
         let (Some(account), Some(class)) = (view.account, view.class) else {
-            return Next::NoRoom;
+            return (Next::NoRoom, true);
         };
         let setbacks = &account.setbacks;
         let mut later: Option<Time> = None;
+        let mut refused = true;
         let mut best: Option<((u32, Order), &NodeName, &MachineId)> = None;
         for name in world.vacant(class, Family::of(ip)) {
             let Some(machine) = world.node(name).and_then(|node| node.machine.as_ref()) else {
@@ -208,6 +215,7 @@ impl Seats {
             if !self.is_free(&seat) {
                 continue;
             }
+            refused &= setbacks.of(ip, &machine.id).is_some_and(Setback::is_refusal);
             let next = setbacks.next(ip, &machine.id);
             if now < next {
                 later = Some(later.map_or(next, |time| time.min(next)));
@@ -223,11 +231,12 @@ impl Seats {
                 break;
             }
         }
-        match (best, later) {
+        let next = match (best, later) {
             (Some((_, name, machine)), _) => Next::Node(name.clone(), machine.clone()),
             (None, Some(time)) => Next::At(time),
             (None, None) => Next::NoRoom,
-        }
+        };
+        (next, refused)
     }
 }
 
