@@ -99,7 +99,7 @@ impl FakeCloud {
 
     /// Moves or frees an address as a person would, outside the emulated API: at once, even while
     /// an action is open (which still takes effect when due). Other addresses of the machine in the
-    /// family become free. Appears as a finished action.
+    /// family become free. Appears as a finished action. A machine that does not exist gets nothing.
     pub fn human_moves(&self, ip: impl Into<IpAddr>, to: Option<MachineId>) {
         let ip = ip.into();
         self.shared.act(|world, now| {
@@ -108,6 +108,9 @@ impl FakeCloud {
                 return;
             };
             let (region, from) = (address.region.clone(), address.holder);
+            if to.is_some_and(|machine| state.machine(machine).is_none()) {
+                return;
+            }
             place(state, ip, to);
             let kind = match to {
                 Some(machine) => OperationKind::Assign { ip, machine, alone: true },

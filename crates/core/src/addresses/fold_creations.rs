@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{Account, IntentProgress, Seat};
+use super::{Account, IntentProgress, Seat, setbacks};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, Outcome};
 use crate::model::{AccountId, Intent, Ledger, MachineId, ObjectKey, OperationId, Text};
@@ -72,9 +72,10 @@ impl World {
             (IntentProgress::Doubtful { until }, _) => {
                 self.with_account(account, |account| account.want_listing(until));
             }
-            // A listing shows the obstacle behind a refusal.
             (IntentProgress::Ready, Err(failure)) if is_refusal(failure.kind) => {
-                self.with_account(account, |account| account.want_listing(now));
+                self.with_account(account, |account| {
+                    account.refused_new(target, failure.kind, now, &settings);
+                });
             }
             (IntentProgress::Ready | IntentProgress::Sent | IntentProgress::Made(_), _) => {}
         }
@@ -131,6 +132,22 @@ impl World {
             }
         });
         self.touch_address(ip);
+    }
+}
+
+impl Account {
+    /// Notes a refused reservation. A listing shows the obstacle.
+    fn refused_new(
+        &mut self,
+        target: Option<&MachineId>,
+        kind: FailureKind,
+        now: Time,
+        settings: &Settings,
+    ) {
+        self.want_listing(now);
+        if let Some(machine) = target.filter(|_| setbacks::is_refusal(kind)) {
+            self.setbacks.refused_new(machine, now, settings);
+        }
     }
 }
 

@@ -15,6 +15,9 @@ use crate::world::{Settings, Work, World};
 /// Wait between two direct reads of operations. Listings cover many operations at once.
 const BETWEEN_ASKS: Duration = Duration::from_secs(1);
 
+/// Wait before the listing that shows whether a call that broke down took effect after all.
+const LOOK_AFTER: Duration = Duration::from_secs(2);
+
 /// Wait between direct reads of a missing address.
 const READ_AGAIN: Duration = Duration::from_secs(2);
 
@@ -208,7 +211,7 @@ impl World {
         now: Time,
     ) {
         let settings = self.settings;
-        let shown = self.open_from + settings.settle;
+        let shown = self.shown_from();
         self.with_account(id, |account| {
             let open = account.address(ip).and_then(|one| one.operation.as_ref());
             let expected =
@@ -308,7 +311,9 @@ impl Account {
                 self.doubt(ip, to, &machine);
             }
         }
-        self.want_listing(now);
+        // In an outage, one listing serves many failed calls.
+        let soon = if kind == FailureKind::Unavailable { LOOK_AFTER } else { Duration::ZERO };
+        self.want_listing(now + soon);
     }
 
     /// Marks a refused address as uncertain until `shown`, the time from which reads show every call

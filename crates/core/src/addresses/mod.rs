@@ -19,7 +19,7 @@ pub use listing::{Listing, Silence};
 pub use pool::{IntentProgress, PoolEntry};
 pub use setbacks::{PATIENCE, Setback, Setbacks};
 
-pub(crate) use claims::Claims;
+pub(crate) use claims::{Changes, Claims};
 pub(crate) use free_nodes::Vacancy;
 
 use crate::model::{Family, MachineId, Text};

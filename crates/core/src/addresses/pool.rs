@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use crate::Time;
 use crate::action::{Failure, FailureKind};
-use crate::model::{Intent, Ledger, Pool, Remembered, Text};
+use crate::model::{Intent, Ledger, MachineId, Pool, Remembered, Text};
 use crate::nodes::ClassId;
 use crate::world::{Settings, Work};
 
@@ -39,6 +39,8 @@ pub struct PoolEntry {
     pub release: Work,
     /// Addresses being moved by a call for this object, not for an earlier object of the same name.
     moving: BTreeSet<IpAddr>,
+    /// Addresses listed while the spec was invalid. Their place is read anew once it is valid.
+    pub(crate) listed_unread: BTreeSet<IpAddr>,
     /// The pool's addresses in order. `places` holds the index of each.
     addresses: Vec<IpAddr>,
     places: BTreeMap<IpAddr, usize>,
@@ -78,6 +80,7 @@ impl PoolEntry {
             creation: Work::default(),
             release: Work::default(),
             moving: BTreeSet::new(),
+            listed_unread: BTreeSet::new(),
             addresses: Vec::new(),
             places: BTreeMap::new(),
             pool,
@@ -315,10 +318,10 @@ impl PoolEntry {
         self.places.contains_key(&ip)
     }
 
-    /// Progress of an intent. An intent of another process or term may have been sent until
-    /// `open_from`, the time from which this process may act.
-    pub fn progress(&self, intent: &Text, open_from: Time) -> IntentProgress {
-        let found = IntentProgress::Doubtful { until: open_from };
+    /// Progress of an intent. An intent of another process or term may have been sent. A read sent
+    /// from `shown_from` on shows its effect.
+    pub fn progress(&self, intent: &Text, shown_from: Time) -> IntentProgress {
+        let found = IntentProgress::Doubtful { until: shown_from };
         self.intents.get(intent).copied().unwrap_or(found)
     }
 
@@ -399,6 +402,14 @@ impl PoolEntry {
         self.moving.insert(ip);
         if let Some(memory) = self.remembered.get_mut(&ip) {
             memory.machine = None;
+        }
+    }
+
+    /// Notes the start of a call that takes the delisted `ip` off a machine. On any other machine
+    /// the address is no longer the pool's.
+    pub(crate) fn leaves(&mut self, ip: IpAddr, machine: Option<MachineId>) {
+        if let Some(memory) = self.remembered.get_mut(&ip) {
+            memory.machine = memory.machine.take().or(machine);
         }
     }
 

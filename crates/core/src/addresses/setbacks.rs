@@ -27,6 +27,8 @@ pub struct Setbacks {
     by_address: BTreeMap<IpAddr, Attempts>,
     /// Addresses with a lasting failure on each machine.
     suspects: BTreeMap<MachineId, BTreeSet<IpAddr>>,
+    /// Machines that refused a new address, and until when this counts.
+    closed_to_new: BTreeMap<MachineId, Time>,
 }
 
 /// Failed attempts of one address.
@@ -68,7 +70,7 @@ impl Setback {
 impl Setbacks {
     /// Whether no failure is on record.
     pub fn is_empty(&self) -> bool {
-        self.by_address.is_empty()
+        self.by_address.is_empty() && self.closed_to_new.is_empty()
     }
 
     /// Failed attempts of an address on a machine.
@@ -92,7 +94,17 @@ impl Setbacks {
     /// Whether a lasting failure of any address happened on this machine, so that other machines go
     /// first.
     pub fn is_suspect(&self, machine: &MachineId) -> bool {
-        self.suspects.contains_key(machine)
+        self.suspects.contains_key(machine) || self.refuses_new(machine)
+    }
+
+    /// Whether a reservation on this machine was refused. New addresses are then reserved elsewhere.
+    pub fn refuses_new(&self, machine: &MachineId) -> bool {
+        self.closed_to_new.contains_key(machine)
+    }
+
+    /// Notes a refused reservation on a machine.
+    pub(crate) fn refused_new(&mut self, machine: &MachineId, now: Time, settings: &Settings) {
+        self.closed_to_new.insert(machine.clone(), now + settings.retry_max);
     }
 
     /// Machines that may hold an address despite a failed call. `listed` is the sending time of the
@@ -124,6 +136,11 @@ impl Setbacks {
         let pair = attempts.and_then(|attempts| attempts.pairs.get(machine));
         let whole = attempts.map_or(Time::default(), |attempts| attempts.not_before);
         pair.map_or(whole, |pair| pair.not_before.max(whole))
+    }
+
+    /// Earliest time of the next unassignment from a machine. Refusals elsewhere do not count.
+    pub(crate) fn next_off(&self, ip: IpAddr, machine: &MachineId) -> Time {
+        self.of(ip, machine).map_or(Time::default(), |pair| pair.not_before)
     }
 
     /// Notes a failed attempt, and extends the back-off. `heard` says whether the account's last
@@ -184,6 +201,7 @@ impl Setbacks {
 
     /// Forgets failures whose back-off ended long ago.
     pub(crate) fn expire(&mut self, now: Time, settings: &Settings) {
+        self.closed_to_new.retain(|_, until| now < *until);
         let mut gone = Vec::new();
         for (ip, attempts) in &mut self.by_address {
             attempts.pairs.retain(|machine, pair| {

@@ -97,7 +97,7 @@ impl World {
         self.records.writes.remove(&place);
         self.touch_site(site);
         self.dirty.insert(key.clone());
-        if let Err(Failure { kind: FailureKind::NoAnswer, .. }) = outcome.result {
+        if outcome.result.as_ref().is_err_and(|failure| may_have_written(failure.kind)) {
             let write = RecordWrite { in_flight: false, until: now + settings.settle };
             self.records.writes.insert(place, write);
         }
@@ -184,6 +184,24 @@ impl World {
         if let Some(entry) = self.records.entries.get_mut(key) {
             change(entry.sets.entry(family).or_default());
         }
+    }
+}
+
+/// Whether a failed change may have written some records, by the failed call or one before it. Reads
+/// show them only after the settling time.
+fn may_have_written(kind: FailureKind) -> bool {
+    match kind {
+        FailureKind::NoAnswer
+        | FailureKind::Unavailable
+        | FailureKind::Busy
+        | FailureKind::Conflict
+        | FailureKind::Rejected
+        | FailureKind::Quota => true,
+        FailureKind::NotSent
+        | FailureKind::HeldBack { .. }
+        | FailureKind::Throttled { .. }
+        | FailureKind::Refused
+        | FailureKind::NotFound => false,
     }
 }
 

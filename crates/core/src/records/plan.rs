@@ -16,7 +16,7 @@ use super::verdict::{RecordReason, RecordVerdict};
 use super::{KnownSet, RecordEntry};
 use crate::Time;
 use crate::action::{Action, FailureKind};
-use crate::addresses::plan::view::{AddressView, Place, PoolView};
+use crate::addresses::plan::view::{Place, PoolView};
 use crate::addresses::plan::{delisted, drift, release};
 use crate::addresses::verdict::Precedence;
 use crate::model::{
@@ -311,13 +311,14 @@ impl Case<'_, '_> {
         match &request.source {
             RecordSource::Pool => {
                 let view = self.view.filter(|view| view.request.is_some())?;
-                let kept = |one: &&AddressView<'_>| {
-                    view.keeping.contains(&one.ip)
-                        || delisted::awaits_replacement(self.world, view, one)
-                };
-                for one in view.leaving.iter().filter(kept) {
-                    let serves = view.serves(self.world, one);
-                    (if serves { &mut all.sure } else { &mut all.doubtful }).insert(one.ip);
+                for one in &view.leaving {
+                    if view.keeping.contains(&one.ip) {
+                        let serves = view.serves(self.world, one);
+                        (if serves { &mut all.sure } else { &mut all.doubtful }).insert(one.ip);
+                    } else if delisted::awaits_replacement(self.world, view, one) {
+                        // The user removed the address, so it is not added.
+                        all.doubtful.insert(one.ip);
+                    }
                 }
                 for one in &view.addresses {
                     match one.place {

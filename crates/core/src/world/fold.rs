@@ -33,10 +33,12 @@ impl World {
                 });
             }
             Action::Unassign { account, pool, ip, .. } => {
-                // The last machine tells a delisted address from a stranger, and must not be
-                // forgotten.
-                if self.pools.get(pool).is_some_and(|entry| !entry.is_leaving(*ip)) {
-                    self.departs(pool, *ip);
+                let address = self.accounts.get(account).and_then(|account| account.address(*ip));
+                let holder = address.and_then(|address| address.machines()[0].cloned());
+                match self.pools.get_mut(pool) {
+                    // The last machine tells a delisted address from a stranger.
+                    Some(entry) if entry.is_leaving(*ip) => entry.leaves(*ip, holder),
+                    _ => self.departs(pool, *ip),
                 }
                 self.with_account(account, |account| {
                     account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));

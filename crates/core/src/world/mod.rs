@@ -120,6 +120,11 @@ impl World {
         self.open_from
     }
 
+    /// Time from which a read shows the effect of every call of the leaders before this term.
+    pub(crate) fn shown_from(&self) -> Time {
+        self.open_from + self.settings.settle
+    }
+
     /// Observes that a source has been read whole.
     pub fn source_read(&mut self, source: Source) {
         match source {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::World;
-use crate::addresses::PoolEntry;
+use crate::addresses::{Changes, PoolEntry};
 use crate::model::{
     AccountId, Family, Kind, Machine, Mark, Node, NodeName, ObjectKey, Pod, PodId, Pool, Tells,
 };
@@ -262,25 +262,31 @@ impl World {
 
     /// Updates the claims to the addresses that a pool has now.
     pub(crate) fn reclaim(&mut self, key: &ObjectKey) {
-        let entry = self.pools.get(key);
-        let has = entry.map(|entry| {
+        let entry = self.pools.get_mut(key);
+        let has = entry.as_ref().map(|entry| {
             let named = entry.addresses().iter().chain(&entry.writing.created).copied();
             named.chain(entry.leaving()).chain(entry.claimed_unplanned())
         });
         let changes = self.claims.replace(key, has.into_iter().flatten().collect());
-        if let Some(entry) = entry
-            && let Ok(request) = &entry.pool.request
-            && let Some(account) = self.accounts.get_mut(&request.account)
-        {
-            // Knowledge from before the claim may be out of date.
+        if let Some(entry) = entry {
             let listed: BTreeSet<IpAddr> = entry.named().collect();
-            changes.flipped.iter().filter(|ip| listed.contains(ip)).for_each(|ip| {
-                account.read_anew(*ip);
-            });
+            entry.listed_unread.extend(changes.flipped.iter().filter(|ip| listed.contains(ip)));
+            let request = entry.pool.request.as_ref().ok();
+            let account = request.and_then(|request| self.accounts.get_mut(&request.account));
+            let Some(account) = account else { return self.claims_changed(changes) };
+            // Knowledge from before the claim may be out of date.
+            for ip in std::mem::take(&mut entry.listed_unread) {
+                account.read_anew(ip);
+            }
             entry.addresses().iter().copied().chain(entry.leaving()).for_each(|ip| {
                 account.expect(ip);
             });
         }
+        self.claims_changed(changes);
+    }
+
+    /// Replans the pools and machines concerned by new or ended claims.
+    fn claims_changed(&mut self, changes: Changes) {
         for ip in changes.flipped {
             for machine in self.machines_of(ip) {
                 self.reoccupy(&machine);

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use pontoon_core::action::{Action, Done, FailureKind, OperationState};
 use pontoon_core::addresses::verdict::{Note, Reason, State};
 use pontoon_core::addresses::{Address, Knowledge, Operation};
+use pontoon_core::model::Pool;
 
 use super::cloud::Fault;
 use super::creating::until_begun;
@@ -473,4 +474,33 @@ fn a_refusal_at_the_start_of_a_term_may_mean_that_the_address_is_there_already()
     let mut scene = scene.address(ip(1), Some("a"));
     let done = scene.run(seconds(30));
     assert_eq!((moves(&done).len(), scene.home(ip(1))), (0, Some("a")));
+}
+
+#[test]
+fn a_reservation_that_its_machine_refuses_is_made_elsewhere_or_by_region() {
+    let on_a = |action: &Action| {
+        matches!(action, Action::Create { intent, .. }
+            if intent.target.as_ref().is_some_and(|target| *target.0 == *machine("a")))
+    };
+    for nodes in [&["a"][..], &["a", "b"]] {
+        let scene = nodes.iter().fold(scene(), |scene, name| scene.node(node(name)));
+        let mut scene = refusing(scene.pool(pool("p").wants(1)), on_a, FailureKind::Rejected);
+        scene.run(seconds(10));
+        assert_eq!(scene.stored("p").ledger.created.len(), 1, "{nodes:?}");
+    }
+}
+
+#[test]
+fn an_address_listed_while_the_spec_is_invalid_is_read_before_it_is_moved() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
+    let mut scene = scene.address(ip(2), None).settled();
+    // A person moves address 2, lists it beside a typing error, and corrects that.
+    scene = scene.address(ip(2), Some("b"));
+    scene.change_pool("p", |pool| {
+        let listed = pool.ips([1, 2]);
+        Pool { named: Some(vec![ip(1), ip(2)]), ..listed.invalid() }
+    });
+    scene.settle();
+    scene.change_pool("p", |_| pool("p").ips([2, 1]));
+    assert_eq!(moves(&scene.run(seconds(30))), []);
 }

@@ -231,3 +231,28 @@ fn an_entry_that_is_listed_again_is_the_lists() {
     assert_eq!(count(&done, Action::changes_cloud), 0);
     assert_eq!(scene.reason("p"), &Reason::AllAssigned);
 }
+
+#[test]
+fn an_entry_that_somebody_moves_while_it_is_taken_off_stays_where_it_is() {
+    let scene = two_in_place().address(ip(4), None);
+    let mut scene = scene.pool(pool("q").ips([4])).settled();
+    scene.change_pool("p", listing([1]));
+    assert_eq!(unassigned(&scene.begin()), [ip(2)]);
+    // A person puts the address on the node of address 1, which pool `q` could use.
+    scene.answer();
+    let mut scene = scene.address(ip(1), None).address(ip(2), Some("a"));
+    let done = scene.run(seconds(90));
+    assert_eq!((unassigned(&done), scene.home(ip(2))), (vec![], Some("a")), "{done:#?}");
+}
+
+#[test]
+fn a_removed_entry_that_was_not_in_its_name_is_not_added() {
+    let set = ask(of_pool("p"), |request| request.empty = EmptyPolicy::Remove);
+    let scene = scene().nodes(["a", "b"]).records(set).pool(pool("p").ips([1, 2]).wants(1));
+    let mut scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).settled();
+    assert_eq!(scene.dns.listed(NAME), [ip(1)]);
+    scene.cloud.addresses.remove(&ip(1));
+    scene.change_pool("p", listing([1]));
+    scene.run(seconds(90));
+    assert!(!scene.dns.listed(NAME).contains(&ip(2)));
+}

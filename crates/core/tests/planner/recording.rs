@@ -303,9 +303,9 @@ fn trouble_is_tried_again_with_a_longer_wait_each_time() {
     for _ in 0..3 {
         scene.fault(is_change_of_records, Fault::Answer(FailureKind::Unavailable));
     }
-    let done = scene.run(seconds(2));
+    let done = scene.run(seconds(6));
     assert!(matches!(scene.record_verdict(&key("p")).reason, RecordReason::Failed(..)));
-    assert_eq!(writes(&done), 2);
+    assert_eq!(writes(&done), 2, "the records are read after five seconds, and changed again");
     let done = scene.run(seconds(20));
     assert_eq!(writes(&done), 2);
     assert_eq!(scene.dns.listed(NAME), [ip(1)]);

@@ -198,13 +198,15 @@ impl Round {
             let now = self.env.elapsed();
             self.warn(now);
             let (rivalry, wake) = self.rivals.judge(now);
-            let holds = self.post.acts && rivalry == Rivalry::None && self.leads();
+            let quiet = self.post.acts && rivalry == Rivalry::None;
+            let holds = quiet && self.leads();
             if holds && let Some(lease) = self.rivals.due(now).cloned() {
                 self.claim(lease).await;
                 continue;
             }
-            // Acting waits until the predecessor's Lease is taken.
-            let untaken = self.rivals.untaken().filter(|_| holds);
+            // Acting waits until the predecessor's Lease is taken. A follower waits too: the first
+            // plan of its term comes before the answer to its claim.
+            let untaken = self.rivals.untaken().filter(|_| quiet);
             self.publish(untaken.map_or(rivalry, Rivalry::Unknown));
             let claim = self.rivals.next_due().filter(|_| holds);
             let wakes = [wake, claim, self.elsewhere.wake(now)];

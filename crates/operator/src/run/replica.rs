@@ -207,6 +207,7 @@ impl Replica {
                 tracing::info!(?wait, "letting the last leader's calls settle");
             }
             self.term.set(tenure.term);
+            self.facing.term_begins(self.env.now());
             self.planner = Planner::default();
             self.world.take_over(self.env.now() + wait);
         }

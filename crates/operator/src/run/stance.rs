@@ -37,6 +37,11 @@ impl Facing {
         Self { rivalry, unknown_since }
     }
 
+    /// Begins a term. A follower's doubt concerned nobody.
+    pub fn term_begins(&mut self, now: Time) {
+        self.unknown_since = self.unknown_since.map(|_| now);
+    }
+
     /// Takes a new rivalry. Returns whether another controller worked until now, or may have worked
     /// for long.
     pub fn rivalry_changed(&mut self, rivalry: Rivalry, now: Time) -> bool {
@@ -129,6 +134,14 @@ mod tests {
         facing.rivalry_changed(doubt("net/a"), at(140));
         assert_eq!(facing.stance(Mode::Active, at(140)), Stance::Waits(at(170)), "a new doubt");
         assert!(!facing.rivalry_changed(Rivalry::None, at(145)), "a passing doubt delays nothing");
+    }
+
+    #[test]
+    fn a_followers_doubt_does_not_count_in_its_term() {
+        let mut facing = Facing::new(doubt("net/a"), at(0));
+        facing.term_begins(at(100));
+        assert_eq!(facing.stance(Mode::Active, at(100)), Stance::Waits(at(130)));
+        assert!(!facing.rivalry_changed(Rivalry::None, at(101)));
     }
 
     #[test]

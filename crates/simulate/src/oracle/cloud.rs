@@ -75,6 +75,10 @@ pub(super) struct Address {
     /// The process that first sent an assignment to each machine, since the address was last
     /// elsewhere.
     pub movers: BTreeMap<Machine, String>,
+    /// A pool took the address for its own (decision 2).
+    pub mistaken: bool,
+    /// Machines to which an assignment failed, since the address was last elsewhere.
+    pub unclear: BTreeSet<Machine>,
 }
 
 /// The origin of an address.
@@ -131,6 +135,8 @@ impl Cloud {
                     words_lost: false,
                     arrived: now,
                     movers: BTreeMap::new(),
+                    mistaken: false,
+                    unclear: BTreeSet::new(),
                 }
             });
             if address.holder != seen.holder {
@@ -140,6 +146,7 @@ impl Cloud {
                 address.holder = seen.holder;
                 address.arrived = now;
                 address.movers.retain(|machine, _| Some(*machine) == seen.holder);
+                address.unclear.retain(|machine| Some(*machine) == seen.holder);
             }
         }
         new
@@ -182,15 +189,25 @@ impl Cloud {
         times.into_iter().flatten().any(|time| time >= floor)
     }
 
-    /// Whether another process moved an IPv6 address to its holder a moment ago. The provider does
-    /// not show operations on IPv6 addresses, so a successor learns of the move only from a later
-    /// listing.
-    pub fn is_anothers_arrival(&self, ip: IpAddr, process: &str, now: Millis) -> bool {
+    /// Whether an IPv6 address arrived a moment ago, by the call of another process or by a call
+    /// without a success. The provider does not show operations on IPv6 addresses, so only a later
+    /// listing tells of the move.
+    pub fn is_unknown_arrival(&self, ip: IpAddr, process: &str, now: Millis) -> bool {
         self.addresses.get(&ip).is_some_and(|one| {
             let mover = one.holder.and_then(|holder| one.movers.get(&holder));
             let anothers = mover.is_some_and(|mover| mover != process);
-            ip.is_ipv6() && anothers && now < one.arrived + SHOWN
+            let unclear = one.holder.is_some_and(|holder| one.unclear.contains(&holder));
+            ip.is_ipv6() && (anothers || unclear) && now < one.arrived + SHOWN
         })
+    }
+
+    /// Notes a failed assignment, which may nevertheless take effect.
+    pub fn failed(&mut self, sent: &Sent) {
+        if let (CloudAction::Assign, Some(ip), Some(machine)) = (sent.action, sent.ip, sent.machine)
+            && let Some(address) = self.addresses.get_mut(&ip)
+        {
+            address.unclear.insert(machine);
+        }
     }
 
     /// Whether one of our calls brought an address to its holder, at the latest at `time`.

@@ -110,6 +110,8 @@ impl Oracle {
         let agent = &sent.agent;
         if succeeded {
             self.note_assigned(sent);
+        } else {
+            self.cloud.failed(sent);
         }
         if let Some(decided) = self.decided.get_mut(agent) {
             decided.at = now;

@@ -33,9 +33,12 @@ impl Oracle {
             // Released before, with a lost answer.
             (None, _) => None,
             (_, None) if !lately => Some("nobody gives it back"),
-            (Some(one), _) if one.origin == Origin::Others => Some("it was not reserved by us"),
+            (Some(one), _) if one.origin == Origin::Others && !one.mistaken => {
+                Some("it was not reserved by us")
+            }
             (Some(one), Some(pool))
-                if one.origin != Origin::Ours(None)
+                if !one.mistaken
+                    && one.origin != Origin::Ours(None)
                     && one.origin != Origin::Ours(Some(pool.uid.clone())) =>
             {
                 Some("it was reserved for another pool")

@@ -88,7 +88,7 @@ impl Oracle {
         let Some(holder) = self.cloud.holder(ip).filter(|holder| Some(*holder) != target) else {
             return;
         };
-        let unseen = self.cloud.is_anothers_arrival(ip, &sent.process, self.now());
+        let unseen = self.cloud.is_unknown_arrival(ip, &sent.process, self.now());
         if unseen || self.is_touched_unseen(ip) {
             return;
         }
@@ -281,7 +281,13 @@ impl Oracle {
                 }
             }
         };
-        if let Some(ip) = pool.ways.created.iter().find(wrong) {
+        let wrong = pool.ways.created.iter().find(wrong).copied();
+        let others = |ip: &IpAddr| self.cloud.addresses.get(ip).map(|one| &one.origin);
+        let mistaken = pool.ways.created.iter().filter(|ip| others(ip) == Some(&Origin::Others));
+        for ip in mistaken.copied().collect::<Vec<_>>() {
+            self.cloud.addresses.entry(ip).and_modify(|one| one.mistaken = true);
+        }
+        if let Some(ip) = wrong {
             let text = format!("{} says that {ip} was reserved for it", write.key);
             self.violated("S6", text);
         }
@@ -298,8 +304,23 @@ impl Oracle {
         }
     }
 
+    /// A pool forgets an address of its own that another pool lists. If that pool delists the
+    /// address at the same moment, the user alone knows of it.
+    fn note_delisted(&mut self) {
+        let floor = self.api_floor();
+        let (cluster, addresses) = (&self.cluster, &mut self.cloud.addresses);
+        for (ip, address) in
+            addresses.iter_mut().filter(|(ip, _)| cluster.claimants(**ip).next().is_none())
+        {
+            let Origin::Ours(Some(uid)) = &address.origin else { continue };
+            let delisted = |former: &Former| former.at >= floor && former.uid != *uid;
+            address.words_lost |= cluster.formers.of(*ip).any(delisted);
+        }
+    }
+
     /// S2: every reserved address is claimed or recognisable.
     pub(super) fn check_addresses(&mut self) {
+        self.note_delisted();
         let ours = |one: &Address| one.origin != Origin::Others && !one.words_lost;
         let (mut found, mut unclaimed) = (None, 0);
         for (ip, address) in self.cloud.addresses.iter().filter(|(_, one)| ours(one)) {

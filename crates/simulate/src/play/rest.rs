@@ -11,7 +11,7 @@ const SETTLES: Millis = 20 * 60_000;
 const CHECK_INTERVAL: Millis = 5_000;
 
 /// The time for remaining work after the final state is reached.
-const GRACE: Millis = 70_000;
+const GRACE: Millis = 90_000;
 
 /// The time for a process killed at the last moment to catch up.
 const CATCH_UP: Millis = 30_000;

@@ -21,7 +21,7 @@ use super::{reading, release};
 use crate::Time;
 use crate::action::Action;
 use crate::addresses::{Account, Address, IntentProgress, Knowledge};
-use crate::model::{AccountId, Intent, Ledger, Request, Text};
+use crate::model::{AccountId, Intent, Ledger, MachineId, NodeName, Request, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -67,6 +67,7 @@ pub(crate) fn plan(
         view.entry.wrote_intent(&intent.id)
             && there
             && placement.is_reserved_for(view, intent)
+            && !target.is_some_and(|machine| account.setbacks.refuses_new(machine))
             && target.is_none_or(|machine| view.may_take(world, machine, intent.family, None))
     };
     let left = settle(world, view, account, &mut next, &mut creation, draft);
@@ -232,7 +233,8 @@ fn intents(
         return Vec::new();
     }
     let region = region(request);
-    let nodes = placement.for_new(view.key);
+    let accepts = |node: &&(NodeName, MachineId)| !account.setbacks.refuses_new(&node.1);
+    let nodes: Vec<_> = placement.for_new(view.key).iter().filter(accepts).collect();
     // With a cool-off, one node at a time is enough.
     let family = view.family();
     let paced = !request.cool_off.is_zero()
@@ -249,7 +251,8 @@ fn intents(
     // other open reservations.
     let others = open_intents(world, None);
     let made = |ip: &IpAddr| {
-        !world.is_claimed(*ip) && others.iter().any(|(one, _)| !one.strangers.contains(ip))
+        let may_be = |one: &Intent| one.family == family && !one.strangers.contains(ip);
+        !world.is_claimed(*ip) && others.iter().any(|(one, _)| may_be(one))
     };
     let is_there = |(_, address): &(IpAddr, &Address)| address.knowledge != Knowledge::Gone;
     let there = account.addresses().filter(is_there).map(|(ip, _)| ip);

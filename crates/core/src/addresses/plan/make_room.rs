@@ -232,7 +232,11 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
     match (&address.operation, &address.knowledge) {
         (Some(operation), _) if operation.to().is_none() => Occupant::Leaves,
         (None, Knowledge::Known { sighting, .. }) if !sighting.busy && entry.is_recorded(ip) => {
-            if !entry.uses(ip) {
+            let was = entry.memory(ip).machine;
+            if entry.is_leaving(ip) && was.is_some() && was != sighting.holder {
+                // Somebody moved the delisted address, which is no longer the pool's.
+                Occupant::Stays
+            } else if !entry.uses(ip) {
                 Occupant::Surplus(entry, request)
             } else if is_usable(world, class, name) {
                 Occupant::Stays

@@ -40,7 +40,7 @@ pub(crate) fn take_off(
             continue;
         }
         short -= 1;
-        let next = account.setbacks.next(one.ip, machine);
+        let next = account.setbacks.next_off(one.ip, machine);
         if draft.now < next {
             draft.wake_at(next);
         } else {

@@ -51,7 +51,7 @@ pub(crate) fn resolve(
     next: &Ledger,
     draft: &Draft,
 ) -> Resolved {
-    let until = match view.entry.progress(&intent.id, world.open_from()) {
+    let until = match view.entry.progress(&intent.id, world.shown_from()) {
         IntentProgress::Ready => return Resolved::Nothing,
         IntentProgress::Made(ip) => return Resolved::Address(ip),
         IntentProgress::Sent => return Resolved::Underway,
@@ -87,7 +87,8 @@ pub(crate) fn resolve(
     });
     let nobodys: Vec<_> = known.filter(|(ip, _)| is_nobodys(ip)).collect();
     let new: Vec<_> = nobodys.iter().copied().filter(|(ip, _)| is_new(ip)).collect();
-    let others = open_intents(world, Some((view.key, &intent.id)));
+    let mut others = open_intents(world, Some((view.key, &intent.id)));
+    others.retain(|(other, _)| other.family == intent.family);
     let waits = |(other, _): &(&Intent, IntentProgress)| !has_arrived(other, &nobodys);
     let elsewhere = others.iter().copied().filter(waits).map(|(other, _)| other).collect();
     let others = Others { all: others, elsewhere };
@@ -188,8 +189,11 @@ fn by_project(
     loose: &[&(IpAddr, &Sighting)],
     others: &[(&Intent, IntentProgress)],
 ) -> Option<IpAddr> {
-    let mut ours =
-        loose.iter().filter(|(_, seen)| in_project(account, intent, seen)).map(|(ip, _)| *ip);
+    let ours = loose.iter().filter(|(_, seen)| in_project(account, intent, seen));
+    let mut ours: Vec<IpAddr> = ours.map(|(ip, _)| *ip).collect();
+    // An address older than the intent is its result only if another intent took its address.
+    ours.sort_by_key(|ip| intent.unsettled.contains(ip));
+    let mut ours = ours.into_iter();
     if intent.target.is_none() {
         return ours.next();
     }
@@ -220,7 +224,7 @@ pub(crate) fn open_intents<'w>(
     let mut open = Vec::new();
     for (key, entry) in world.pools() {
         for intent in entry.open_intents().filter(|one| except != Some((key, &one.id))) {
-            let progress = entry.progress(&intent.id, world.open_from());
+            let progress = entry.progress(&intent.id, world.shown_from());
             if matches!(progress, IntentProgress::Sent | IntentProgress::Doubtful { .. }) {
                 open.push((intent, progress));
             }

@@ -339,7 +339,7 @@ fn unheard(account: &Account, draft: &Draft) -> Option<Reason> {
 
 /// Failure of the last reservation, while the pool still lacks an address.
 fn creation_failure<'w>(view: &PoolView<'w>, creation: &Creation) -> Option<&'w Failure> {
-    let lacks = creation.open > 0 || missing(view) > 0;
+    let lacks = creation.open > 0 || creation.writes || missing(view) > 0;
     let failure = view.entry.creation.failure.as_ref().filter(|_| lacks)?;
     Some(failure).filter(|failure| failure.kind != FailureKind::NotSent)
 }

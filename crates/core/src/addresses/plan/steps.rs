@@ -37,7 +37,7 @@ pub(crate) fn bring(
     if let Place::Stranded(from, _) = one.place
         && !at_once
     {
-        let next = account.setbacks.next(ip, from);
+        let next = account.setbacks.next_off(ip, from);
         if draft.now < next {
             return Brought::Held(next);
         } else if !draft.spend(view.key) {
@@ -66,7 +66,7 @@ pub(crate) fn unassign(
         return;
     }
     let account = world.account(&request.account);
-    let next = account.map_or(Time::default(), |one| one.setbacks.next(ip, &machine.id));
+    let next = account.map_or(Time::default(), |one| one.setbacks.next_off(ip, &machine.id));
     if draft.now < next {
         draft.wake_at(next);
     } else {
