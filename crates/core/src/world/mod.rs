@@ -53,6 +53,8 @@ pub struct World {
     /// Machines with a reservation under way, with its pool and intent. The pool may be gone before
     /// the answer arrives.
     pub(crate) reserving: BTreeMap<Seat, (ObjectKey, Text)>,
+    /// Addresses that were reserved for pools now deleted, and so for no other pool.
+    pub(crate) orphans: BTreeSet<IpAddr>,
     pub(crate) records: Records,
     pub(crate) dirty: BTreeSet<ObjectKey>,
     /// Pools whose last plan had an address neither active nor unassigned.
@@ -87,6 +89,7 @@ impl World {
             rereads: BTreeMap::new(),
             vacancy: Vacancy::default(),
             reserving: BTreeMap::new(),
+            orphans: BTreeSet::new(),
             records: Records::default(),
             dirty: BTreeSet::new(),
             untidy: BTreeSet::new(),

@@ -155,6 +155,8 @@ impl World {
         let before = self.pools.remove(&key);
         if let Some(before) = &before {
             self.leave(&key, before, class);
+            let other = before.pool.uid != pool.uid;
+            self.orphans.extend(before.pool.ledger.created.iter().filter(|_| other));
         }
         let reranked = before.as_ref().is_some_and(|before| {
             before.pool.uid != pool.uid
@@ -202,6 +204,7 @@ impl World {
     pub fn remove_pool(&mut self, key: &ObjectKey) {
         if let Some(entry) = self.pools.remove(key) {
             self.untidy.remove(key);
+            self.orphans.extend(&entry.pool.ledger.created);
             self.leave(key, &entry, None);
             self.reclaim(key);
             self.dirty.insert(key.clone());

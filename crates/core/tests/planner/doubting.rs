@@ -274,3 +274,31 @@ fn a_reservation_that_is_wiped_off_its_object_is_written_down_again_and_resolved
         assert_eq!((scene.cloud.made, scene.reason("p")), (1, &Reason::AllAssigned));
     }
 }
+
+#[test]
+fn an_address_of_a_deleted_pool_is_not_taken_for_the_result_of_another_pools_reservation() {
+    let setup = AccountSetup { project: Some("project".into()), ..setup() };
+    let mut scene = scene_at(setup).pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Dropped);
+    scene.settle();
+    scene.set_pool(pool("q").wants(1));
+    scene.settle();
+    assert_eq!(scene.stored("q").ledger.created, [made(1)]);
+    scene.remove_pool("q");
+    scene.run(seconds(60));
+    assert_eq!(scene.stored("p").ledger.created, [made(2)]);
+}
+
+#[test]
+fn a_reservation_of_the_leader_before_is_found_although_the_first_listing_does_not_show_it() {
+    let setup = AccountSetup { project: Some("project".into()), ..setup() };
+    let mut scene = scene_at(setup).pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Lost);
+    scene.settle();
+    scene.cloud.hidden.push(made(1));
+    scene.restart(seconds(0));
+    scene.run(seconds(3));
+    scene.cloud.hidden.clear();
+    scene.run(seconds(30));
+    assert_eq!((scene.cloud.made, scene.stored("p").ledger.created.clone()), (1, vec![made(1)]));
+}
