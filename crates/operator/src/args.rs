@@ -28,22 +28,21 @@ pub enum Command {
     Run(RunArgs),
     /// Print the custom resource definitions.
     Crds,
-    /// Leave one object alone until `resume`: what would be done for it is said, not done.
+    /// Pause one object until `resume`: planned changes are reported, not made.
     Pause(PauseArgs),
-    /// Go on with an object that was paused.
+    /// Resume a paused object.
     Resume(ResumeArgs),
-    /// Try it with no cluster and no cloud: an API server, a cloud and the operator in one
-    /// process.
+    /// Run without a cluster and a cloud: an API server, a cloud and the operator in one process.
     #[cfg(feature = "sandbox")]
     Sandbox(SandboxArgs),
-    /// Print a script that completes commands and flags, for a shell to read.
+    /// Print a completion script for a shell.
     Completion(CompletionArgs),
 }
 
 /// Options of `completion`.
 #[derive(Args, Clone, Debug)]
 pub struct CompletionArgs {
-    /// Which shell: for bash `source <(pontoon completion bash)`.
+    /// The shell, e.g. `source <(pontoon completion bash)` for bash.
     #[arg(value_enum, value_name = "SHELL")]
     pub shell: Shell,
 }
@@ -65,24 +64,24 @@ pub enum LogFormat {
     /// Text on a terminal, JSON elsewhere.
     #[default]
     Auto,
-    /// Lines for people.
+    /// Readable lines.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
 /// Options of `pause`.
 #[derive(Args, Clone, Debug)]
 pub struct PauseArgs {
-    /// Which: floatingippool/NAMESPACE/NAME or nodednsrecordset/NAMESPACE/NAME.
+    /// The object: floatingippool/NAMESPACE/NAME or nodednsrecordset/NAMESPACE/NAME.
     #[arg(value_name = "OBJECT")]
     pub object: Pausable,
 
-    /// Why, for whoever finds it paused.
+    /// The reason, shown in the object's conditions and events.
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
 
-    /// The kubeconfig file; without it $KUBECONFIG, ~/.kube/config or the pod's own account.
+    /// The kubeconfig file; by default $KUBECONFIG, ~/.kube/config, or the pod's own account.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 }
@@ -90,11 +89,11 @@ pub struct PauseArgs {
 /// Options of `resume`.
 #[derive(Args, Clone, Debug)]
 pub struct ResumeArgs {
-    /// Which: floatingippool/NAMESPACE/NAME or nodednsrecordset/NAMESPACE/NAME.
+    /// The object: floatingippool/NAMESPACE/NAME or nodednsrecordset/NAMESPACE/NAME.
     #[arg(value_name = "OBJECT")]
     pub object: Pausable,
 
-    /// The kubeconfig file; without it $KUBECONFIG, ~/.kube/config or the pod's own account.
+    /// The kubeconfig file; by default $KUBECONFIG, ~/.kube/config, or the pod's own account.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 }
@@ -103,36 +102,36 @@ pub struct ResumeArgs {
 #[cfg(feature = "sandbox")]
 #[derive(Args, Clone, Debug)]
 pub struct SandboxArgs {
-    /// Nodes of the cluster.
+    /// Number of nodes.
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub nodes: u64,
 
-    /// Pools over them.
+    /// Number of pools.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub pools: u64,
 
-    /// Addresses of each pool.
+    /// Number of addresses per pool.
     #[arg(long, default_value_t = 2, value_name = "N")]
     pub ips: u64,
 
-    /// Apply these manifests: files, folders, or - for standard input; with a FloatingIPPool
-    /// among them, the sandbox makes none of its own.
+    /// Manifests to apply: files, folders, or - for standard input. With a FloatingIPPool among
+    /// them, the sandbox creates no pool of its own.
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Read commands from a file instead of keys; `help` in it lists them.
+    /// Commands from a file instead of keys. The command `help` lists them.
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
 
-    /// The port of the API server; 0 for a free one.
+    /// Port of the API server; 0 for a free port.
     #[arg(long, default_value_t = 0, value_name = "PORT")]
     pub port: u16,
 
-    /// Where to write the kubeconfig; without it, in the folder for temporary files.
+    /// File for the kubeconfig; by default in the folder for temporary files.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
-    /// Log what the operator does to standard error.
+    /// Log the operator's actions to standard error.
     #[arg(long)]
     pub debug: bool,
 }
@@ -148,11 +147,11 @@ impl SandboxArgs {
 /// Options of `run`.
 #[derive(Args, Clone, Debug)]
 pub struct RunArgs {
-    /// The kubeconfig file; without it $KUBECONFIG, ~/.kube/config or the pod's own account.
+    /// The kubeconfig file; by default $KUBECONFIG, ~/.kube/config, or the pod's own account.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
-    /// Log what is read and planned, too.
+    /// Log reads and plans too.
     #[arg(
         long,
         default_value_t = false,
@@ -165,11 +164,11 @@ pub struct RunArgs {
     )]
     pub debug: bool,
 
-    /// How log lines look: text on a terminal and JSON elsewhere, or always one of them.
+    /// Format of log lines: text, JSON, or text on a terminal and JSON elsewhere.
     #[arg(long, value_enum, default_value_t = LogFormat::Auto, value_name = "FORMAT")]
     pub log_format: LogFormat,
 
-    /// Where to serve /metrics, /healthz and /readyz; empty for nowhere.
+    /// Address that serves /metrics, /healthz and /readyz; empty for none.
     #[arg(
         long,
         visible_alias = "metrics-bind-address",
@@ -178,16 +177,16 @@ pub struct RunArgs {
     )]
     pub metrics_bind_addr: String,
 
-    /// Where to serve /healthz and /readyz as well; empty for nowhere.
+    /// Second address that serves /healthz and /readyz; empty for none.
     #[arg(long, default_value = "", value_name = "ADDRESS")]
     pub health_probe_bind_address: String,
 
-    /// Act, or only observe: say in statuses and events what is and what would be done, and
-    /// write nothing to clouds, DNS, nodes, or elsewhere on the objects.
+    /// Act, or only observe: an observer reports planned changes in statuses and events, and writes
+    /// nothing to clouds, DNS, nodes, or other parts of the objects.
     #[arg(long, value_enum, default_value_t = Mode::Active, value_name = "MODE")]
     pub mode: Mode,
 
-    /// Stand for election among the replicas. With `false` this must be the only one.
+    /// Elect a leader among the replicas. With `false` there must be only one replica.
     #[arg(
         long,
         default_value_t = true,
@@ -199,8 +198,8 @@ pub struct RunArgs {
     )]
     pub leader_elect: bool,
 
-    /// Namespaces in which FLIPOP may be installed, besides `flipop` and our own: while it
-    /// renews its Lease there, this only observes.
+    /// Further namespaces in which FLIPOP may be installed, besides `flipop` and the operator's
+    /// own. While FLIPOP renews its Lease there, the operator only observes.
     #[arg(
         long,
         env = "PREDECESSOR_NAMESPACES",
@@ -210,15 +209,15 @@ pub struct RunArgs {
     )]
     pub predecessor_namespaces: Vec<String>,
 
-    /// How long a leader that is silent keeps the others out.
+    /// Time after which another replica may replace a silent leader.
     #[arg(long, default_value = "15s", value_parser = duration, value_name = "TIME")]
     pub leader_elect_lease_duration: Duration,
 
-    /// How long a leader tries to renew before it steps down.
+    /// Time after which a leader that cannot renew its Lease steps down.
     #[arg(long, default_value = "10s", value_parser = duration, value_name = "TIME")]
     pub leader_elect_renew_deadline: Duration,
 
-    /// How often it renews.
+    /// Interval at which a leader renews its Lease.
     #[arg(long, default_value = "2s", value_parser = duration, value_name = "TIME")]
     pub leader_elect_retry_period: Duration,
 

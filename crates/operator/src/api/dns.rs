@@ -29,15 +29,15 @@ pub struct DnsRecordSet {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub record_name: String,
 
-    /// How long resolvers may keep the answer, in seconds. 60 if unset; records of nodes that
-    /// are there already then keep theirs.
+    /// Seconds for which resolvers may keep the answer. 60 if unset; existing records of nodes then
+    /// keep their own.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(range(min = 0))]
     pub ttl: i64,
 
-    /// What to do when there is no address to list: `Keep` (the default) leaves the record as
-    /// it is, because resolvers remember for long that a name does not exist; `Remove` removes
-    /// it.
+    /// Treatment of the record while there is no address to list: `Keep` (the default) leaves the
+    /// record as it is, because resolvers remember for long that a name does not exist; `Remove`
+    /// removes the record.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(transform = rules::empty_policy)]
     pub empty_policy: String,

@@ -101,9 +101,9 @@ pub struct NodeDNSRecordSetSpec {
     /// The record.
     pub dns_record_set: DnsRecordSet,
 
-    /// Which address of each node to list: `ExternalIP` (the default) or `InternalIP` as the
-    /// node reports it, or `flipop.digitalocean.com/ipv4-reserved-ip` for the address that
-    /// a FloatingIPPool has put on it.
+    /// Address of each node to list: `ExternalIP` (the default) or `InternalIP` as the node reports
+    /// it, or `flipop.digitalocean.com/ipv4-reserved-ip` for the address of a FloatingIPPool on the
+    /// node.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(transform = rules::address_type)]
     pub address_type: String,
@@ -140,7 +140,7 @@ pub struct NodeDNSRecordSetStatus {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub state: String,
 
-    /// What is wrong with the record set; empty when nothing is.
+    /// Error of the record set. Empty without an error.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,
 

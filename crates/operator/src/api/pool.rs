@@ -127,9 +127,9 @@ pub struct FloatingIPPoolSpec {
     #[schemars(transform = rules::address_provider)]
     pub provider: String,
 
-    /// Region in which new addresses are reserved while no node is free to take them; with one,
-    /// an address is reserved on its machine, and so in the machine's region. Needed when
-    /// `desiredIPs` is greater than the number of `ips`.
+    /// Region of new addresses while no node is free. With a free node, an address is reserved on
+    /// the node's machine, and so in the machine's region. Required if `desiredIPs` is greater than
+    /// the number of `ips`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub region: String,
 
@@ -140,39 +140,38 @@ pub struct FloatingIPPoolSpec {
     #[schemars(transform = rules::addresses, transform = rules::no_duplicates)]
     pub ips: Vec<String>,
 
-    /// How many addresses to keep on nodes. Unset or 0: as many as `ips` lists. More than
-    /// that: the rest is reserved (see `region`), as IPv6 addresses if `ips` lists nothing
-    /// else. Fewer: the surplus, from the end of the list, is not used.
+    /// Number of addresses to keep on nodes. Unset or 0: the number of `ips`. Greater: the rest is
+    /// reserved (see `region`), as IPv6 addresses if `ips` lists nothing else. Smaller: the
+    /// surplus, from the end of the list, is not used.
     #[serde(rename = "desiredIPs", skip_serializing_if = "is_default")]
     #[schemars(range(min = 0, max = MOST_ADDRESSES))]
     pub desired_ips: i64,
 
-    /// Seconds that must pass between two assignments of this pool; fractions are allowed. 0
-    /// if unset.
+    /// Seconds between two assignments of this pool, at least. Fractions are allowed. 0 if unset.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(range(min = 0))]
     pub assignment_cool_off_seconds: f64,
 
-    /// Seconds for which a node that stops matching keeps its address, so that it can recover
-    /// before the address is moved; fractions are allowed. 0 if unset: it moves at once. Counted
-    /// from the time in `status.ips`, also through a restart of the operator.
+    /// Seconds for which a node that no longer matches keeps its address, so that the node can
+    /// recover before the address is moved. Fractions are allowed. 0 if unset: the address is moved
+    /// at once. Counted from the time in `status.ips`, also through a restart of the operator.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(range(min = 0))]
     pub grace_period_seconds: f64,
 
-    /// What becomes of the addresses that were reserved for this pool when it is deleted:
-    /// `Retain` (the default) leaves them as they are, `Release` gives them back to the cloud
-    /// before the pool goes. Addresses that `ips` lists, or once listed, are never given back.
+    /// Treatment of the addresses reserved for this pool when the pool is deleted: `Retain` (the
+    /// default) keeps them, `Release` releases them before the pool is gone. Addresses that `ips`
+    /// lists, or once listed, are never released.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 64))]
     #[schemars(transform = rules::deletion_policy)]
     pub deletion_policy: String,
 
-    /// Nodes that may hold an address of this pool, one address of each family a node.
+    /// Nodes that may hold an address of this pool: one address of each family per node.
     #[serde(rename = "match", skip_serializing_if = "is_default")]
     pub matching: Match,
 
-    /// DNS record to keep pointed at the addresses that are on matching nodes.
+    /// DNS record that lists the addresses on matching nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_record_set: Option<DnsRecordSet>,
 }
@@ -229,7 +228,7 @@ pub struct FloatingIPPoolStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_record: Option<DnsRecordStatus>,
 
-    /// When an address of this pool was last assigned: the cool-off counts from here.
+    /// Time of the last assignment of this pool. The cool-off counts from here.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
     #[schemars(with = "Option<MicroTime>")]
     pub last_assignment_time: Option<MicroTime>,
@@ -242,13 +241,12 @@ pub struct FloatingIPPoolStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub node_errors: Vec<String>,
 
-    /// Why each of `nodeErrors` cannot take an address: it holds one that no object lists, or
-    /// the last attempt failed.
+    /// Reason why each of `nodeErrors` cannot take an address: the node holds an address that no
+    /// object lists, or the last attempt failed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unusable_nodes: BTreeMap<String, String>,
 
-    /// What is wrong with the pool as a whole, a reservation that fails among it; empty when
-    /// nothing is.
+    /// Error of the pool as a whole, e.g. a failed reservation. Empty without an error.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,
 }
@@ -271,28 +269,28 @@ pub struct IpStatus {
     #[serde(rename = "providerID", skip_serializing_if = "String::is_empty")]
     pub provider_id: String,
 
-    /// What is wrong with the address: why the last attempt to place it failed, or that it
-    /// does not exist or is another pool's. Empty when nothing is.
+    /// Error of the address: why its last assignment failed, or that the address does not exist or
+    /// belongs to another pool. Empty without an error.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,
 
-    /// Why the address is not `active`, where nothing is wrong with it: what its node lacks,
-    /// or what it waits for.
+    /// Reason why the address is not `active`, without an error: what its node lacks, or what the
+    /// address waits for.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
 
-    /// When the address was last assigned to a node.
+    /// Time of the last assignment of the address.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
     #[schemars(with = "Option<MicroTime>")]
     pub last_assignment_time: Option<MicroTime>,
 
-    /// Since when the node that holds the address does not match.
+    /// Time since which the node that holds the address does not match.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
     #[schemars(with = "Option<MicroTime>")]
     pub ineligible_since: Option<MicroTime>,
 
-    /// Somebody else moved the address at the cloud; kept so that a restart does not become a
-    /// fight over it.
+    /// Drift: another client moved the address at the cloud. Kept across restarts, so that the
+    /// operator does not fight over the address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<DriftStatus>,
 }
@@ -301,12 +299,12 @@ pub struct IpStatus {
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DriftStatus {
-    /// How often that happened, with less than ten minutes in between.
+    /// Number of times, with less than ten minutes in between.
     // Kubernetes warns of formats that it does not know, such as uint32.
     #[schemars(with = "i64", range(min = 0))]
     pub times: u32,
 
-    /// When it was last found.
+    /// Time at which the last one was found.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
     #[schemars(with = "Option<MicroTime>")]
     pub last_found_time: Option<MicroTime>,
