@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Done, Outcome};
+use pontoon_core::action::{Action, AddressAction, Done, Outcome};
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
     Addresses, Families, Family, Kind, Labels, Ledger, Machine, Mark, MarkPlace, Node, ObjectKey,
@@ -225,8 +225,11 @@ fn build(cluster: &Cluster) -> (World, Planner) {
     for source in [Source::Nodes, Source::Pods, Source::Objects(&POOL)] {
         world.source_read(source);
     }
-    let action =
-        Action::List { account: "account".into(), families: vec![Family::V4], confirms: false };
+    let action = Action::Address(AddressAction::List {
+        account: "account".into(),
+        families: vec![Family::V4],
+        confirms: false,
+    });
     let outcome = Outcome { action, sent_at: at(1), result: Ok(Done::Listed(listed)), jitter: 0 };
     world.finish(outcome, at(2));
     let mut planner = Planner::default();
@@ -261,7 +264,10 @@ fn measure(cluster: &Cluster) {
         fold.push(folded - start);
         plan.push(end - folded);
         whole.push(end - start);
-        let moved = answer.actions.iter().any(|one| matches!(one, Action::Assign { .. }));
+        let moved = answer
+            .actions
+            .iter()
+            .any(|one| matches!(one, Action::Address(AddressAction::Assign { .. })));
         assert_eq!(moved, !cluster.waiting, "{:?}", answer.actions);
         world.set_node(Node { version: healthy.version + 2, ..healthy });
         quiet(&mut world, &mut planner);
@@ -292,8 +298,11 @@ fn measure_joining(cluster: &Cluster) {
         world.set_node(node(cluster, cluster.nodes + round, None));
         let answer = planner.next(&mut world, at(4));
         whole.push(start.elapsed());
-        let moves: Vec<_> =
-            answer.actions.iter().filter(|one| matches!(one, Action::Assign { .. })).collect();
+        let moves: Vec<_> = answer
+            .actions
+            .iter()
+            .filter(|one| matches!(one, Action::Address(AddressAction::Assign { .. })))
+            .collect();
         assert_eq!(moves.len(), 1, "{moves:?}");
         answer.actions.iter().for_each(|action| world.begin(action));
         for action in answer.actions {

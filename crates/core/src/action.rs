@@ -1,215 +1,91 @@
-//! Actions of a plan, and their outcomes.
+//! Actions of a plan, nested by subject, and their outcomes.
+//!
+//! An action describes itself: [`Action::effect`], [`Action::owner`], [`Action::account`], and its
+//! words by [`Display`](fmt::Display). Restraint, log, metrics and events read nothing else.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::Time;
-use crate::model::{
-    AccountId, Family, Intent, Ledger, MachineId, Mark, NodeName, ObjectKey, OperationId, Record,
-    RecordChange, RecordRequest, Sighting, Site, Text,
-};
+pub use crate::addresses::action::{AddressAction, LedgerWrite, Removal};
+use crate::model::{AccountId, ObjectKey, OperationId, Record, Sighting, Site, Text};
+pub use crate::nodes::action::MarkWrite;
+pub use crate::records::action::RecordAction;
 
 /// One step of a plan, as a plain value: tests compare actions, executors carry them out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// List every address of an account.
-    List {
-        /// The account.
-        account: AccountId,
-        /// The families to list, in order.
-        families: Vec<Family>,
-        /// Whether an open operation waits for the listing's confirmation, which makes the listing
-        /// a part of a failover.
-        confirms: bool,
-    },
-    /// Read an address that is missing from a listing.
-    ReadAddress {
-        /// The account.
-        account: AccountId,
-        /// The address.
-        ip: IpAddr,
-    },
-    /// Read the state of an accepted operation.
-    ReadOperation {
-        /// The account.
-        account: AccountId,
-        /// The address of the operation.
-        ip: IpAddr,
-        /// The operation.
-        operation: OperationId,
-    },
-    /// Assign an address to a node's machine, from any other machine or from none.
-    Assign {
-        /// The account.
-        account: AccountId,
-        /// The owner of the address.
-        pool: ObjectKey,
-        /// The address.
-        ip: IpAddr,
-        /// The node.
-        node: NodeName,
-        /// The node's machine.
-        machine: MachineId,
-    },
-    /// Unassign an address.
-    Unassign {
-        /// The account.
-        account: AccountId,
-        /// The pool of the address.
-        pool: ObjectKey,
-        /// The address.
-        ip: IpAddr,
-        /// The reason.
-        why: Removal,
-    },
-    /// Release an address.
-    Release {
-        /// The account.
-        account: AccountId,
-        /// The pool that the address was reserved for.
-        pool: ObjectKey,
-        /// The address.
-        ip: IpAddr,
-    },
-    /// Write a pool's ledger, by compare-and-swap.
-    WriteLedger {
-        /// The pool.
-        pool: ObjectKey,
-        /// UID of the pool. A new object of the same name is not written.
-        uid: Text,
-        /// The resource version before the write.
-        version: u64,
-        /// The new content of the ledger.
-        ledger: Ledger,
-        /// Set when our finalizer is added or removed: the finalizers of other controllers, which
-        /// the patch must keep.
-        guard: Option<Vec<Text>>,
-    },
-    /// Reserve an address for an intent of the ledger.
-    Create {
-        /// The account.
-        account: AccountId,
-        /// The pool of the intent.
-        pool: ObjectKey,
-        /// The intent.
-        intent: Intent,
-        /// The mark of the new address, where the provider keeps marks.
-        mark: Option<Text>,
-    },
-    /// Write a mark of a node.
-    Mark {
-        /// The node.
-        node: NodeName,
-        /// UID of the node. A new node of the same name is not marked.
-        uid: Text,
-        /// The mark.
-        mark: &'static Mark,
-        /// The value; `None` removes the mark.
-        value: Option<Text>,
-    },
-    /// Find a name at the DNS host, and read its records of one family.
-    ReadRecords {
-        /// The object that asks for the name.
-        owner: ObjectKey,
-        /// The request, with zone and name as the user writes them.
-        request: RecordRequest,
-        /// The family of the addresses in the records.
-        family: Family,
-    },
-    /// Change the records of a name.
-    ChangeRecords {
-        /// The owner of the name.
-        owner: ObjectKey,
-        /// The name at the DNS host.
-        site: Site,
-        /// The family of the addresses in the records.
-        family: Family,
-        /// The records to create, update and delete.
-        change: RecordChange,
-    },
+    /// A call about addresses to their provider.
+    Address(AddressAction),
+    /// A write of a pool's ledger.
+    Ledger(LedgerWrite),
+    /// A write of a node's mark.
+    Mark(MarkWrite),
+    /// A call about records to their DNS host.
+    Record(RecordAction),
 }
 
-/// Why an address is unassigned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Removal {
-    /// The address does not serve on its node, and the given pool needs the node.
-    MakesRoom(ObjectKey),
-    /// The pool moves the address to another node, and the provider needs two calls for a move.
-    Moves,
-    /// The pool no longer lists the address.
-    LeavesList,
-    /// The pool is being deleted, and the address is released next.
-    Returned,
-}
-
-impl fmt::Display for Removal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::MakesRoom(pool) => write!(f, "it serves nobody there, and {pool} needs the node"),
-            Self::Moves => f.write_str("it goes to another node, by two calls"),
-            Self::LeavesList => f.write_str("its pool does not list it any more"),
-            Self::Returned => f.write_str("its pool is being deleted, and it is given back"),
-        }
-    }
+/// What an action changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing: a read.
+    Reads,
+    /// An address or a record at a provider.
+    ChangesProvider,
+    /// An object in Kubernetes.
+    ChangesCluster,
 }
 
 impl Action {
-    /// The account of a call about addresses; `None` for other actions. Failures of DNS calls say
-    /// nothing about the addresses of the account.
-    pub fn account(&self) -> Option<&AccountId> {
+    /// What the action changes.
+    pub fn effect(&self) -> Effect {
         match self {
-            Self::List { account, .. }
-            | Self::ReadAddress { account, .. }
-            | Self::ReadOperation { account, .. }
-            | Self::Assign { account, .. }
-            | Self::Unassign { account, .. }
-            | Self::Release { account, .. }
-            | Self::Create { account, .. } => Some(account),
-            Self::WriteLedger { .. }
-            | Self::Mark { .. }
-            | Self::ReadRecords { .. }
-            | Self::ChangeRecords { .. } => None,
-        }
-    }
-
-    /// The account of a call about DNS; `None` for other actions.
-    pub fn record_account(&self) -> Option<&AccountId> {
-        match self {
-            Self::ReadRecords { request, .. } => Some(&request.account),
-            Self::ChangeRecords { site, .. } => Some(&site.account),
-            Self::List { .. }
-            | Self::ReadAddress { .. }
-            | Self::ReadOperation { .. }
-            | Self::Assign { .. }
-            | Self::Unassign { .. }
-            | Self::Release { .. }
-            | Self::Create { .. }
-            | Self::WriteLedger { .. }
-            | Self::Mark { .. } => None,
+            Self::Address(action) => action.effect(),
+            Self::Record(action) => action.effect(),
+            Self::Ledger(_) | Self::Mark(_) => Effect::ChangesCluster,
         }
     }
 
     /// Whether the action changes an address or a record at a provider.
-    pub fn changes_cloud(&self) -> bool {
-        match self {
-            Self::Assign { .. }
-            | Self::Unassign { .. }
-            | Self::Release { .. }
-            | Self::Create { .. }
-            | Self::ChangeRecords { .. } => true,
-            Self::List { .. }
-            | Self::ReadAddress { .. }
-            | Self::ReadOperation { .. }
-            | Self::ReadRecords { .. }
-            | Self::WriteLedger { .. }
-            | Self::Mark { .. } => false,
-        }
+    pub fn changes_provider(&self) -> bool {
+        self.effect() == Effect::ChangesProvider
     }
 
     /// Whether the action changes an object in Kubernetes.
     pub fn changes_cluster(&self) -> bool {
-        matches!(self, Self::WriteLedger { .. } | Self::Mark { .. })
+        self.effect() == Effect::ChangesCluster
+    }
+
+    /// The object that the action is for; `None` for reads that serve several objects.
+    pub fn owner(&self) -> Option<&ObjectKey> {
+        match self {
+            Self::Address(action) => action.pool(),
+            Self::Ledger(write) => Some(&write.pool),
+            Self::Mark(write) => write.owner.as_ref(),
+            Self::Record(action) => Some(action.owner()),
+        }
+    }
+
+    /// The account of a call to a provider.
+    pub fn account(&self) -> Option<&AccountId> {
+        match self {
+            Self::Address(action) => Some(action.account()),
+            Self::Record(action) => Some(action.account()),
+            Self::Ledger(_) | Self::Mark(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    /// The action in words, to follow "would" or "failed to".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(action) => action.fmt(f),
+            Self::Ledger(write) => write.fmt(f),
+            Self::Mark(write) => write.fmt(f),
+            Self::Record(action) => action.fmt(f),
+        }
     }
 }
 

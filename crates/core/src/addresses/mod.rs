@@ -1,8 +1,10 @@
 //! Addresses: their known state, the wishes of pools, and the plan for both.
 
 mod account;
+pub(crate) mod action;
 mod address;
 mod claims;
+mod fold_calls;
 mod fold_creations;
 mod fold_moves;
 mod free_nodes;

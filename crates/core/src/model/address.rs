@@ -22,6 +22,14 @@ impl Family {
     pub fn of(ip: IpAddr) -> Self {
         if ip.is_ipv4() { Self::V4 } else { Self::V6 }
     }
+
+    /// The type of the DNS records that hold addresses of the family.
+    pub fn record_type(self) -> &'static str {
+        match self {
+            Self::V4 => "A",
+            Self::V6 => "AAAA",
+        }
+    }
 }
 
 impl fmt::Display for Family {

@@ -1,5 +1,6 @@
 //! Eligibility of nodes: the rules of pools, and the causes that rule nodes out.
 
+pub(crate) mod action;
 mod candidates;
 mod census;
 mod fitness;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::Time;
-use crate::action::Action;
+use crate::action::{Action, AddressAction, MarkWrite, RecordAction};
 use crate::addresses::plan::bipartite::Group;
 use crate::addresses::verdict::Verdict;
 use crate::model::{Family, Mark, NodeName, ObjectKey, Site};
@@ -56,15 +56,15 @@ impl Draft {
 
     pub fn act(&mut self, action: Action) {
         match &action {
-            Action::Assign { pool, ip, node, .. } => {
+            Action::Address(AddressAction::Assign { pool, ip, node, .. }) => {
                 self.assigning.insert(pool.clone());
                 self.targets.insert(*ip, node.clone());
                 self.moving.insert(*ip);
             }
-            Action::Unassign { ip, .. } => {
+            Action::Address(AddressAction::Unassign { ip, .. }) => {
                 self.moving.insert(*ip);
             }
-            Action::Mark { node, mark, .. } => {
+            Action::Mark(MarkWrite { node, mark, .. }) => {
                 self.marks.insert((node.clone(), mark), action);
                 return;
             }
@@ -86,7 +86,7 @@ impl Draft {
     /// Whether the plan changes the set.
     pub fn changes_records(&self, site: &Site, family: Family) -> bool {
         self.plans(|action| {
-            matches!(action, Action::ChangeRecords { site: at, family: of, .. }
+            matches!(action, Action::Record(RecordAction::Change { site: at, family: of, .. })
                 if at == site && *of == family)
         })
     }
@@ -200,11 +200,16 @@ impl Draft {
 /// Failover first, then calls that failover waits for, marks, releases, reads, and DNS.
 fn urgency(action: &Action) -> u8 {
     match action {
-        Action::Assign { .. } => 0,
-        Action::Create { .. } | Action::WriteLedger { .. } | Action::Unassign { .. } => 1,
-        Action::Mark { .. } => 2,
-        Action::Release { .. } => 3,
-        Action::List { .. } | Action::ReadAddress { .. } | Action::ReadOperation { .. } => 4,
-        Action::ReadRecords { .. } | Action::ChangeRecords { .. } => 5,
+        Action::Address(call) => match call {
+            AddressAction::Assign { .. } => 0,
+            AddressAction::Create { .. } | AddressAction::Unassign { .. } => 1,
+            AddressAction::Release { .. } => 3,
+            AddressAction::List { .. }
+            | AddressAction::Read { .. }
+            | AddressAction::ReadOperation { .. } => 4,
+        },
+        Action::Ledger(_) => 1,
+        Action::Mark(_) => 2,
+        Action::Record(_) => 5,
     }
 }

@@ -1,5 +1,6 @@
 //! Records in DNS: the known records, the objects that ask for records, and the plan.
 
+pub(crate) mod action;
 mod diff;
 mod drift;
 mod fold;

@@ -15,7 +15,7 @@ use super::diff::{Wanted, difference, lists};
 use super::verdict::{RecordReason, RecordVerdict};
 use super::{KnownSet, RecordEntry};
 use crate::Time;
-use crate::action::{Action, FailureKind};
+use crate::action::{Action, FailureKind, RecordAction};
 use crate::addresses::plan::view::{Place, PoolView};
 use crate::addresses::plan::{delisted, drift, release};
 use crate::addresses::verdict::Precedence;
@@ -214,7 +214,7 @@ impl Case<'_, '_> {
             return Step::Hold(reason, until);
         }
         let (owner, site) = (self.entry.set.key.clone(), site.clone());
-        Step::Change(Action::ChangeRecords { owner, site, family, change })
+        Step::Change(Action::Record(RecordAction::Change { owner, site, family, change }))
     }
 
     /// Takes a step if its time has come. Returns the reason to report.
@@ -241,7 +241,11 @@ impl Case<'_, '_> {
             Step::Rest | Step::Read => {
                 let (owner, request) = (self.entry.set.key.clone(), request.clone());
                 let from = known.readable_from().max(write.map_or(Time::default(), |w| w.until));
-                (Action::ReadRecords { owner, request, family }, from, RecordReason::Reading)
+                (
+                    Action::Record(RecordAction::Read { owner, request, family }),
+                    from,
+                    RecordReason::Reading,
+                )
             }
             Step::Await => return Some(told(known).unwrap_or(RecordReason::Reading)),
             Step::Hold(reason, until) => {
@@ -446,7 +450,7 @@ fn gravity(reason: &RecordReason) -> u8 {
 /// a time, so that the cost is independent of the number of names.
 fn read_again(world: &World, draft: &mut Draft) {
     let (idle, last) = world.record_reads();
-    if !idle || draft.plans(|action| matches!(action, Action::ReadRecords { .. })) {
+    if !idle || draft.plans(|action| matches!(action, Action::Record(RecordAction::Read { .. }))) {
         return;
     }
     let known = || world.record_sets().flat_map(known_sets);
@@ -464,7 +468,8 @@ fn read_again(world: &World, draft: &mut Draft) {
             next = Some(next.map_or(opens, |next| next.min(opens)));
         } else if oldest.as_ref().is_none_or(|(at, _)| known.at < *at) {
             let (owner, request) = (key.clone(), request.clone());
-            oldest = Some((known.at, Action::ReadRecords { owner, request, family }));
+            oldest =
+                Some((known.at, Action::Record(RecordAction::Read { owner, request, family })));
         }
     }
     match oldest {

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use super::observe::marked_addresses;
 use super::{Work, World};
 use crate::Time;
-use crate::action::{Action, Done, Failure, Outcome};
-use crate::addresses::{Account, Operation, PoolEntry};
+use crate::action::{Action, Done, Failure, LedgerWrite, MarkWrite, Outcome, RecordAction};
+use crate::addresses::{Account, PoolEntry};
 use crate::model::{AccountId, Mark, NodeName, ObjectKey, Remembered, Text};
 
 impl World {
@@ -14,61 +14,20 @@ impl World {
     /// outcome.
     pub fn begin(&mut self, action: &Action) {
         match action {
-            Action::List { account, .. } => self.with_account(account, Account::list_begins),
-            Action::ReadAddress { account, ip } => {
-                self.with_account(account, |account| account.update(*ip, |one| one.reading = true));
-            }
-            Action::ReadOperation { account, ip, .. } => self.with_account(account, |account| {
-                account.update(*ip, |one| {
-                    if let Some(Operation::Accepted { reading, .. }) = &mut one.operation {
-                        *reading = true;
-                    }
-                });
-            }),
-            Action::Assign { account, pool, ip, machine, .. } => {
-                self.departs(pool, *ip);
-                let operation = Operation::Sent { to: Some(machine.clone()) };
-                self.with_account(account, |account| {
-                    account.update(*ip, |one| one.operation = Some(operation));
-                });
-            }
-            Action::Unassign { account, pool, ip, .. } => {
-                let address = self.accounts.get(account).and_then(|account| account.address(*ip));
-                let holder = address.and_then(|address| address.machines()[0].cloned());
-                match self.pools.get_mut(pool) {
-                    // The last machine tells a delisted address from a stranger.
-                    Some(entry) if entry.is_leaving(*ip) => entry.leaves(*ip, holder),
-                    _ => self.departs(pool, *ip),
-                }
-                self.with_account(account, |account| {
-                    account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));
-                });
-                // The unassignment may make room for another pool: the verdict of the owner
-                // changes.
-                self.touch_address(*ip);
-            }
-            Action::Release { account, ip, .. } => self.with_account(account, |account| {
-                account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));
-            }),
-            Action::WriteLedger { pool, ledger, .. } => {
+            Action::Address(call) => self.call_begins(call),
+            Action::Ledger(LedgerWrite { pool, ledger, .. }) => {
                 self.with_pool(pool, |entry| entry.write_begins(ledger));
                 self.reclaim(pool);
             }
-            Action::Create { account, pool, intent, mark: _ } => {
-                self.reserving_begins(account, pool, intent);
-                self.with_pool(pool, |entry| entry.sends(intent));
-            }
-            Action::Mark { node, mark, .. } => {
+            Action::Mark(MarkWrite { node, mark, .. }) => {
                 self.mark_work.entry((node.clone(), mark)).or_default().in_flight = true;
             }
-            Action::ReadRecords { owner, family, .. } => self.record_read_begins(owner, *family),
-            Action::ChangeRecords { site, family, .. } => self.record_change_begins(site, *family),
-        }
-    }
-
-    fn departs(&mut self, pool: &ObjectKey, ip: IpAddr) {
-        if let Some(entry) = self.pools.get_mut(pool) {
-            entry.departs(ip);
+            Action::Record(RecordAction::Read { owner, family, .. }) => {
+                self.record_read_begins(owner, *family);
+            }
+            Action::Record(RecordAction::Change { site, family, .. }) => {
+                self.record_change_begins(site, *family);
+            }
         }
     }
 
@@ -77,43 +36,18 @@ impl World {
         if outcome.result.is_ok() {
             self.worked(&outcome.action);
         }
-        if let (Some(account), Err(failure)) = (outcome.action.account(), &outcome.result) {
-            let (settings, jitter) = (self.settings, outcome.jitter);
-            let urgent = matches!(outcome.action, Action::Assign { .. } | Action::Unassign { .. });
-            self.with_account(account, |account| {
-                account.note_failure(failure, urgent, now, jitter, &settings);
-            });
-        }
         match outcome.action.clone() {
-            Action::List { account, families, confirms } => {
-                self.listed(&account, (&families, confirms), outcome, now);
-            }
-            Action::ReadAddress { account, ip } => self.address_read(&account, ip, &outcome, now),
-            Action::ReadOperation { account, ip, operation } => {
-                self.operation_read(&account, ip, &operation, &outcome, now);
-            }
-            Action::Assign { account, pool, ip, machine, .. } => {
-                self.moved(&account, &pool, ip, Some(&machine), &outcome, now);
-            }
-            Action::Unassign { account, pool, ip, .. } => {
-                self.moved(&account, &pool, ip, None, &outcome, now);
-            }
-            Action::Release { account, pool, ip } => {
-                self.released(&account, &pool, ip, &outcome, now);
-            }
-            Action::WriteLedger { pool, uid, version, ledger, .. } => {
+            Action::Address(call) => self.call_ends(call, outcome, now),
+            Action::Ledger(LedgerWrite { pool, uid, version, ledger, .. }) => {
                 self.ledger_written(&pool, (&uid, version), ledger, outcome, now);
             }
-            Action::Create { account, pool, intent, mark: _ } => {
-                self.created(&account, &pool, &intent, outcome, now);
-            }
-            Action::Mark { node, uid, mark, value } => {
+            Action::Mark(MarkWrite { node, uid, mark, value, .. }) => {
                 self.mark_written(&node, &uid, (mark, value), outcome, now);
             }
-            Action::ReadRecords { owner, request, family } => {
+            Action::Record(RecordAction::Read { owner, request, family }) => {
                 self.records_read(&owner, &request, family, outcome, now);
             }
-            Action::ChangeRecords { owner, site, family, change } => {
+            Action::Record(RecordAction::Change { owner, site, family, change }) => {
                 self.records_changed(&owner, (&site, family), &change, outcome, now);
             }
         }
@@ -123,10 +57,7 @@ impl World {
     /// but lets a failing listing be tried sooner.
     fn worked(&mut self, action: &Action) {
         if let Some(account) = action.account().and_then(|id| self.accounts.get_mut(id)) {
-            account.refused = false;
-            account.listing.retry_sooner();
-        }
-        if let Some(account) = action.record_account().and_then(|id| self.accounts.get_mut(id)) {
+            account.refused &= !matches!(action, Action::Address(_));
             account.listing.retry_sooner();
         }
     }

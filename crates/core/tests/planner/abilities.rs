@@ -1,6 +1,6 @@
 //! Plans follow what a provider can do.
 
-use pontoon_core::action::{Action, Removal};
+use pontoon_core::action::{Action, AddressAction, Removal};
 use pontoon_core::addresses::verdict::{Note, Reason, State};
 use pontoon_core::model::{Families, Family};
 
@@ -17,9 +17,9 @@ fn in_two_steps() -> Scene {
 
 fn steps(done: &[Action]) -> Vec<&'static str> {
     let step = |action: &Action| match action {
-        Action::Assign { .. } => Some("assign"),
-        Action::Unassign { why: Removal::Moves, .. } => Some("unassign"),
-        Action::Unassign { .. } => Some("unassign for another reason"),
+        Action::Address(AddressAction::Assign { .. }) => Some("assign"),
+        Action::Address(AddressAction::Unassign { why: Removal::Moves, .. }) => Some("unassign"),
+        Action::Address(AddressAction::Unassign { .. }) => Some("unassign for another reason"),
         _ => None,
     };
     done.iter().filter_map(step).collect()
@@ -92,8 +92,7 @@ fn a_machine_that_does_not_let_go_keeps_no_node_from_another_address() {
     let scene = scene_at(able(|one| one.moves_at_once = false)).nodes(["a", "b", "c"]);
     let scene = scene.pool(pool("p").ips([1, 2]));
     let mut scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).settled();
-    let held =
-        |action: &Action| matches!(action, Action::Unassign { ip: one, .. } if *one == ip(1));
+    let held = |action: &Action| matches!(action, Action::Address(AddressAction::Unassign { ip: one, .. }) if *one == ip(1));
     scene.cloud.refuses.push((held, pontoon_core::action::FailureKind::Rejected));
     scene.change_node("a", NodeFixture::not_ready);
     scene.run(seconds(30));
@@ -108,7 +107,7 @@ fn an_address_of_a_family_that_the_provider_lacks_is_told_and_never_listed() {
     let mut scene = scene.pool(pool("p").ips([1]).ips6([1])).address(ip(1), Some("a")).settled();
     let done = scene.run(seconds(200));
     let listed = |action: &Action| match action {
-        Action::List { families, .. } => families.contains(&Family::V6),
+        Action::Address(AddressAction::List { families, .. }) => families.contains(&Family::V6),
         _ => false,
     };
     assert!(!done.iter().chain(&scene.history).any(listed));

@@ -1,6 +1,6 @@
 //! Ownership of a DNS name that several objects ask for.
 
-use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::action::{Action, FailureKind, RecordAction};
 use pontoon_core::model::{NodeAddress, RecordSet};
 use pontoon_core::records::verdict::RecordReason;
 
@@ -45,7 +45,7 @@ fn of_two_new_objects_the_older_has_the_name() {
 }
 
 fn is_read_for_b(action: &Action) -> bool {
-    matches!(action, Action::ReadRecords { owner, .. } if *owner == nodes_key("b"))
+    matches!(action, Action::Record(RecordAction::Read { owner, .. }) if *owner == nodes_key("b"))
 }
 
 #[test]

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
+use pontoon_core::action::{
+    Action, AddressAction, Done, Failure, FailureKind, LedgerWrite, MarkWrite, OperationState,
+    RecordAction,
+};
 use pontoon_core::addresses::Abilities;
 use pontoon_core::model::{Family, Intent, MachineId, OperationId, Sighting, Text};
 
@@ -123,11 +126,13 @@ impl Cloud {
         let id = OperationId::from(format!("op-{number}").as_str());
         match state {
             OperationState::Running => {
-                let (Action::Assign { ip, .. } | Action::Unassign { ip, .. }) = action else {
+                let (Action::Address(AddressAction::Assign { ip, .. })
+                | Action::Address(AddressAction::Unassign { ip, .. })) = action
+                else {
                     panic!("only moves are slow: {action:?}");
                 };
                 let to = match action {
-                    Action::Assign { machine, .. } => Some(machine.clone()),
+                    Action::Address(AddressAction::Assign { machine, .. }) => Some(machine.clone()),
                     _ => None,
                 };
                 self.open.insert(id.clone(), (*ip, to));
@@ -139,7 +144,8 @@ impl Cloud {
 
     /// Marks the address of an assign or unassign as busy.
     fn lock(&mut self, action: &Action) {
-        if let Action::Assign { ip, .. } | Action::Unassign { ip, .. } = action
+        if let Action::Address(AddressAction::Assign { ip, .. })
+        | Action::Address(AddressAction::Unassign { ip, .. }) = action
             && let Some(seen) = self.addresses.get_mut(ip)
         {
             seen.busy = true;
@@ -148,31 +154,37 @@ impl Cloud {
 
     fn obey(&mut self, action: &Action) -> Answer {
         match action {
-            Action::List { families, .. } => {
+            Action::Address(AddressAction::List { families, .. }) => {
                 let shown =
                     |ip: &IpAddr| families.contains(&Family::of(*ip)) && !self.hidden.contains(ip);
                 let listed = self.addresses.iter().filter(|(ip, _)| shown(ip));
                 Ok(Done::Listed(listed.map(|(ip, seen)| (*ip, seen.clone())).collect()))
             }
-            Action::ReadAddress { ip, .. } => Ok(Done::Read(self.addresses.get(ip).cloned())),
-            Action::ReadOperation { operation, .. } => {
+            Action::Address(AddressAction::Read { ip, .. }) => {
+                Ok(Done::Read(self.addresses.get(ip).cloned()))
+            }
+            Action::Address(AddressAction::ReadOperation { operation, .. }) => {
                 let running = self.open.contains_key(operation);
                 let over = self.over.get(operation).copied();
                 let state = if running { Some(OperationState::Running) } else { over };
                 Ok(Done::Operation(state.unwrap_or(OperationState::Unheard)))
             }
-            Action::Assign { ip, machine, .. } => self.change(*ip, Some(machine.clone())),
-            Action::Unassign { ip, .. } => self.change(*ip, None),
-            Action::Create { intent, mark, .. } => Ok(self.make(intent, mark.clone())),
-            Action::Release { ip, .. } => {
+            Action::Address(AddressAction::Assign { ip, machine, .. }) => {
+                self.change(*ip, Some(machine.clone()))
+            }
+            Action::Address(AddressAction::Unassign { ip, .. }) => self.change(*ip, None),
+            Action::Address(AddressAction::Create { intent, mark, .. }) => {
+                Ok(self.make(intent, mark.clone()))
+            }
+            Action::Address(AddressAction::Release { ip, .. }) => {
                 let seen = self.addresses.remove(ip);
                 assert!(seen.is_none_or(|seen| seen.holder.is_none()), "released from a machine");
                 Ok(Done::Released)
             }
-            Action::WriteLedger { .. }
-            | Action::Mark { .. }
-            | Action::ReadRecords { .. }
-            | Action::ChangeRecords { .. } => {
+            Action::Ledger(LedgerWrite { .. })
+            | Action::Mark(MarkWrite { .. })
+            | Action::Record(RecordAction::Read { .. })
+            | Action::Record(RecordAction::Change { .. }) => {
                 panic!("not a call to a cloud: {action:?}")
             }
         }

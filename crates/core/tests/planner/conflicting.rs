@@ -1,5 +1,6 @@
 //! Two pools that list the same address.
 
+use pontoon_core::action::{Action, AddressAction};
 use pontoon_core::addresses::verdict::{Note, Precedence, Reason, State};
 use pontoon_core::model::Finding;
 
@@ -50,7 +51,7 @@ fn the_loser_does_nothing_about_that_address_and_serves_its_others() {
     let done = scene.settle();
     assert_eq!(moves(&done), [(ip(1), "c")]);
     let pools = done.iter().filter_map(|action| match action {
-        pontoon_core::action::Action::Assign { pool, .. } => Some(pool.clone()),
+        Action::Address(AddressAction::Assign { pool, .. }) => Some(pool.clone()),
         _ => None,
     });
     assert_eq!(pools.collect::<Vec<_>>(), [key("p")]);

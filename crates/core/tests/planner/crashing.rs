@@ -1,5 +1,6 @@
 //! Crashes at any point, up to twice: the next process still reaches the desired state.
 
+use pontoon_core::action::{Action, AddressAction};
 use pontoon_core::addresses::AccountSetup;
 use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::Resolution;
@@ -139,7 +140,7 @@ fn an_intent_found_at_start_in_every_state_of_the_cloud_ends_with_one_address() 
                 let intent = scene.stored("p").ledger.intents[0].clone();
                 let (account, pool) = (ACCOUNT.into(), key("p"));
                 let create =
-                    pontoon_core::action::Action::Create { account, pool, intent, mark: None };
+                    Action::Address(AddressAction::Create { account, pool, intent, mark: None });
                 drop(scene.carry_out(&create));
             }
             scene.cloud.addresses.remove(&ip(5));

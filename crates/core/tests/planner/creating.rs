@@ -1,6 +1,6 @@
 //! Reserving addresses: the intent is written, then the call is sent, then the result is recorded.
 
-use pontoon_core::action::{Action, Done, FailureKind};
+use pontoon_core::action::{Action, AddressAction, Done, FailureKind, LedgerWrite};
 use pontoon_core::addresses::AccountSetup;
 use pontoon_core::addresses::verdict::{Reason, State};
 use pontoon_core::model::Intent;
@@ -112,11 +112,11 @@ fn a_listing_that_is_late_to_show_a_new_address_is_ignored() {
     let result = scene.carry_out(&create);
     scene.pass(seconds(1));
     scene.finish(create, sent_at, result);
-    let list = Action::List {
+    let list = Action::Address(AddressAction::List {
         account: ACCOUNT.into(),
         families: vec![pontoon_core::model::Family::V4],
         confirms: false,
-    };
+    });
     scene.world.begin(&list);
     scene.pass(seconds(1));
     scene.finish(list, scene.now, Ok(Done::Listed(vec![])));
@@ -370,7 +370,7 @@ fn a_region_that_is_corrected_is_the_one_that_is_asked_for_next() {
     scene.change_pool("p", |pool| pool.ask(|request| request.region = Some("fra1".into())));
     let done = scene.run(seconds(5));
     let asked = done.iter().filter_map(|action| match action {
-        Action::Create { intent, .. } => Some(&*intent.region),
+        Action::Address(AddressAction::Create { intent, .. }) => Some(&*intent.region),
         _ => None,
     });
     assert_eq!(asked.collect::<Vec<_>>(), ["fra1"]);
@@ -439,7 +439,7 @@ fn many_addresses_are_reserved_ten_at_a_time() {
     let mut scene = scene().pool(pool("p").wants(25));
     let intents = |actions: &[Action]| {
         let most = actions.iter().filter_map(|action| match action {
-            Action::WriteLedger { ledger, .. } => Some(ledger.intents.len()),
+            Action::Ledger(LedgerWrite { ledger, .. }) => Some(ledger.intents.len()),
             _ => None,
         });
         most.max()
@@ -459,7 +459,7 @@ fn a_ledger_that_somebody_stripped_is_written_again_from_what_the_status_remembe
     });
     let done = scene.settle();
     assert_eq!(count(&done, is_ledger), 1);
-    assert_eq!(count(&done, Action::changes_cloud), 0);
+    assert_eq!(count(&done, Action::changes_provider), 0);
     assert_eq!((&scene.stored("p").ledger, scene.cloud.made), (&ledger, 2));
     assert_eq!(count(&scene.run(seconds(60)), is_ledger), 0);
 }

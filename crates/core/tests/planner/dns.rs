@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use pontoon_core::action::{Action, Done, Failure, FailureKind};
+use pontoon_core::action::{Action, Done, Failure, FailureKind, RecordAction};
 use pontoon_core::model::{Family, Record, RecordChange, Site};
 
 use super::cloud::Fault;
@@ -77,7 +77,7 @@ impl Dns {
 
     /// Changes the first `records` records; the rest is held back for pacing.
     fn obey_in_part(&mut self, action: &Action, records: usize, wait: Duration) -> Done {
-        let Action::ChangeRecords { site, family, change, .. } = action else {
+        let Action::Record(RecordAction::Change { site, family, change, .. }) = action else {
             return self.obey(action);
         };
         let mut part = change.clone();
@@ -90,14 +90,14 @@ impl Dns {
 
     fn obey(&mut self, action: &Action) -> Done {
         match action {
-            Action::ReadRecords { request, family, .. } => {
+            Action::Record(RecordAction::Read { request, family, .. }) => {
                 let (zone, name) = (request.zone.clone(), located(&request.zone, &request.name));
                 let records = self.sets.get(&(name.clone(), *family)).cloned().unwrap_or_default();
                 let site =
                     Site { account: request.account.clone(), zone, name: name.as_str().into() };
                 Done::RecordsListed { site, records }
             }
-            Action::ChangeRecords { site, family, change, .. } => {
+            Action::Record(RecordAction::Change { site, family, change, .. }) => {
                 Done::RecordsChanged(self.change(&site.name, *family, change))
             }
             other => panic!("this is not about DNS: {other:?}"),

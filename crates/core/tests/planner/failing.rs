@@ -1,6 +1,6 @@
 //! Refused calls, and the next attempts.
 
-use pontoon_core::action::{Action, Done, Failure, FailureKind};
+use pontoon_core::action::{Action, AddressAction, Done, Failure, FailureKind};
 use pontoon_core::addresses::verdict::{Note, Obstacle, Reason, State};
 use pontoon_core::model::Sighting;
 
@@ -419,7 +419,11 @@ fn an_old_sighting_at_the_target_does_not_confirm_a_call_without_an_answer() {
     scene.fault(is_assign, Fault::Dropped);
     scene.settle();
     let at_c = Sighting { holder: Some("m-c".into()), ..Sighting::default() };
-    let list = Action::List { account: ACCOUNT.into(), families: vec![], confirms: false };
+    let list = Action::Address(AddressAction::List {
+        account: ACCOUNT.into(),
+        families: vec![],
+        confirms: false,
+    });
     scene.finish(list, before, Ok(Done::Listed(vec![(ip(1), at_c)])));
     scene.planned();
     assert_eq!(scene.states("p")[0], State::InProgress);

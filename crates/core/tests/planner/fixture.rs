@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::action::Action;
+use pontoon_core::action::{Action, AddressAction, Effect, LedgerWrite, MarkWrite};
 use pontoon_core::model::{
     Addresses, Family, Finding, Intent, Kind, Labels, Ledger, Machine, Mark, MarkPlace, Marks,
     Node, ObjectKey, Pod, PodState, Pool, Remembered, Request, Scope, Subject, Taint, Tells,
@@ -359,7 +359,7 @@ impl PoolFixture for Pool {
 pub fn moves(actions: &[Action]) -> Vec<(IpAddr, &str)> {
     let mut moves = vec![];
     for action in actions {
-        if let Action::Assign { ip, node, .. } = action {
+        if let Action::Address(AddressAction::Assign { ip, node, .. }) = action {
             moves.push((*ip, &*node.0));
         }
     }
@@ -370,7 +370,7 @@ pub fn moves(actions: &[Action]) -> Vec<(IpAddr, &str)> {
 pub fn marks(actions: &[Action]) -> Vec<(&str, Option<&str>)> {
     let mut marks = vec![];
     for action in actions {
-        if let Action::Mark { node, value, .. } = action {
+        if let Action::Mark(MarkWrite { node, value, .. }) = action {
             marks.push((&*node.0, value.as_deref()));
         }
     }
@@ -381,7 +381,7 @@ pub fn marks(actions: &[Action]) -> Vec<(&str, Option<&str>)> {
 pub fn creations(actions: &[Action]) -> Vec<Option<&str>> {
     let mut targets = vec![];
     for action in actions {
-        if let Action::Create { intent, .. } = action {
+        if let Action::Address(AddressAction::Create { intent, .. }) = action {
             targets.push(intent.target.as_ref().map(|target| &*target.0));
         }
     }
@@ -394,42 +394,42 @@ pub fn count(actions: &[Action], such: fn(&Action) -> bool) -> usize {
 }
 
 pub fn is_list(action: &Action) -> bool {
-    matches!(action, Action::List { .. })
+    matches!(action, Action::Address(AddressAction::List { .. }))
 }
 
 pub fn is_assign(action: &Action) -> bool {
-    matches!(action, Action::Assign { .. })
+    matches!(action, Action::Address(AddressAction::Assign { .. }))
 }
 
 pub fn is_unassign(action: &Action) -> bool {
-    matches!(action, Action::Unassign { .. })
+    matches!(action, Action::Address(AddressAction::Unassign { .. }))
 }
 
 pub fn is_release(action: &Action) -> bool {
-    matches!(action, Action::Release { .. })
+    matches!(action, Action::Address(AddressAction::Release { .. }))
 }
 
 pub fn is_create(action: &Action) -> bool {
-    matches!(action, Action::Create { .. })
+    matches!(action, Action::Address(AddressAction::Create { .. }))
 }
 
 pub fn is_ledger(action: &Action) -> bool {
-    matches!(action, Action::WriteLedger { .. })
+    matches!(action, Action::Ledger(LedgerWrite { .. }))
 }
 
 pub fn is_read(action: &Action) -> bool {
-    matches!(action, Action::ReadAddress { .. })
+    matches!(action, Action::Address(AddressAction::Read { .. }))
 }
 
 pub fn is_operation_read(action: &Action) -> bool {
-    matches!(action, Action::ReadOperation { .. })
+    matches!(action, Action::Address(AddressAction::ReadOperation { .. }))
 }
 
 pub fn is_mark(action: &Action) -> bool {
-    matches!(action, Action::Mark { .. })
+    matches!(action, Action::Mark(MarkWrite { .. }))
 }
 
 /// Whether the action changes the provider or the cluster.
 pub fn is_change(action: &Action) -> bool {
-    action.changes_cloud() || action.changes_cluster()
+    action.effect() != Effect::Reads
 }

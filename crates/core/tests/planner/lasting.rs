@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use pontoon_core::action::{Action, Done, FailureKind, OperationState};
+use pontoon_core::action::{Action, AddressAction, Done, FailureKind, OperationState};
 use pontoon_core::addresses::verdict::{Note, Reason, State};
 use pontoon_core::addresses::{Address, Knowledge, Operation};
 use pontoon_core::model::Pool;
@@ -16,12 +16,12 @@ use super::scene::{Scene, scene};
 
 /// Address 1 is refused on every node.
 fn is_about_1(action: &Action) -> bool {
-    matches!(action, Action::Assign { ip: one, .. } if *one == ip(1))
+    matches!(action, Action::Address(AddressAction::Assign { ip: one, .. }) if *one == ip(1))
 }
 
 /// Node `a` is refused for every address.
 fn is_to_a(action: &Action) -> bool {
-    matches!(action, Action::Assign { node, .. } if &*node.0 == "a")
+    matches!(action, Action::Address(AddressAction::Assign { node, .. }) if &*node.0 == "a")
 }
 
 fn everything(action: &Action) -> bool {
@@ -479,7 +479,7 @@ fn a_refusal_at_the_start_of_a_term_may_mean_that_the_address_is_there_already()
 #[test]
 fn a_reservation_that_its_machine_refuses_is_made_elsewhere_or_by_region() {
     let on_a = |action: &Action| {
-        matches!(action, Action::Create { intent, .. }
+        matches!(action, Action::Address(AddressAction::Create { intent, .. })
             if intent.target.as_ref().is_some_and(|target| *target.0 == *machine("a")))
     };
     for nodes in [&["a"][..], &["a", "b"]] {

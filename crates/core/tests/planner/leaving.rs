@@ -1,6 +1,6 @@
 //! Addresses removed from a pool's list while the pool exists.
 
-use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::action::{Action, AddressAction, FailureKind};
 use pontoon_core::addresses::verdict::{Note, Precedence, Reason, State};
 use pontoon_core::model::{EmptyPolicy, Pool, RecordRequest};
 
@@ -22,7 +22,7 @@ fn two_in_place() -> Scene {
 
 fn unassigned(actions: &[Action]) -> Vec<std::net::IpAddr> {
     let ip = |action: &Action| match action {
-        Action::Unassign { ip, .. } => Some(*ip),
+        Action::Address(AddressAction::Unassign { ip, .. }) => Some(*ip),
         _ => None,
     };
     actions.iter().filter_map(ip).collect()
@@ -167,7 +167,7 @@ fn while_more_are_wanted_than_are_listed_a_removed_entry_is_kept_and_none_is_res
     let done = scene.settle();
     assert_eq!(scene.stored("p").ledger.kept, [ip(2), ip(3)]);
     assert!(scene.stored("p").ledger.created.is_empty());
-    assert_eq!(count(&done, Action::changes_cloud), 0);
+    assert_eq!(count(&done, Action::changes_provider), 0);
     assert_eq!((scene.reason("p"), scene.cloud.made), (&Reason::AllAssigned, 0));
     assert_eq!(scene.mark("b"), Some("192.0.2.2"));
     scene.restart(seconds(13));
@@ -228,7 +228,7 @@ fn an_entry_that_is_listed_again_is_the_lists() {
     scene.change_pool("p", listing([1, 2]));
     let done = scene.settle();
     assert!(scene.stored("p").ledger.kept.is_empty());
-    assert_eq!(count(&done, Action::changes_cloud), 0);
+    assert_eq!(count(&done, Action::changes_provider), 0);
     assert_eq!(scene.reason("p"), &Reason::AllAssigned);
 }
 

@@ -1,6 +1,6 @@
 //! Marks on nodes match the actual assignments.
 
-use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::action::{Action, FailureKind, MarkWrite};
 use pontoon_core::model::Finding;
 
 use super::cloud::Fault;
@@ -132,7 +132,7 @@ fn a_node_re_created_during_the_write_is_not_marked_for_the_other() {
     assert_eq!(moves(&done), [(ip(1), "a")]);
     assert_eq!(scene.mark("a"), Some("192.0.2.1"));
     let uids = done.iter().filter_map(|action| match action {
-        Action::Mark { uid, .. } => Some(&**uid),
+        Action::Mark(MarkWrite { uid, .. }) => Some(&**uid),
         _ => None,
     });
     assert_eq!(uids.collect::<Vec<_>>(), ["uid-other"]);

@@ -67,7 +67,7 @@ fn what_leaves_the_list_of_a_pool_that_was_paused_all_along_is_left_alone() {
     scene.run(seconds(5));
     scene.change_pool("p", |pool| Pool { paused: None, ..pool });
     scene.run(seconds(61));
-    assert_eq!(count(&scene.history, pontoon_core::action::Action::changes_cloud), 0);
+    assert_eq!(count(&scene.history, pontoon_core::action::Action::changes_provider), 0);
     assert_eq!((scene.home(ip(2)), scene.reason("p")), (Some("b"), &Reason::AllAssigned));
 }
 

@@ -56,7 +56,7 @@ fn the_address_of_a_node_that_is_not_ready_goes_to_the_third_node_by_one_call() 
     scene.change_node("a", NodeFixture::not_ready);
     let done = scene.settle();
     assert_eq!(moves(&done), [(ip(1), "c")]);
-    assert_eq!(count(&done, pontoon_core::action::Action::changes_cloud), 1);
+    assert_eq!(count(&done, pontoon_core::action::Action::changes_provider), 1);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn without_another_node_the_address_stays_attached_and_the_mark_goes() {
     assert_eq!(scene.mark("a"), Some("192.0.2.1"));
     scene.change_node("a", NodeFixture::not_ready);
     let done = scene.settle();
-    assert_eq!(count(&done, pontoon_core::action::Action::changes_cloud), 0);
+    assert_eq!(count(&done, pontoon_core::action::Action::changes_provider), 0);
     assert_eq!((scene.home(ip(1)), scene.mark("a")), (Some("a"), None));
     assert_eq!(scene.states("p"), [State::NoMatch]);
     assert_eq!(scene.reason("p"), &Reason::NoMatchingNode);

@@ -1,6 +1,6 @@
 //! Knowledge about addresses and its age, and the actions that wait for it.
 
-use pontoon_core::action::{Action, Done, Failure, FailureKind};
+use pontoon_core::action::{Action, AddressAction, Done, Failure, FailureKind};
 use pontoon_core::addresses::Knowledge;
 use pontoon_core::addresses::verdict::{Note, Reason, State};
 use pontoon_core::model::{Family, Pool, Sighting};
@@ -23,7 +23,11 @@ fn listed(holders: &[(u8, Option<&str>)]) -> Result<Done, Failure> {
 }
 
 fn list() -> Action {
-    Action::List { account: ACCOUNT.into(), families: vec![Family::V4], confirms: false }
+    Action::Address(AddressAction::List {
+        account: ACCOUNT.into(),
+        families: vec![Family::V4],
+        confirms: false,
+    })
 }
 
 #[test]
@@ -169,7 +173,10 @@ fn an_address_that_a_listing_leaves_out_is_read_and_nothing_else_is_done() {
     scene.begin();
     scene.answer();
     let planned = scene.begin();
-    assert_eq!(planned, [Action::ReadAddress { account: ACCOUNT.into(), ip: ip(1) }]);
+    assert_eq!(
+        planned,
+        [Action::Address(AddressAction::Read { account: ACCOUNT.into(), ip: ip(1) })]
+    );
     assert_eq!(scene.verdict("p").addresses[0].note, Some(Note::Missing));
     assert_eq!(scene.planned(), [], "it is being read");
     scene.answer();
@@ -272,8 +279,7 @@ fn the_first_pool_with_an_ipv6_address_has_them_listed_too() {
     scene.set_pool(pool("six").ips6([1]));
     let done = scene.settle();
     assert_eq!(moves(&done), [(ip6(1), "b")], "a holds a stranger's IPv6 address");
-    let both =
-        |action: &Action| matches!(action, Action::List { families, .. } if families.len() == 2);
+    let both = |action: &Action| matches!(action, Action::Address(AddressAction::List { families, .. }) if families.len() == 2);
     assert_eq!(count(&done, both), 1);
 }
 
@@ -339,7 +345,9 @@ fn a_move_is_confirmed_although_routine_listings_are_held_back_for_an_hour() {
     scene.fault(is_list, super::cloud::held_back(3600));
     assert_eq!(count(&scene.run(seconds(2)), is_list), 1);
     scene.cloud.work();
-    let confirms = |action: &Action| matches!(action, Action::List { confirms: true, .. });
+    let confirms = |action: &Action| {
+        matches!(action, Action::Address(AddressAction::List { confirms: true, .. }))
+    };
     assert_eq!(count(&scene.run(seconds(10)), confirms), 1);
     assert_eq!(scene.states("p"), [State::Active]);
     assert_eq!(scene.mark("b"), Some("192.0.2.1"));

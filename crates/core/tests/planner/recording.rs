@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::action::{Action, FailureKind, RecordAction};
 use pontoon_core::model::{
     Addresses, EmptyPolicy, Finding, Node, NodeAddress, ObjectKey, RecordChange, RecordRequest,
     RecordSet, RecordSource,
@@ -66,11 +66,11 @@ pub fn edge(name: &str, external: IpAddr) -> Node {
 }
 
 pub fn is_change_of_records(action: &Action) -> bool {
-    matches!(action, Action::ChangeRecords { .. })
+    matches!(action, Action::Record(RecordAction::Change { .. }))
 }
 
 pub fn is_read_of_records(action: &Action) -> bool {
-    matches!(action, Action::ReadRecords { .. })
+    matches!(action, Action::Record(RecordAction::Read { .. }))
 }
 
 pub fn writes(actions: &[Action]) -> usize {
@@ -79,7 +79,7 @@ pub fn writes(actions: &[Action]) -> usize {
 
 pub fn last_change(actions: &[Action]) -> RecordChange {
     let change = |action: &Action| match action {
-        Action::ChangeRecords { change, .. } => Some(change.clone()),
+        Action::Record(RecordAction::Change { change, .. }) => Some(change.clone()),
         _ => None,
     };
     actions.iter().rev().find_map(change).expect("a change")
@@ -219,7 +219,7 @@ fn at_rest_one_name_is_read_every_two_minutes_however_many_there_are() {
     let mut names: Vec<_> = hour
         .iter()
         .filter_map(|action| match action {
-            Action::ReadRecords { owner, .. } => Some(owner.clone()),
+            Action::Record(RecordAction::Read { owner, .. }) => Some(owner.clone()),
             _ => None,
         })
         .collect();
@@ -261,7 +261,7 @@ fn what_somebody_changed_by_hand_is_put_right_when_it_is_read_again() {
 #[test]
 fn names_that_cannot_be_changed_put_off_the_reading_of_no_other() {
     fn is_of_others(action: &Action) -> bool {
-        matches!(action, Action::ChangeRecords { owner, .. } if *owner != nodes_key("s1"))
+        matches!(action, Action::Record(RecordAction::Change { owner, .. }) if *owner != nodes_key("s1"))
     }
     let mut scene = scene();
     for n in 1..=10_u8 {
@@ -346,7 +346,7 @@ fn a_rate_limit_holds_for_every_name_of_the_account_and_for_no_address() {
     scene.set_node(edge("c", ip(7)));
     let done = scene.run(seconds(50));
     assert_eq!(scene.home(ip(2)), Some("c"), "failover waits for nothing");
-    let about_dns = |action: &Action| action.record_account().is_some();
+    let about_dns = |action: &Action| matches!(action, Action::Record(_));
     assert_eq!(count(&done, about_dns), 0, "{done:#?}");
     assert!(matches!(scene.record_verdict(&nodes_key("other")).reason, RecordReason::Throttled(_)));
     scene.run(seconds(30));
@@ -461,7 +461,7 @@ fn an_account_that_cannot_be_used_is_told_to_the_records_and_the_addresses_are_s
     scene.world.set_record_account(DNS.into(), Err(finding.clone()));
     let done = scene.settle();
     assert_eq!(scene.home(ip(1)), Some("a"));
-    assert!(!done.iter().any(|action| action.record_account().is_some()));
+    assert!(!done.iter().any(|action| matches!(action, Action::Record(_))));
     assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::NoAccount(finding));
 }
 

@@ -1,6 +1,6 @@
 //! Writes that Kubernetes refuses permanently are reported, and not repeated for every version.
 
-use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::action::{Action, FailureKind, LedgerWrite, MarkWrite};
 use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::verdict::Outlook;
 
@@ -9,11 +9,11 @@ use super::fixture::*;
 use super::scene::{Scene, scene};
 
 fn is_ledger(action: &Action) -> bool {
-    matches!(action, Action::WriteLedger { .. })
+    matches!(action, Action::Ledger(LedgerWrite { .. }))
 }
 
 fn is_mark(action: &Action) -> bool {
-    matches!(action, Action::Mark { .. })
+    matches!(action, Action::Mark(MarkWrite { .. }))
 }
 
 fn refuse(scene: &mut Scene, such: fn(&Action) -> bool, times: usize) {

@@ -1,6 +1,6 @@
 //! Addresses reserved for a pool are released when the pool is deleted, if the pool asks for it.
 
-use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::action::{Action, AddressAction, FailureKind};
 use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::{EmptyPolicy, Finding, Pool};
 
@@ -17,7 +17,7 @@ fn three_in_place() -> Scene {
 
 fn released(actions: &[Action]) -> Vec<std::net::IpAddr> {
     let ip = |action: &Action| match action {
-        Action::Release { ip, .. } => Some(*ip),
+        Action::Address(AddressAction::Release { ip, .. }) => Some(*ip),
         _ => None,
     };
     actions.iter().filter_map(ip).collect()
@@ -52,7 +52,7 @@ fn a_pool_that_changes_its_mind_is_guarded_or_not_at_once() {
     scene.change_pool("p", PoolFixture::releasing);
     let again = scene.settle();
     assert!(scene.stored("p").ledger.guarded);
-    assert_eq!(count(&done, Action::changes_cloud) + count(&again, Action::changes_cloud), 0);
+    assert_eq!(count(&done, Action::changes_provider) + count(&again, Action::changes_provider), 0);
 }
 
 #[test]

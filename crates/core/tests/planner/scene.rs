@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
+use pontoon_core::action::{Action, Done, Failure, FailureKind, LedgerWrite, MarkWrite, Outcome};
 use pontoon_core::addresses::verdict::{AddressVerdict, Reason, State, Verdict};
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{Families, Node, NodeName, ObjectKey, Pod, PodId, Pool, RecordSet};
@@ -336,7 +336,7 @@ impl Scene {
 
     /// Carries out an action at the provider, the DNS host or the API server, with scripted faults.
     pub fn carry_out(&mut self, action: &Action) -> Result<Done, Failure> {
-        if action.record_account().is_some() {
+        if matches!(action, Action::Record(_)) {
             let fault = self.cloud.fault_for(action);
             return self.dns.carry_out(action, fault);
         }
@@ -358,7 +358,7 @@ impl Scene {
         let refuse = |kind| Err(Failure::plain(kind, "the API server refuses"));
         let version = self.version + 1;
         match action {
-            Action::WriteLedger { pool, version: replaced, ledger, .. } => {
+            Action::Ledger(LedgerWrite { pool, version: replaced, ledger, .. }) => {
                 let Some(pool) = self.pools.get_mut(pool) else {
                     return refuse(FailureKind::NotFound);
                 };
@@ -372,7 +372,7 @@ impl Scene {
                 self.version = version;
                 Ok(Done::LedgerWritten { version })
             }
-            Action::Mark { node, uid, mark, value } => {
+            Action::Mark(MarkWrite { node, uid, mark, value, .. }) => {
                 let Some(node) = self.nodes.get_mut(node).filter(|node| node.uid == *uid) else {
                     return refuse(FailureKind::NotFound);
                 };

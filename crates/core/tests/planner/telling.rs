@@ -1,6 +1,6 @@
 //! Explanations: why nodes are not eligible, why an address waits, why an address was unassigned.
 
-use pontoon_core::action::{Action, FailureKind, Removal};
+use pontoon_core::action::{Action, AddressAction, FailureKind, Removal};
 use pontoon_core::addresses::verdict::{Note, Precedence, Reason, State};
 use pontoon_core::model::Pool;
 
@@ -37,7 +37,7 @@ fn note(scene: &Scene, pool: &str, index: usize) -> String {
 
 fn removals(actions: &[Action]) -> Vec<(std::net::IpAddr, Removal)> {
     let why = |action: &Action| match action {
-        Action::Unassign { ip, why, .. } => Some((*ip, why.clone())),
+        Action::Address(AddressAction::Unassign { ip, why, .. }) => Some((*ip, why.clone())),
         _ => None,
     };
     actions.iter().filter_map(why).collect()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Done, FailureKind};
+use pontoon_core::action::{Action, Done, FailureKind, RecordAction};
 use pontoon_core::addresses::verdict::{Reason, State};
 use pontoon_core::model::{Family, Pool, RecordChange, Site};
 
@@ -261,7 +261,8 @@ fn whatever_works_on_an_account_ends_the_back_off_of_its_listings() {
     assert!(matches!(scene.reason("p"), Reason::CloudUnavailable(_)));
     let site = Site { account: ACCOUNT.into(), zone: "z".into(), name: "n".into() };
     let change = RecordChange::default();
-    let named = Action::ChangeRecords { owner: key("x"), site, family: Family::V4, change };
+    let named =
+        Action::Record(RecordAction::Change { owner: key("x"), site, family: Family::V4, change });
     scene.finish(named, scene.now, Ok(Done::RecordsChanged(vec![])));
     assert_eq!(count(&scene.settle(), is_list), 1);
     assert_eq!(scene.reason("p"), &Reason::AllAssigned);

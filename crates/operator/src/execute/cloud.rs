@@ -2,34 +2,32 @@
 
 use std::net::IpAddr;
 
-use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
+use pontoon_core::action::{AddressAction, Done, Failure, FailureKind, OperationState};
 use pontoon_core::model::{Family, Intent, Sighting, Text};
 use pontoon_providers as providers;
 use pontoon_providers::layers::Hold;
 use pontoon_providers::{AddressProvider, ErrorKind, Families};
 
-/// Carries out an action at the provider.
-pub(super) async fn call(provider: &dyn AddressProvider, action: &Action) -> Result<Done, Failure> {
-    let result = match action {
-        Action::List { families, confirms, .. } => list(provider, families, *confirms).await,
-        Action::ReadAddress { ip, .. } => read(provider, *ip).await,
-        Action::ReadOperation { ip, operation, .. } => {
+/// Makes a call to the provider.
+pub(super) async fn call(
+    provider: &dyn AddressProvider,
+    call: &AddressAction,
+) -> Result<Done, Failure> {
+    let result = match call {
+        AddressAction::List { families, confirms, .. } => list(provider, families, *confirms).await,
+        AddressAction::Read { ip, .. } => read(provider, *ip).await,
+        AddressAction::ReadOperation { ip, operation, .. } => {
             let id = providers::OperationId(operation.to_string());
             provider.operation(*ip, &id).await.map(|state| Done::Operation(operation_state(&state)))
         }
-        Action::Assign { ip, machine, .. } => {
+        AddressAction::Assign { ip, machine, .. } => {
             let machine = providers::MachineId(machine.to_string());
             provider.assign(*ip, &machine).await.map(accepted)
         }
-        Action::Unassign { ip, .. } => provider.unassign(*ip).await.map(accepted),
-        Action::Release { ip, .. } => provider.release(*ip).await.map(|()| Done::Released),
-        Action::Create { intent, mark, .. } => create(provider, intent, mark.as_deref()).await,
-        Action::WriteLedger { .. }
-        | Action::Mark { .. }
-        | Action::ReadRecords { .. }
-        | Action::ChangeRecords { .. } => {
-            let message = "this is no call to a cloud";
-            return Err(Failure::plain(FailureKind::NotSent, message));
+        AddressAction::Unassign { ip, .. } => provider.unassign(*ip).await.map(accepted),
+        AddressAction::Release { ip, .. } => provider.release(*ip).await.map(|()| Done::Released),
+        AddressAction::Create { intent, mark, .. } => {
+            create(provider, intent, mark.as_deref()).await
         }
     };
     result.map_err(failure)

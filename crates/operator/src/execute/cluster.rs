@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{Patch, PatchParams};
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
-use pontoon_core::action::{Action, Done, Failure, FailureKind};
-use pontoon_core::model::{Ledger, Mark, MarkPlace, NodeName, ObjectKey, Text};
+use pontoon_core::action::{Done, Failure, FailureKind, LedgerWrite, MarkWrite};
+use pontoon_core::model::MarkPlace;
 use serde_json::json;
 
 use crate::api::{ADDRESSES_ANNOTATION, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION, objects};
@@ -13,35 +13,20 @@ use crate::connect::WRITE_DEADLINE;
 use crate::fronts::ledger;
 use crate::observe::version;
 
-/// Carries out an action in the cluster.
-pub(super) async fn write(client: &Client, action: &Action) -> Result<Done, Failure> {
-    let write = async {
-        match action {
-            Action::WriteLedger { pool, uid, version, ledger, guard } => {
-                let written = (ledger, guard.as_deref());
-                write_ledger(client, pool, uid, *version, written).await
-            }
-            Action::Mark { node, uid, mark, value } => {
-                write_mark(client, node, uid, mark, value.as_deref()).await
-            }
-            _ => Err(Failure::plain(FailureKind::NotSent, "the account has no client")),
-        }
-    };
+/// Writes with a deadline.
+pub(super) async fn in_time(
+    write: impl Future<Output = Result<Done, Failure>>,
+) -> Result<Done, Failure> {
     let late = |_| Failure::plain(FailureKind::NoAnswer, "the API server did not answer in time");
     tokio::time::timeout(WRITE_DEADLINE, write).await.map_err(late)?
 }
 
 /// Writes a pool's ledger by compare-and-swap: the resource version and the UID refuse a stale
 /// view and another object of the same name.
-async fn write_ledger(
-    client: &Client,
-    pool: &ObjectKey,
-    uid: &str,
-    at_version: u64,
-    (ledger, guard): (&Ledger, Option<&[Text]>),
-) -> Result<Done, Failure> {
+pub(super) async fn write_ledger(client: &Client, write: &LedgerWrite) -> Result<Done, Failure> {
+    let LedgerWrite { pool, uid, version: at_version, ledger, new_intents: _, guard } = write;
     let mut patch = json!({"metadata": {
-        "uid": uid,
+        "uid": **uid,
         "resourceVersion": at_version.to_string(),
         "annotations": {
             ADDRESSES_ANNOTATION: ledger::write(ledger),
@@ -60,18 +45,14 @@ async fn write_ledger(
     Ok(Done::LedgerWritten { version: version(written.metadata.resource_version.as_deref()) })
 }
 
-async fn write_mark(
-    client: &Client,
-    node: &NodeName,
-    uid: &str,
-    mark: &Mark,
-    value: Option<&str>,
-) -> Result<Done, Failure> {
+/// Writes a node's mark. The UID refuses another node of the same name.
+pub(super) async fn write_mark(client: &Client, write: &MarkWrite) -> Result<Done, Failure> {
+    let MarkWrite { owner: _, node, uid, mark, value } = write;
     let place = match mark.place {
         MarkPlace::Annotation => "annotations",
         MarkPlace::Label => "labels",
     };
-    let patch = json!({"metadata": {"uid": uid, place: {mark.key: value}}});
+    let patch = json!({"metadata": {"uid": **uid, place: {mark.key: value.as_deref()}}});
     let api: Api<PartialObjectMeta<Node>> = Api::all(client.clone());
     let params = PatchParams::default();
     let written = api.patch(&node.0, &params, &Patch::Merge(&patch)).await.map_err(failure)?;

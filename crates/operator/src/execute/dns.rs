@@ -1,6 +1,6 @@
 //! Calls to DNS hosts: translates core's types to the providers' and back.
 
-use pontoon_core::action::{Action, Done, Failure, FailureKind};
+use pontoon_core::action::{Done, Failure, RecordAction};
 use pontoon_core::model::{Family, Record, RecordChange, RecordRequest, Site, Text};
 use pontoon_providers as providers;
 use pontoon_providers::layers::Hold;
@@ -11,23 +11,19 @@ use super::cloud::failure;
 /// Length of a note that every host stores in full, in characters.
 const LONGEST_MARK: usize = 100;
 
-/// Carries out an action at the host. Written records carry a mark with the identity of the
-/// `cluster`, if known.
+/// Makes a call to the host. Written records carry a mark with the identity of the `cluster`, if
+/// known.
 pub(super) async fn call(
     host: &dyn RecordProvider,
-    action: &Action,
+    call: &RecordAction,
     cluster: Option<&str>,
 ) -> Result<Done, Failure> {
-    let result = match action {
-        Action::ReadRecords { request, family, .. } => read(host, request, *family).await,
-        Action::ChangeRecords { site, family, change, .. } => {
+    let result = match call {
+        RecordAction::Read { request, family, .. } => read(host, request, *family).await,
+        RecordAction::Change { site, family, change, .. } => {
             let name =
                 providers::RecordName { zone: site.zone.to_string(), name: site.name.to_string() };
             host.change(&name, kind(*family), &wanted(change, cluster)).await.map(changed)
-        }
-        _ => {
-            let message = "this is no call to a DNS host";
-            return Err(Failure::plain(FailureKind::NotSent, message));
         }
     };
     result.map_err(failure)

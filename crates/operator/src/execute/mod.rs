@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
+use pontoon_providers::{AddressProvider, RecordProvider};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -84,36 +85,33 @@ impl Executor {
 
     /// Starts an action.
     pub fn start(&mut self, action: Action) {
-        if action.changes_cloud() {
+        if action.changes_provider() {
             self.changing += 1;
         }
-        let (env, client) = (self.env.clone(), self.client.clone());
-        let provider = action.account().and_then(|id| self.clouds.client(id).cloned());
-        let host = action.record_account().and_then(|id| self.clouds.host(id).cloned());
-        let leadership = self.leadership.clone();
-        let (metrics, cluster) = (self.metrics.clone(), self.cluster.clone());
+        let (env, leadership) = (self.env.clone(), self.leadership.clone());
+        let (metrics, means) = (self.metrics.clone(), self.means(&action));
         self.env.spawn(&mut self.running, async move {
             let sent_at = env.now();
-            let result = match (provider, host) {
-                (Some(provider), _) => {
-                    let result = cloud::call(&*provider, &action).await;
-                    count(&metrics, &action, &result, env.now().since(sent_at));
-                    result
-                }
-                (None, Some(host)) => {
-                    let result = dns::call(&*host, &action, cluster.get()).await;
-                    count(&metrics, &action, &result, env.now().since(sent_at));
-                    result
-                }
-                (None, None) if leadership.leads() => cluster::write(&client, &action).await,
-                (None, None) => {
-                    Err(Failure::plain(FailureKind::NotSent, "this replica does not lead"))
-                }
+            let result = if action.changes_cluster() && !leadership.leads() {
+                Err(Failure::plain(FailureKind::NotSent, "this replica does not lead"))
+            } else {
+                carry_out(&action, means).await
             };
+            count(&metrics, &action, &result, env.now().since(sent_at));
             let jitter = (env.random() * 1000.0) as u16;
             let took = env.now().since(sent_at);
             Finished { outcome: Outcome { action, sent_at, result, jitter }, took }
         });
+    }
+
+    fn means(&self, action: &Action) -> Means {
+        let account = action.account();
+        Means {
+            provider: account.and_then(|id| self.clouds.client(id).cloned()),
+            host: account.and_then(|id| self.clouds.host(id).cloned()),
+            client: self.client.clone(),
+            cluster: self.cluster.clone(),
+        }
     }
 
     /// The next finished action. Pending for ever while nothing runs.
@@ -121,7 +119,7 @@ impl Executor {
         loop {
             match self.running.join_next().await {
                 Some(Ok(finished)) => {
-                    if finished.outcome.action.changes_cloud() {
+                    if finished.outcome.action.changes_provider() {
                         self.changing -= 1;
                     }
                     return finished;
@@ -152,6 +150,25 @@ impl Executor {
     }
 }
 
+/// The clients for an action.
+struct Means {
+    provider: Option<Arc<dyn AddressProvider>>,
+    host: Option<Arc<dyn RecordProvider>>,
+    client: kube::Client,
+    cluster: ClusterId,
+}
+
+async fn carry_out(action: &Action, means: Means) -> Result<Done, Failure> {
+    let Means { provider, host, client, cluster } = means;
+    let missing = || Failure::plain(FailureKind::NotSent, "the account has no client");
+    match action {
+        Action::Address(call) => cloud::call(&*provider.ok_or_else(missing)?, call).await,
+        Action::Record(call) => dns::call(&*host.ok_or_else(missing)?, call, cluster.get()).await,
+        Action::Ledger(write) => cluster::in_time(cluster::write_ledger(&client, write)).await,
+        Action::Mark(write) => cluster::in_time(cluster::write_mark(&client, write)).await,
+    }
+}
+
 /// Counts a call to a provider, unless the request was never sent.
 fn count(metrics: &Metrics, action: &Action, result: &Result<Done, Failure>, took: Duration) {
     if !matches!(result, Err(failure) if never_left(failure.kind)) {
@@ -166,11 +183,12 @@ fn never_left(kind: FailureKind) -> bool {
 /// Whether a call that changes a provider may still take effect.
 pub fn is_unanswered(outcome: &Outcome) -> bool {
     let no_answer = |result: &Result<Done, Failure>| matches!(result, Err(failure) if failure.kind == FailureKind::NoAnswer);
-    outcome.action.changes_cloud() && no_answer(&outcome.result)
+    outcome.action.changes_provider() && no_answer(&outcome.result)
 }
 
 #[cfg(test)]
 mod tests {
+    use pontoon_core::action::{AddressAction, RecordAction};
     use pontoon_core::model::{Family, ObjectKey, RecordChange, Site};
 
     use super::*;
@@ -179,8 +197,11 @@ mod tests {
     fn only_calls_that_left_are_counted() {
         let metrics = Metrics::new().unwrap();
         metrics.leads(true);
-        let action =
-            Action::List { account: "digitalocean".into(), families: Vec::new(), confirms: false };
+        let action = Action::Address(AddressAction::List {
+            account: "digitalocean".into(),
+            families: Vec::new(),
+            confirms: false,
+        });
         let wait = Duration::from_secs(1);
         for kind in [
             FailureKind::NotSent,
@@ -208,7 +229,8 @@ mod tests {
         let site =
             Site { account: "digitalocean".into(), zone: "z.com".into(), name: "s.z.com".into() };
         let change = RecordChange::default();
-        let action = Action::ChangeRecords { owner, site, family: Family::V4, change };
+        let action =
+            Action::Record(RecordAction::Change { owner, site, family: Family::V4, change });
         let wait = Duration::from_secs(2);
         let done = Done::RecordsChangedInPart {
             written: Vec::new(),

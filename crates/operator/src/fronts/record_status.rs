@@ -110,10 +110,7 @@ pub(super) fn ready(verdict: &RecordVerdict) -> &'static str {
 /// The records that an object has, for its status.
 pub(super) fn held(held: Option<&Held>) -> Option<DnsRecordStatus> {
     let Held { site, families } = held?;
-    let kind = |family: &Family| match family {
-        Family::V4 => "A".to_owned(),
-        Family::V6 => "AAAA".to_owned(),
-    };
+    let kind = |family: &Family| family.record_type().to_owned();
     Some(DnsRecordStatus {
         provider: site.account.to_string(),
         zone: site.zone.to_string(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{ObjectList, WatchEvent};
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Done, Outcome};
+use pontoon_core::action::{Action, AddressAction, Done, LedgerWrite, Outcome};
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{Families, Family, ObjectKey, Pool, Sighting, Taint};
 use pontoon_core::plan::{Planner, plan_all};
@@ -109,7 +109,7 @@ impl Cluster {
             }
             for action in planner.next(&mut self.world, NOW).actions {
                 self.world.begin(&action);
-                if let Action::WriteLedger { ledger, .. } = &action {
+                if let Action::Ledger(LedgerWrite { ledger, .. }) = &action {
                     let stored = ledger::write(ledger);
                     // The guard is not part of the annotation.
                     let read = ledger::read(Some(&stored)).map(|mut read| {
@@ -131,7 +131,11 @@ impl Cluster {
         let listed = [("192.0.2.1", held), ("198.51.100.7", Sighting::default())];
         let listed = listed.map(|(ip, seen)| (ip.parse().unwrap(), seen));
         let families = Family::ALL.to_vec();
-        let action = Action::List { account: "digitalocean".into(), families, confirms: false };
+        let action = Action::Address(AddressAction::List {
+            account: "digitalocean".into(),
+            families,
+            confirms: false,
+        });
         let result = Ok(Done::Listed(listed.into()));
         self.world.finish(Outcome { action, sent_at: NOW, result, jitter: 0 }, NOW);
     }

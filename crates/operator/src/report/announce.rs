@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Removal};
+use pontoon_core::action::{
+    Action, AddressAction, Done, Failure, FailureKind, OperationState, Removal,
+};
 use pontoon_core::addresses::verdict::{AddressVerdict, Note, Reason, State, Verdict};
 use pontoon_core::model::{
     AccountId, Drift, Intent, Machine, MachineId, NodeName, ObjectKey, Remembered,
@@ -138,8 +140,10 @@ impl Narrator {
     /// Notes the start of an action.
     pub fn begins(&mut self, objects: &Objects, world: &World, action: &Action, now: Time) {
         let (account, pool, ip, halfway) = match action {
-            Action::Assign { account, pool, ip, .. } => (account, pool, *ip, false),
-            Action::Unassign { account, pool, ip, why: Removal::Moves } => {
+            Action::Address(AddressAction::Assign { account, pool, ip, .. }) => {
+                (account, pool, *ip, false)
+            }
+            Action::Address(AddressAction::Unassign { account, pool, ip, why: Removal::Moves }) => {
                 (account, pool, *ip, true)
             }
             _ => return,
@@ -182,28 +186,53 @@ impl Narrator {
     pub fn ended(&mut self, objects: &mut Objects, world: &World, finished: &Finished) {
         let repeated = self.unwritten(finished);
         log::ended(finished, repeated);
-        if let Action::Create { pool, intent, .. } = &finished.outcome.action {
-            return self.created(objects, pool, intent, finished);
+        match &finished.outcome.action {
+            Action::Address(call) => self.call_ended(objects, world, call, finished),
+            Action::Record(_) => self.changed_records(objects, finished),
+            Action::Ledger(_) | Action::Mark(_) => {}
         }
-        if let Action::ChangeRecords { .. } = &finished.outcome.action {
-            return self.changed_records(objects, finished);
-        }
-        if let Action::ReadOperation { ip, .. } = &finished.outcome.action {
-            return self.given_up(objects, world, *ip, finished);
-        }
-        if let Action::Unassign { account, pool, ip, why } = &finished.outcome.action {
-            if finished.outcome.result.is_ok() && *why != Removal::Moves {
-                self.taken_off(objects, world, account, (pool, *ip), why);
+    }
+
+    fn call_ended(
+        &mut self,
+        objects: &Objects,
+        world: &World,
+        call: &AddressAction,
+        finished: &Finished,
+    ) {
+        match call {
+            AddressAction::Assign { pool, ip, node, .. } => {
+                self.assign_ended(objects, world, (pool, *ip, node), finished);
             }
-            return;
+            AddressAction::Unassign { account, pool, ip, why } => {
+                if finished.outcome.result.is_ok() && *why != Removal::Moves {
+                    self.taken_off(objects, world, account, (pool, *ip), why);
+                }
+            }
+            AddressAction::Release { pool, ip, .. } => {
+                self.given_back(objects, pool, *ip, finished);
+            }
+            AddressAction::Create { pool, intent, .. } => {
+                self.created(objects, pool, intent, finished);
+            }
+            AddressAction::ReadOperation { ip, .. } => {
+                self.given_up(objects, world, *ip, finished);
+            }
+            AddressAction::List { .. } | AddressAction::Read { .. } => {}
         }
-        if let Action::Release { pool, ip, .. } = &finished.outcome.action {
-            return self.given_back(objects, pool, *ip, finished);
-        }
-        let Action::Assign { pool, ip, node, .. } = &finished.outcome.action else { return };
+    }
+
+    /// Reports an assignment, successful or failed.
+    fn assign_ended(
+        &mut self,
+        objects: &Objects,
+        world: &World,
+        (pool, ip, node): (&ObjectKey, IpAddr, &NodeName),
+        finished: &Finished,
+    ) {
         let Some(object) = objects.get(pool) else { return };
         match &finished.outcome.result {
-            Ok(_) => self.metrics.assigned(object.series(pool), *ip, true),
+            Ok(_) => self.metrics.assigned(object.series(pool), ip, true),
             // Nothing happened; the pool's status says what the account waits for.
             Err(Failure {
                 kind:
@@ -211,14 +240,14 @@ impl Narrator {
                 ..
             }) => {}
             Err(failure) => {
-                self.metrics.assigned(object.series(pool), *ip, false);
+                self.metrics.assigned(object.series(pool), ip, false);
                 let note = format!("assigning {ip} to {node} failed: {}", failure.message);
-                let (pool, ip, event) = (pool.clone(), *ip, "AssignFailed");
+                let (pool, event) = (pool.clone(), "AssignFailed");
                 self.failed.push(Attempt { pool, ip, event, note });
             }
         }
         if matches!(finished.outcome.result, Ok(Done::Effective)) {
-            self.arrived(world, (pool, object), *ip, node);
+            self.arrived(world, (pool, object), ip, node);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pontoon_core::action::{Action, Done};
+use pontoon_core::action::{Action, Done, RecordAction};
 use pontoon_core::model::{Family, ObjectKey, Record, RecordChange, RecordSet, Site, Text};
 use pontoon_core::plan::Plan;
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
@@ -78,7 +78,7 @@ impl Narrator {
 
     /// Reports a finished change of records. Failures are reported by the verdict.
     pub(super) fn changed_records(&mut self, objects: &mut Objects, finished: &Finished) {
-        let (Action::ChangeRecords { owner, site, family, change }, Ok(done)) =
+        let (Action::Record(RecordAction::Change { owner, site, family, change }), Ok(done)) =
             (&finished.outcome.action, &finished.outcome.result)
         else {
             return;
@@ -94,10 +94,7 @@ impl Narrator {
             return;
         }
         tally.add(change);
-        let kind = match family {
-            Family::V4 => "A",
-            Family::V6 => "AAAA",
-        };
+        let kind = family.record_type();
         let Tally { added, changed, removed, took } = tally;
         let note = format!(
             "{site} {kind}: {added} added, {changed} changed, {removed} removed in {} ms",

@@ -18,10 +18,10 @@ impl Narrator {
     pub(super) fn unwritten(&mut self, finished: &Finished) -> bool {
         let Err(failure) = &finished.outcome.result else { return false };
         let (write, subject) = match &finished.outcome.action {
-            Action::WriteLedger { pool, .. } => (Write::Ledger, format!("ledger of {pool}")),
+            Action::Ledger(write) => (Write::Ledger, format!("ledger of {}", write.pool)),
             // A refusal concerns all nodes alike, so all nodes share a reminder.
-            Action::Mark { .. } => (Write::Annotation, "annotations".to_owned()),
-            _ => return false,
+            Action::Mark(_) => (Write::Annotation, "annotations".to_owned()),
+            Action::Address(_) | Action::Record(_) => return false,
         };
         self.metrics.unwritten(write, failure.kind);
         failure.kind.is_refusal() && !self.reminders.is_due(&subject, self.env.now())

@@ -16,6 +16,7 @@ use prometheus::{
     Registry, TextEncoder,
 };
 
+use super::names::names;
 use super::object_series::{Book, Counting, ObjectSeries, Series, SeriesLabels, texts};
 use super::process::Process;
 use super::standing::Standing;
@@ -232,30 +233,15 @@ impl Metrics {
 
     /// Counts a finished call to a provider.
     pub fn called(&self, action: &Action, worked: bool, took: Duration) {
-        let (account, call, pool) = match action {
-            Action::List { account, .. } | Action::ReadAddress { account, .. } => {
-                (account, "IPToProviderID", None)
-            }
-            Action::ReadOperation { account, .. } => (account, "ReadOperation", None),
-            Action::Assign { account, pool, .. } => (account, "AssignIP", Some(pool)),
-            Action::Unassign { account, pool, .. } => (account, "UnassignIP", Some(pool)),
-            Action::Create { account, pool, .. } => (account, "CreateIP", Some(pool)),
-            Action::Release { account, pool, .. } => (account, "ReleaseIP", Some(pool)),
-            Action::ReadRecords { owner, request, .. } => {
-                (&request.account, "ListDNSRecords", Some(owner))
-            }
-            Action::ChangeRecords { owner, site, .. } => {
-                (&site.account, "EnsureDNSARecordSet", Some(owner))
-            }
-            Action::WriteLedger { .. } | Action::Mark { .. } => return,
-        };
+        let (Some(account), Some(call)) = (action.account(), names(action).call) else { return };
+        let owner = action.owner();
         let (kind, namespace, name) =
-            pool.map_or(("", "", ""), |key| (key.kind.name, &*key.namespace, &*key.name));
+            owner.map_or(("", "", ""), |key| (key.kind.name, &*key.namespace, &*key.name));
         let outcome = if worked { "success" } else { "error" };
         let counted = owned(&[&account.0, call, outcome, kind, namespace, name]);
         let timed = owned(&[&account.0, call, kind, namespace, name]);
         let mut book = self.book();
-        if let Some(key) = pool {
+        if let Some(key) = owner {
             let Some(object) = book.shown(key) else { return };
             object.count("calls", counted.clone(), Counting::Counter(self.calls.clone()));
             let durations = Counting::Histogram(self.call_duration.clone());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pontoon_core::action::Action;
+use pontoon_core::action::{Action, AddressAction};
 use pontoon_core::addresses::verdict::{AddressVerdict, Note, Reason, State, Verdict};
 use pontoon_core::model::{Kind, ObjectKey, Remembered};
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
@@ -22,17 +22,21 @@ fn leading() -> Metrics {
 }
 
 fn assign(pool: &ObjectKey) -> Action {
-    Action::Assign {
+    Action::Address(AddressAction::Assign {
         account: "digitalocean".into(),
         pool: pool.clone(),
         ip: "192.0.2.1".parse().unwrap(),
         node: "a".into(),
         machine: "1".into(),
-    }
+    })
 }
 
 fn list() -> Action {
-    Action::List { account: "digitalocean".into(), families: Vec::new(), confirms: false }
+    Action::Address(AddressAction::List {
+        account: "digitalocean".into(),
+        families: Vec::new(),
+        confirms: false,
+    })
 }
 
 fn count(metrics: &Metrics, part: &str) -> usize {

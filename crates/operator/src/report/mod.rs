@@ -2,6 +2,7 @@
 
 pub mod events;
 pub mod metrics;
+pub mod names;
 pub mod object_series;
 pub mod objects;
 pub mod standing;

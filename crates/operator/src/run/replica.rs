@@ -164,7 +164,7 @@ impl Replica {
         for action in plan.actions {
             // The status write changes the pool's version; the next plan contains the ledger write
             // again.
-            if matches!(&action, Action::WriteLedger { pool, .. } if self.objects.is_being_written(pool))
+            if matches!(&action, Action::Ledger(write) if self.objects.is_being_written(&write.pool))
             {
                 continue;
             }

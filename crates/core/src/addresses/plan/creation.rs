@@ -19,7 +19,7 @@ use super::recognise::{Resolved, mark, marks_new, open_intents, resolve};
 use super::view::{Place, PoolView};
 use super::{reading, release};
 use crate::Time;
-use crate::action::Action;
+use crate::action::{Action, AddressAction, LedgerWrite};
 use crate::addresses::{Account, Address, IntentProgress, Knowledge};
 use crate::model::{AccountId, Intent, Ledger, MachineId, NodeName, Request, Text};
 use crate::plan::Draft;
@@ -210,12 +210,12 @@ fn send(world: &World, view: &PoolView<'_>, request: &Request, intent: &Intent, 
     if intent.target.is_some() && !draft.spend(view.key) {
         return draft.wake_at(cool_off_ends(view, request.cool_off, draft.now));
     }
-    draft.act(Action::Create {
+    draft.act(Action::Address(AddressAction::Create {
         account: request.account.clone(),
         pool: view.key.clone(),
         mark: mark(view, intent),
         intent: intent.clone(),
-    });
+    }));
 }
 
 /// New intents, on the nodes found by the placement. Intents by region are made only if nodes are
@@ -292,14 +292,16 @@ fn write(view: &PoolView<'_>, next: Ledger, draft: &mut Draft) -> bool {
     if next == pool.ledger && !doubtful && !lost {
         return false;
     }
+    let has = |intent: &Intent| pool.ledger.intents.iter().any(|one| one.id == intent.id);
     if view.entry.ledger_writable(draft.now) {
-        draft.act(Action::WriteLedger {
+        draft.act(Action::Ledger(LedgerWrite {
             pool: view.key.clone(),
             uid: pool.uid.clone(),
             version: pool.version,
+            new_intents: next.intents.iter().filter(|one| !has(one)).count(),
             guard: (next.guarded != pool.ledger.guarded).then(|| pool.finalizers.clone()),
             ledger: next,
-        });
+        }));
     } else {
         draft.wake_at(view.entry.ledger_not_before());
     }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::view::{Place, PoolView, owner};
-use crate::action::Action;
+use crate::action::{Action, MarkWrite};
 use crate::addresses::{Account, Knowledge, PoolEntry};
-use crate::model::{Families, Family, Mark, Node, NodeName, Sighting, Tells, Text};
+use crate::model::{Families, Family, Mark, Node, NodeName, ObjectKey, Sighting, Tells, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -25,13 +25,31 @@ pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
             Correction::Write(value) => {
                 open = true;
                 if world.mark_writable(name, mark, draft.now) {
+                    let owner = marked_for(world, node, mark, value.as_ref());
                     let (node, uid) = (name.clone(), node.uid.clone());
-                    draft.act(Action::Mark { node, uid, mark, value });
+                    draft.act(Action::Mark(MarkWrite { owner, node, uid, mark, value }));
                 }
             }
         }
     }
     open
+}
+
+/// The pool that a new value of a mark is for: of an address that the mark gains, else loses; else a
+/// pool that uses the mark.
+fn marked_for(
+    world: &World,
+    node: &Node,
+    mark: &'static Mark,
+    value: Option<&Text>,
+) -> Option<ObjectKey> {
+    let named = |value: Option<&Text>| -> BTreeSet<IpAddr> {
+        value.into_iter().flat_map(|value| mark.named(value)).collect()
+    };
+    let (before, after) = (named(node.marks.get(mark)), named(value));
+    let mut differing = after.difference(&before).chain(before.difference(&after));
+    let of_address = differing.find_map(|ip| world.claimants(*ip).next());
+    of_address.or_else(|| world.users(mark).next()).cloned()
 }
 
 /// A node with a wrong mark that the API server refuses to change, and the message.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::bipartite::Group;
 use super::view::{Place, PoolView, owner};
-use crate::action::{Action, Removal};
+use crate::action::{Action, AddressAction, Removal};
 use crate::addresses::verdict::Obstacle;
 use crate::model::{Family, MachineId, NodeName, Text};
 use crate::plan::Draft;
@@ -47,7 +47,7 @@ pub(crate) fn take_off(
             let (account, pool) = (request.account.clone(), view.key.clone());
             draft.make_room(view.key);
             let why = Removal::MakesRoom(pool.clone());
-            draft.act(Action::Unassign { account, pool, ip: one.ip, why });
+            draft.act(Action::Address(AddressAction::Unassign { account, pool, ip: one.ip, why }));
         }
     }
     short

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::gate::is_open;
 use crate::Time;
-use crate::action::Action;
+use crate::action::{Action, AddressAction};
 use crate::addresses::{Account, Knowledge, Operation};
 use crate::model::{AccountId, Families, Family};
 use crate::plan::Draft;
@@ -50,7 +50,7 @@ pub(crate) fn plan(
             continue;
         }
         if draft.now >= address.read_after {
-            draft.act(Action::ReadAddress { account: id.clone(), ip });
+            draft.act(Action::Address(AddressAction::Read { account: id.clone(), ip }));
         } else {
             draft.wake_at(address.read_after);
         }
@@ -82,7 +82,7 @@ fn ask(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
         let from = from.max(account.ask_after);
         if draft.now >= from {
             let (account, operation) = (id.clone(), operation.clone());
-            draft.act(Action::ReadOperation { account, ip, operation });
+            draft.act(Action::Address(AddressAction::ReadOperation { account, ip, operation }));
         } else {
             draft.wake_at(from);
         }
@@ -97,7 +97,7 @@ pub(crate) fn look_at(
     when: Time,
     draft: &mut Draft,
 ) {
-    let listing = |action: &Action| matches!(action, Action::List { account, .. } if account == id);
+    let listing = |action: &Action| matches!(action, Action::Address(AddressAction::List { account, .. }) if account == id);
     if is_open(world, id, draft.now) && !draft.plans(listing) {
         list_when(world, id, account, (when, true), draft);
     }
@@ -123,7 +123,7 @@ fn list_when(
     let due = due.max(account.listing.opens(awaited || confirms)).max(held_until);
     if due <= draft.now {
         let families = families(world, id, account);
-        draft.act(Action::List { account: id.clone(), families, confirms });
+        draft.act(Action::Address(AddressAction::List { account: id.clone(), families, confirms }));
     } else {
         draft.wake_at(due);
     }

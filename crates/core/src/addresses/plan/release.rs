@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use super::gate::may_change;
 use super::steps::unassign;
 use super::view::{AddressView, Place, PoolView};
-use crate::action::{Action, Removal};
+use crate::action::{Action, AddressAction, Removal};
 use crate::addresses::verdict::Reason;
 use crate::model::{Ledger, Machine, MachineId, Request};
 use crate::plan::Draft;
@@ -83,7 +83,7 @@ fn take_off(
     draft: &mut Draft,
 ) {
     if let Some(cloud) = view.cloud()
-        && !draft.plans(|action| matches!(action, Action::Unassign { ip, .. } if *ip == one.ip))
+        && !draft.plans(|action| matches!(action, Action::Address(AddressAction::Unassign { ip, .. }) if *ip == one.ip))
     {
         let machine = Machine { cloud: cloud.clone(), id: machine.clone() };
         unassign(world, &machine, (view.entry, request), (one.ip, Removal::Returned), draft);
@@ -96,7 +96,7 @@ fn give_back(world: &World, view: &PoolView<'_>, request: &Request, ip: IpAddr, 
         draft.wake_at(not_before);
     } else if may_change(world, &request.account, draft.now) {
         let (account, pool) = (request.account.clone(), view.key.clone());
-        draft.act(Action::Release { account, pool, ip });
+        draft.act(Action::Address(AddressAction::Release { account, pool, ip }));
     }
 }
 

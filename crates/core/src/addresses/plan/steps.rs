@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::gate::may_change;
 use super::view::{AddressView, Place, PoolView};
 use crate::Time;
-use crate::action::{Action, Removal};
+use crate::action::{Action, AddressAction, Removal};
 use crate::addresses::PoolEntry;
 use crate::model::{Machine, MachineId, NodeName, Request};
 use crate::plan::Draft;
@@ -43,14 +43,19 @@ pub(crate) fn bring(
         } else if !draft.spend(view.key) {
             return Brought::Cooling;
         }
-        draft.act(Action::Unassign { account: id, pool, ip, why: Removal::Moves });
+        draft.act(Action::Address(AddressAction::Unassign {
+            account: id,
+            pool,
+            ip,
+            why: Removal::Moves,
+        }));
         return Brought::Sent;
     }
     if !draft.spend(view.key) {
         return Brought::Cooling;
     }
     let (node, machine) = (node.clone(), machine.clone());
-    draft.act(Action::Assign { account: id, pool, ip, node, machine });
+    draft.act(Action::Address(AddressAction::Assign { account: id, pool, ip, node, machine }));
     Brought::Sent
 }
 
@@ -71,6 +76,6 @@ pub(crate) fn unassign(
         draft.wake_at(next);
     } else {
         let (account, pool) = (request.account.clone(), entry.pool.key.clone());
-        draft.act(Action::Unassign { account, pool, ip, why });
+        draft.act(Action::Address(AddressAction::Unassign { account, pool, ip, why }));
     }
 }

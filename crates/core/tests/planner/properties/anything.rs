@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState, Outcome, Removal};
+use pontoon_core::action::{
+    Action, AddressAction, Done, Failure, FailureKind, LedgerWrite, MarkWrite, OperationState,
+    Outcome, Removal,
+};
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
     AccountId, Addresses, Drift, Families, Family, Finding, Intent, Labels, Ledger, Machine,
@@ -314,31 +317,31 @@ pub fn action() -> BoxedStrategy<Action> {
         (node_name(), word(&["u"]), select(&Family::ALL[..]), option::of(word(&["192.0.2.1"])));
     prop_oneof![
         2 => (account(), vec(select(&Family::ALL[..]), 0..3), any::<bool>()).prop_map(
-            |(account, families, confirms)| Action::List { account, families, confirms }
+            |(account, families, confirms)| Action::Address(AddressAction::List { account, families, confirms })
         ),
-        1 => on().prop_map(|(account, ip)| Action::ReadAddress { account, ip }),
+        1 => on().prop_map(|(account, ip)| Action::Address(AddressAction::Read { account, ip })),
         1 => (on(), operation()).prop_map(|((account, ip), id)| {
-            Action::ReadOperation { account, ip, operation: (&*id).into() }
+            Action::Address(AddressAction::ReadOperation { account, ip, operation: (&*id).into() })
         }),
         1 => (for_pool(), node_name(), machine()).prop_map(|((account, pool, ip), node, machine)| {
-            Action::Assign { account, pool, ip, node, machine }
+            Action::Address(AddressAction::Assign { account, pool, ip, node, machine })
         }),
         1 => for_pool().prop_map(|(account, pool, ip)| {
             let why = Removal::MakesRoom(pool.clone());
-            Action::Unassign { account, pool, ip, why }
+            Action::Address(AddressAction::Unassign { account, pool, ip, why })
         }),
-        1 => for_pool().prop_map(|(account, pool, ip)| Action::Release { account, pool, ip }),
+        1 => for_pool().prop_map(|(account, pool, ip)| Action::Address(AddressAction::Release { account, pool, ip })),
         1 => (pool_key(), word(&["u"]), version(), ledger()).prop_map(
             |(pool, uid, version, ledger)| {
                 let guard = ledger.guarded.then(Vec::new);
-                Action::WriteLedger { pool, uid, version, ledger, guard }
+                Action::Ledger(LedgerWrite { pool, uid, version, ledger, new_intents: 0, guard })
             }
         ),
         1 => (account(), pool_key(), intent())
-            .prop_map(|(account, pool, intent)| Action::Create { account, pool, intent, mark: None }),
+            .prop_map(|(account, pool, intent)| Action::Address(AddressAction::Create { account, pool, intent, mark: None })),
         1 => mark.prop_map(|(node, uid, family, value)| {
             let mark = &MARKS[usize::from(family == Family::V6)];
-            Action::Mark { node, uid, mark, value }
+            Action::Mark(MarkWrite { owner: None, node, uid, mark, value })
         }),
     ]
     .boxed()

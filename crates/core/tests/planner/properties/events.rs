@@ -3,7 +3,10 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use pontoon_core::action::{Action, Done, Failure, FailureKind, OperationState};
+use pontoon_core::action::{
+    Action, AddressAction, Done, Failure, FailureKind, LedgerWrite, MarkWrite, OperationState,
+    RecordAction,
+};
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
     Drift, Families, Family, Finding, Intent, Ledger, Node, OperationId, Pod, PodState, Pool,
@@ -67,23 +70,29 @@ impl Answer {
         }
         Ok(match (self.odd, action) {
             (Some(odd), _) => odd,
-            (None, Action::List { .. }) => Done::Listed(self.listed),
-            (None, Action::ReadAddress { .. }) => Done::Read(self.read),
-            (None, Action::ReadOperation { .. }) => Done::Operation(self.state),
-            (None, Action::Assign { .. } | Action::Unassign { .. }) => {
-                self.operation.map_or(Done::Effective, Done::Accepted)
+            (None, Action::Address(AddressAction::List { .. })) => Done::Listed(self.listed),
+            (None, Action::Address(AddressAction::Read { .. })) => Done::Read(self.read),
+            (None, Action::Address(AddressAction::ReadOperation { .. })) => {
+                Done::Operation(self.state)
             }
-            (None, Action::Release { .. }) => Done::Released,
-            (None, Action::Create { .. }) => {
+            (
+                None,
+                Action::Address(AddressAction::Assign { .. })
+                | Action::Address(AddressAction::Unassign { .. }),
+            ) => self.operation.map_or(Done::Effective, Done::Accepted),
+            (None, Action::Address(AddressAction::Release { .. })) => Done::Released,
+            (None, Action::Address(AddressAction::Create { .. })) => {
                 Done::Created { ip: self.made, pending: self.operation }
             }
-            (None, Action::WriteLedger { version, .. }) => {
+            (None, Action::Ledger(LedgerWrite { version, .. })) => {
                 Done::LedgerWritten { version: version + self.version }
             }
-            (None, Action::Mark { .. }) => Done::Marked { version: 100 + self.version },
-            (None, Action::ReadRecords { .. } | Action::ChangeRecords { .. }) => {
-                Done::RecordsChanged(vec![])
-            }
+            (None, Action::Mark(MarkWrite { .. })) => Done::Marked { version: 100 + self.version },
+            (
+                None,
+                Action::Record(RecordAction::Read { .. })
+                | Action::Record(RecordAction::Change { .. }),
+            ) => Done::RecordsChanged(vec![]),
         })
     }
 }

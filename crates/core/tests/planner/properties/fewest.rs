@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use pontoon_core::action::Action;
+use pontoon_core::action::{Action, AddressAction};
 use pontoon_core::model::{Family, MachineId, Node, Pool};
 use pontoon_core::nodes::PodsOnNode;
 use proptest::prelude::*;
@@ -73,7 +73,8 @@ impl Puzzle {
         let wanted =
             |moved: IpAddr| self.movable.iter().any(|one| one.ip == moved && one.pool.is_some());
         let counts = |action: &&Action| match action {
-            Action::Assign { ip, .. } | Action::Unassign { ip, .. } => wanted(*ip),
+            Action::Address(AddressAction::Assign { ip, .. })
+            | Action::Address(AddressAction::Unassign { ip, .. }) => wanted(*ip),
             _ => false,
         };
         done.iter().filter(counts).count()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use pontoon_core::action::Action;
+use pontoon_core::action::{Action, AddressAction};
 use proptest::prelude::*;
 
 use super::super::fixture::*;
@@ -16,7 +16,7 @@ fn assert_once(done: &[Action]) {
     for action in done.iter().filter(|action| is_change(action)) {
         assert!(!seen.contains(&action), "again: {action:?}");
         seen.push(action);
-        if let Action::Assign { ip, .. } = action {
+        if let Action::Address(AddressAction::Assign { ip, .. }) = action {
             assert!(moved.insert(*ip), "{ip} is moved twice");
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pontoon_core::action::{Action, Done, Outcome};
+use pontoon_core::action::{Action, AddressAction, Done, Outcome};
 use pontoon_core::addresses::verdict::{Reason, Verdict};
 use pontoon_core::model::{Family, Node, ObjectKey, Pool};
 use pontoon_core::plan::{Plan, Planner, plan_all};
@@ -86,8 +86,11 @@ fn crowded(pools: Vec<Pool>) -> World {
         world.source_read(source);
     }
     pools.into_iter().for_each(|pool| world.set_pool(pool));
-    let action =
-        Action::List { account: ACCOUNT.into(), families: vec![Family::V4], confirms: false };
+    let action = Action::Address(AddressAction::List {
+        account: ACCOUNT.into(),
+        families: vec![Family::V4],
+        confirms: false,
+    });
     let result = Ok(Done::Listed(vec![]));
     world.finish(Outcome { action, sent_at: at(0), result, jitter: 0 }, at(1));
     world

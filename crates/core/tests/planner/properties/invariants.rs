@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use pontoon_core::Time;
-use pontoon_core::action::Action;
+use pontoon_core::action::{Action, AddressAction, LedgerWrite, MarkWrite, RecordAction};
 use pontoon_core::addresses::verdict::State;
 use pontoon_core::addresses::{IntentProgress, Knowledge};
 use pontoon_core::model::{Family, Intent, Machine, Text};
@@ -20,8 +20,10 @@ use super::run::live;
 fn targets(world: &World, actions: &[Action]) -> Vec<(Text, Text, Family)> {
     let target = |action: &Action| {
         let (account, machine, family) = match action {
-            Action::Assign { account, machine, ip, .. } => (account, machine, Family::of(*ip)),
-            Action::Create { account, intent, .. } => {
+            Action::Address(AddressAction::Assign { account, machine, ip, .. }) => {
+                (account, machine, Family::of(*ip))
+            }
+            Action::Address(AddressAction::Create { account, intent, .. }) => {
                 (account, intent.target.as_ref()?, intent.family)
             }
             _ => return None,
@@ -35,17 +37,25 @@ fn targets(world: &World, actions: &[Action]) -> Vec<(Text, Text, Family)> {
 /// The subject of an action. No two actions of a plan have the same subject.
 fn subject(action: &Action) -> String {
     match action {
-        Action::List { account, .. } => format!("account {account}"),
-        Action::ReadAddress { account, ip }
-        | Action::ReadOperation { account, ip, .. }
-        | Action::Assign { account, ip, .. }
-        | Action::Unassign { account, ip, .. }
-        | Action::Release { account, ip, .. } => format!("{ip} of {account}"),
-        Action::WriteLedger { pool, .. } => format!("ledger of {pool}"),
-        Action::Create { pool, intent, .. } => format!("{} of {pool}", intent.id),
-        Action::Mark { node, mark, .. } => format!("{mark} of {node}"),
-        Action::ReadRecords { owner, family, .. } => format!("reading {family:?} of {owner}"),
-        Action::ChangeRecords { site, family, .. } => format!("{family:?} of {site}"),
+        Action::Address(AddressAction::List { account, .. }) => format!("account {account}"),
+        Action::Address(AddressAction::Read { account, ip })
+        | Action::Address(AddressAction::ReadOperation { account, ip, .. })
+        | Action::Address(AddressAction::Assign { account, ip, .. })
+        | Action::Address(AddressAction::Unassign { account, ip, .. })
+        | Action::Address(AddressAction::Release { account, ip, .. }) => {
+            format!("{ip} of {account}")
+        }
+        Action::Ledger(LedgerWrite { pool, .. }) => format!("ledger of {pool}"),
+        Action::Address(AddressAction::Create { pool, intent, .. }) => {
+            format!("{} of {pool}", intent.id)
+        }
+        Action::Mark(MarkWrite { node, mark, .. }) => format!("{mark} of {node}"),
+        Action::Record(RecordAction::Read { owner, family, .. }) => {
+            format!("reading {family:?} of {owner}")
+        }
+        Action::Record(RecordAction::Change { site, family, .. }) => {
+            format!("{family:?} of {site}")
+        }
     }
 }
 
@@ -63,7 +73,7 @@ fn check(world: &World, plan: &Plan, now: Time) {
     assert!(plan.wake.is_none_or(|wake| wake > now), "{:?}", plan.wake);
     for action in actions {
         match action {
-            Action::Assign { account, ip, node, machine, .. } => {
+            Action::Address(AddressAction::Assign { account, ip, node, machine, .. }) => {
                 let setup = world.account(account).unwrap().setup.as_ref().unwrap();
                 let machine = Machine { cloud: setup.cloud.clone(), id: machine.clone() };
                 assert_eq!(world.node(node).unwrap().machine.as_ref(), Some(&machine));
@@ -72,8 +82,10 @@ fn check(world: &World, plan: &Plan, now: Time) {
                     world.account(account).unwrap().occupants(&machine.id, Family::of(*ip));
                 assert!(occupants.filter(|one| one != ip).count() < setup.abilities.per_machine);
             }
-            Action::Unassign { account, ip, .. } => assert_movable(world, account, *ip),
-            Action::Release { account, pool, ip } => {
+            Action::Address(AddressAction::Unassign { account, ip, .. }) => {
+                assert_movable(world, account, *ip)
+            }
+            Action::Address(AddressAction::Release { account, pool, ip }) => {
                 assert_movable(world, account, *ip);
                 let pool = &world.pool(pool).unwrap().pool;
                 assert!(pool.deleting && pool.releases && pool.ledger.guarded, "{pool:?}");
@@ -84,11 +96,11 @@ fn check(world: &World, plan: &Plan, now: Time) {
                     matches!(known, Knowledge::Known { sighting, .. } if sighting.holder.is_none())
                 );
             }
-            Action::Create { pool, intent, .. } => {
+            Action::Address(AddressAction::Create { pool, intent, .. }) => {
                 let ledger = &world.pool(pool).unwrap().pool.ledger;
                 assert!(ledger.intents.contains(intent), "sent before it was written");
             }
-            Action::WriteLedger { pool, ledger, .. } => assert_ledger(world, pool, ledger),
+            Action::Ledger(LedgerWrite { pool, ledger, .. }) => assert_ledger(world, pool, ledger),
             _ => {}
         }
     }

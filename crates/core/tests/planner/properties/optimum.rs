@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use pontoon_core::action::{Action, Done, Outcome};
+use pontoon_core::action::{Action, AddressAction, Done, Outcome};
 use pontoon_core::addresses::verdict::State;
 use pontoon_core::model::{Family, MachineId, ObjectKey};
 use pontoon_core::plan::{Plan, plan_all};
@@ -30,8 +30,11 @@ fn world_of(small: Small) -> World {
     small.nodes.into_iter().for_each(|node| world.set_node(node));
     small.pods.iter().for_each(|pod| world.set_pod(pod));
     small.pools.into_iter().for_each(|pool| world.set_pool(pool));
-    let action =
-        Action::List { account: ACCOUNT.into(), families: Family::ALL.to_vec(), confirms: false };
+    let action = Action::Address(AddressAction::List {
+        account: ACCOUNT.into(),
+        families: Family::ALL.to_vec(),
+        confirms: false,
+    });
     let result = Ok(Done::Listed(small.addresses.into_iter().collect()));
     world.finish(Outcome { action, sent_at: at(0), result, jitter: 0 }, at(1));
     world
@@ -97,7 +100,7 @@ proptest! {
         let mut pools: Vec<&ObjectKey> = plan.verdicts.keys().collect();
         pools.sort_by_key(|key| (world.pool(key).unwrap().pool.created_at, *key));
         let of_pool = |key: &&ObjectKey| {
-            let of_pool = |action: &&Action| matches!(action, Action::Assign { pool, .. } if pool == *key);
+            let of_pool = |action: &&Action| matches!(action, Action::Address(AddressAction::Assign { pool, .. }) if pool == *key);
             plan.actions.iter().filter(of_pool).count()
         };
         prop_assert_eq!(pools.iter().map(of_pool).collect::<Vec<_>>(), by_pool);

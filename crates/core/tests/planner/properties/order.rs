@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use pontoon_core::action::{Action, Done, Outcome};
+use pontoon_core::action::{Action, AddressAction, Done, LedgerWrite, Outcome};
 use pontoon_core::addresses::verdict::Verdict;
 use pontoon_core::model::{Family, Node, ObjectKey, Pod, Pool, Sighting};
 use pontoon_core::plan::{Plan, plan_all};
@@ -96,7 +96,11 @@ fn plan_of(objects: &[Object], listed: &BTreeMap<IpAddr, Sighting>) -> Plan {
             Object::Listing(account) => {
                 let listed = listed.iter().map(|(ip, seen)| (*ip, seen.clone())).collect();
                 let families = Family::ALL.to_vec();
-                let action = Action::List { account: (*account).into(), families, confirms: false };
+                let action = Action::Address(AddressAction::List {
+                    account: (*account).into(),
+                    families,
+                    confirms: false,
+                });
                 let result = Ok(Done::Listed(listed));
                 world.begin(&action);
                 world.finish(Outcome { action, sent_at: at(0), result, jitter: 0 }, at(1));
@@ -115,7 +119,7 @@ fn changes(
 ) -> (Vec<Action>, BTreeMap<ObjectKey, Verdict>) {
     plan.actions.retain(is_change);
     for action in &mut plan.actions {
-        if let Action::WriteLedger { ledger, .. } = action {
+        if let Action::Ledger(LedgerWrite { ledger, .. }) = action {
             let intents = ledger.intents.iter_mut();
             intents.for_each(|intent| intent.strangers.retain(|ip| listed.contains_key(ip)));
         }

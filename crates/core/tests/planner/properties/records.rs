@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
+use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome, RecordAction};
 use pontoon_core::model::{
     Addresses, EmptyPolicy, Family, Finding, Held, Node, NodeAddress, ObjectKey, Record,
     RecordRequest, RecordSet, RecordSource, Site,
@@ -182,7 +182,7 @@ impl Run {
     /// Carries out an action. An update of a missing record fails as busy, as DNS hosts report
     /// concurrent changes.
     fn carry_out(&mut self, action: &Action, fault: Option<Fault>) -> Result<Done, Failure> {
-        if let Action::ChangeRecords { change, .. } = action
+        if let Action::Record(RecordAction::Change { change, .. }) = action
             && change.update.iter().any(|(id, _)| !self.dns.has(id))
         {
             return Err(Failure::plain(FailureKind::Busy, "somebody else changed it"));
@@ -205,9 +205,11 @@ impl Run {
 
     /// Checks the invariants of a requested change.
     fn check(&self, action: &Action) {
-        let Action::ChangeRecords { owner, site, family, change } = action else { return };
+        let Action::Record(RecordAction::Change { owner, site, family, change }) = action else {
+            return;
+        };
         let busy = |(other, _): &(Action, Time)| {
-            matches!(other, Action::ChangeRecords { site: at, family: of, .. }
+            matches!(other, Action::Record(RecordAction::Change { site: at, family: of, .. })
                 if at == site && of == family)
         };
         assert!(!self.under_way.iter().any(busy), "two changes of {site} at a time");
@@ -330,11 +332,11 @@ proptest! {
         let records: Vec<_> = values.iter().enumerate().map(record).collect();
         if let Ok(request) = set.request {
             for action in [
-                Action::ReadRecords { owner: set.key.clone(), request, family },
-                Action::ChangeRecords {
+                Action::Record(RecordAction::Read { owner: set.key.clone(), request, family }),
+                Action::Record(RecordAction::Change {
                     owner: set.key, site: site(0), family,
                     change: pontoon_core::model::RecordChange::default(),
-                },
+                }),
             ] {
                 let result = match result {
                     0 => Ok(Done::RecordsListed { site: site(0), records: records.clone() }),

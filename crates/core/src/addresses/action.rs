@@ -1,0 +1,198 @@
+//! Actions on addresses and on the ledgers of pools.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::action::Effect;
+use crate::model::{
+    AccountId, Family, Intent, Ledger, MachineId, NodeName, ObjectKey, OperationId, Text,
+};
+
+/// A call about addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AddressAction {
+    /// List every address of an account.
+    List {
+        /// The account.
+        account: AccountId,
+        /// The families to list, in order.
+        families: Vec<Family>,
+        /// Whether an open operation waits for the listing's confirmation, which makes the listing
+        /// a part of a failover.
+        confirms: bool,
+    },
+    /// Read an address that is missing from a listing.
+    Read {
+        /// The account.
+        account: AccountId,
+        /// The address.
+        ip: IpAddr,
+    },
+    /// Read the state of an accepted operation.
+    ReadOperation {
+        /// The account.
+        account: AccountId,
+        /// The address of the operation.
+        ip: IpAddr,
+        /// The operation.
+        operation: OperationId,
+    },
+    /// Assign an address to a node's machine, from any other machine or from none.
+    Assign {
+        /// The account.
+        account: AccountId,
+        /// The owner of the address.
+        pool: ObjectKey,
+        /// The address.
+        ip: IpAddr,
+        /// The node.
+        node: NodeName,
+        /// The node's machine.
+        machine: MachineId,
+    },
+    /// Unassign an address.
+    Unassign {
+        /// The account.
+        account: AccountId,
+        /// The pool of the address.
+        pool: ObjectKey,
+        /// The address.
+        ip: IpAddr,
+        /// The reason.
+        why: Removal,
+    },
+    /// Release an address.
+    Release {
+        /// The account.
+        account: AccountId,
+        /// The pool that the address was reserved for.
+        pool: ObjectKey,
+        /// The address.
+        ip: IpAddr,
+    },
+    /// Reserve an address for an intent of the ledger.
+    Create {
+        /// The account.
+        account: AccountId,
+        /// The pool of the intent.
+        pool: ObjectKey,
+        /// The intent.
+        intent: Intent,
+        /// The mark of the new address, where the provider keeps marks.
+        mark: Option<Text>,
+    },
+}
+
+impl AddressAction {
+    /// What the call changes.
+    pub fn effect(&self) -> Effect {
+        match self {
+            Self::List { .. } | Self::Read { .. } | Self::ReadOperation { .. } => Effect::Reads,
+            Self::Assign { .. }
+            | Self::Unassign { .. }
+            | Self::Release { .. }
+            | Self::Create { .. } => Effect::ChangesProvider,
+        }
+    }
+
+    /// The account of the call.
+    pub fn account(&self) -> &AccountId {
+        match self {
+            Self::List { account, .. }
+            | Self::Read { account, .. }
+            | Self::ReadOperation { account, .. }
+            | Self::Assign { account, .. }
+            | Self::Unassign { account, .. }
+            | Self::Release { account, .. }
+            | Self::Create { account, .. } => account,
+        }
+    }
+
+    /// The pool that the call is for; `None` for reads, which serve every pool of the account.
+    pub fn pool(&self) -> Option<&ObjectKey> {
+        match self {
+            Self::List { .. } | Self::Read { .. } | Self::ReadOperation { .. } => None,
+            Self::Assign { pool, .. }
+            | Self::Unassign { pool, .. }
+            | Self::Release { pool, .. }
+            | Self::Create { pool, .. } => Some(pool),
+        }
+    }
+}
+
+impl fmt::Display for AddressAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::List { account, .. } => write!(f, "list the addresses of {account}"),
+            Self::Read { ip, .. } => write!(f, "read {ip}"),
+            Self::ReadOperation { ip, .. } => write!(f, "read the operation on {ip}"),
+            Self::Assign { ip, node, .. } => write!(f, "assign {ip} to {node}"),
+            Self::Unassign { ip, .. } => write!(f, "unassign {ip}"),
+            Self::Release { ip, .. } => write!(f, "release {ip}"),
+            Self::Create { intent, .. } => reserve(f, 1, &intent.region),
+        }
+    }
+}
+
+/// A write of a pool's ledger, by compare-and-swap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerWrite {
+    /// The pool.
+    pub pool: ObjectKey,
+    /// UID of the pool. A new object of the same name is not written.
+    pub uid: Text,
+    /// The resource version before the write.
+    pub version: u64,
+    /// The new content of the ledger.
+    pub ledger: Ledger,
+    /// Number of new intents, which are the last of the ledger.
+    pub new_intents: usize,
+    /// Set when our finalizer is added or removed: the finalizers of other controllers, which the
+    /// patch must keep.
+    pub guard: Option<Vec<Text>>,
+}
+
+impl fmt::Display for LedgerWrite {
+    /// A new intent is described as the reservation that follows the write.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ledger.intents.last().filter(|_| self.new_intents > 0) {
+            Some(last) => reserve(f, self.new_intents, &last.region),
+            None => f.write_str("write down which addresses are the pool's"),
+        }
+    }
+}
+
+fn reserve(f: &mut fmt::Formatter<'_>, count: usize, region: &str) -> fmt::Result {
+    match count {
+        1 => f.write_str("reserve an address")?,
+        more => write!(f, "reserve {more} addresses")?,
+    }
+    match region {
+        "" => Ok(()),
+        region => write!(f, " in {region}"),
+    }
+}
+
+/// Why an address is unassigned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// The address does not serve on its node, and the given pool needs the node.
+    MakesRoom(ObjectKey),
+    /// The pool moves the address to another node, and the provider needs two calls for a move.
+    Moves,
+    /// The pool no longer lists the address.
+    LeavesList,
+    /// The pool is being deleted, and the address is released next.
+    Returned,
+}
+
+impl fmt::Display for Removal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MakesRoom(pool) => write!(f, "it serves nobody there, and {pool} needs the node"),
+            Self::Moves => f.write_str("it goes to another node, by two calls"),
+            Self::LeavesList => f.write_str("its pool does not list it any more"),
+            Self::Returned => f.write_str("its pool is being deleted, and it is given back"),
+        }
+    }
+}
