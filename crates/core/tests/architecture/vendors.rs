@@ -2,10 +2,9 @@
 //! nothing else: no other file names one.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::graph::workspace;
-use super::orphans::rust_files;
+use super::sources::shipped_lines;
 
 /// Words of a vendor beside its name.
 const WORDS: &[&str] = &["droplet", "droplets"];
@@ -32,34 +31,13 @@ fn has(line: &str, word: &str) -> bool {
     line.split(|c: char| !c.is_alphanumeric()).any(|one| one == word)
 }
 
-/// The lines of a file that ship, in small letters and without FLIPOP's API group.
-fn shipped(file: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(file).expect("a source file").to_lowercase();
-    let text = text.replace("flipop.digitalocean.com", "");
-    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
-}
-
-fn is_test(part: &str) -> bool {
-    part.contains("/tests/") || part.ends_with("tests.rs") || part.contains("/odd_manifests/")
-}
-
 /// The lines in question, by file, in the sources of a crate and outside the vendors' folders.
+/// FLIPOP's API group counts as no vendor.
 fn lines(package: &str, in_question: impl Fn(&str) -> bool) -> BTreeMap<String, Vec<String>> {
     let vendors = vendors();
-    let crates = workspace().join("crates");
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for file in rust_files(&crates.join(package).join("src")) {
-        let part = file.strip_prefix(&crates).expect("within").to_string_lossy().into_owned();
-        if is_test(&part) || vendors.iter().any(|vendor| part.contains(&format!("/{vendor}/"))) {
-            continue;
-        }
-        let lines: Vec<_> = shipped(&file).into_iter().filter(|line| in_question(line)).collect();
-        if !lines.is_empty() {
-            found.insert(part, lines);
-        }
-    }
-    found
+    let own = |part: &str| vendors.iter().any(|vendor| part.contains(&format!("/{vendor}/")));
+    let in_question = |line: &str| in_question(&line.replace("flipop.digitalocean.com", ""));
+    shipped_lines(package, own, in_question)
 }
 
 #[test]

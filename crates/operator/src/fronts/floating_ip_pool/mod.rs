@@ -5,7 +5,7 @@ mod metrics;
 mod status;
 
 #[cfg(test)]
-mod failing_dns_tests;
+mod tests;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use pontoon_core::Time;
 
-use super::election::{Election, Leave, Next};
-use super::guard::Standing;
-use super::{Identity, Tenure, Timing, lease_object};
+use crate::leadership::election::{Election, Leave, Next};
+use crate::leadership::guard::Standing;
+use crate::leadership::{Identity, Tenure, Timing, lease_object};
 
 const ME: &str = "me_1";
 const OTHER: &str = "other";

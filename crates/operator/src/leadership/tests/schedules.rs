@@ -9,8 +9,8 @@ use fastrand::Rng;
 use k8s_openapi::api::coordination::v1::Lease;
 use pontoon_core::Time;
 
-use super::election::{Election, Leave, Next};
-use super::{Identity, Timing, lease_object};
+use crate::leadership::election::{Election, Leave, Next};
+use crate::leadership::{Identity, Timing, lease_object};
 
 const TICK: Duration = Duration::from_millis(50);
 const CALL: Duration = Duration::from_secs(5);

@@ -10,9 +10,9 @@ use pontoon_core::Time;
 use pontoon_core::model::ObjectKey;
 use serde_json::Value;
 
-use super::events::{Events, Weight, about, about_lease};
-use super::metrics::Metrics;
 use crate::env::Env;
+use crate::report::events::{Events, Weight, about, about_lease};
+use crate::report::metrics::Metrics;
 
 const LONG: Duration = Duration::from_secs(60);
 

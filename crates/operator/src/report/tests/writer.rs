@@ -11,13 +11,13 @@ use pontoon_core::addresses::verdict::{Reason, Verdict};
 use pontoon_core::plan::Plan;
 use pontoon_core::world::{Settings, World};
 
-use super::objects::Objects;
-use super::writer::{StatusWriter, Wrote};
 use crate::api::{FLOATING_IP_POOL, FloatingIPPool, FloatingIPPoolSpec, crds};
 use crate::env::Env;
 use crate::fronts::Front;
 use crate::fronts::floating_ip_pool::FloatingIPPools;
 use crate::observe::schema::Schema;
+use crate::report::objects::Objects;
+use crate::report::writer::{StatusWriter, Wrote};
 
 struct Stage {
     kube: FakeKube,
