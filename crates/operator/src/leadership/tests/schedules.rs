@@ -2,6 +2,10 @@
 //! pauses, crashes (with a new pod, or a new process in the same pod), clean stops and clocks of
 //! unequal rates. A call must not start before the calls of all other processes have taken effect.
 //! Every schedule comes from a seed.
+//!
+//! The model check (`crates/model`) has no clocks: it assumes that guards shut before another replica
+//! may take the Lease, and that calls are over when settling ends. Here three replicas with the
+//! configured periods call as often as their guards permit, which no other test does.
 
 use std::time::Duration;
 
