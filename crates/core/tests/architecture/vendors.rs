@@ -12,8 +12,11 @@ const WORDS: &[&str] = &["droplet", "droplets"];
 /// Files that name a vendor, and why.
 const ALLOWED: &[(&str, &str)] = &[
     ("fakecloud/src/contract/own.rs", "what one vendor's document leaves open"),
-    ("operator/src/api/dns.rs", "the default that FLIPOP documents, and examples for users"),
-    ("operator/src/api/pool.rs", "an example for users"),
+    (
+        "operator/src/fronts/dns_record/types.rs",
+        "the default that FLIPOP documents, and examples for users",
+    ),
+    ("operator/src/fronts/floating_ip_pool/types.rs", "an example for users"),
     ("operator/src/sandbox/cluster.rs", "the provider that the sandbox shows"),
     ("operator/src/sandbox/nodes.rs", "a label of the provider that the sandbox shows"),
 ];

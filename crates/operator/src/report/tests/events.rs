@@ -40,7 +40,7 @@ impl Stage {
     fn tell(&mut self, reason: &str, note: &str) {
         self.clock.fetch_add(1, Ordering::SeqCst);
         let key = ObjectKey {
-            kind: &crate::api::FLOATING_IP_POOL,
+            kind: &crate::fronts::floating_ip_pool::FLOATING_IP_POOL,
             namespace: "default".into(),
             name: "p".into(),
         };

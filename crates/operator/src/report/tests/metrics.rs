@@ -7,7 +7,8 @@ use pontoon_core::addresses::verdict::{AddressVerdict, Note, Reason, State, Verd
 use pontoon_core::model::{Kind, ObjectKey, Remembered};
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 
-use crate::api::{FLOATING_IP_POOL, NODE_DNS_RECORD_SET};
+use crate::fronts::floating_ip_pool::FLOATING_IP_POOL;
+use crate::fronts::node_dns_record_set::NODE_DNS_RECORD_SET;
 use crate::report::metrics::Metrics;
 use crate::report::object_series::SeriesLabels;
 
