@@ -1,11 +1,12 @@
 //! Allowed dependencies and licences, a check for source files outside the module tree, where
-//! vendors may be named, and where tests are.
+//! vendors and kinds may be named, and where tests are.
 //!
 //! Crate boundaries are dependency bans, enforced here. Only normal dependencies count, because
 //! only they ship; tests may use any crate.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod graph;
+mod kinds;
 mod licences;
 mod orphans;
 mod sources;
