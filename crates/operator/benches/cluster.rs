@@ -25,7 +25,7 @@ use std::time::Duration;
 use arena::{Arena, NAMESPACE, On, eventually};
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use pontoon::api::FloatingIPPool;
+use pontoon::fronts::floating_ip_pool::FloatingIPPool;
 use replica::Replica;
 use serde_json::json;
 use tokio::task::JoinSet;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::leadership::{PREDECESSORS_NAMESPACE, Timing};
-use crate::pause::Pausable;
+use crate::pause::{self, Pausable};
 use crate::run::Mode;
 #[cfg(feature = "sandbox")]
-use crate::sandbox::Load;
+use crate::sandbox::SandboxArgs;
 
 /// Keeps floating IPs on the right nodes.
 #[derive(Debug, Parser)]
@@ -73,8 +73,8 @@ pub enum LogFormat {
 /// Options of `pause`.
 #[derive(Args, Clone, Debug)]
 pub struct PauseArgs {
-    /// The object: floatingippool/NAMESPACE/NAME or nodednsrecordset/NAMESPACE/NAME.
-    #[arg(value_name = "OBJECT")]
+    /// The object, by kind, namespace and name.
+    #[arg(value_name = "OBJECT", help = format!("The object: {}", pause::forms()))]
     pub object: Pausable,
 
     /// The reason, shown in the object's conditions and events.
@@ -89,59 +89,13 @@ pub struct PauseArgs {
 /// Options of `resume`.
 #[derive(Args, Clone, Debug)]
 pub struct ResumeArgs {
-    /// The object: floatingippool/NAMESPACE/NAME or nodednsrecordset/NAMESPACE/NAME.
-    #[arg(value_name = "OBJECT")]
+    /// The object, by kind, namespace and name.
+    #[arg(value_name = "OBJECT", help = format!("The object: {}", pause::forms()))]
     pub object: Pausable,
 
     /// The kubeconfig file; by default $KUBECONFIG, ~/.kube/config, or the pod's own account.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-}
-
-/// Options of `sandbox`.
-#[cfg(feature = "sandbox")]
-#[derive(Args, Clone, Debug)]
-pub struct SandboxArgs {
-    /// Number of nodes.
-    #[arg(long, default_value_t = 3, value_name = "N")]
-    pub nodes: u64,
-
-    /// Number of pools.
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub pools: u64,
-
-    /// Number of addresses per pool.
-    #[arg(long, default_value_t = 2, value_name = "N")]
-    pub ips: u64,
-
-    /// Manifests to apply: files, folders, or - for standard input. With a FloatingIPPool among
-    /// them, the sandbox creates no pool of its own.
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-
-    /// Commands from a file instead of keys. The command `help` lists them.
-    #[arg(long, value_name = "FILE")]
-    pub script: Option<PathBuf>,
-
-    /// Port of the API server; 0 for a free port.
-    #[arg(long, default_value_t = 0, value_name = "PORT")]
-    pub port: u16,
-
-    /// File for the kubeconfig; by default in the folder for temporary files.
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
-
-    /// Log the operator's actions to standard error.
-    #[arg(long)]
-    pub debug: bool,
-}
-
-#[cfg(feature = "sandbox")]
-impl SandboxArgs {
-    /// The size of the sandbox: nodes, pools, and addresses for each pool.
-    pub fn load(&self) -> Load {
-        Load { nodes: self.nodes, pools: self.pools, ips: self.ips }
-    }
 }
 
 /// Options of `run`.

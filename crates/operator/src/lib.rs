@@ -13,8 +13,6 @@ pub mod execute;
 pub mod fronts;
 pub mod leadership;
 pub mod observe;
-#[cfg(test)]
-mod odd_manifests;
 pub mod panicking;
 pub mod pause;
 pub mod report;
@@ -22,3 +20,5 @@ pub mod run;
 #[cfg(feature = "sandbox")]
 pub mod sandbox;
 pub mod serve;
+#[cfg(test)]
+mod tests;

@@ -8,10 +8,10 @@ use clap::{CommandFactory, Parser};
 use clap_complete::{Shell as Completed, generate};
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use pontoon::api;
 use pontoon::args::{Cli, Command, LogFormat, RunArgs, Shell};
 use pontoon::connect::connect;
 use pontoon::env::Env;
+use pontoon::fronts;
 use pontoon::leadership::Timing;
 use pontoon::panicking::end_the_process_on_panic;
 use pontoon::pause::{self, Pausable};
@@ -24,7 +24,7 @@ use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Crds => print(&api::crds_yaml()),
+        Command::Crds => print(&fronts::crds_yaml()),
         Command::Run(args) => start(args),
         Command::Pause(args) => {
             on_one_thread(annotate(args.kubeconfig, args.object, Some(args.reason)))

@@ -8,7 +8,8 @@ use kube::api::{Patch, PatchParams};
 use pontoon_core::model::{Kind, Scope};
 use serde_json::json;
 
-use crate::api::{KINDS, PAUSED_ANNOTATION, objects};
+use crate::api::{PAUSED_ANNOTATION, objects};
+use crate::fronts::kinds;
 use crate::observe::{NOT_PAUSED, causes};
 
 /// An object that supports pausing.
@@ -39,7 +40,7 @@ impl FromStr for Pausable {
             [&*kind.name.to_lowercase(), kind.plural].contains(&&*word)
                 || kind.aliases.contains(&&*word)
         };
-        let named = KINDS.into_iter().find(is_it).and_then(|kind| {
+        let named = kinds().find(is_it).and_then(|kind| {
             let (namespace, name) = match kind.scope {
                 Scope::Namespaced => rest.split_once('/').filter(|(one, _)| !one.is_empty())?,
                 Scope::Cluster => ("", rest),
@@ -48,14 +49,17 @@ impl FromStr for Pausable {
             let whole = !name.is_empty() && !name.contains('/');
             whole.then_some(Self { kind, namespace, name })
         });
-        named.ok_or_else(|| {
-            let form = |kind: &Kind| match kind.scope {
-                Scope::Namespaced => format!("{}/NAMESPACE/NAME", kind.name.to_lowercase()),
-                Scope::Cluster => format!("{}/NAME", kind.name.to_lowercase()),
-            };
-            format!("write {}", KINDS.map(form).join(" or "))
-        })
+        named.ok_or_else(|| format!("write {}", forms()))
     }
+}
+
+/// How an object of each kind is written.
+pub fn forms() -> String {
+    let form = |kind: &Kind| match kind.scope {
+        Scope::Namespaced => format!("{}/NAMESPACE/NAME", kind.name.to_lowercase()),
+        Scope::Cluster => format!("{}/NAME", kind.name.to_lowercase()),
+    };
+    kinds().map(form).collect::<Vec<_>>().join(" or ")
 }
 
 /// Pauses an object with a reason, or resumes the object without one.
@@ -87,7 +91,8 @@ pub async fn annotate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{FLOATING_IP_POOL, NODE_DNS_RECORD_SET};
+    use crate::fronts::floating_ip_pool::FLOATING_IP_POOL;
+    use crate::fronts::node_dns_record_set::NODE_DNS_RECORD_SET;
 
     #[test]
     fn an_object_is_named_by_kind_namespace_and_name() {

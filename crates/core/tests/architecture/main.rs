@@ -1,13 +1,15 @@
-//! Allowed dependencies and licences, a check for source files outside the module tree, and where
-//! vendors may be named.
+//! Allowed dependencies and licences, a check for source files outside the module tree, where
+//! vendors and kinds may be named, and where tests are.
 //!
 //! Crate boundaries are dependency bans, enforced here. Only normal dependencies count, because
 //! only they ship; tests may use any crate.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod graph;
+mod kinds;
 mod licences;
 mod orphans;
+mod sources;
 mod vendors;
 
 use graph::Graph;
@@ -100,10 +102,18 @@ fn only_the_sandbox_and_tests_see_a_fake() {
         let part = file.strip_prefix(&operator).expect("within the crate");
         let text = std::fs::read_to_string(&file).expect("a source file");
         let fake = FAKES.iter().find(|fake| text.contains(&format!("{fake}::")));
-        let is_test = part.to_string_lossy().ends_with("_tests.rs");
-        let fine = part.starts_with("sandbox") || is_test;
+        let fine = part.starts_with("sandbox") || sources::is_test(part);
         assert!(fine || fake.is_none(), "{} uses {fake:?}", part.display());
     }
+}
+
+#[test]
+fn a_module_for_tests_is_in_a_folder_for_tests() {
+    // The vendor for tests, and the suite that every vendor passes.
+    const ALLOWED: &[&str] = &["providers/src/lib.rs: acme", "providers/src/lib.rs: contract"];
+    let found = ["operator", "providers"].map(sources::test_modules).concat();
+    let elsewhere: Vec<_> = found.into_iter().filter(|one| !one.ends_with(": tests")).collect();
+    assert_eq!(elsewhere, ALLOWED);
 }
 
 #[test]

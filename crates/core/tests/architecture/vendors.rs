@@ -2,10 +2,9 @@
 //! nothing else: no other file names one.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::graph::workspace;
-use super::orphans::rust_files;
+use super::sources::shipped_lines;
 
 /// Words of a vendor beside its name.
 const WORDS: &[&str] = &["droplet", "droplets"];
@@ -13,8 +12,11 @@ const WORDS: &[&str] = &["droplet", "droplets"];
 /// Files that name a vendor, and why.
 const ALLOWED: &[(&str, &str)] = &[
     ("fakecloud/src/contract/own.rs", "what one vendor's document leaves open"),
-    ("operator/src/api/dns.rs", "the default that FLIPOP documents, and examples for users"),
-    ("operator/src/api/pool.rs", "an example for users"),
+    (
+        "operator/src/fronts/dns_record/types.rs",
+        "the default that FLIPOP documents, and examples for users",
+    ),
+    ("operator/src/fronts/floating_ip_pool/types.rs", "an example for users"),
     ("operator/src/sandbox/cluster.rs", "the provider that the sandbox shows"),
     ("operator/src/sandbox/nodes.rs", "a label of the provider that the sandbox shows"),
 ];
@@ -32,34 +34,13 @@ fn has(line: &str, word: &str) -> bool {
     line.split(|c: char| !c.is_alphanumeric()).any(|one| one == word)
 }
 
-/// The lines of a file that ship, in small letters and without FLIPOP's API group.
-fn shipped(file: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(file).expect("a source file").to_lowercase();
-    let text = text.replace("flipop.digitalocean.com", "");
-    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
-}
-
-fn is_test(part: &str) -> bool {
-    part.contains("/tests/") || part.ends_with("tests.rs") || part.contains("/odd_manifests/")
-}
-
 /// The lines in question, by file, in the sources of a crate and outside the vendors' folders.
+/// FLIPOP's API group counts as no vendor.
 fn lines(package: &str, in_question: impl Fn(&str) -> bool) -> BTreeMap<String, Vec<String>> {
     let vendors = vendors();
-    let crates = workspace().join("crates");
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for file in rust_files(&crates.join(package).join("src")) {
-        let part = file.strip_prefix(&crates).expect("within").to_string_lossy().into_owned();
-        if is_test(&part) || vendors.iter().any(|vendor| part.contains(&format!("/{vendor}/"))) {
-            continue;
-        }
-        let lines: Vec<_> = shipped(&file).into_iter().filter(|line| in_question(line)).collect();
-        if !lines.is_empty() {
-            found.insert(part, lines);
-        }
-    }
-    found
+    let own = |part: &str| vendors.iter().any(|vendor| part.contains(&format!("/{vendor}/")));
+    let in_question = |line: &str| in_question(&line.replace("flipop.digitalocean.com", ""));
+    shipped_lines(package, own, in_question)
 }
 
 #[test]

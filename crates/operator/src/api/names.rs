@@ -1,4 +1,5 @@
-//! Names that other programs read: the group, its version, annotations, condition types.
+//! Names that other programs read, on objects of every kind: annotations, the finalizer, condition
+//! types.
 
 /// A name under our own prefix. No other place spells the prefix.
 macro_rules! own {
@@ -8,20 +9,8 @@ macro_rules! own {
 }
 pub(crate) use own;
 
-/// The API group of both kinds.
-pub const GROUP: &str = "flipop.digitalocean.com";
-
-/// The only API version of both kinds.
-pub const VERSION: &str = "v1alpha1";
-
 /// The prefix of every name that Pontoon introduced.
 pub const PREFIX: &str = own!("");
-
-/// On a node: its IPv4 addresses, confirmed by the provider.
-pub const IPV4_ANNOTATION: &str = "flipop.digitalocean.com/ipv4-reserved-ip";
-
-/// On a node: its IPv6 addresses, confirmed by the provider.
-pub const IPV6_ANNOTATION: &str = "flipop.digitalocean.com/ipv6-reserved-ip";
 
 /// On a pool: its ledger, with the reserved addresses and the open intents.
 pub const ADDRESSES_ANNOTATION: &str = own!("addresses");
@@ -56,13 +45,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn annotations_are_the_predecessors_or_under_our_prefix() {
+    fn annotations_and_the_finalizer_are_under_our_prefix() {
         let annotations = [ADDRESSES_ANNOTATION, RESOLVE_CREATE_ANNOTATION, PAUSED_ANNOTATION];
         for ours in annotations.into_iter().chain([RELEASE_FINALIZER]) {
             assert!(ours.starts_with(PREFIX), "{ours}");
-        }
-        for theirs in [IPV4_ANNOTATION, IPV6_ANNOTATION] {
-            assert_eq!(theirs.split_once('/').map(|(prefix, _)| prefix), Some(GROUP));
         }
     }
 }

@@ -221,7 +221,7 @@ mod tests {
         let metrics = Metrics::new().unwrap();
         metrics.leads(true);
         let owner = ObjectKey {
-            kind: &crate::api::NODE_DNS_RECORD_SET,
+            kind: &crate::fronts::node_dns_record_set::NODE_DNS_RECORD_SET,
             namespace: "default".into(),
             name: "s".into(),
         };

@@ -1,30 +1,46 @@
 //! Fronts: the kinds that we serve, one folder each.
 //!
-//! A front decodes the objects of its kind into what they ask for, makes their statuses of verdicts,
-//! and has the series of its metrics. Nothing else in the operator knows a kind by name.
+//! A front has the types, the validation and the definition of its kind, decodes objects into what
+//! they ask for, makes their statuses of verdicts, and has the series of its metrics. Nothing else
+//! in the operator knows a kind by name.
+//!
+//! Two rules hold for the types of every kind:
+//!
+//! - Decoding never fails on an object that a predecessor's definition could have stored: every
+//!   field has a default, and an empty text means *unset*. Values are checked later, object by
+//!   object.
+//! - Validation (`rules.rs`) applies to new input only. A stored object that breaks a newer rule
+//!   can still be updated.
 
 pub mod conditions;
-mod dns;
+mod definitions;
+pub mod dns_record;
+pub mod flipop;
 pub mod floating_ip_pool;
 pub mod ledger;
 pub mod node_dns_record_set;
 pub mod observed;
-mod record_status;
+pub mod selection;
 
 use std::sync::Arc;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::DynamicObject;
 use pontoon_core::model::{Kind, Mark};
 use prometheus::Registry;
 
 use crate::observe::schema::Schema;
 use crate::report::object_series::Series;
+pub use definitions::{crds, crds_yaml};
 pub use observed::{Face, Labels, Observed, Verdicts};
 
 /// A kind that we serve.
 pub trait Front: Sync {
     /// The kind.
     fn kind(&self) -> &'static Kind;
+
+    /// The custom resource definition of the kind.
+    fn definition(&self) -> CustomResourceDefinition;
 
     /// Marks that objects of the kind put on nodes.
     fn marks(&self) -> &'static [Mark];
@@ -40,16 +56,21 @@ pub trait Front: Sync {
     fn series(&self, registry: &Registry) -> Result<Arc<dyn Series>, prometheus::Error>;
 }
 
-/// Every front.
-pub static FRONTS: [&dyn Front; 2] =
-    [&floating_ip_pool::FloatingIPPools, &node_dns_record_set::NodeDNSRecordSets];
+/// Every front, in the order in which the definitions are applied.
+pub static FRONTS: &[&dyn Front] =
+    &[&floating_ip_pool::FloatingIPPools, &node_dns_record_set::NodeDNSRecordSets];
+
+/// Every kind.
+pub fn kinds() -> impl Iterator<Item = &'static Kind> {
+    FRONTS.iter().map(|front| front.kind())
+}
 
 /// Marks that we put on nodes.
 pub fn marks() -> impl Iterator<Item = &'static Mark> {
-    FRONTS.into_iter().flat_map(|front| front.marks())
+    FRONTS.iter().flat_map(|front| front.marks())
 }
 
 /// The front of a kind.
 pub fn front(kind: &Kind) -> Option<&'static dyn Front> {
-    FRONTS.into_iter().find(|front| front.kind() == kind)
+    FRONTS.iter().copied().find(|front| front.kind() == kind)
 }

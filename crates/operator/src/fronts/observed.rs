@@ -7,7 +7,9 @@ use std::net::IpAddr;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use pontoon_core::Time;
 use pontoon_core::addresses::verdict::Verdict;
-use pontoon_core::model::{Kind, MachineId, NodeName, ObjectKey, Pool, RecordSet, Subject, Text};
+use pontoon_core::model::{
+    Finding, Kind, MachineId, NodeName, ObjectKey, Pool, RecordSet, Subject, Text,
+};
 use pontoon_core::records::verdict::RecordVerdict;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -138,4 +140,14 @@ impl Identity {
             created_at: Time::from_micros(created_at.map_or(0, |time| time.0.as_microsecond())),
         })
     }
+}
+
+/// A defect of an object.
+pub(super) fn finding(reason: &'static str, message: impl Into<Text>) -> Finding {
+    Finding { reason, message: message.into() }
+}
+
+/// The text of a field. An empty text means *unset*.
+pub(super) fn given(text: &str) -> Option<Text> {
+    (!text.is_empty()).then(|| text.into())
 }

@@ -22,25 +22,17 @@
 //! `pulse`; `other_leases` watches them and holds the predecessor's.
 
 mod competition;
-#[cfg(test)]
-mod competition_tests;
 mod election;
 mod election_loop;
-#[cfg(test)]
-mod election_tests;
 mod elsewhere;
 mod guard;
-#[cfg(test)]
-mod guard_tests;
 mod identity;
 mod lease_errors;
 mod lease_object;
-#[cfg(test)]
-mod odd_leases;
 mod other_leases;
 mod pulse;
 #[cfg(test)]
-mod simulation;
+mod tests;
 mod timing;
 mod watch;
 

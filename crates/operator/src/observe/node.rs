@@ -145,7 +145,7 @@ pub(super) fn labels(labels: BTreeMap<String, String>) -> Labels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::IPV4_ANNOTATION;
+    use crate::fronts::flipop::IPV4_ANNOTATION;
 
     #[test]
     fn a_node_is_projected_to_what_planning_reads() {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::{Observation, Selection, Watch};
-use crate::api::KINDS;
+use crate::fronts::kinds;
 
 /// The command that updates the definitions.
 pub const UPGRADE: &str = "pontoon crds | kubectl apply --server-side --force-conflicts -f -";
@@ -130,9 +130,9 @@ impl Definition {
     /// A watch for each of our kinds.
     pub fn all() -> impl Iterator<Item = Self> {
         static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
-            KINDS.iter().map(|kind| format!("CustomResourceDefinition of {kind}")).collect()
+            kinds().map(|kind| format!("CustomResourceDefinition of {kind}")).collect()
         });
-        KINDS.into_iter().zip(&*NAMES).map(|(kind, name)| Self { kind, name, seen: false })
+        kinds().zip(&*NAMES).map(|(kind, name)| Self { kind, name, seen: false })
     }
 
     /// Selects the definition by its name.
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn each_of_our_definitions_is_found_by_its_name_and_has_what_we_need() {
-        for definition in crate::api::crds() {
+        for definition in crate::fronts::crds() {
             let mut served = serde_json::to_value(definition).unwrap();
             let conditions = serde_json::json!([{
                 "type": "Established", "status": "True", "reason": "x", "message": "",

@@ -89,7 +89,8 @@ impl Metrics {
         let heard = "When the API server last said something on a watch.";
         let answered = "When the last listing of an account was sent that was answered.";
         let series = |front: &'static dyn Front| Ok((front.kind(), front.series(&registry)?));
-        let fronts = FRONTS.into_iter().map(series).collect::<Result<_, prometheus::Error>>()?;
+        let fronts =
+            FRONTS.iter().copied().map(series).collect::<Result<_, prometheus::Error>>()?;
         let condition = "1: the status of a condition, as the object's own status has it.";
         Ok(Self {
             calls: counter("flipop_providers_calls_total", "Provider calls.", OUTCOME)?,

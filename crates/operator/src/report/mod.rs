@@ -21,11 +21,7 @@ mod write_metrics;
 mod writer;
 
 #[cfg(test)]
-mod event_tests;
-#[cfg(test)]
-mod metrics_tests;
-#[cfg(test)]
-mod writer_tests;
+mod tests;
 
 pub use announce::Narrator;
 pub use objects::Objects;

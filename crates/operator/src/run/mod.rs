@@ -21,10 +21,10 @@ use pontoon_providers::{Clock, Transport};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use crate::api::KINDS;
 use crate::clouds::Clouds;
 use crate::env::Env;
 use crate::execute::{ClusterId, Executor, Term};
+use crate::fronts::kinds;
 use crate::leadership::{self, Identity, Leadership, Post, Rivalry, Sentry, Timing};
 use crate::observe::Station;
 use crate::report::events::{Events, Weight, about_lease};
@@ -168,7 +168,7 @@ fn world(options: &Options, clouds: &Clouds) -> World {
         retry_max: options.retry_max,
         ..Settings::default()
     };
-    let mut world = World::new(settings, &KINDS);
+    let mut world = World::new(settings, &kinds().collect::<Vec<_>>());
     for (account, setup) in clouds.setups() {
         world.set_account(account, setup);
     }

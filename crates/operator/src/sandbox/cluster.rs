@@ -11,7 +11,8 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::{dns, manifest};
-use crate::api;
+use crate::fronts;
+use crate::fronts::flipop::{GROUP, VERSION};
 
 /// The namespace of the ingress and of its pools.
 pub(super) const NAMESPACE: &str = "ingress";
@@ -62,7 +63,7 @@ impl Cluster {
     /// Creates our custom resource definitions.
     pub async fn define(&self) -> Result<(), String> {
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
-        for crd in api::crds() {
+        for crd in fronts::crds() {
             crds.create(&PostParams::default(), &crd).await.map_err(told)?;
         }
         Ok(())
@@ -94,7 +95,7 @@ impl Cluster {
             spec["dnsRecordSet"] = dns::record(&name);
         }
         self.apply(&json!({
-            "apiVersion": format!("{}/{}", api::GROUP, api::VERSION), "kind": "FloatingIPPool",
+            "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "FloatingIPPool",
             "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec,
         }))
         .await

@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use super::cluster::{Cluster, listed};
 use super::nodes::is_well;
 use super::objects::Node;
-use crate::api::{CONDITION_DNS, FloatingIPPool, IPV4_ANNOTATION, IpState, NodeDNSRecordSet};
+use crate::api::CONDITION_DNS;
+use crate::fronts::flipop::IPV4_ANNOTATION;
+use crate::fronts::floating_ip_pool::{FloatingIPPool, IpState};
+use crate::fronts::node_dns_record_set::NodeDNSRecordSet;
 
 /// The zone that always exists.
 pub const ZONE: &str = "example.com";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::api::FLOATING_IP_POOL;
+use crate::fronts::floating_ip_pool::FLOATING_IP_POOL;
 
 /// The file name for standard input.
 const STDIN: &str = "-";

@@ -4,6 +4,7 @@
 //! The operator does not know about the sandbox: a `kube::Client` over `fakekube` and provider
 //! clients over `fakecloud` take the place of the real clients.
 
+mod args;
 mod brake;
 mod cluster;
 mod command;
@@ -34,7 +35,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
-use crate::args::SandboxArgs;
+pub use args::SandboxArgs;
 use cluster::Cluster;
 pub use cluster::Load;
 use console::Console;

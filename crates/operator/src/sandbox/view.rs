@@ -10,7 +10,8 @@ use kube::{Api, ResourceExt};
 use super::cluster::{Cluster, listed};
 use super::dns;
 use super::nodes::{ailments, is_well};
-use crate::api::{self, FloatingIPPool};
+use crate::api::CONDITION_READY;
+use crate::fronts::floating_ip_pool::{FloatingIPPool, IpStatus};
 
 impl Cluster {
     async fn all_pools(&self) -> Result<Option<Vec<FloatingIPPool>>, String> {
@@ -27,9 +28,9 @@ impl Cluster {
             let reported = status
                 .conditions
                 .iter()
-                .any(|one| one.type_ == api::CONDITION_READY && one.status == "True");
+                .any(|one| one.type_ == CONDITION_READY && one.status == "True");
             let current = status.observed_generation == pool.metadata.generation;
-            let stale = |(ip, one): (&String, &api::IpStatus)| {
+            let stale = |(ip, one): (&String, &IpStatus)| {
                 let holder = ip.parse::<IpAddr>().ok().and_then(|ip| self.cloud().holder(ip));
                 let moved = holder.is_none() || holder != fakecloud::machine_of(&one.provider_id);
                 let Some(node) = by_name.get(&one.node_name) else { return true };
@@ -73,7 +74,7 @@ impl Cluster {
 
 fn line(text: &mut String, pool: &FloatingIPPool) {
     let status = pool.status.clone().unwrap_or_default();
-    let ready = status.conditions.iter().find(|one| one.type_ == api::CONDITION_READY);
+    let ready = status.conditions.iter().find(|one| one.type_ == CONDITION_READY);
     let message = ready.map_or("not looked at yet", |one| one.message.as_str());
     let name = format!("{}/{}", pool.namespace().unwrap_or_default(), pool.name_any());
     // Writing to a string cannot fail.

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
-use pontoon::api::{crds, crds_yaml};
+use pontoon::fronts::{crds, crds_yaml};
 use serde_json::json;
 
 use crate::{ours, pool, record_set, try_create};

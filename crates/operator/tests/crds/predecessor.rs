@@ -7,7 +7,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
-use pontoon::api::{FloatingIPPool, FloatingIPPoolStatus, IpStatus, NodeDNSRecordSet, crds};
+use pontoon::fronts::crds;
+use pontoon::fronts::floating_ip_pool::{FloatingIPPool, FloatingIPPoolStatus, IpStatus};
+use pontoon::fronts::node_dns_record_set::NodeDNSRecordSet;
 use serde_json::{Value, json};
 
 use crate::{api_of, apply, create, pool, record_set, shared, try_create, until_ours_are_served};

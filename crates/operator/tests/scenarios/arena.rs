@@ -20,7 +20,10 @@ use kube::core::NamespaceResourceScope;
 use kube::runtime::conditions::is_crd_established;
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client, Resource};
-use pontoon::api::{self, FloatingIPPool, FloatingIPPoolStatus, NodeDNSRecordSet};
+use pontoon::fronts;
+use pontoon::fronts::flipop::IPV4_ANNOTATION;
+use pontoon::fronts::floating_ip_pool::{FloatingIPPool, FloatingIPPoolStatus};
+use pontoon::fronts::node_dns_record_set::{NodeDNSRecordSet, NodeDNSRecordSetStatus};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -131,7 +134,7 @@ impl Arena {
     /// A cluster with our definitions; `None` without a control plane.
     pub async fn open(on: On) -> Option<Self> {
         let arena = Self::open_without_definitions(on).await?;
-        arena.define(api::crds()).await;
+        arena.define(fronts::crds()).await;
         Some(arena)
     }
 
@@ -319,7 +322,7 @@ impl Arena {
     }
 
     /// Waits until a record set has this state; returns its status.
-    pub async fn record_state(&self, name: &str, state: &str) -> api::NodeDNSRecordSetStatus {
+    pub async fn record_state(&self, name: &str, state: &str) -> NodeDNSRecordSetStatus {
         eventually(&format!("{name} is {state}"), || async {
             let set = self.namespaced::<NodeDNSRecordSet>().get(name).await.unwrap();
             let status = set.status.unwrap_or_default();
@@ -400,7 +403,7 @@ impl Arena {
         eventually(&format!("{node} marked {ip:?}"), || async {
             let node = self.nodes().get(node).await.unwrap();
             let annotations = node.metadata.annotations.unwrap_or_default();
-            let mark = annotations.get(api::IPV4_ANNOTATION).cloned();
+            let mark = annotations.get(IPV4_ANNOTATION).cloned();
             if mark.as_deref() == ip { Ok(()) } else { Err(mark) }
         })
         .await;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use kube::api::DynamicObject;
-use pontoon::api;
+use pontoon::fronts;
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, On, on_both};
@@ -13,7 +13,7 @@ use crate::replica::Replica;
 pub fn lax_definitions()
 -> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>
 {
-    let mut crds = api::crds();
+    let mut crds = fronts::crds();
     for crd in &mut crds {
         for version in &mut crd.spec.versions {
             let schema = version.schema.as_mut().unwrap().open_api_v3_schema.as_mut().unwrap();

@@ -100,7 +100,7 @@ async fn a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_change
     // address.
     let stripped = json!({"metadata": {"annotations": {pontoon::api::ADDRESSES_ANNOTATION: null}}});
     let params = kube::api::PatchParams::default();
-    let api = arena.namespaced::<pontoon::api::FloatingIPPool>();
+    let api = arena.namespaced::<pontoon::fronts::floating_ip_pool::FloatingIPPool>();
     api.patch("ingress", &params, &kube::api::Patch::Merge(stripped)).await.unwrap();
     eventually("the annotation is back", || async {
         let ledger = arena.ledger("ingress").await;

@@ -7,7 +7,7 @@ use fakecloud::{Exchange, Mark};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use pontoon::api::FloatingIPPool;
+use pontoon::fronts::floating_ip_pool::FloatingIPPool;
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, On, eventually, on_both};

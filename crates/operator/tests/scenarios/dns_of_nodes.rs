@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use kube::api::DeleteParams;
-use pontoon::api::{IPV4_ANNOTATION, NodeDNSRecordSet};
+use pontoon::fronts::flipop::IPV4_ANNOTATION;
+use pontoon::fronts::node_dns_record_set::NodeDNSRecordSet;
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, On, eventually, on_both};
@@ -33,7 +34,7 @@ async fn nodes_of(arena: &Arena) {
 
 async fn record_sets_are_served_in_a_cluster_that_knows_no_pools(on: On) {
     let Some(arena) = Arena::open_without_definitions(on).await else { return };
-    let mut definitions = pontoon::api::crds();
+    let mut definitions = pontoon::fronts::crds();
     definitions.retain(|crd| crd.spec.names.kind == "NodeDNSRecordSet");
     arena.define(definitions).await;
     nodes_of(&arena).await;

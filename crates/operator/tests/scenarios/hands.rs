@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use pontoon::api::{FloatingIPPool, IPV6_ANNOTATION};
+use pontoon::fronts::flipop::IPV6_ANNOTATION;
+use pontoon::fronts::floating_ip_pool::FloatingIPPool;
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, eventually};

@@ -7,7 +7,8 @@ use fakecloud::{Answer, Fault, On as Calls, Rule};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use pontoon::api::{FloatingIPPool, NodeDNSRecordSet};
+use pontoon::fronts::floating_ip_pool::FloatingIPPool;
+use pontoon::fronts::node_dns_record_set::NodeDNSRecordSet;
 use serde_json::json;
 
 use crate::arena::{Arena, On, on_both};

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Patch, PatchParams};
-use pontoon::api::{ADDRESSES_ANNOTATION, FloatingIPPool};
+use pontoon::api::ADDRESSES_ANNOTATION;
+use pontoon::fronts::floating_ip_pool::FloatingIPPool;
 use serde_json::json;
 
 use crate::arena::{Arena, On, eventually, on_both};
@@ -57,7 +58,7 @@ async fn nothing_moves_and_while_the_predecessor_works_we_only_observe(on: On) {
     replica.leads().await;
     arena.event("ingress", "CompetingController").await;
     assert_eq!(arena.status("ingress").await.error, "", "that field is the predecessor's");
-    arena.define(pontoon::api::crds()).await;
+    arena.define(pontoon::fronts::crds()).await;
 
     let lease = "flipop/floating-ip-pool-controller-leader-election";
     let (_, message) = arena.says("ingress", "CompetingController").await;

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use control_plane::AuditEntry;
 use kube::api::{Patch, PatchParams};
-use pontoon::api::{FloatingIPPool, IPV4_ANNOTATION, PAUSED_ANNOTATION};
+use pontoon::api::PAUSED_ANNOTATION;
+use pontoon::fronts::flipop::IPV4_ANNOTATION;
+use pontoon::fronts::floating_ip_pool::FloatingIPPool;
 use pontoon::leadership::PREDECESSORS_LEASE;
 use serde_json::{Value, json};
 

@@ -1,7 +1,8 @@
 //! A deleted pool releases its reserved addresses, if its policy says so.
 
 use kube::api::DeleteParams;
-use pontoon::api::{FloatingIPPool, RELEASE_FINALIZER};
+use pontoon::api::RELEASE_FINALIZER;
+use pontoon::fronts::floating_ip_pool::FloatingIPPool;
 use serde_json::json;
 
 use crate::arena::{Arena, On, eventually, on_both};

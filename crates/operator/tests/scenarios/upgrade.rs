@@ -50,7 +50,7 @@ async fn objects_of_the_predecessors_definition_are_observed_and_after_the_upgra
     arena.event("nodes", "OldDefinition").await;
     assert_eq!(arena.cloud.mutations().len(), 0);
 
-    arena.define(pontoon::api::crds()).await;
+    arena.define(pontoon::fronts::crds()).await;
     arena.ready("ingress").await;
     assert_eq!(arena.cloud.holder("198.51.100.1".parse::<IpAddr>().unwrap()), Some(1));
     assert_eq!(arena.cloud.holder("198.51.100.2".parse::<IpAddr>().unwrap()), Some(2));
@@ -66,7 +66,7 @@ async fn definitions_that_appear_later_are_found(on: On) {
     arena.serving_node("a", 1).await;
     let replica = arena.replica("only");
     replica.leads().await;
-    arena.define(pontoon::api::crds()).await;
+    arena.define(pontoon::fronts::crds()).await;
     arena.pool("ingress", json!({"ips": ["198.51.100.1"]})).await;
     arena.ready("ingress").await;
 }
@@ -75,7 +75,7 @@ async fn definitions_that_appear_later_are_found(on: On) {
 fn earlier_definitions()
 -> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>
 {
-    let mut crds = pontoon::api::crds();
+    let mut crds = pontoon::fronts::crds();
     for crd in &mut crds {
         let schema = crd.spec.versions[0].schema.as_mut().unwrap();
         let root = schema.open_api_v3_schema.as_mut().unwrap();
@@ -98,7 +98,7 @@ async fn a_definition_that_drops_a_part_of_the_status_is_told_and_after_its_upgr
     assert!(note.contains("pontoon crds | kubectl apply"), "{note}");
     assert_eq!(arena.status("ingress").await.observed_generation, None);
 
-    arena.define(pontoon::api::crds()).await;
+    arena.define(pontoon::fronts::crds()).await;
     eventually("the whole status is stored", || async {
         let status = arena.status("ingress").await;
         status.observed_generation.ok_or(status)

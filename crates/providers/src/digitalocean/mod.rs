@@ -13,8 +13,6 @@ mod client;
 mod config;
 mod error;
 mod limits;
-#[cfg(test)]
-mod record_tests;
 mod records;
 #[cfg(test)]
 mod tests;

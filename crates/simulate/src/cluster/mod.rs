@@ -12,7 +12,9 @@ use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource, ResourceExt};
-use pontoon::api::{self, FloatingIPPool, RESOLVE_CREATE_ANNOTATION};
+use pontoon::api::RESOLVE_CREATE_ANNOTATION;
+use pontoon::fronts;
+use pontoon::fronts::floating_ip_pool::FloatingIPPool;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -58,7 +60,7 @@ impl Cluster {
         let (pools, listings, names) = (vec![], vec![], vec![]);
         let mut this = Self { user, cloud, pools, listings, names, machines: vec![], made: 0 };
         let crds: Api<CustomResourceDefinition> = Api::all(this.user.clone());
-        for crd in api::crds() {
+        for crd in fronts::crds() {
             let crd = if lax { without_rules(&crd).unwrap_or(crd) } else { crd };
             done(crds.create(&PostParams::default(), &crd).await);
         }

@@ -4,7 +4,8 @@ use std::net::Ipv4Addr;
 
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use pontoon::api::{IPV4_ANNOTATION, NodeDNSRecordSet};
+use pontoon::fronts::flipop::IPV4_ANNOTATION;
+use pontoon::fronts::node_dns_record_set::NodeDNSRecordSet;
 use serde_json::{Value, json};
 
 use super::{APPS, Cluster, NAMESPACE};

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use fakekube::Write;
-use pontoon::api::{ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION};
+use pontoon::api::ADDRESSES_ANNOTATION;
+use pontoon::fronts::flipop::{IPV4_ANNOTATION, IPV6_ANNOTATION};
 use serde_json::Value;
 
 use super::formers::Formers;

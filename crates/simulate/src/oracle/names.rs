@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use fakecloud::{Record, State};
 use fakekube::Write;
-use pontoon::api::{CONDITION_DNS, CONDITION_READY, IPV4_ANNOTATION, PAUSED_ANNOTATION};
+use pontoon::api::{CONDITION_DNS, CONDITION_READY, PAUSED_ANNOTATION};
+use pontoon::fronts::flipop::IPV4_ANNOTATION;
 use serde_json::Value;
 
 use super::cluster::{Cluster, Fit, Node};

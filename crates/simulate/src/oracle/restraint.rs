@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use pontoon::api::{IPV4_ANNOTATION, IPV6_ANNOTATION};
+use pontoon::fronts::flipop::{IPV4_ANNOTATION, IPV6_ANNOTATION};
 use pontoon_core::verdict::Restraint;
 use serde_json::Value;
 

@@ -6,10 +6,8 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use fakecloud::State;
 use fakekube::Write;
-use pontoon::api::{
-    ADDRESSES_ANNOTATION, IPV4_ANNOTATION, IPV6_ANNOTATION, RELEASE_FINALIZER,
-    RESOLVE_CREATE_ANNOTATION,
-};
+use pontoon::api::{ADDRESSES_ANNOTATION, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION};
+use pontoon::fronts::flipop::{IPV4_ANNOTATION, IPV6_ANNOTATION};
 use serde_json::Value;
 
 use super::cloud::{Address, Origin, SHOWN, Sent};

@@ -9,19 +9,21 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::DynamicObject;
 use pontoon_core::Time;
 use pontoon_core::model::{
-    Drift, Finding, Ledger, MachineId, Pool, RecordSet, RecordSource, Remembered, Request, Text,
+    Drift, Finding, Ledger, MachineId, Pool, RecordSet, RecordSource, Remembered, Request,
 };
-use pontoon_core::nodes::{Cordon, Match, PodMatch, Selector, Toleration};
 use pontoon_providers::address_vendors;
 
+use super::FLOATING_IP_POOL;
 use super::status::PoolFace;
-use crate::api::{
-    ADDRESSES_ANNOTATION, DnsRecordSet, DriftStatus, FLOATING_IP_POOL, FloatingIPPool,
-    FloatingIPPoolSpec, FloatingIPPoolStatus, IpStatus, MOST_ADDRESSES, RELEASE_FINALIZER,
-    RESOLVE_CREATE_ANNOTATION,
+use super::types::{
+    DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpStatus, MOST_ADDRESSES,
 };
-use crate::fronts::observed::Identity;
-use crate::fronts::{dns, ledger};
+use crate::api::{ADDRESSES_ANNOTATION, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION};
+use crate::fronts::dns_record::{self, DnsRecordSet};
+use crate::fronts::flipop::MARKS;
+use crate::fronts::ledger;
+use crate::fronts::observed::{Identity, finding, given};
+use crate::fronts::selection::matching;
 use crate::observe::paused;
 use crate::observe::schema::Schema;
 
@@ -138,8 +140,8 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<Decoded> {
     pool.last_assignment = status.last_assignment_time.as_ref().map(time);
     let record = spec.dns_record_set.as_ref();
     let records = record.map(|record| records(&pool, record, &spec.provider, &status, schema));
-    let dns = record.map(dns::full_name).unwrap_or_default();
-    face.remark = record.and_then(dns::remark);
+    let dns = record.map(dns_record::full_name).unwrap_or_default();
+    face.remark = record.and_then(dns_record::remark);
     face.has_record = records.is_some();
     face.provider = spec.provider;
     face.status = status;
@@ -154,10 +156,10 @@ fn records(
     status: &FloatingIPPoolStatus,
     schema: Schema,
 ) -> RecordSet {
-    let provider = dns::provider_for(record, provider);
+    let provider = dns_record::provider_for(record, provider);
     let request = match schema {
         Schema::Old => Err(Schema::finding()),
-        _ => dns::request(&pool.key, record, &provider, RecordSource::Pool),
+        _ => dns_record::request(&pool.key, record, &provider, RecordSource::Pool),
     };
     RecordSet {
         key: pool.key.clone(),
@@ -165,7 +167,7 @@ fn records(
         version: pool.version,
         created_at: pool.created_at,
         request,
-        held: dns::held(status.dns_record.as_ref()),
+        held: dns_record::held(status.dns_record.as_ref()),
         paused: pool.paused.clone(),
     }
 }
@@ -254,13 +256,13 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
     }
     Ok(Request {
         account: spec.provider.as_str().into(),
-        region: text(&spec.region),
+        region: given(&spec.region),
         listed,
         // Unreadable entries of the list are not replaced by reserved addresses.
         wanted: wanted.map(|wanted| wanted.saturating_sub(unreadable.len())),
         unreadable: unreadable.into_iter().next(),
         matching: Arc::new(matching(&spec.matching)?),
-        marks: &super::MARKS,
+        marks: &MARKS,
         reread: None,
         cool_off: spec.cool_off(),
         grace: spec.grace(),
@@ -282,50 +284,6 @@ fn addresses(texts: &[String]) -> (Vec<IpAddr>, Vec<Finding>) {
         }
     }
     (addresses, unreadable)
-}
-
-/// The rules for nodes of a pool or a record set.
-pub(in crate::fronts) fn matching(wanted: &crate::api::Match) -> Result<Match, Finding> {
-    let selector = |field: &str, text: &str| {
-        Selector::parse(text).map_err(|error| {
-            let problem = format!("spec.match.{field} \"{text}\" is not a label selector: {error}");
-            finding("InvalidSelector", problem)
-        })
-    };
-    let asks_for_pods = !wanted.pod_label.is_empty() || !wanted.pod_namespace.is_empty();
-    let pod_labels = selector("podLabel", &wanted.pod_label)?;
-    let tolerations = wanted.tolerations.iter().filter_map(toleration).collect();
-    Ok(Match {
-        nodes: selector("nodeLabel", &wanted.node_label)?,
-        pods: asks_for_pods.then(|| PodMatch {
-            namespace: text(&wanted.pod_namespace),
-            labels: pod_labels,
-            ..PodMatch::default()
-        }),
-        tolerations,
-        // A cordoned node is judged by its taint.
-        cordon: Cordon::Tainted,
-    })
-}
-
-/// A toleration with Kubernetes' semantics: an empty key matches every key, and an unknown operator
-/// tolerates nothing.
-fn toleration(toleration: &crate::api::Toleration) -> Option<Toleration> {
-    let value = match toleration.operator.as_str() {
-        "Exists" => None,
-        "" | "Equal" => Some(toleration.value.as_str().into()),
-        _ => return None,
-    };
-    let effect = text(&toleration.effect).map(|effect| (&*effect).into());
-    Some(Toleration { key: text(&toleration.key), value, effect })
-}
-
-fn text(text: &str) -> Option<Text> {
-    (!text.is_empty()).then(|| text.into())
-}
-
-pub(in crate::fronts) fn finding(reason: &'static str, message: impl Into<Text>) -> Finding {
-    Finding { reason, message: message.into() }
 }
 
 #[cfg(test)]
@@ -396,27 +354,6 @@ mod tests {
         let request = seen(spec).pool.request.unwrap();
         assert_eq!((request.listed.len(), request.wanted), (2, Some(2)), "none is reserved for it");
         assert!(request.unreadable.unwrap().message.contains("\"192.0.2.01\""));
-    }
-
-    #[test]
-    fn a_toleration_without_a_key_is_for_every_key_and_one_of_an_unknown_kind_for_none() {
-        let tolerates = |toleration: serde_json::Value, value: &str| {
-            let spec = serde_json::json!({"provider": "digitalocean", "ips": ["192.0.2.1"],
-                                          "match": {"tolerations": [toleration]}});
-            let taint = pontoon_core::model::Taint {
-                key: "k".into(),
-                value: value.into(),
-                effect: "NoSchedule".into(),
-            };
-            let request = seen(spec).pool.request.unwrap();
-            request.matching.tolerations.iter().any(|one| one.tolerates(&taint))
-        };
-        assert!(tolerates(serde_json::json!({"operator": "Exists"}), "v"));
-        assert!(tolerates(serde_json::json!({}), ""));
-        assert!(!tolerates(serde_json::json!({}), "v"));
-        assert!(tolerates(serde_json::json!({"key": "k"}), ""));
-        assert!(!tolerates(serde_json::json!({"key": "k", "effect": "NoExecute"}), ""));
-        assert!(!tolerates(serde_json::json!({"operator": "exists"}), ""));
     }
 
     #[test]

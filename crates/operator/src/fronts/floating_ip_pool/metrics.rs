@@ -7,7 +7,7 @@ use pontoon_core::addresses::verdict::{AddressVerdict, Note, State, Verdict};
 use prometheus::{GaugeVec, IntCounterVec, Opts, Registry};
 
 use super::status::provider_id;
-use crate::api::IpState;
+use super::types::IpState;
 use crate::report::metrics::registered;
 use crate::report::object_series::{Counting, ObjectSeries, Series, SeriesLabels, texts};
 

@@ -2,39 +2,41 @@
 
 mod decode;
 mod metrics;
+mod rules;
 mod status;
-
 #[cfg(test)]
-mod failing_dns_tests;
+mod tests;
+mod types;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::DynamicObject;
-use pontoon_core::model::{Family, Kind, MachineId, Mark, MarkPlace, NodeName, Tells};
+use pontoon_core::model::{Kind, MachineId, Mark, NodeName, Scope, Subject};
 use prometheus::Registry;
 
-use super::{Front, Labels, Observed};
-use crate::api::{FLOATING_IP_POOL, IPV4_ANNOTATION, IPV6_ANNOTATION, IpStatus};
+use super::flipop::{GROUP, MARKS, VERSION};
+use super::{Front, Labels, Observed, definitions};
 use crate::observe::schema::Schema;
 use crate::report::object_series::Series;
 use decode::Decoded;
-pub(in crate::fronts) use decode::{finding, matching};
+pub use types::{
+    DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpState, IpStatus,
+    MOST_ADDRESSES,
+};
 
-/// The annotations of nodes that serve addresses.
-pub(in crate::fronts) static MARKS: [Mark; 2] = [
-    Mark {
-        place: MarkPlace::Annotation,
-        key: IPV4_ANNOTATION,
-        tells: Tells::Addresses(Family::V4),
-    },
-    Mark {
-        place: MarkPlace::Annotation,
-        key: IPV6_ANNOTATION,
-        tells: Tells::Addresses(Family::V6),
-    },
-];
+/// FLIPOP's pools: addresses, and a name for them.
+pub static FLOATING_IP_POOL: Kind = Kind {
+    group: GROUP,
+    version: VERSION,
+    name: "FloatingIPPool",
+    plural: "floatingippools",
+    aliases: &["fippool"],
+    scope: Scope::Namespaced,
+    asks_for: &[Subject::Addresses, Subject::Records],
+};
 
 /// The front of FloatingIPPools.
 #[derive(Debug)]
@@ -43,6 +45,10 @@ pub struct FloatingIPPools;
 impl Front for FloatingIPPools {
     fn kind(&self) -> &'static Kind {
         &FLOATING_IP_POOL
+    }
+
+    fn definition(&self) -> CustomResourceDefinition {
+        definitions::generated::<types::PoolDefinition>()
     }
 
     fn marks(&self) -> &'static [Mark] {

@@ -10,13 +10,13 @@ use pontoon_core::records::verdict::RecordVerdict;
 use pontoon_core::verdict::Outlook;
 use pontoon_providers::address_vendors;
 
+use super::types::{DriftStatus, FloatingIPPoolStatus, IpState, IpStatus};
 use crate::api::{
     CONDITION_DNS, CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, DNS_NOT_READY,
-    DnsRecordStatus, DriftStatus, FloatingIPPoolStatus, IpState, IpStatus,
 };
 use crate::fronts::conditions::{Conditions, is_anothers, micro_time, restraint, said};
+use crate::fronts::dns_record::{self, Bearing, DnsRecordStatus};
 use crate::fronts::observed::{StatusOf, Verdicts};
-use crate::fronts::record_status::{self, Bearing};
 use crate::observe::schema::Schema;
 
 /// The status of a pool, and what it depends on beside the verdicts.
@@ -64,7 +64,7 @@ impl StatusOf for PoolFace {
                 let well = [Reason::AllAssigned.word(), DNS_NOT_READY].contains(&said);
                 if well { Some(Reason::AllAssigned.word()) } else { restraint(said) }
             }
-            Subject::Records => record_status::said(&self.status.conditions, CONDITION_DNS),
+            Subject::Records => dns_record::said(&self.status.conditions, CONDITION_DNS),
         }
     }
 }
@@ -125,7 +125,7 @@ fn pool(
 /// The record of a pool. Before the first verdict, the stored record stays.
 fn dns_record(face: &PoolFace, verdict: Option<&RecordVerdict>) -> Option<DnsRecordStatus> {
     match verdict.filter(|_| face.has_record) {
-        Some(verdict) => record_status::held(verdict.held.as_ref()),
+        Some(verdict) => dns_record::status_of(verdict.held.as_ref()),
         None => face.status.dns_record.clone().filter(|_| face.has_record),
     }
 }
@@ -213,8 +213,8 @@ fn conditions(
         None => "Unknown",
     };
     let remark = face.remark.as_deref();
-    let dns = face.has_record.then(|| record_status::condition(records, remark, &set)).flatten();
-    let bearing = record_status::bearing(&face.status.conditions, records, dns.as_ref(), now);
+    let dns = face.has_record.then(|| dns_record::condition(records, remark, &set)).flatten();
+    let bearing = dns_record::bearing(&face.status.conditions, records, dns.as_ref(), now);
     let mut conditions = match (ready, bearing, &dns) {
         ("True", Bearing::Working, Some(dns)) => {
             // The addresses are in place, and the pool stays ready while DNS follows.

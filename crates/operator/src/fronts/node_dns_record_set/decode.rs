@@ -9,14 +9,13 @@ use pontoon_core::model::{
     Finding, NodeAddress, ObjectKey, RecordRequest, RecordSet, RecordSource,
 };
 
+use super::NODE_DNS_RECORD_SET;
 use super::status::RecordSetFace;
-use crate::api::{
-    IPV4_ANNOTATION, NODE_DNS_RECORD_SET, NodeDNSRecordSet, NodeDNSRecordSetSpec,
-    NodeDNSRecordSetStatus,
-};
-use crate::fronts::dns;
-use crate::fronts::floating_ip_pool::{MARKS, finding, matching};
-use crate::fronts::observed::Identity;
+use super::types::{NodeDNSRecordSet, NodeDNSRecordSetSpec, NodeDNSRecordSetStatus};
+use crate::fronts::dns_record;
+use crate::fronts::flipop::{IPV4_ANNOTATION, MARKS};
+use crate::fronts::observed::{Identity, finding};
+use crate::fronts::selection::matching;
 use crate::observe::objects::key;
 use crate::observe::paused;
 use crate::observe::schema::Schema;
@@ -68,10 +67,10 @@ fn understood(object: NodeDNSRecordSet, schema: Schema) -> Option<Decoded> {
         _ => request(&key(&NODE_DNS_RECORD_SET, &metadata)?, &spec),
     };
     let Decoded { mut set, mut face, .. } = bare(&metadata, request, schema)?;
-    set.held = dns::held(status.dns_record.as_ref());
-    face.remark = dns::remark(&spec.dns_record_set);
+    set.held = dns_record::held(status.dns_record.as_ref());
+    face.remark = dns_record::remark(&spec.dns_record_set);
     face.status = status;
-    let (provider, dns) = (spec.provider().to_owned(), dns::full_name(&spec.dns_record_set));
+    let (provider, dns) = (spec.provider().to_owned(), dns_record::full_name(&spec.dns_record_set));
     Some(Decoded { set, provider, dns, face, decoded: true })
 }
 
@@ -91,7 +90,7 @@ fn request(key: &ObjectKey, spec: &NodeDNSRecordSetSpec) -> Result<RecordRequest
     };
     let matching = Arc::new(matching(&spec.matching)?);
     let source = RecordSource::Nodes { matching, addresses };
-    dns::request(key, &spec.dns_record_set, spec.provider(), source)
+    dns_record::request(key, &spec.dns_record_set, spec.provider(), source)
 }
 
 #[cfg(test)]

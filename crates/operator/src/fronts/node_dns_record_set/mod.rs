@@ -2,20 +2,35 @@
 
 mod decode;
 mod metrics;
+mod rules;
 mod status;
+mod types;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::DynamicObject;
-use pontoon_core::model::{Kind, Mark};
+use pontoon_core::model::{Kind, Mark, Scope, Subject};
 use prometheus::Registry;
 
-use super::{Front, Labels, Observed};
-use crate::api::NODE_DNS_RECORD_SET;
+use super::flipop::{GROUP, VERSION};
+use super::{Front, Labels, Observed, definitions};
 use crate::observe::schema::Schema;
 use crate::report::object_series::Series;
 use decode::Decoded;
+pub use types::{NodeDNSRecordSet, NodeDNSRecordSetSpec, NodeDNSRecordSetStatus};
+
+/// FLIPOP's record sets: names that list nodes.
+pub static NODE_DNS_RECORD_SET: Kind = Kind {
+    group: GROUP,
+    version: VERSION,
+    name: "NodeDNSRecordSet",
+    plural: "nodednsrecordsets",
+    aliases: &["nodedns"],
+    scope: Scope::Namespaced,
+    asks_for: &[Subject::Records],
+};
 
 /// The front of NodeDNSRecordSets.
 #[derive(Debug)]
@@ -24,6 +39,10 @@ pub struct NodeDNSRecordSets;
 impl Front for NodeDNSRecordSets {
     fn kind(&self) -> &'static Kind {
         &NODE_DNS_RECORD_SET
+    }
+
+    fn definition(&self) -> CustomResourceDefinition {
+        definitions::generated::<types::NodeDNSDefinition>()
     }
 
     fn marks(&self) -> &'static [Mark] {

@@ -6,10 +6,11 @@ use pontoon_core::model::Subject;
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 use pontoon_core::verdict::Outlook;
 
-use crate::api::{CONDITION_READY, NodeDNSRecordSetStatus};
+use super::types::NodeDNSRecordSetStatus;
+use crate::api::CONDITION_READY;
 use crate::fronts::conditions::{Conditions, is_anothers};
+use crate::fronts::dns_record::{ready, remarked, said, status_of};
 use crate::fronts::observed::{StatusOf, Verdicts};
-use crate::fronts::record_status::{held, ready, remarked, said};
 use crate::observe::schema::Schema;
 
 /// The status of a record set, and what it depends on beside the verdict.
@@ -75,7 +76,7 @@ fn record_set(face: &RecordSetFace, verdict: &RecordVerdict, now: Time) -> NodeD
         observed_generation: face.generation,
         state: state(outlook).to_owned(),
         error: if is_wrong(&verdict.reason) { message } else { String::new() },
-        dns_record: held(verdict.held.as_ref()),
+        dns_record: status_of(verdict.held.as_ref()),
     }
 }
 

@@ -6,7 +6,7 @@ use fakecloud::{Answer, Fault, On as Calls, Rule};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
-use pontoon::api::FloatingIPPool;
+use pontoon::fronts::floating_ip_pool::FloatingIPPool;
 use serde_json::json;
 
 use super::stage::{LISTED, RECORD_SET, cluster_of, manifest, pool};

@@ -1,6 +1,6 @@
 //! The behaviour of a record set by the README.
 
-use pontoon::api::NodeDNSRecordSet;
+use pontoon::fronts::node_dns_record_set::NodeDNSRecordSet;
 use serde_json::json;
 
 use super::stage::{LISTED, NODE_LABEL, RECORD_SET, cluster_of, manifest, pool, record_set};

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::Api;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
-use pontoon::api::IPV4_ANNOTATION;
+use pontoon::fronts::flipop::IPV4_ANNOTATION;
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, NAMESPACE, On};

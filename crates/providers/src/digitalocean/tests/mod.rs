@@ -2,6 +2,7 @@
 
 mod changes;
 mod creation;
+mod dns;
 mod examples;
 mod listing;
 mod machines;

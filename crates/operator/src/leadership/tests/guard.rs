@@ -7,9 +7,9 @@ use std::time::Duration;
 use futures::FutureExt;
 use pontoon_core::Time;
 
-use super::guard::Standing;
-use super::{NotPermitted, Role, Tenure, Timing, always};
 use crate::env::Env;
+use crate::leadership::guard::Standing;
+use crate::leadership::{NotPermitted, Role, Tenure, Timing, always};
 
 const CALL: Duration = Duration::from_secs(5);
 

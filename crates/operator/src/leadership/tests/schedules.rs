@@ -2,6 +2,10 @@
 //! pauses, crashes (with a new pod, or a new process in the same pod), clean stops and clocks of
 //! unequal rates. A call must not start before the calls of all other processes have taken effect.
 //! Every schedule comes from a seed.
+//!
+//! The model check (`crates/model`) has no clocks: it assumes that guards shut before another replica
+//! may take the Lease, and that calls are over when settling ends. Here three replicas with the
+//! configured periods call as often as their guards permit, which no other test does.
 
 use std::time::Duration;
 
@@ -9,8 +13,8 @@ use fastrand::Rng;
 use k8s_openapi::api::coordination::v1::Lease;
 use pontoon_core::Time;
 
-use super::election::{Election, Leave, Next};
-use super::{Identity, Timing, lease_object};
+use crate::leadership::election::{Election, Leave, Next};
+use crate::leadership::{Identity, Timing, lease_object};
 
 const TICK: Duration = Duration::from_millis(50);
 const CALL: Duration = Duration::from_secs(5);

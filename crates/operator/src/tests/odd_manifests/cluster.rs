@@ -12,8 +12,8 @@ use pontoon_core::plan::{Planner, plan_all};
 use pontoon_core::world::{Settings, Source, World};
 use serde_json::Value;
 
-use crate::api::{FLOATING_IP_POOL, FloatingIPPool, KINDS};
-use crate::fronts::{FRONTS, Observed, Verdicts, ledger};
+use crate::fronts::floating_ip_pool::{FLOATING_IP_POOL, FloatingIPPool};
+use crate::fronts::{FRONTS, Observed, Verdicts, kinds, ledger};
 use crate::observe::node::Nodes;
 use crate::observe::objects::Objects;
 use crate::observe::pod::Pods;
@@ -32,7 +32,7 @@ pub(super) struct Cluster {
 
 impl Cluster {
     pub fn new() -> Self {
-        let mut world = World::new(Settings::default(), &KINDS);
+        let mut world = World::new(Settings::default(), &kinds().collect::<Vec<_>>());
         let setup = AccountSetup {
             cloud: "digitalocean".into(),
             project: None,
@@ -47,8 +47,8 @@ impl Cluster {
         };
         world.set_account("digitalocean".into(), Ok(setup));
         world.set_record_account("digitalocean".into(), Ok(()));
-        let objects = KINDS.map(Source::Objects);
-        for source in objects.into_iter().chain([Source::Nodes, Source::Pods]) {
+        let objects = kinds().map(Source::Objects);
+        for source in objects.chain([Source::Nodes, Source::Pods]) {
             world.source_read(source);
         }
         Self { world, nodes: Nodes::default(), pods: Pods::default(), objects: BTreeMap::new() }
@@ -59,7 +59,7 @@ impl Cluster {
         let mut seen = decode(&mut self.nodes, text);
         seen.extend(decode(&mut self.pods, text));
         for schema in [Schema::Old, Schema::Current] {
-            for front in FRONTS {
+            for front in FRONTS.iter().copied() {
                 seen.extend(decode(&mut Objects::new(front, schema), text));
             }
         }
@@ -193,7 +193,7 @@ fn assert_told(text: &str, seen: &[Observation]) {
         Observation::Object(observed) => Some(&**observed),
         _ => None,
     });
-    for kind in KINDS.into_iter().filter(|kind| object["kind"] == kind.name) {
+    for kind in kinds().filter(|kind| object["kind"] == kind.name) {
         let of_kind = objects.clone().filter(|one| one.key.kind == kind).count();
         assert_eq!(of_kind, 4, "in a list and an event, for both schemas: {text}");
     }

@@ -12,10 +12,10 @@ use kube::{CustomResource, Resource};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::dns::{DnsRecordSet, DnsRecordStatus};
-use super::selection::Match;
-use super::wire::{Wire, is_default};
-use super::{decode, rules};
+use super::rules;
+use crate::api::wire::{self, Wire, is_default};
+use crate::fronts::dns_record::{DnsRecordSet, DnsRecordStatus};
+use crate::fronts::selection::Match;
 
 /// The most addresses that a pool may ask for. A larger number is a mistake, and each address costs
 /// provider calls.
@@ -229,7 +229,7 @@ pub struct FloatingIPPoolStatus {
     pub dns_record: Option<DnsRecordStatus>,
 
     /// Time of the last assignment of this pool. The cool-off counts from here.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "wire::time")]
     #[schemars(with = "Option<MicroTime>")]
     pub last_assignment_time: Option<MicroTime>,
 
@@ -280,12 +280,12 @@ pub struct IpStatus {
     pub message: String,
 
     /// Time of the last assignment of the address.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "wire::time")]
     #[schemars(with = "Option<MicroTime>")]
     pub last_assignment_time: Option<MicroTime>,
 
     /// Time since which the node that holds the address does not match.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "wire::time")]
     #[schemars(with = "Option<MicroTime>")]
     pub ineligible_since: Option<MicroTime>,
 
@@ -305,7 +305,7 @@ pub struct DriftStatus {
     pub times: u32,
 
     /// Time at which the last one was found.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "decode::time")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "wire::time")]
     #[schemars(with = "Option<MicroTime>")]
     pub last_found_time: Option<MicroTime>,
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::rules;
-use super::wire::is_default;
+use crate::api::wire::is_default;
 
 /// The DNS provider of a spec without a `provider`.
 pub const DEFAULT_DNS_PROVIDER: &str = "digitalocean";

@@ -8,13 +8,12 @@ use pontoon_core::model::{Family, Held};
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 use pontoon_core::verdict::{Outlook, Withheld};
 
-use super::conditions::{self, Conditions};
-use crate::api::{
-    CONDITION_DNS, CONDITION_READY, CONDITION_STALLED, DNS_NOT_READY, DnsRecordStatus,
-};
+use super::types::DnsRecordStatus;
+use crate::api::{CONDITION_DNS, CONDITION_READY, CONDITION_STALLED, DNS_NOT_READY};
+use crate::fronts::conditions::{self, Conditions};
 
 /// The condition of a record. Before the first read, the stored condition stays.
-pub(super) fn condition(
+pub(in crate::fronts) fn condition(
     verdict: Option<&RecordVerdict>,
     remark: Option<&str>,
     set: &Conditions<'_>,
@@ -29,7 +28,7 @@ pub(super) fn condition(
 }
 
 /// The reason in the stored status, which a new leader does not report again.
-pub(super) fn said(conditions: &[Condition], type_: &str) -> Option<&'static str> {
+pub(in crate::fronts) fn said(conditions: &[Condition], type_: &str) -> Option<&'static str> {
     let said = conditions::said(conditions, type_)?;
     let current = RecordReason::Current.word();
     if said == current { Some(current) } else { conditions::restraint(said) }
@@ -37,7 +36,7 @@ pub(super) fn said(conditions: &[Condition], type_: &str) -> Option<&'static str
 
 /// Effect of a pool's record on its `Ready`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bearing {
+pub(in crate::fronts) enum Bearing {
     /// No effect: the record is fine, unknown, or waits for the addresses.
     None,
     /// The record is being changed.
@@ -53,7 +52,7 @@ pub(super) enum Bearing {
 const LASTING: Duration = Duration::from_secs(300);
 
 /// The effect of a pool's record, with the condition `dns`, on the pool's `Ready`.
-pub(super) fn bearing(
+pub(in crate::fronts) fn bearing(
     before: &[Condition],
     verdict: Option<&RecordVerdict>,
     dns: Option<&Condition>,
@@ -87,7 +86,7 @@ fn said_before(conditions: &[Condition]) -> Bearing {
 }
 
 /// The verdict's message, followed by the remark on the name.
-pub(super) fn remarked(verdict: &RecordVerdict, remark: Option<&str>) -> String {
+pub(in crate::fronts) fn remarked(verdict: &RecordVerdict, remark: Option<&str>) -> String {
     match remark {
         Some(remark) => format!("{verdict}; {remark}"),
         None => verdict.to_string(),
@@ -95,7 +94,7 @@ pub(super) fn remarked(verdict: &RecordVerdict, remark: Option<&str>) -> String 
 }
 
 /// The status of the condition of a record.
-pub(super) fn ready(verdict: &RecordVerdict) -> &'static str {
+pub(in crate::fronts) fn ready(verdict: &RecordVerdict) -> &'static str {
     let unsure = verdict.withheld.as_ref().is_some_and(Withheld::is_unsure);
     match verdict.outlook() {
         Outlook::Well if unsure => "Unknown",
@@ -108,7 +107,7 @@ pub(super) fn ready(verdict: &RecordVerdict) -> &'static str {
 }
 
 /// The records that an object has, for its status.
-pub(super) fn held(held: Option<&Held>) -> Option<DnsRecordStatus> {
+pub(in crate::fronts) fn status_of(held: Option<&Held>) -> Option<DnsRecordStatus> {
     let Held { site, families } = held?;
     let kind = |family: &Family| family.record_type().to_owned();
     Some(DnsRecordStatus {

@@ -8,10 +8,12 @@ use kube::{CustomResource, Resource};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::dns::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus};
 use super::rules;
-use super::selection::Match;
-use super::wire::Wire;
+use crate::api::wire::Wire;
+use crate::fronts::dns_record::{
+    DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus, dns_provider_or_default,
+};
+use crate::fronts::selection::Match;
 
 /// A DNS record that lists the addresses of the matching nodes.
 ///
@@ -95,7 +97,7 @@ impl Serialize for NodeDNSRecordSet {
 pub struct NodeDNSRecordSetSpec {
     /// `dnsRecordSet.provider` means the same and wins where both are given.
     #[serde(skip_serializing_if = "String::is_empty")]
-    #[schemars(transform = rules::dns_provider_or_default)]
+    #[schemars(transform = dns_provider_or_default)]
     pub provider: String,
 
     /// The record.

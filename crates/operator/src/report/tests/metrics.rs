@@ -7,9 +7,10 @@ use pontoon_core::addresses::verdict::{AddressVerdict, Note, Reason, State, Verd
 use pontoon_core::model::{Kind, ObjectKey, Remembered};
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 
-use super::metrics::Metrics;
-use super::object_series::SeriesLabels;
-use crate::api::{FLOATING_IP_POOL, NODE_DNS_RECORD_SET};
+use crate::fronts::floating_ip_pool::FLOATING_IP_POOL;
+use crate::fronts::node_dns_record_set::NODE_DNS_RECORD_SET;
+use crate::report::metrics::Metrics;
+use crate::report::object_series::SeriesLabels;
 
 fn key(kind: &'static Kind, name: &str) -> ObjectKey {
     ObjectKey { kind, namespace: "flipop".into(), name: name.into() }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use fakecloud::FakeCloud;
 use serde_json::{Value, json};
 
-use super::*;
 use crate::contract::script::{Script, with_variables};
 use crate::contract::{ZONE, kind, transport};
+use crate::digitalocean::*;
 use crate::layers::Hold;
 use crate::record::{
     Record, RecordChange, RecordId, RecordKind, RecordName, RecordProvider, WantedRecord,

@@ -5,10 +5,11 @@ use pontoon_core::addresses::verdict::{Reason, Verdict};
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 use serde_json::json;
 
-use super::decode::decode;
-use super::status::PoolFace;
-use crate::api::{CONDITION_DNS, CONDITION_READY, CONDITION_STALLED, FloatingIPPoolStatus};
+use crate::api::{CONDITION_DNS, CONDITION_READY, CONDITION_STALLED};
 use crate::fronts::Verdicts;
+use crate::fronts::floating_ip_pool::FloatingIPPoolStatus;
+use crate::fronts::floating_ip_pool::decode::decode;
+use crate::fronts::floating_ip_pool::status::PoolFace;
 use crate::fronts::observed::StatusOf;
 use crate::observe::schema::Schema;
 

@@ -5,9 +5,11 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use serde_json::json;
 
-use super::LEASE;
-use super::competition::{Claim, Doubt, PREDECESSORS_LEASE, Place, Rival, Rivalry, Rivals};
-use super::elsewhere::Elsewhere;
+use crate::leadership::LEASE;
+use crate::leadership::competition::{
+    Claim, Doubt, PREDECESSORS_LEASE, Place, Rival, Rivalry, Rivals,
+};
+use crate::leadership::elsewhere::Elsewhere;
 
 const THEIRS: &str = "flipop/floating-ip-pool-controller-leader-election";
 

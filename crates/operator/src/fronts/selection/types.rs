@@ -1,4 +1,4 @@
-//! Selection of nodes.
+//! The fields of a selection.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -7,8 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kube::CustomResourceExt;
 
-use super::node_dns_record_set::NodeDNSDefinition;
-use super::pool::PoolDefinition;
+use super::FRONTS;
 
 /// Explains the generated file to its reader.
 const HEADER: &str = "\
@@ -23,15 +22,15 @@ const HEADER: &str = "\
 #   cargo run -p pontoon -- crds > deploy/crds.yaml
 ";
 
-/// Both definitions, in the order in which they are applied.
+/// Every definition, in the order in which they are applied.
 pub fn crds() -> Vec<CustomResourceDefinition> {
     // Generating the definitions is slow and always gives the same result.
     static CRDS: LazyLock<Vec<CustomResourceDefinition>> =
-        LazyLock::new(|| [PoolDefinition::crd(), NodeDNSDefinition::crd()].map(finished).into());
+        LazyLock::new(|| FRONTS.iter().map(|front| front.definition()).collect());
     CRDS.clone()
 }
 
-/// Both definitions as YAML documents. The text is the same for each call.
+/// Every definition as a YAML document. The text is the same for each call.
 pub fn crds_yaml() -> String {
     let mut text = HEADER.to_owned();
     for crd in crds() {
@@ -42,8 +41,10 @@ pub fn crds_yaml() -> String {
     text
 }
 
-/// Applies the changes that the derive has no options for: see [`like_the_predecessors`].
-fn finished(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+/// The definition of a type, with the changes that the derive has no options for: see
+/// [`like_the_predecessors`].
+pub(super) fn generated<T: CustomResourceExt>() -> CustomResourceDefinition {
+    let mut crd = T::crd();
     for version in &mut crd.spec.versions {
         let Some(schema) =
             version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut())
@@ -93,7 +94,8 @@ fn paragraphs(text: &str) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::super::{GROUP, VERSION};
+    use pontoon_core::model::Scope;
+
     use super::*;
 
     fn root(crd: &mut CustomResourceDefinition) -> &mut JSONSchemaProps {
@@ -174,13 +176,17 @@ mod tests {
     }
 
     #[test]
-    fn the_definitions_carry_the_predecessors_names() {
-        for crd in crds() {
-            let names = &crd.spec.names;
-            assert_eq!(crd.spec.group, GROUP);
-            assert_eq!(crd.spec.versions[0].name, VERSION);
-            assert_eq!(crd.metadata.name, Some(format!("{}.{GROUP}", names.plural)));
-            assert_eq!(names.plural, format!("{}s", names.kind.to_lowercase()));
+    fn each_kind_is_named_as_its_definition_names_it() {
+        for front in FRONTS {
+            let (kind, definition) = (front.kind(), front.definition());
+            let (spec, names) = (&definition.spec, &definition.spec.names);
+            assert_eq!(kind.name, names.kind);
+            assert_eq!(definition.metadata.name, Some(kind.definition()));
+            assert_eq!(kind.plural, names.plural);
+            assert_eq!(kind.plural, format!("{}s", kind.name.to_lowercase()));
+            assert_eq!((kind.group, kind.version), (&*spec.group, &*spec.versions[0].name));
+            assert_eq!(kind.aliases, names.short_names.clone().unwrap_or_default());
+            assert_eq!(kind.scope == Scope::Namespaced, spec.scope == "Namespaced");
             assert_eq!(names.categories.as_deref(), Some(["pontoon".to_owned()].as_slice()));
         }
     }

@@ -10,9 +10,9 @@ use pontoon_core::Time;
 use pontoon_core::model::ObjectKey;
 use serde_json::Value;
 
-use super::events::{Events, Weight, about, about_lease};
-use super::metrics::Metrics;
 use crate::env::Env;
+use crate::report::events::{Events, Weight, about, about_lease};
+use crate::report::metrics::Metrics;
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -40,7 +40,7 @@ impl Stage {
     fn tell(&mut self, reason: &str, note: &str) {
         self.clock.fetch_add(1, Ordering::SeqCst);
         let key = ObjectKey {
-            kind: &crate::api::FLOATING_IP_POOL,
+            kind: &crate::fronts::floating_ip_pool::FLOATING_IP_POOL,
             namespace: "default".into(),
             name: "p".into(),
         };

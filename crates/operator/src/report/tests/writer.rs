@@ -11,13 +11,13 @@ use pontoon_core::addresses::verdict::{Reason, Verdict};
 use pontoon_core::plan::Plan;
 use pontoon_core::world::{Settings, World};
 
-use super::objects::Objects;
-use super::writer::{StatusWriter, Wrote};
-use crate::api::{FLOATING_IP_POOL, FloatingIPPool, FloatingIPPoolSpec, crds};
 use crate::env::Env;
-use crate::fronts::Front;
 use crate::fronts::floating_ip_pool::FloatingIPPools;
+use crate::fronts::floating_ip_pool::{FLOATING_IP_POOL, FloatingIPPool, FloatingIPPoolSpec};
+use crate::fronts::{Front, crds, kinds};
 use crate::observe::schema::Schema;
+use crate::report::objects::Objects;
+use crate::report::writer::{StatusWriter, Wrote};
 
 struct Stage {
     kube: FakeKube,
@@ -35,7 +35,7 @@ async fn stage() -> Stage {
     let started = Time::from_micros(1_800_000_000_000_000);
     let env = Env::new(|| Duration::ZERO, started, fastrand::Rng::with_seed(1));
     let writer = StatusWriter::new(client.clone(), env);
-    let world = World::new(Settings::default(), &crate::api::KINDS);
+    let world = World::new(Settings::default(), &kinds().collect::<Vec<_>>());
     let mut stage =
         Stage { kube, client, writer, objects: Objects::default(), world, now: started };
     stage.define(older()).await;

@@ -8,9 +8,9 @@ use k8s_openapi::api::coordination::v1::Lease;
 use pontoon_core::Time;
 use proptest::prelude::*;
 
-use super::election::{Election, Next};
-use super::{Identity, Timing, lease_object};
-use crate::odd_manifests::{corpus, faulty};
+use crate::leadership::election::{Election, Next};
+use crate::leadership::{Identity, Timing, lease_object};
+use crate::tests::odd_manifests::{corpus, faulty};
 
 const US: &str = "us_pod_1";
 

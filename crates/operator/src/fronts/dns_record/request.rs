@@ -7,7 +7,7 @@ use pontoon_core::model::{
 };
 use pontoon_providers::dns_vendors;
 
-use crate::api::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus};
+use super::types::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus};
 
 /// The TTL of a pool's records without a `ttl` in the spec, in seconds.
 const DEFAULT_TTL: u32 = 60;
@@ -17,7 +17,7 @@ const TOP_LEVELS: &[&str] =
     &["com", "net", "org", "info", "io", "dev", "app", "cloud", "eu", "de", "uk", "us"];
 
 /// The records that `record` requests at `provider`.
-pub(super) fn request(
+pub(in crate::fronts) fn request(
     key: &ObjectKey,
     record: &DnsRecordSet,
     provider: &str,
@@ -65,7 +65,7 @@ pub(super) fn request(
 
 /// A remark for a name that looks like a full name of another zone. As with FLIPOP, the name counts
 /// as relative to its zone, and the user may have meant otherwise.
-pub(super) fn remark(record: &DnsRecordSet) -> Option<String> {
+pub(in crate::fronts) fn remark(record: &DnsRecordSet) -> Option<String> {
     let plain = |text: &str| text.trim().trim_end_matches('.').to_ascii_lowercase();
     let (zone, name) = (plain(&record.zone), plain(&record.record_name));
     let (_, top) = name.rsplit_once('.')?;
@@ -81,7 +81,7 @@ pub(super) fn remark(record: &DnsRecordSet) -> Option<String> {
 }
 
 /// The DNS provider of a pool's record: by default the pool's own provider, if it hosts DNS.
-pub(super) fn provider_for(record: &DnsRecordSet, pools: &str) -> String {
+pub(in crate::fronts) fn provider_for(record: &DnsRecordSet, pools: &str) -> String {
     let own = dns_vendors().map(|vendor| vendor.name).find(|name| *name == pools);
     match record.provider.as_str() {
         "" => own.unwrap_or(DEFAULT_DNS_PROVIDER).to_owned(),
@@ -90,7 +90,7 @@ pub(super) fn provider_for(record: &DnsRecordSet, pools: &str) -> String {
 }
 
 /// The full name, as far as the object itself tells. For labels of metrics.
-pub(super) fn full_name(record: &DnsRecordSet) -> String {
+pub(in crate::fronts) fn full_name(record: &DnsRecordSet) -> String {
     let plain = |text: &str| text.trim().trim_end_matches('.').to_ascii_lowercase();
     let (zone, name) = (plain(&record.zone), plain(&record.record_name));
     // The name of a zone contains a dot, an ID does not.
@@ -104,7 +104,7 @@ pub(super) fn full_name(record: &DnsRecordSet) -> String {
 }
 
 /// The records that an object has according to its status.
-pub(super) fn held(status: Option<&DnsRecordStatus>) -> Option<Held> {
+pub(in crate::fronts) fn held(status: Option<&DnsRecordStatus>) -> Option<Held> {
     let status = status.filter(|status| !status.name.is_empty())?;
     let family = |kind: &String| match kind.as_str() {
         "A" => Some(Family::V4),
@@ -131,7 +131,7 @@ mod tests {
 
     fn asked(record: &DnsRecordSet) -> Result<RecordRequest, Finding> {
         let key = ObjectKey {
-            kind: &crate::api::FLOATING_IP_POOL,
+            kind: &crate::fronts::floating_ip_pool::FLOATING_IP_POOL,
             namespace: "n".into(),
             name: "p".into(),
         };

@@ -1,0 +1,3 @@
+//! Statuses of pools.
+
+mod failing_dns;

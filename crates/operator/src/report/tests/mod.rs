@@ -1,0 +1,5 @@
+//! Reports, from verdicts to the API server and the metrics page.
+
+mod events;
+mod metrics;
+mod writer;

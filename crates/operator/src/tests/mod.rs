@@ -1,0 +1,3 @@
+//! Tests of several modules together.
+
+pub mod odd_manifests;
