@@ -1,12 +1,12 @@
 //! The command line.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::leadership::{PREDECESSORS_NAMESPACE, Timing};
+use crate::fronts::predecessors;
+use crate::leadership::{Predecessor, Predecessors, Timing};
 use crate::pause::{self, Pausable};
 use crate::run::Mode;
 #[cfg(feature = "sandbox")]
@@ -199,10 +199,12 @@ impl RunArgs {
         }
     }
 
-    /// Every namespace in which a predecessor may be installed, besides our own.
-    pub fn predecessors(&self) -> BTreeSet<String> {
-        let named = self.predecessor_namespaces.iter().filter(|name| !name.is_empty());
-        named.cloned().chain([PREDECESSORS_NAMESPACE.to_owned()]).collect()
+    /// The predecessors, and the namespaces in which each may be installed, besides our own: the
+    /// namespace of its installation guide, and those of the flag.
+    pub fn predecessors(&self) -> Predecessors {
+        let flag = || self.predecessor_namespaces.iter().filter(|name| !name.is_empty()).cloned();
+        let places = |one: &Predecessor| flag().chain([one.namespace.to_owned()]).collect();
+        predecessors().map(|one| (one, places(one))).collect()
     }
 
     /// Refuses times that lead to a busy loop, or to no retry at all.
@@ -302,7 +304,10 @@ mod tests {
 
     #[test]
     fn predecessors_are_looked_for_where_they_are_documented_and_where_the_flag_says() {
-        let namespaces = |args: &[&str]| Vec::from_iter(run_args(args).predecessors());
+        let namespaces = |args: &[&str]| {
+            let mut all = run_args(args).predecessors();
+            Vec::from_iter(all.remove(0).1)
+        };
         assert_eq!(namespaces(&[]), ["flipop"]);
         assert_eq!(namespaces(&["--predecessor-namespaces="]), ["flipop"]);
         let args = ["--predecessor-namespaces=net, edge,", "--predecessor-namespaces", "flipop"];

@@ -91,7 +91,7 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         namespace: lease_namespace(&config),
         name: replica_name(),
         pod: variable("POD_UID"),
-        predecessor_namespaces: args.predecessors(),
+        predecessors: args.predecessors(),
         leader_elect: args.leader_elect,
         mode: args.mode,
         timing,

@@ -331,7 +331,7 @@ mod tests {
     #[tokio::test]
     async fn a_shut_gate_stops_changes_before_a_connection_is_made_and_lets_reads_pass() {
         let (listener, url) = listen().await;
-        let gate = Gate::new(|| Err("not the leader".into()));
+        let gate = Gate::new(|_| Err("not the leader".into()));
         let transport = https(&gate);
         for method in [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
             let silent = request(method.clone(), &url, "{}");
@@ -356,7 +356,7 @@ mod tests {
             read_some(&mut stream).await
         });
         let asked = AtomicUsize::new(0);
-        let gate = Gate::new(move || match asked.fetch_add(1, Ordering::SeqCst) {
+        let gate = Gate::new(move |_| match asked.fetch_add(1, Ordering::SeqCst) {
             0 => Ok(()),
             _ => Err("the lease ran out".into()),
         });
@@ -392,7 +392,7 @@ mod tests {
     async fn over_http2_too_a_shut_gate_keeps_the_body_back_and_says_why() {
         let (result, whole) = body_over_http2(Gate::open()).await;
         assert_eq!((result.unwrap().status(), whole), (StatusCode::OK, true));
-        let (result, whole) = body_over_http2(Gate::new(|| Err("too late".into()))).await;
+        let (result, whole) = body_over_http2(Gate::new(|_| Err("too late".into()))).await;
         assert_eq!(result.unwrap_err(), TransportError::NotSent("too late".into()));
         assert!(!whole);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::PostParams;
 use kube::{Api, Client, ResourceExt};
-use pontoon::leadership::PREDECESSORS_LEASE;
+use pontoon::fronts::flipop::FLIPOP;
 use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -41,7 +41,7 @@ impl Flipop {
         sleep(Duration::from_millis(100)).await;
         self.task.abort();
         if self.gives_back
-            && let Ok(Some(lease)) = self.leases.get_opt(PREDECESSORS_LEASE).await
+            && let Ok(Some(lease)) = self.leases.get_opt(FLIPOP.lease).await
             && holder(&lease) == self.name
         {
             put(&self.leases, &lease, "").await;
@@ -58,7 +58,7 @@ fn holder(lease: &Lease) -> &str {
 async fn stand(leases: Api<Lease>, name: String) {
     let mut seen: Option<(Option<String>, Instant)> = None;
     loop {
-        match leases.get_opt(PREDECESSORS_LEASE).await {
+        match leases.get_opt(FLIPOP.lease).await {
             Ok(Some(lease)) => {
                 let version = lease.resource_version();
                 let since = match &seen {
@@ -80,7 +80,7 @@ async fn stand(leases: Api<Lease>, name: String) {
 
 async fn make(leases: &Api<Lease>, name: &str) {
     let object = json!({
-        "metadata": {"name": PREDECESSORS_LEASE, "namespace": NAMESPACE},
+        "metadata": {"name": FLIPOP.lease, "namespace": NAMESPACE},
         "spec": {"holderIdentity": name, "leaseDurationSeconds": LASTS.as_secs()},
     });
     if let Ok(lease) = serde_json::from_value(object) {
@@ -97,5 +97,5 @@ async fn put(leases: &Api<Lease>, lease: &Lease, name: &str) {
     // The content must change with each renewal. A counter serves in place of a time.
     spec.lease_transitions = Some(spec.lease_transitions.unwrap_or(0) + 1);
     spec.lease_duration_seconds = i32::try_from(LASTS.as_secs()).ok();
-    drop(leases.replace(PREDECESSORS_LEASE, &PostParams::default(), &lease).await);
+    drop(leases.replace(FLIPOP.lease, &PostParams::default(), &lease).await);
 }

@@ -74,8 +74,8 @@ impl World {
         let settled = write.is_none_or(|write| !write.in_flight && sent_at >= write.until);
         let owned = self.record_owner(&site) == Some(key);
         // Changes to a name that we leave alone are no drift.
-        let kept =
-            !self.hands_off && self.record_set(key).is_some_and(|entry| entry.set.paused.is_none());
+        let kept = !self.hands_off.contains(key.kind)
+            && self.record_set(key).is_some_and(|entry| entry.set.paused.is_none());
         if settled && owned {
             self.records.writes.remove(&place);
             self.with_records(key, family, |set| set.learn(records, sent_at, now, kept));

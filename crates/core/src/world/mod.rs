@@ -34,7 +34,7 @@ pub struct World {
     /// Earliest time of a call that changes a provider. Listings from before do not count.
     pub(crate) open_from: Time,
     /// No action is carried out, so every change is made by others.
-    pub(crate) hands_off: bool,
+    pub(crate) hands_off: BTreeSet<&'static Kind>,
     pub(crate) nodes: BTreeMap<NodeName, Node>,
     pub(crate) machines: BTreeMap<Machine, BTreeSet<NodeName>>,
     pub(crate) marked: BTreeMap<IpAddr, BTreeSet<NodeName>>,
@@ -75,7 +75,7 @@ impl World {
             settings,
             unread: objects.chain([Source::Nodes]).collect(),
             open_from: Time::default(),
-            hands_off: false,
+            hands_off: BTreeSet::new(),
             nodes: BTreeMap::new(),
             machines: BTreeMap::new(),
             marked: BTreeMap::new(),
@@ -139,15 +139,15 @@ impl World {
         }
     }
 
-    /// Stops or resumes all actions. Replans every object, since every verdict may change.
-    pub fn set_hands_off(&mut self, hands_off: bool) {
-        self.hands_off = hands_off;
+    /// Sets the kinds for which we do not act. Replans every object, since every verdict may change.
+    pub fn set_hands_off(&mut self, kinds: BTreeSet<&'static Kind>) {
+        self.hands_off = kinds;
         self.look_again();
     }
 
     /// Whether we do not act for a pool. Moves of its addresses by others are then no drift.
     pub(crate) fn leaves_alone(&self, pool: &Pool) -> bool {
-        self.hands_off || pool.paused.is_some()
+        self.hands_off.contains(pool.key.kind) || pool.paused.is_some()
     }
 
     fn look_again(&mut self) {

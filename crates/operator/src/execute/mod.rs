@@ -22,12 +22,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
+use pontoon_providers::layers::on_behalf_of;
 use pontoon_providers::{AddressProvider, RecordProvider};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::clouds::Clouds;
 use crate::env::Env;
+use crate::fronts;
 use crate::leadership::Leadership;
 use crate::report::metrics::Metrics;
 
@@ -95,7 +97,8 @@ impl Executor {
             let result = if action.changes_cluster() && !leadership.leads() {
                 Err(Failure::plain(FailureKind::NotSent, "this replica does not lead"))
             } else {
-                carry_out(&action, means).await
+                let predecessor = predecessor_of(&action);
+                on_behalf_of(predecessor, carry_out(&action, means)).await
             };
             count(&metrics, &action, &result, env.now().since(sent_at));
             let jitter = (env.random() * 1000.0) as u16;
@@ -148,6 +151,12 @@ impl Executor {
         }
         answered
     }
+}
+
+/// The Lease of the predecessor that may still serve the action's object.
+fn predecessor_of(action: &Action) -> Option<&'static str> {
+    let front = action.owner().and_then(|key| fronts::front(key.kind));
+    front.map(|front| front.predecessor().lease)
 }
 
 /// The clients for an action.

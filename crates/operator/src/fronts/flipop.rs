@@ -1,6 +1,13 @@
-//! Names that FLIPOP's kinds share: the group, its version, and the annotations of nodes.
+//! Names that FLIPOP's kinds share: the group, its version, the annotations of nodes, and FLIPOP
+//! itself as their predecessor.
 
 use pontoon_core::model::{Family, Mark, MarkPlace, Tells};
+
+use crate::leadership::Predecessor;
+
+/// FLIPOP. One Lease for both of its kinds.
+pub static FLIPOP: Predecessor =
+    Predecessor { lease: "floating-ip-pool-controller-leader-election", namespace: "flipop" };
 
 /// The API group.
 pub const GROUP: &str = "flipop.digitalocean.com";

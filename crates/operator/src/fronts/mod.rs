@@ -22,6 +22,7 @@ pub mod node_dns_record_set;
 pub mod observed;
 pub mod selection;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -29,6 +30,7 @@ use kube::api::DynamicObject;
 use pontoon_core::model::{Kind, Mark};
 use prometheus::Registry;
 
+use crate::leadership::Predecessor;
 use crate::observe::schema::Schema;
 use crate::report::object_series::Series;
 pub use definitions::{crds, crds_yaml};
@@ -41,6 +43,9 @@ pub trait Front: Sync {
 
     /// The custom resource definition of the kind.
     fn definition(&self) -> CustomResourceDefinition;
+
+    /// The predecessor that may still serve objects of the kind.
+    fn predecessor(&self) -> &'static Predecessor;
 
     /// Marks that objects of the kind put on nodes.
     fn marks(&self) -> &'static [Mark];
@@ -68,6 +73,11 @@ pub fn kinds() -> impl Iterator<Item = &'static Kind> {
 /// Marks that we put on nodes.
 pub fn marks() -> impl Iterator<Item = &'static Mark> {
     FRONTS.iter().flat_map(|front| front.marks())
+}
+
+/// Every predecessor, once.
+pub fn predecessors() -> impl Iterator<Item = &'static Predecessor> {
+    FRONTS.iter().map(|front| front.predecessor()).collect::<BTreeSet<_>>().into_iter()
 }
 
 /// The front of a kind.

@@ -9,7 +9,7 @@
 //! | changed within its own duration | a rival |
 //! | found held, and unchanged since | unknown until its duration is over |
 //! | unchanged for its own duration (a minute at most), released or gone | quiet |
-//! | the predecessor's, held by a Pontoon | quiet: our own Lease says which replica acts |
+//! | a predecessor's, held by a Pontoon | quiet: our own Lease says which replica acts |
 //! | not read yet, or forbidden to read | unknown |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,26 +21,47 @@ use k8s_openapi::api::coordination::v1::Lease;
 use super::pulse::Pulse;
 use super::{LEASE, lease_object};
 
-/// The Lease of the predecessor.
-pub const PREDECESSORS_LEASE: &str = "floating-ip-pool-controller-leader-election";
-
-/// The namespace of the predecessor in its own installation guide.
-pub const PREDECESSORS_NAMESPACE: &str = "flipop";
+/// A system whose objects we serve in its place, and which may still run.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Predecessor {
+    /// The name of its Lease.
+    pub lease: &'static str,
+    /// The namespace in its own installation guide.
+    pub namespace: &'static str,
+}
 
 /// Prefix of the name under which a Pontoon holds a predecessor's Lease.
 pub(super) const US: &str = "pontoon/";
 
+/// The other controllers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rivalry {
+    /// Another Pontoon that acts while we do not. Concerns every object.
+    pub pontoon: Presence,
+    /// Each predecessor, by its Lease. Concerns the objects of its kinds alone.
+    pub predecessors: BTreeMap<&'static str, Presence>,
+}
+
 /// Whether another controller is at work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rivalry {
+pub enum Presence {
+    /// Not at work.
+    Absent,
     /// Unknown, for this reason.
     Unknown(Doubt),
-    /// No other controller is at work.
-    None,
-    /// The predecessor is at work.
-    Predecessor(Rival),
-    /// Another Pontoon acts, and we do not.
-    Pontoon(Rival),
+    /// At work.
+    AtWork(Rival),
+}
+
+impl Rivalry {
+    /// Whether we may act for the kinds of the predecessor with this Lease; without a Lease, for
+    /// every kind.
+    pub fn permits(&self, lease: Option<&str>) -> bool {
+        let absent = |presence: &Presence| *presence == Presence::Absent;
+        let concerned = |name: &str| lease.is_none_or(|lease| lease == name);
+        let mut predecessors = self.predecessors.iter().filter(|(name, _)| concerned(name));
+        absent(&self.pontoon) && predecessors.all(|(_, presence)| absent(presence))
+    }
 }
 
 /// Another controller at work.
@@ -52,7 +73,7 @@ pub struct Rival {
     pub holder: String,
 }
 
-/// Why a rivalry is unknown. Leases are `namespace/name`.
+/// Why a presence is unknown. Leases are `namespace/name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// The role does not let us read this Lease.
@@ -107,6 +128,8 @@ struct Seen {
 
 #[derive(Debug)]
 pub(super) struct Rivals {
+    /// The Leases of the predecessors.
+    predecessors: BTreeSet<&'static str>,
     /// Our name in a predecessor's Lease.
     us: String,
     /// Places that count and cannot be seen.
@@ -115,10 +138,15 @@ pub(super) struct Rivals {
 }
 
 impl Rivals {
-    /// Rivals with Leases at `places`. Every place starts unseen.
-    pub fn new(places: &BTreeSet<Place>, identity: &str) -> Self {
+    /// Rivals with Leases at `places`, of which those of `predecessors` are named. Every place
+    /// starts unseen.
+    pub fn new(
+        places: &BTreeSet<Place>,
+        predecessors: BTreeSet<&'static str>,
+        identity: &str,
+    ) -> Self {
         let hidden = places.iter().map(|place| (place.clone(), Blindness::NotListed)).collect();
-        Self { us: format!("{US}{identity}"), hidden, leases: BTreeMap::new() }
+        Self { predecessors, us: format!("{US}{identity}"), hidden, leases: BTreeMap::new() }
     }
 
     /// Our name in a predecessor's Lease.
@@ -147,47 +175,67 @@ impl Rivals {
 
     /// The rivalry now, and when it may change without an event.
     pub fn judge(&self, now: Duration) -> (Rivalry, Option<Duration>) {
-        let alive: Vec<_> =
-            self.leases.iter().filter(|(_, seen)| seen.pulse.may_live(now)).collect();
-        let wake = alive.iter().map(|(_, seen)| seen.pulse.alive_until()).min();
-        let ours = |place: &Place| place.1 == LEASE;
-        // Another Pontoon comes first: it does and reports all the work.
-        let mut rivals = alive.iter().filter(|(_, seen)| seen.pulse.lives(now));
-        let first = rivals.clone().find(|(place, _)| ours(place)).or_else(|| rivals.next());
-        let rivalry = match (first, self.blindness(), alive.first()) {
-            (Some((place, seen)), ..) if ours(place) => Rivalry::Pontoon(rival(place, seen)),
-            (Some((place, seen)), ..) => Rivalry::Predecessor(rival(place, seen)),
-            (None, Some(doubt), _) => Rivalry::Unknown(doubt),
-            (None, None, Some((place, seen))) => {
-                Rivalry::Unknown(Doubt::Undecided(rival(place, seen)))
-            }
-            (None, None, None) => Rivalry::None,
-        };
-        (rivalry, wake)
+        let alive = self.leases.values().filter(|seen| seen.pulse.may_live(now));
+        let wake = alive.map(|seen| seen.pulse.alive_until()).min();
+        let of = |lease: &&'static str| (*lease, self.presence(lease, now));
+        let predecessors = self.predecessors.iter().map(of).collect();
+        (Rivalry { pontoon: self.presence(LEASE, now), predecessors }, wake)
     }
 
-    /// A place that cannot be seen. A missing right comes first, because waiting does not help.
-    fn blindness(&self) -> Option<Doubt> {
-        let of = |wanted| self.hidden.iter().find(|(_, why)| **why == wanted);
+    /// Whether the holder of a Lease of this name is at work, at any place.
+    fn presence(&self, name: &str, now: Duration) -> Presence {
+        let mut alive =
+            self.leases.iter().filter(|(place, seen)| place.1 == name && seen.pulse.may_live(now));
+        let first = alive.clone().next();
+        let at_work = alive.find(|(_, seen)| seen.pulse.lives(now));
+        match (at_work, self.blindness(name), first) {
+            (Some((place, seen)), ..) => Presence::AtWork(rival(place, seen)),
+            (None, Some(doubt), _) => Presence::Unknown(doubt),
+            (None, None, Some((place, seen))) => {
+                Presence::Unknown(Doubt::Undecided(rival(place, seen)))
+            }
+            (None, None, None) => Presence::Absent,
+        }
+    }
+
+    /// A place of a Lease of this name that cannot be seen. A missing right comes first, because
+    /// waiting does not help.
+    fn blindness(&self, name: &str) -> Option<Doubt> {
+        let of =
+            |wanted| self.hidden.iter().find(|(place, why)| place.1 == name && **why == wanted);
         let forbidden = of(Blindness::Forbidden).map(|(at, _)| Doubt::Forbidden(words(at)));
         forbidden.or_else(|| of(Blindness::NotListed).map(|(at, _)| Doubt::Unread(words(at))))
     }
 
-    /// A predecessor's Lease to claim or renew now, if we act.
-    pub fn due(&self, now: Duration) -> Option<&Lease> {
-        self.predecessors().find(|(_, seen)| now >= seen.claim_at).map(|(_, seen)| &seen.lease)
+    /// A Lease of an absent predecessor to claim or renew now, if we act.
+    pub fn due(&self, rivalry: &Rivalry, now: Duration) -> Option<&Lease> {
+        let mut absent = self.absent(rivalry);
+        absent.find(|(_, seen)| now >= seen.claim_at).map(|(_, seen)| &seen.lease)
     }
 
     /// Time at which the next claim is due.
-    pub fn next_due(&self) -> Option<Duration> {
-        self.predecessors().map(|(_, seen)| seen.claim_at).min()
+    pub fn next_due(&self, rivalry: &Rivalry) -> Option<Duration> {
+        self.absent(rivalry).map(|(_, seen)| seen.claim_at).min()
     }
 
-    /// A predecessor's Lease that we do not hold, and have the right to hold.
-    pub fn untaken(&self) -> Option<Doubt> {
-        let mut all = self.predecessors();
-        let (place, _) = all.find(|(_, seen)| !seen.refused && !self.is_ours(&seen.lease))?;
-        Some(Doubt::Untaken(words(place)))
+    /// The rivalry for an acting replica: a predecessor is absent only once its Lease is ours,
+    /// unless we have no right to hold the Lease.
+    pub fn with_untaken(&self, mut rivalry: Rivalry) -> Rivalry {
+        for (lease, presence) in &mut rivalry.predecessors {
+            let mut all = self.leases.iter().filter(|(place, _)| place.1 == *lease);
+            let untaken = all.find(|(_, seen)| !seen.refused && !self.is_ours(&seen.lease));
+            if let (Presence::Absent, Some((place, _))) = (&*presence, untaken) {
+                *presence = Presence::Unknown(Doubt::Untaken(words(place)));
+            }
+        }
+        rivalry
+    }
+
+    /// The Leases of absent predecessors.
+    fn absent(&self, rivalry: &Rivalry) -> impl Iterator<Item = (&Place, &Seen)> {
+        let is_absent =
+            |place: &Place| rivalry.predecessors.get(place.1.as_str()) == Some(&Presence::Absent);
+        self.leases.iter().filter(move |(place, _)| is_absent(place))
     }
 
     /// The predecessors' Leases held by us.
@@ -197,7 +245,7 @@ impl Rivals {
     }
 
     fn predecessors(&self) -> impl Iterator<Item = (&Place, &Seen)> {
-        self.leases.iter().filter(|(place, _)| place.1 == PREDECESSORS_LEASE)
+        self.leases.iter().filter(|(place, _)| self.predecessors.contains(place.1.as_str()))
     }
 
     fn is_ours(&self, lease: &Lease) -> bool {

@@ -19,7 +19,7 @@
 //! `lease_object` reads and writes the object, `election` decides, `election_loop` carries the
 //! decisions out, `guard` judges a call. Other controllers of the same objects have Leases of their
 //! own: `competition` judges the Leases that count, `elsewhere` all other Leases, both by their
-//! `pulse`; `other_leases` watches them and holds the predecessor's.
+//! `pulse`; `other_leases` watches them and holds those of the predecessors.
 
 mod competition;
 mod election;
@@ -45,10 +45,10 @@ use guard::Standing;
 use tokio::time::timeout;
 
 use crate::env::Env;
-pub use competition::{Doubt, PREDECESSORS_LEASE, PREDECESSORS_NAMESPACE, Rival, Rivalry};
+pub use competition::{Doubt, Predecessor, Presence, Rival, Rivalry};
 pub use guard::NotPermitted;
 pub use identity::Identity;
-pub use other_leases::{Post, Sentry};
+pub use other_leases::{Post, Predecessors, Sentry};
 pub use timing::{Timing, TimingError};
 
 /// The name of our own Lease.

@@ -1,9 +1,9 @@
-//! Watches the Leases of other controllers, and holds the predecessor's Lease once quiet, so that a
+//! Watches the Leases of other controllers, and holds a predecessor's Lease once quiet, so that a
 //! predecessor that comes back stays passive.
 //!
 //! | Lease | watched | meaning |
 //! |---|---|---|
-//! | the predecessor's, in a namespace that counts | there | at work, or may be |
+//! | a predecessor's, in a namespace that counts | there | at work, or may be |
 //! | `pontoon`, for an acting replica with an election | everywhere else | a warning |
 //! | `pontoon`, for an observer | in the namespaces that count | the other acts and reports |
 //! | `pontoon` in our namespace, without an election | there | we are not the only replica |
@@ -24,7 +24,7 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::competition::{Claim, PREDECESSORS_LEASE, Place, Rivalry, Rivals, place};
+use super::competition::{Claim, Place, Predecessor, Presence, Rivalry, Rivals, place};
 use super::elsewhere::Elsewhere;
 use super::lease_errors::{Complaints, Trouble};
 use super::watch::LeaseWatch;
@@ -33,41 +33,45 @@ use crate::env::Env;
 use crate::observe::follow::Event;
 use crate::report::metrics::Metrics;
 
+/// The predecessors, and the namespaces in which each may be installed, beside our own.
+pub type Predecessors = Vec<(&'static Predecessor, BTreeSet<String>)>;
+
 /// The sentry's settings.
 #[derive(Clone, Debug)]
 pub struct Post {
     /// Our own namespace.
     pub namespace: String,
-    /// The namespaces in which a predecessor may be installed, beside our own.
-    pub predecessors: BTreeSet<String>,
+    /// The predecessors.
+    pub predecessors: Predecessors,
     /// Our name.
     pub identity: String,
     /// The periods of our own election.
     pub timing: Timing,
     /// Whether we take part in an election.
     pub elects: bool,
-    /// Whether we act, and hold the predecessor's Lease while we lead.
+    /// Whether we act, and hold the predecessors' Leases while we lead.
     pub acts: bool,
 }
 
 impl Post {
-    fn namespaces(&self) -> impl Iterator<Item = &String> {
-        let others = self.predecessors.iter().filter(|other| **other != self.namespace);
-        others.chain([&self.namespace])
-    }
-
     /// The places where a Lease counts.
     fn counted(&self) -> BTreeSet<Place> {
-        let named = |name: &str| {
-            let name = name.to_owned();
-            self.namespaces().map(move |namespace| (namespace.clone(), name.clone()))
-        };
-        let ours = named(LEASE).filter(|(namespace, _)| match (self.acts, self.elects) {
-            (true, true) => false,
-            (true, false) => *namespace == self.namespace,
-            (false, _) => true,
-        });
-        named(PREDECESSORS_LEASE).chain(ours).collect()
+        let mut counted = BTreeSet::new();
+        for (predecessor, namespaces) in &self.predecessors {
+            for namespace in namespaces.iter().chain([&self.namespace]) {
+                counted.insert((namespace.clone(), predecessor.lease.to_owned()));
+                // An acting replica with an election is the only one that acts.
+                if !self.acts || (!self.elects && *namespace == self.namespace) {
+                    counted.insert((namespace.clone(), LEASE.to_owned()));
+                }
+            }
+        }
+        counted
+    }
+
+    /// The names of the predecessors' Leases.
+    fn leases(&self) -> BTreeSet<&'static str> {
+        self.predecessors.iter().map(|(predecessor, _)| predecessor.lease).collect()
     }
 
     /// Whether the Lease at a place is neither ours nor counts.
@@ -96,7 +100,7 @@ impl Sentry {
         metrics: Metrics,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let counted = post.counted();
-        let rivals = Rivals::new(&counted, &post.identity);
+        let rivals = Rivals::new(&counted, post.leases(), &post.identity);
         let (to, rivalry) = watch::channel(rivals.judge(env.elapsed()).0);
         let (ending, ended) = watch::channel(());
         let relieve = watch::Sender::new(false);
@@ -111,7 +115,7 @@ impl Sentry {
         };
         let round = Round {
             near: counted.iter().map(near).collect(),
-            far: [LEASE, PREDECESSORS_LEASE].map(far).into(),
+            far: [LEASE].into_iter().chain(post.leases()).map(far).collect(),
             elsewhere: Elsewhere::default(),
             role: leadership.role(),
             relieved: relieve.subscribe(),
@@ -133,13 +137,13 @@ impl Sentry {
         self.rivalry.clone()
     }
 
-    /// Releases the predecessor's Leases. A Lease that cannot be released in time expires by
+    /// Releases the predecessors' Leases. A Lease that cannot be released in time expires by
     /// itself.
     pub async fn release(&self) {
         self.relieve.send_replace(true);
         let mut ended = self.ended.clone();
         if timeout(self.patience, ended.wait_for(|()| false)).await.is_err() {
-            tracing::warn!("the predecessor's Lease could not be released; it expires by itself");
+            tracing::warn!("a predecessor's Lease could not be released; it expires by itself");
         }
     }
 }
@@ -198,17 +202,16 @@ impl Round {
             let now = self.env.elapsed();
             self.warn(now);
             let (rivalry, wake) = self.rivals.judge(now);
-            let quiet = self.post.acts && rivalry == Rivalry::None;
-            let holds = quiet && self.leads();
-            if holds && let Some(lease) = self.rivals.due(now).cloned() {
+            let acts = self.post.acts && rivalry.pontoon == Presence::Absent;
+            let holds = acts && self.leads();
+            if holds && let Some(lease) = self.rivals.due(&rivalry, now).cloned() {
                 self.claim(lease).await;
                 continue;
             }
+            let claim = self.rivals.next_due(&rivalry).filter(|_| holds);
             // Acting waits until the predecessor's Lease is taken. A follower waits too: the first
             // plan of its term comes before the answer to its claim.
-            let untaken = self.rivals.untaken().filter(|_| quiet);
-            self.publish(untaken.map_or(rivalry, Rivalry::Unknown));
-            let claim = self.rivals.next_due().filter(|_| holds);
+            self.publish(if acts { self.rivals.with_untaken(rivalry) } else { rivalry });
             let wakes = [wake, claim, self.elsewhere.wake(now)];
             self.wait(wakes.into_iter().flatten().min()).await;
         }
@@ -233,7 +236,7 @@ impl Round {
 
     /// Warns of Leases that do not count.
     fn warn(&mut self, now: Duration) {
-        for name in [LEASE, PREDECESSORS_LEASE] {
+        for name in [LEASE].into_iter().chain(self.post.leases()) {
             self.metrics.standing().elsewhere(name, self.elsewhere.count(name, now));
         }
         if let Some(leases) = self.elsewhere.news(now) {
@@ -324,7 +327,7 @@ impl Round {
         let (answer, pause) = match answer {
             Ok(lease) => {
                 if !ours {
-                    tracing::info!(lease = %format_args!("{}/{}", at.0, at.1), "holding the predecessor's Lease");
+                    tracing::info!(lease = %format_args!("{}/{}", at.0, at.1), "holding a predecessor's Lease");
                 }
                 (Claim::Held(Box::new(lease)), self.post.timing.lease / 3)
             }
@@ -346,8 +349,8 @@ impl Round {
         let at = place(&lease);
         let free = lease_object::released(&lease, None, self.env.now());
         match self.put(&at, &free).await {
-            Ok(_) => tracing::info!("the predecessor's Lease was released"),
-            Err(error) => tracing::debug!(%error, "the predecessor's Lease is not ours to release"),
+            Ok(_) => tracing::info!("a predecessor's Lease was released"),
+            Err(error) => tracing::debug!(%error, "a predecessor's Lease is not ours to release"),
         }
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 
-use super::competition::{PREDECESSORS_LEASE, US};
-use super::lease_object;
+use super::competition::US;
+use super::{LEASE, lease_object};
 
 /// Duration of a Lease without a duration: client-go's default.
 const DEFAULT_DURATION: Duration = Duration::from_secs(15);
@@ -57,6 +57,6 @@ impl Pulse {
 /// Whether no other controller holds the Lease. A predecessor's Lease held by a Pontoon counts as
 /// free: our own Lease says which replica acts.
 fn is_free(lease: &Lease) -> bool {
-    let theirs = lease.metadata.name.as_deref() == Some(PREDECESSORS_LEASE);
+    let theirs = lease.metadata.name.as_deref() != Some(LEASE);
     lease_object::holder(lease).is_none_or(|holder| theirs && holder.starts_with(US))
 }

@@ -3,7 +3,8 @@
 use pontoon_core::verdict::Restraint;
 use prometheus::{GaugeVec, Opts, Registry};
 
-use crate::leadership::{LEASE, PREDECESSORS_LEASE};
+use crate::fronts::predecessors;
+use crate::leadership::LEASE;
 
 /// Another controller is at work, or another Pontoon acts.
 pub const COMPETING: &str = Restraint::WORDS[0];
@@ -29,13 +30,13 @@ impl Standing {
             registry.register(Box::new(gauge.clone()))?;
             Ok::<_, prometheus::Error>(gauge)
         };
-        let help = "1 while this replica leads and acts for no object, by reason.";
+        let help = "1 while this replica leads and acts for no object of some kind, by reason.";
         let aside = gauge("pontoon_standing_aside", help, "reason")?;
         let help = "Leases of other controllers that are renewed in namespaces that do not count.";
         let elsewhere = gauge("pontoon_leases_elsewhere", help, "lease")?;
         let this = Self { aside, elsewhere };
         this.aside(None);
-        for lease in [LEASE, PREDECESSORS_LEASE] {
+        for lease in predecessors().map(|one| one.lease).chain([LEASE]) {
             this.elsewhere(lease, 0);
         }
         Ok(this)

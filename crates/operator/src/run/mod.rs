@@ -7,13 +7,13 @@ mod replica;
 mod stance;
 mod watches;
 
-use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::ValueEnum;
 use kube::Client;
 use pontoon_core::Time;
+use pontoon_core::model::Kind;
 use pontoon_core::plan::Planner;
 use pontoon_core::world::{Settings, World};
 use pontoon_providers::layers::Gate;
@@ -24,8 +24,8 @@ use tokio::task::JoinSet;
 use crate::clouds::Clouds;
 use crate::env::Env;
 use crate::execute::{ClusterId, Executor, Term};
-use crate::fronts::kinds;
-use crate::leadership::{self, Identity, Leadership, Post, Rivalry, Sentry, Timing};
+use crate::fronts::{FRONTS, kinds};
+use crate::leadership::{self, Identity, Leadership, Post, Predecessors, Sentry, Timing};
 use crate::observe::Station;
 use crate::report::events::{Events, Weight, about_lease};
 use crate::report::metrics::Metrics;
@@ -54,8 +54,9 @@ pub struct Options {
     pub name: String,
     /// The UID of the pod. Processes of a pod run one at a time.
     pub pod: Option<String>,
-    /// The namespaces in which a predecessor may be installed, beside [`Self::namespace`].
-    pub predecessor_namespaces: BTreeSet<String>,
+    /// The predecessors, and the namespaces in which each may be installed, beside
+    /// [`Self::namespace`].
+    pub predecessors: Predecessors,
     /// Whether to take part in an election; if not, this must be the only replica.
     pub leader_elect: bool,
     /// Whether to act, or only report the plan.
@@ -144,7 +145,7 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         leading: None,
         mode: options.mode,
         lease: (options.namespace, lease(options.mode)),
-        facing: Facing::new(sentry.rivalry().borrow().clone(), env.now()),
+        facing: Facing::new(served(), sentry.rivalry().borrow().clone(), env.now()),
         stance: None,
         sentry,
         unanswered_until: Time::default(),
@@ -195,15 +196,21 @@ fn lease(mode: Mode) -> &'static str {
     }
 }
 
-/// The last check before a call that changes a provider.
+/// The kinds, each with the Lease of its predecessor.
+fn served() -> Vec<(&'static Kind, &'static str)> {
+    FRONTS.iter().map(|front| (front.kind(), front.predecessor().lease)).collect()
+}
+
+/// The last check before a call that changes a provider. Each call is made for the kinds of a
+/// predecessor, and only that predecessor stops the call.
 fn gate(mode: Mode, leadership: &Leadership, term: &Term, sentry: &Sentry) -> Gate {
     let (leadership, term, rivalry) = (leadership.clone(), term.clone(), sentry.rivalry());
-    Gate::new(move || match (mode, &*rivalry.borrow()) {
-        (Mode::Observe, _) => Err("this replica only observes".to_owned()),
-        (Mode::Active, Rivalry::None) => {
+    Gate::new(move |predecessor| match mode {
+        Mode::Observe => Err("this replica only observes".to_owned()),
+        Mode::Active if rivalry.borrow().permits(predecessor) => {
             leadership.permit_in(term.get()).map_err(|error| error.to_string())
         }
-        (Mode::Active, _) => Err("another controller may be at work".to_owned()),
+        Mode::Active => Err("another controller may be at work".to_owned()),
     })
 }
 
@@ -211,7 +218,7 @@ fn gate(mode: Mode, leadership: &Leadership, term: &Term, sentry: &Sentry) -> Ga
 fn post(options: &Options, identity: &Identity) -> Post {
     Post {
         namespace: options.namespace.clone(),
-        predecessors: options.predecessor_namespaces.clone(),
+        predecessors: options.predecessors.clone(),
         identity: identity.as_str().to_owned(),
         timing: options.timing,
         elects: options.leader_elect,

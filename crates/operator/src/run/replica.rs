@@ -16,6 +16,7 @@ use super::watches::Watches;
 use crate::env::Env;
 use crate::execute::withhold::restrain;
 use crate::execute::{Executor, Term};
+use crate::fronts::kinds;
 use crate::leadership::{Leadership, Rivalry, Role, Sentry};
 use crate::observe::Observation;
 use crate::report::metrics::Metrics;
@@ -141,8 +142,8 @@ impl Replica {
         self.wake = None;
         let now = self.env.now();
         self.take_stance(now);
-        let restraint = match &self.stance {
-            Some(Stance::Plans(restraint)) if self.world.is_read() => restraint.clone(),
+        let restraints = match &self.stance {
+            Some(Stance::Plans(restraints)) if self.world.is_read() => restraints.clone(),
             Some(Stance::Waits(until)) => {
                 self.wake = Some(*until);
                 return;
@@ -156,11 +157,11 @@ impl Replica {
         }
         let mut plan = self.planner.next(&mut self.world, now);
         self.metrics.planned(self.env.now().since(now));
-        let would = restrain(&mut plan, &self.world, restraint.as_ref());
+        let would = restrain(&mut plan, &self.world, &restraints);
         self.narrator.take(&mut self.objects, &plan, &self.world);
         self.narrator.take_would(&mut self.objects, &plan, &would);
         self.statuses.take(&mut self.objects, &plan);
-        self.wake = plan.wake;
+        self.wake = [plan.wake, restraints.wake()].into_iter().flatten().min();
         for action in plan.actions {
             // The status write changes the pool's version; the next plan contains the ledger write
             // again.
@@ -238,8 +239,11 @@ impl Replica {
         if let Some((reason, note)) = after.filter(|after| Some(after) != before.as_ref()) {
             self.narrator.stands_aside(&self.lease, reason, &note);
         }
-        let restrained = stance.as_ref().is_some_and(|stance| stance.restraint().is_some());
-        self.world.set_hands_off(restrained || self.mode == Mode::Observe);
+        let held = stance.as_ref().map(Stance::held).unwrap_or_default();
+        self.world.set_hands_off(match self.mode {
+            Mode::Active => held,
+            Mode::Observe => kinds().collect(),
+        });
         self.stance = stance;
     }
 

@@ -1,12 +1,15 @@
 //! The stance of a leader towards other controllers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use pontoon_core::Time;
+use pontoon_core::model::Kind;
 use pontoon_core::verdict::Restraint;
 
 use super::Mode;
-use crate::leadership::{Rival, Rivalry};
+use crate::execute::withhold::{Hold, Restraints};
+use crate::leadership::{Presence, Rival, Rivalry};
 use crate::report::standing::{COMPETING, UNSURE};
 
 /// How long a rivalry may be unknown before this is reported. An abandoned Lease is recognised
@@ -16,73 +19,106 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The stance of a leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stance {
-    /// Plans and reports; under a restraint no action is carried out.
-    Plans(Option<Restraint>),
-    /// Waits until this time, because the rivalry will be known soon.
+    /// Plans and reports; for restrained kinds no action is carried out.
+    Plans(Restraints),
+    /// Waits until this time with every kind, because the rivalry will be known soon.
     Waits(Time),
     /// Does nothing, because another Pontoon acts and reports.
     Aside(Rival),
 }
 
-/// The rivalry, and since when it is unknown.
+/// The rivalry, and since when each presence is unknown.
 #[derive(Debug)]
 pub(super) struct Facing {
+    /// The kinds, each with the Lease of its predecessor.
+    kinds: Vec<(&'static Kind, &'static str)>,
     rivalry: Rivalry,
-    unknown_since: Option<Time>,
+    unknown_since: BTreeMap<Who, Time>,
+}
+
+/// Another Pontoon, or the predecessor with this Lease.
+type Who = Option<&'static str>;
+
+fn presences(rivalry: &Rivalry) -> impl Iterator<Item = (Who, &Presence)> {
+    let predecessors = rivalry.predecessors.iter().map(|(lease, one)| (Some(*lease), one));
+    predecessors.chain([(None, &rivalry.pontoon)])
 }
 
 impl Facing {
-    pub fn new(rivalry: Rivalry, now: Time) -> Self {
-        let unknown_since = matches!(rivalry, Rivalry::Unknown(_)).then_some(now);
-        Self { rivalry, unknown_since }
+    pub fn new(kinds: Vec<(&'static Kind, &'static str)>, rivalry: Rivalry, now: Time) -> Self {
+        let unknown = presences(&rivalry).filter(|(_, one)| matches!(one, Presence::Unknown(_)));
+        let unknown_since = unknown.map(|(who, _)| (who, now)).collect();
+        Self { kinds, rivalry, unknown_since }
     }
 
     /// Begins a term. A follower's doubt concerned nobody.
     pub fn term_begins(&mut self, now: Time) {
-        self.unknown_since = self.unknown_since.map(|_| now);
+        self.unknown_since.values_mut().for_each(|since| *since = now);
     }
 
     /// Takes a new rivalry. Returns whether another controller worked until now, or may have worked
     /// for long.
     pub fn rivalry_changed(&mut self, rivalry: Rivalry, now: Time) -> bool {
-        let since = self.unknown_since.unwrap_or(now);
-        let unknown = matches!(rivalry, Rivalry::Unknown(_));
-        let doubted = !unknown && now >= since + PATIENCE;
-        self.unknown_since = unknown.then_some(since);
         let before = std::mem::replace(&mut self.rivalry, rivalry);
-        doubted || matches!(before, Rivalry::Predecessor(_) | Rivalry::Pontoon(_))
+        let mut worked = false;
+        for (who, presence) in presences(&self.rivalry) {
+            let since = self.unknown_since.remove(&who).unwrap_or(now);
+            match presence {
+                Presence::Unknown(_) => drop(self.unknown_since.insert(who, since)),
+                _ => worked |= now >= since + PATIENCE,
+            }
+            let past = presences(&before).find(|(one, _)| *one == who);
+            let was_at_work = past.is_some_and(|(_, past)| matches!(past, Presence::AtWork(_)));
+            worked |= was_at_work && past.is_some_and(|(_, past)| past != presence);
+        }
+        worked
     }
 
     pub fn stance(&self, mode: Mode, now: Time) -> Stance {
-        let restraint = match &self.rivalry {
-            Rivalry::Pontoon(rival) => return Stance::Aside(rival.clone()),
-            Rivalry::Unknown(doubt) => {
-                let until = self.unknown_since.unwrap_or(now) + PATIENCE;
-                if now < until {
-                    return Stance::Waits(until);
-                }
-                Some(Restraint::Unsure(doubt.to_string().into()))
-            }
-            Rivalry::Predecessor(Rival { lease, holder }) => Some(Restraint::Competing {
-                lease: lease.as_str().into(),
-                holder: holder.as_str().into(),
-            }),
-            Rivalry::None => (mode == Mode::Observe).then_some(Restraint::Observing),
+        if let Presence::AtWork(rival) = &self.rivalry.pontoon {
+            return Stance::Aside(rival.clone());
+        }
+        let hold = |(kind, lease): &(&'static Kind, &'static str)| {
+            Some((*kind, self.hold(lease, mode, now)?))
         };
-        Stance::Plans(restraint)
+        let restraints = Restraints(self.kinds.iter().filter_map(hold).collect());
+        match restraints.wake() {
+            Some(until) if self.kinds.iter().all(|(kind, _)| restraints.waits(kind)) => {
+                Stance::Waits(until)
+            }
+            _ => Stance::Plans(restraints),
+        }
+    }
+
+    /// The restraint on the kinds of a predecessor.
+    fn hold(&self, lease: &'static str, mode: Mode, now: Time) -> Option<Hold> {
+        let theirs = self.rivalry.predecessors.get(lease).unwrap_or(&Presence::Absent);
+        if let Presence::AtWork(Rival { lease, holder }) = theirs {
+            let (lease, holder) = (lease.as_str().into(), holder.as_str().into());
+            return Some(Hold::Restrained(Restraint::Competing { lease, holder }));
+        }
+        for (who, presence) in [(None, &self.rivalry.pontoon), (Some(lease), theirs)] {
+            if let Presence::Unknown(doubt) = presence {
+                let until = self.unknown_since.get(&who).copied().unwrap_or(now) + PATIENCE;
+                let unsure = || Hold::Restrained(Restraint::Unsure(doubt.to_string().into()));
+                return Some(if now < until { Hold::Waits(until) } else { unsure() });
+            }
+        }
+        (mode == Mode::Observe).then_some(Hold::Restrained(Restraint::Observing))
     }
 }
 
 impl Stance {
-    /// The restraint on every object.
-    pub fn restraint(&self) -> Option<&Restraint> {
+    /// The kinds for which we do not act.
+    pub fn held(&self) -> BTreeSet<&'static Kind> {
         match self {
-            Self::Plans(restraint) => restraint.as_ref(),
-            Self::Waits(_) | Self::Aside(_) => None,
+            Self::Plans(restraints) => restraints.0.keys().copied().collect(),
+            Self::Waits(_) | Self::Aside(_) => BTreeSet::new(),
         }
     }
 
-    /// Reason and note of a leader that acts for no object because of another controller.
+    /// Reason and note of a leader that acts for no object of some kind because of another
+    /// controller.
     pub fn aside(&self) -> Option<(&'static str, String)> {
         match self {
             Self::Aside(Rival { lease, holder }) => {
@@ -92,75 +128,147 @@ impl Stance {
                 );
                 Some((COMPETING, note))
             }
-            Self::Plans(Some(by @ Restraint::Competing { .. })) => {
-                Some((COMPETING, by.to_string()))
-            }
-            Self::Plans(Some(by @ Restraint::Unsure(_))) => Some((UNSURE, by.to_string())),
-            Self::Plans(_) | Self::Waits(_) => None,
+            Self::Plans(restraints) => restraints.0.values().find_map(|hold| match hold {
+                Hold::Restrained(by @ Restraint::Competing { .. }) => {
+                    Some((COMPETING, by.to_string()))
+                }
+                Hold::Restrained(by @ Restraint::Unsure(_)) => Some((UNSURE, by.to_string())),
+                Hold::Restrained(_) | Hold::Waits(_) => None,
+            }),
+            Self::Waits(_) => None,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use pontoon_core::model::Scope;
+
     use super::*;
     use crate::leadership::Doubt;
+
+    static POOLS: Kind = kind("pools");
+    static ALLOCATIONS: Kind = kind("allocations");
+
+    /// The Leases of their predecessors.
+    const OF_POOLS: &str = "pools-controller";
+    const OF_ALLOCATIONS: &str = "allocations-controller";
+
+    const fn kind(name: &'static str) -> Kind {
+        let (group, version, aliases, asks_for) = ("example.com", "v1", &[], &[]);
+        Kind { group, version, name, plural: name, aliases, scope: Scope::Cluster, asks_for }
+    }
 
     fn at(seconds: i64) -> Time {
         Time::from_micros(seconds * 1_000_000)
     }
 
-    fn doubt(lease: &str) -> Rivalry {
-        Rivalry::Unknown(Doubt::Unread(lease.to_owned()))
+    fn doubt(lease: &str) -> Presence {
+        Presence::Unknown(Doubt::Unread(lease.to_owned()))
     }
 
     fn rival() -> Rival {
         Rival { lease: "net/theirs".to_owned(), holder: "flipop-0".to_owned() }
     }
 
+    /// The presence of the predecessor of pools. Nobody else is at work.
+    fn of_pools(presence: Presence) -> Rivalry {
+        let predecessors = [(OF_POOLS, presence), (OF_ALLOCATIONS, Presence::Absent)].into();
+        Rivalry { pontoon: Presence::Absent, predecessors }
+    }
+
+    /// A leader that serves pools alone.
+    fn facing(presence: Presence, now: Time) -> Facing {
+        Facing::new(vec![(&POOLS, OF_POOLS)], of_pools(presence), now)
+    }
+
+    fn plans(stance: &Stance) -> &Restraints {
+        match stance {
+            Stance::Plans(restraints) => restraints,
+            other => panic!("it plans, under restraints: {other:?}"),
+        }
+    }
+
+    fn free() -> Stance {
+        Stance::Plans(Restraints::default())
+    }
+
     #[test]
     fn a_doubt_of_thirty_seconds_is_told_however_its_reason_changes() {
-        let mut facing = Facing::new(doubt("net/a"), at(100));
+        let mut facing = facing(doubt("net/a"), at(100));
         assert_eq!(facing.stance(Mode::Active, at(100)), Stance::Waits(at(130)));
-        assert!(!facing.rivalry_changed(doubt("net/b"), at(120)));
+        assert!(!facing.rivalry_changed(of_pools(doubt("net/b")), at(120)));
         assert_eq!(facing.stance(Mode::Active, at(129)).aside(), None);
         let told = facing.stance(Mode::Active, at(130));
         let (word, note) = told.aside().unwrap();
         assert_eq!(word, "CompetitionUnknown");
         assert!(note.ends_with("the lease net/b cannot be read"), "{note}");
-        assert!(told.restraint().is_some_and(Restraint::is_for_another));
-        assert!(facing.rivalry_changed(Rivalry::None, at(131)), "somebody may have been at work");
-        assert_eq!(facing.stance(Mode::Active, at(131)), Stance::Plans(None));
-        facing.rivalry_changed(doubt("net/a"), at(140));
+        let unsure = |hold: &Hold| matches!(hold, Hold::Restrained(by) if by.is_for_another());
+        assert!(plans(&told).0.get(&POOLS).is_some_and(unsure));
+        let quiet = || of_pools(Presence::Absent);
+        assert!(facing.rivalry_changed(quiet(), at(131)), "somebody may have been at work");
+        assert_eq!(facing.stance(Mode::Active, at(131)), free());
+        facing.rivalry_changed(of_pools(doubt("net/a")), at(140));
         assert_eq!(facing.stance(Mode::Active, at(140)), Stance::Waits(at(170)), "a new doubt");
-        assert!(!facing.rivalry_changed(Rivalry::None, at(145)), "a passing doubt delays nothing");
+        assert!(!facing.rivalry_changed(quiet(), at(145)), "a passing doubt delays nothing");
     }
 
     #[test]
     fn a_followers_doubt_does_not_count_in_its_term() {
-        let mut facing = Facing::new(doubt("net/a"), at(0));
+        let mut facing = facing(doubt("net/a"), at(0));
         facing.term_begins(at(100));
         assert_eq!(facing.stance(Mode::Active, at(100)), Stance::Waits(at(130)));
-        assert!(!facing.rivalry_changed(Rivalry::None, at(101)));
+        assert!(!facing.rivalry_changed(of_pools(Presence::Absent), at(101)));
     }
 
     #[test]
     fn a_predecessor_at_work_restrains_observers_too_and_is_told() {
-        let mut facing = Facing::new(Rivalry::Predecessor(rival()), at(0));
+        let mut facing = facing(Presence::AtWork(rival()), at(0));
         for mode in [Mode::Active, Mode::Observe] {
             let (word, note) = facing.stance(mode, at(0)).aside().unwrap();
             assert_eq!(word, "CompetingController");
             assert!(note.contains("flipop-0 renews the lease net/theirs"), "{note}");
         }
-        assert!(facing.rivalry_changed(Rivalry::None, at(1)), "its last calls may be under way");
-        let observing = Stance::Plans(Some(Restraint::Observing));
-        assert_eq!(facing.stance(Mode::Observe, at(1)), observing);
+        let ends = facing.rivalry_changed(of_pools(Presence::Absent), at(1));
+        assert!(ends, "its last calls may be under way");
+        let observing = facing.stance(Mode::Observe, at(1));
+        let hold = Hold::Restrained(Restraint::Observing);
+        assert_eq!(observing, Stance::Plans(Restraints([(&POOLS, hold)].into())));
         assert_eq!(observing.aside(), None, "nobody else is the reason");
     }
 
     #[test]
+    fn a_predecessor_restrains_its_own_kinds_alone() {
+        let kinds = || vec![(&POOLS, OF_POOLS), (&ALLOCATIONS, OF_ALLOCATIONS)];
+        let works = Facing::new(kinds(), of_pools(Presence::AtWork(rival())), at(0));
+        let stance = works.stance(Mode::Active, at(0));
+        assert_eq!(stance.held(), [&POOLS].into());
+        assert_eq!(stance.aside().unwrap().0, "CompetingController");
+
+        let doubted = Facing::new(kinds(), of_pools(doubt("net/a")), at(0));
+        let stance = doubted.stance(Mode::Active, at(29));
+        assert!(plans(&stance).waits(&POOLS) && !plans(&stance).waits(&ALLOCATIONS));
+        assert_eq!((plans(&stance).wake(), stance.aside()), (Some(at(30)), None));
+        let stance = doubted.stance(Mode::Active, at(30));
+        assert_eq!((stance.held(), plans(&stance).wake()), ([&POOLS].into(), None));
+        assert_eq!(stance.aside().unwrap().0, "CompetitionUnknown");
+    }
+
+    #[test]
+    fn while_the_lease_of_another_pontoon_is_unread_every_kind_waits() {
+        let unread = Rivalry { pontoon: doubt("net/pontoon"), ..of_pools(Presence::Absent) };
+        let kinds = vec![(&POOLS, OF_POOLS), (&ALLOCATIONS, OF_ALLOCATIONS)];
+        let facing = Facing::new(kinds, unread, at(0));
+        assert_eq!(facing.stance(Mode::Observe, at(0)), Stance::Waits(at(30)));
+        let both = BTreeSet::from([&POOLS, &ALLOCATIONS]);
+        assert_eq!(facing.stance(Mode::Observe, at(30)).held(), both);
+    }
+
+    #[test]
     fn one_that_does_not_act_says_nothing_beside_one_that_does() {
-        let facing = Facing::new(Rivalry::Pontoon(rival()), at(0));
+        let acting = Presence::AtWork(rival());
+        let rivalry = Rivalry { pontoon: acting, ..of_pools(Presence::Absent) };
+        let facing = Facing::new(vec![(&POOLS, OF_POOLS)], rivalry, at(0));
         let stance = facing.stance(Mode::Observe, at(0));
         assert_eq!(stance, Stance::Aside(rival()));
         assert_eq!(stance.aside().unwrap().0, "CompetingController");

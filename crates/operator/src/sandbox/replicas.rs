@@ -1,6 +1,6 @@
 //! The operator in the sandbox: a replica, and a second replica after the first freeze.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use tower::ServiceExt;
 use super::brake::Brake;
 use super::cluster::told;
 use crate::env::Env;
+use crate::fronts;
 use crate::leadership::{LEASE, Timing};
 use crate::report::metrics::Metrics;
 use crate::run::{self, Mode, Options, Surroundings};
@@ -174,7 +175,7 @@ fn options(name: &str) -> Options {
         namespace: NAMESPACE.to_owned(),
         name: name.to_owned(),
         pod: Some(name.to_owned()),
-        predecessor_namespaces: std::collections::BTreeSet::new(),
+        predecessors: fronts::predecessors().map(|one| (one, BTreeSet::new())).collect(),
         leader_elect: true,
         mode: Mode::Active,
         timing: Timing::default(),

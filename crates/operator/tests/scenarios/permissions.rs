@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use control_plane::AuditEntry;
 use kube::api::{Patch, PatchParams};
 use pontoon::api::PAUSED_ANNOTATION;
+use pontoon::fronts::flipop::FLIPOP;
 use pontoon::fronts::flipop::IPV4_ANNOTATION;
 use pontoon::fronts::floating_ip_pool::FloatingIPPool;
-use pontoon::leadership::PREDECESSORS_LEASE;
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, On, eventually};
@@ -154,7 +154,7 @@ async fn without_the_right_to_see_other_controllers_nothing_is_done_and_the_righ
     let shipped = root().join("deploy/rbac.yaml");
     let text = std::fs::read_to_string(&shipped).unwrap();
     let trimmed = arena.folder().join("rbac.yaml");
-    std::fs::write(&trimmed, text.replace(PREDECESSORS_LEASE, "of-nobody")).unwrap();
+    std::fs::write(&trimmed, text.replace(FLIPOP.lease, "of-nobody")).unwrap();
     apply(&trimmed);
     let account = arena.plane().kubeconfig_for("flipop", "pontoon").await.unwrap();
     arena.serving_node("a", 1).await;
@@ -165,8 +165,9 @@ async fn without_the_right_to_see_other_controllers_nothing_is_done_and_the_righ
 
     let message = arena.reason("ingress", "Ready", "False", "CompetitionUnknown").await;
     let right = format!(
-        "no right to list and watch leases.coordination.k8s.io named {PREDECESSORS_LEASE} in \
-         namespace flipop"
+        "no right to list and watch leases.coordination.k8s.io named {} in \
+         namespace flipop",
+        FLIPOP.lease
     );
     assert!(message.contains(&right), "{message}");
     arena.event("ingress", "CompetitionUnknown").await;

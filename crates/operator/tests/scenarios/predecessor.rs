@@ -5,9 +5,9 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
+use pontoon::fronts::flipop::FLIPOP;
 use pontoon::fronts::flipop::IPV4_ANNOTATION;
 use pontoon::fronts::floating_ip_pool::FloatingIPPool;
-use pontoon::leadership::PREDECESSORS_LEASE;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -28,7 +28,7 @@ impl Predecessor {
     pub async fn start_in(arena: &Arena, namespace: &str, lasts: i32) -> Self {
         let leases: Api<Lease> = Api::namespaced(arena.client.clone(), namespace);
         let lease = json!({
-            "metadata": {"name": PREDECESSORS_LEASE},
+            "metadata": {"name": FLIPOP.lease},
             "spec": {"holderIdentity": "flipop-0", "leaseDurationSeconds": lasts,
                      "leaseTransitions": 0, "renewTime": "2026-01-01T00:00:00.000000Z"},
         });
@@ -39,7 +39,7 @@ impl Predecessor {
                 tokio::time::sleep(Duration::from_millis(500)).await;
                 let time = format!("2026-01-01T{:02}:{:02}:00.000000Z", second / 60, second % 60);
                 let renewal = Patch::Merge(json!({"spec": {"renewTime": time}}));
-                leases.patch(PREDECESSORS_LEASE, &PatchParams::default(), &renewal).await.unwrap();
+                leases.patch(FLIPOP.lease, &PatchParams::default(), &renewal).await.unwrap();
             }
         }))
     }
@@ -69,7 +69,7 @@ impl Arena {
     pub async fn flipop_lease(&self, what: &str, wanted: impl Fn(&str, &Lease) -> bool) -> Lease {
         let leases: Api<Lease> = self.namespaced();
         eventually(what, || async {
-            let lease = leases.get(PREDECESSORS_LEASE).await.unwrap();
+            let lease = leases.get(FLIPOP.lease).await.unwrap();
             let spec = lease.spec.clone().unwrap_or_default();
             let holder = spec.holder_identity.unwrap_or_default();
             if wanted(&holder, &lease) { Ok(lease) } else { Err(lease) }

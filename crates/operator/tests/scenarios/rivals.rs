@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::PostParams;
-use pontoon::leadership::PREDECESSORS_LEASE;
+use pontoon::fronts::flipop::FLIPOP;
 use serde_json::json;
 
 use crate::arena::{Arena, On, eventually, on_both};
@@ -39,7 +39,7 @@ async fn a_lease_in_a_tenants_namespace_stops_nobody_unless_the_flag_names_it(on
     let _tenant = Predecessor::start_in(&arena, "tenant", i32::MAX).await;
     let unmoved = arena.replica("unmoved");
     arena.ready("ingress").await;
-    unmoved.metric(&elsewhere(PREDECESSORS_LEASE), "1").await;
+    unmoved.metric(&elsewhere(FLIPOP.lease), "1").await;
     arena.set_ready("a", false).await;
     arena.held_by("198.51.100.1", Some(2)).await;
     arena.marked("b", Some("198.51.100.1")).await;
@@ -53,7 +53,7 @@ async fn a_lease_in_a_tenants_namespace_stops_nobody_unless_the_flag_names_it(on
     let (_, message) = arena.says("ingress", "CompetingController").await;
     assert!(message.contains("tenant/floating-ip-pool-controller-leader-election"), "{message}");
     heeding.metric(&aside("CompetingController"), "1").await;
-    heeding.metric(&elsewhere(PREDECESSORS_LEASE), "0").await;
+    heeding.metric(&elsewhere(FLIPOP.lease), "0").await;
     let page = heeding.page("/readyz").await.unwrap();
     assert!(page.starts_with("HTTP/1.1 200 "), "it lives and watches: {page}");
     assert_eq!(arena.cloud.mutations().len(), 2, "{:#?}", arena.cloud.mutations());

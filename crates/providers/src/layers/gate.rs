@@ -35,18 +35,37 @@ use crate::transport::{Transport, TransportError};
 ///
 /// The check runs inside connection tasks, so it must be quick and must not block.
 #[derive(Clone)]
-pub struct Gate(Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
+pub struct Gate(Arc<Check>);
+
+/// The check of a gate, with the name on whose behalf the request is made.
+type Check = dyn Fn(Option<&'static str>) -> Result<(), String> + Send + Sync;
+
+tokio::task_local! {
+    static BEHALF: Option<&'static str>;
+}
+
+/// Makes `calls` on behalf of a name that the gate's check sees.
+pub async fn on_behalf_of<F: Future>(name: Option<&'static str>, calls: F) -> F::Output {
+    BEHALF.scope(name, calls).await
+}
+
+/// The name on whose behalf this task makes calls.
+fn behalf() -> Option<&'static str> {
+    BEHALF.try_with(|name| *name).ok().flatten()
+}
 
 impl Gate {
-    /// A gate calling `check` for every mutating request. The error of `check` is the displayed
-    /// reason.
-    pub fn new(check: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
+    /// A gate calling `check` for every mutating request, with the name of [`on_behalf_of`]. The
+    /// error of `check` is the displayed reason.
+    pub fn new(
+        check: impl Fn(Option<&'static str>) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(check))
     }
 
     /// A gate without restrictions, for a single replica without election, or for tests.
     pub fn open() -> Self {
-        Self::new(|| Ok(()))
+        Self::new(|_| Ok(()))
     }
 
     /// Wraps `transport`. The check runs in the same step as the hand-over of the request.
@@ -56,7 +75,7 @@ impl Gate {
             let (gate, transport) = (gate.clone(), transport.clone());
             async move {
                 if Effect::of(&request) == Effect::Change {
-                    (gate.0)().map_err(TransportError::NotSent)?;
+                    (gate.0)(behalf()).map_err(TransportError::NotSent)?;
                 }
                 transport.oneshot(request).await
             }
@@ -66,7 +85,7 @@ impl Gate {
     /// The request with a body that repeats the check, and a cell for the reason of a refusal.
     /// HTTP/2 does not report a body's error to the caller waiting for the answer.
     pub(crate) fn on(&self, request: Request<Bytes>) -> (Request<GatedBody>, Refusal) {
-        let gate = (Effect::of(&request) == Effect::Change).then(|| self.clone());
+        let gate = (Effect::of(&request) == Effect::Change).then(|| (self.clone(), behalf()));
         let refusal = Refusal::default();
         let request = request.map(|bytes| GatedBody {
             bytes: Some(bytes).filter(|bytes| !bytes.is_empty()),
@@ -89,7 +108,7 @@ pub(crate) type Refusal = Arc<OnceLock<String>>;
 /// One frame of bytes, yielded only if the gate allows.
 pub(crate) struct GatedBody {
     bytes: Option<Bytes>,
-    gate: Option<Gate>,
+    gate: Option<(Gate, Option<&'static str>)>,
     refusal: Refusal,
 }
 
@@ -107,7 +126,7 @@ impl Body for GatedBody {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Shut>>> {
         let Some(bytes) = self.bytes.take() else { return Poll::Ready(None) };
-        let allowed = self.gate.take().map_or(Ok(()), |gate| (gate.0)());
+        let allowed = self.gate.take().map_or(Ok(()), |(gate, behalf)| (gate.0)(behalf));
         let frame = allowed.map(|()| Frame::data(bytes)).map_err(|reason| {
             self.refusal.get_or_init(|| reason);
             Shut

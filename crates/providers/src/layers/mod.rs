@@ -10,6 +10,6 @@ pub(crate) mod gate;
 
 pub use budget::{Budget, Burst, Headroom, Hold, Priority, RateRules, is_too_many, retry_after};
 pub use deadline::within;
-pub use gate::Gate;
+pub use gate::{Gate, on_behalf_of};
 
 pub(crate) use budget::sent_at;

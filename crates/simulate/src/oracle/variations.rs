@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use pontoon::api::{ADDRESSES_ANNOTATION, PAUSED_ANNOTATION, RELEASE_FINALIZER};
-use pontoon::leadership::{LEASE, PREDECESSORS_LEASE};
+use pontoon::fronts::flipop::FLIPOP;
+use pontoon::leadership::LEASE;
 use serde_json::Value;
 
 use super::cluster::{Cluster, Intent, Machine, text};
@@ -119,7 +120,7 @@ impl Cluster {
                     (self.leader, self.leader_since) = (leader.to_owned(), now);
                 }
             }
-            Some(PREDECESSORS_LEASE) => self.predecessor.read(lease, now),
+            Some(name) if name == FLIPOP.lease => self.predecessor.read(lease, now),
             _ => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Classifies requests to the API server by method and path. The emulated vendors classify theirs.
 
 use http::Method;
-use pontoon::leadership::PREDECESSORS_LEASE;
+use pontoon::fronts::flipop::FLIPOP;
 use serde::{Deserialize, Serialize};
 
 /// The purpose of a request to the API server.
@@ -103,7 +103,7 @@ impl ApiAction {
             Method::GET if path == "/api/v1/namespaces/kube-system" => Self::ReadCluster,
             Method::GET => kind.map_or(Self::Other, Self::List),
             Method::POST if kind == Some(Kind::Leases) => Self::CreateLease,
-            Method::PUT if is(PREDECESSORS_LEASE) => Self::HoldTheirs,
+            Method::PUT if is(FLIPOP.lease) => Self::HoldTheirs,
             Method::PUT if named_lease => Self::ReplaceLease,
             Method::POST | Method::PATCH if is("events") => Self::Tell,
             Method::PATCH if is("nodes") && segments.len() == 4 => Self::Mark,

@@ -17,8 +17,9 @@ use kube::api::DynamicObject;
 use pontoon_core::model::{Kind, MachineId, Mark, NodeName, Scope, Subject};
 use prometheus::Registry;
 
-use super::flipop::{GROUP, MARKS, VERSION};
+use super::flipop::{FLIPOP, GROUP, MARKS, VERSION};
 use super::{Front, Labels, Observed, definitions};
+use crate::leadership::Predecessor;
 use crate::observe::schema::Schema;
 use crate::report::object_series::Series;
 use decode::Decoded;
@@ -49,6 +50,10 @@ impl Front for FloatingIPPools {
 
     fn definition(&self) -> CustomResourceDefinition {
         definitions::generated::<types::PoolDefinition>()
+    }
+
+    fn predecessor(&self) -> &'static Predecessor {
+        &FLIPOP
     }
 
     fn marks(&self) -> &'static [Mark] {

@@ -14,8 +14,9 @@ use kube::api::DynamicObject;
 use pontoon_core::model::{Kind, Mark, Scope, Subject};
 use prometheus::Registry;
 
-use super::flipop::{GROUP, VERSION};
+use super::flipop::{FLIPOP, GROUP, VERSION};
 use super::{Front, Labels, Observed, definitions};
+use crate::leadership::Predecessor;
 use crate::observe::schema::Schema;
 use crate::report::object_series::Series;
 use decode::Decoded;
@@ -43,6 +44,10 @@ impl Front for NodeDNSRecordSets {
 
     fn definition(&self) -> CustomResourceDefinition {
         definitions::generated::<types::NodeDNSDefinition>()
+    }
+
+    fn predecessor(&self) -> &'static Predecessor {
+        &FLIPOP
     }
 
     fn marks(&self) -> &'static [Mark] {

@@ -139,7 +139,7 @@ pub(crate) async fn with_a_budget_nearly_used_up_listings_wait_and_failover_goes
 
 pub(crate) async fn a_shut_gate_lets_nothing_change(rig: Rig) {
     rig.cloud.reserve_on(ip(1), A);
-    let gate = Gate::new(|| Err("another replica leads".into()));
+    let gate = Gate::new(|_| Err("another replica leads".into()));
     let provider = open(rig.bench, &rig.cloud, gate.around(transport(&rig.cloud)));
     let shut = Rig { provider, ..rig };
     assert_eq!(shut.provider.list(V4).await.unwrap().len(), 1);

@@ -123,7 +123,7 @@ pub(crate) async fn with_a_budget_nearly_used_up_listings_wait(rig: Rig) {
 
 pub(crate) async fn a_shut_gate_lets_nothing_change(rig: Rig) {
     let listed = rig.seeded([1]).await;
-    let gate = Gate::new(|| Err("another replica leads".into()));
+    let gate = Gate::new(|_| Err("another replica leads".into()));
     let provider = open(rig.bench, &rig.cloud, gate.around(transport(&rig.cloud)));
     let shut = Rig { provider, ..rig };
     assert_eq!(shut.list().await.unwrap(), listed);
