@@ -40,6 +40,8 @@ pub(super) struct Decided {
     api: Millis,
     /// The oldest possible time of the sender's view of foreign changes at the provider.
     cloud: Millis,
+    /// The addresses of nodes that the name may list, at the time of the send.
+    of_nodes: BTreeSet<IpAddr>,
     at: Millis,
 }
 
@@ -86,8 +88,16 @@ impl Oracle {
         let (api, cloud) = before
             .map_or_else(|| (self.api_floor(), self.cloud_floor()), |one| (one.api, one.cloud));
         let process = sent.process.clone();
-        let decided =
-            Decided { process, site: site.clone(), kind: kind.clone(), api, cloud, at: now };
+        let of_nodes = self.addresses_of_nodes(site.as_ref());
+        let decided = Decided {
+            process,
+            site: site.clone(),
+            kind: kind.clone(),
+            api,
+            cloud,
+            of_nodes,
+            at: now,
+        };
         self.decided.insert(sent.agent.clone(), decided);
         let Some(site) = site else { return };
         let same = |flight: &&Sent| {
@@ -102,6 +112,15 @@ impl Oracle {
         if !self.names.is_asked_for(&site, api) {
             self.violated("S6", format!("{}: nobody asks for {site:?}", sent.agent));
         }
+    }
+
+    /// The addresses of nodes that the owner of a name may list now.
+    fn addresses_of_nodes(&self, site: Option<&Site>) -> BTreeSet<IpAddr> {
+        let owner = site.and_then(|site| self.names.owners.get(site)?.key.as_ref());
+        let Some(asking) = owner.and_then(|key| self.names.asking.get(key)) else {
+            return BTreeSet::new();
+        };
+        self.cluster.nodes.values().flat_map(|node| asking.source.of_node(node)).collect()
     }
 
     /// Notes an answer. The next call of the same change rests on the same knowledge.
@@ -197,13 +216,15 @@ impl Oracle {
         }
     }
 
-    /// Whether, in trouble, some node has the address: an old view of the node beside a new view of
-    /// its pods, or the reverse, may show the node as eligible though it never was.
+    /// Whether, in trouble, some node had the address when the call was sent, or has it: an old view
+    /// of the node beside a new view of its pods or marks, or the reverse, may show the node as
+    /// eligible with the address though it never was.
     fn might_combine(&self, asking: &Asking, ip: IpAddr, decided: &Decided) -> bool {
         // At the very start `api` is 0, and trouble may already have begun.
         let troubled = decided.api == 0 || decided.api + API_LAG_IN_CALM < decided.at;
         let has = |node: &Node| asking.source.of_node(node).contains(&ip);
-        troubled && self.cluster.nodes.values().any(has)
+        let has_now = || self.cluster.nodes.values().any(has);
+        troubled && (decided.of_nodes.contains(&ip) || has_now())
     }
 
     /// Whether the address is being released with its pool.
