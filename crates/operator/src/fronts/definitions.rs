@@ -17,7 +17,7 @@ const HEADER: &str = "\
 #
 #   kubectl apply --server-side --force-conflicts -f crds.yaml
 #
-# Generated from the Rust types in crates/operator/src/api; do not edit. To generate anew:
+# Generated from the Rust types in crates/operator/src/fronts; do not edit. To generate anew:
 #
 #   cargo run -p pontoon -- crds > deploy/crds.yaml
 ";
