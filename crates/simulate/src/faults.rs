@@ -215,7 +215,7 @@ impl ApiFault {
 
     /// The emulator's fault.
     pub fn carried(self, dice: &mut fastrand::Rng) -> fakekube::Fault {
-        use fakekube::Fault;
+        use fakekube::{Fault, KubeFault};
         let millis = |dice: &mut fastrand::Rng, range| Duration::from_millis(dice.u64(range));
         match self {
             Self::LostRequest => Fault::LostBefore,
@@ -227,7 +227,7 @@ impl ApiFault {
             Self::Broken => Fault::Answer(ApiAnswer::status(500)),
             Self::Unavailable => Fault::Answer(ApiAnswer::status(503)),
             Self::GatewayTimeout => Fault::AnswerAfterEffect(ApiAnswer::status(504)),
-            Self::WatchBreaks => Fault::WatchBreaks(millis(dice, 10..5_000)),
+            Self::WatchBreaks => Fault::Own(KubeFault::WatchBreaks(millis(dice, 10..5_000))),
         }
     }
 

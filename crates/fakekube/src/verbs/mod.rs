@@ -16,6 +16,7 @@ pub(crate) use delete::marked;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fakehttp::RuleId;
 use http::Method;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -23,7 +24,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::accept::{self, Form};
 use crate::call::Call;
-use crate::faults::RuleId;
+use crate::faults::Weather;
 use crate::object;
 use crate::params::Params;
 use crate::protobuf;
@@ -31,7 +32,6 @@ use crate::refusal::Refusal;
 use crate::registry::Kind;
 use crate::reply::Reply;
 use crate::route::{self, Target};
-use crate::rules::Weather;
 use crate::state::{Shared, State};
 use crate::table;
 
@@ -60,7 +60,7 @@ pub(crate) async fn answer(shared: &Shared, call: &Call, weather: &Weather) -> R
     let mut reply = answered.unwrap_or_else(|refusal| {
         if refusal.unsupported {
             let line = format!("{} {}: {}", call.method, call.target(), refusal.message);
-            state.record.note_unknown(line);
+            state.unknown.push(line);
         }
         Reply::refused(&refusal)
     });
@@ -78,7 +78,7 @@ async fn wait_for_revision(shared: &Shared, call: &Call, weather: &Weather) -> O
     let mut news = shared.lock().store.news();
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let visible = shared.lock().visible(weather.stale, false);
+        let visible = shared.lock().visible(weather.own.stale, false);
         if visible >= wanted {
             return None;
         }
@@ -98,7 +98,7 @@ fn serve(state: &mut State, call: &Call, weather: &Weather) -> Result<Reply, Ref
     let in_json = protobuf::as_json(call)?;
     let call = in_json.as_ref().unwrap_or(call);
     let now = state.clock.now();
-    let stale = weather.stale;
+    let stale = weather.own.stale;
     let turn = Turn { state, call, target, params, form, now, stale };
     turn.dispatch()
 }
