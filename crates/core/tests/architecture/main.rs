@@ -117,6 +117,14 @@ fn the_operator_does_not_ship_tokios_test_clock() {
 }
 
 #[test]
+fn the_simulation_is_built_without_what_serves_kubectl() {
+    for (root, has) in [("simulate", false), ("pontoon", true)] {
+        let features = graph::features(root, "fakekube");
+        assert_eq!(features.contains("kubectl"), has, "{root} builds fakekube with {features:?}");
+    }
+}
+
+#[test]
 fn every_licence_is_one_that_we_may_ship() {
     let graph = Graph::read();
     let refused = graph.third_party().filter(|(_, _, licence)| !licences::is_allowed(licence));

@@ -25,15 +25,14 @@ use tokio::time::{Instant, timeout_at};
 use crate::accept::{self, Form};
 use crate::call::Call;
 use crate::faults::Weather;
+use crate::kubectl;
 use crate::object;
 use crate::params::Params;
-use crate::protobuf;
 use crate::refusal::Refusal;
 use crate::registry::Kind;
 use crate::reply::Reply;
 use crate::route::{self, Target};
 use crate::state::{Shared, State};
-use crate::table;
 
 /// Longest wait of a read for a future resource version.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -95,7 +94,7 @@ fn serve(state: &mut State, call: &Call, weather: &Weather) -> Result<Reply, Ref
     }
     let target = route::find(&state.registry, call.path())?;
     let params = Params::parse(call.query())?;
-    let in_json = protobuf::as_json(call)?;
+    let in_json = kubectl::as_json(call)?;
     let call = in_json.as_ref().unwrap_or(call);
     let now = state.clock.now();
     let stale = weather.own.stale;
@@ -157,10 +156,10 @@ impl Turn<'_> {
                 );
                 return Err(Refusal::not_acceptable(message));
             }
-            Form::Table => {
+            Form::Table(tables) => {
                 let meta = object::table_meta(stored);
                 let objects = [object::load(&kind, stored)];
-                table::render(&kind, &objects, meta, &self.params.include_object, self.now)
+                tables.render(&kind, &objects, meta, &self.params.include_object, self.now)
             }
         };
         Ok(Reply::json(status, body))
