@@ -90,7 +90,7 @@ fn usual_ttl() -> u32 {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Throttle {
-    #[serde(rename = "ms", with = "crate::millis")]
+    #[serde(rename = "ms", with = "fakehttp::millis")]
     time: Duration,
 }
 
@@ -114,7 +114,7 @@ fn route(cloud: &FakeCloud, call: &Call) -> Outcome {
         ("DELETE", ["log"]) => cloud.forget_log(),
         ("POST", ["faults"]) => {
             let rule: Rule = body(call)?;
-            return Ok(json!({"id": cloud.inject(rule).0}));
+            return Ok(json!({"id": cloud.inject(rule)}));
         }
         ("DELETE", ["faults"]) => cloud.clear_faults(),
         ("POST", ["throttle"]) => cloud.throttle_for(body::<Throttle>(call)?.time),

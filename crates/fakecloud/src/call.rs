@@ -1,11 +1,12 @@
 //! Requests and replies as vendor modules see them.
 
 use bytes::Bytes;
+use fakehttp::Carried;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::faults::{Carried, Fault};
+use crate::faults::Fault;
 use crate::knobs::Knobs;
 
 /// A parsed request.
@@ -47,7 +48,7 @@ impl Call {
             origin: origin(&parts.uri, &parts.headers),
             faults: parts
                 .extensions
-                .get::<Carried>()
+                .get::<Carried<Fault>>()
                 .map(|carried| carried.0.clone())
                 .unwrap_or_default(),
             method: parts.method,

@@ -1,30 +1,27 @@
-//! A cloud: the store, its knobs and its record behind a single lock, and the path of a request
-//! through them.
-//!
-//! arrival (recorded, rules drawn) → latency → effect (exclusive access to the store) → latency →
-//! answer, or no answer.
+//! A cloud: the store, its knobs and its record behind a single lock, and the steps of a request
+//! through them. An effect has exclusive access to the store.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use http::{HeaderName, StatusCode, header};
+use bytes::Bytes;
+use fakehttp::{Arriving, Clock, Emulated, Log, Loss, Recording, http_date, whole_seconds};
+use http::{HeaderName, Response, StatusCode, header};
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::call::{Call, Reply};
-use crate::clock::{self, Clock};
 use crate::emulators::{self, Emulator};
-use crate::faults::{Answer, Loss};
+use crate::faults::{Answer, Arrival, CloudWeather, Rules, Weather};
 use crate::knobs::Knobs;
 use crate::limit::{Meter, RateLimit, Refused, Usage};
 use crate::observer::{Happening, Observer};
-use crate::record::{Answered, Exchange, Log};
+use crate::record::{self, Answered, Exchange};
 use crate::request_context::Turn;
-use crate::rules::{Arriving, Rules, Weather};
 use crate::store::Store;
 
 /// All state behind the lock.
@@ -33,7 +30,9 @@ pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) knobs: Knobs,
     pub(crate) rules: Rules,
-    pub(crate) log: Log,
+    pub(crate) log: Log<Exchange>,
+    /// Number of arrived requests that may change the state.
+    pub(crate) mutations: u64,
     pub(crate) dice: fastrand::Rng,
     /// Every request before this time gets 429.
     pub(crate) throttled_until: Option<Instant>,
@@ -52,14 +51,6 @@ pub(crate) struct Shared {
     changes: watch::Sender<u64>,
 }
 
-/// The delays and faults of an arrived request.
-pub(crate) struct Arrival {
-    pub(crate) sequence: u64,
-    pub(crate) weather: Weather,
-    pub(crate) before: Duration,
-    pub(crate) after: Duration,
-}
-
 impl Shared {
     pub(crate) fn new(base: Timestamp) -> Arc<Self> {
         Arc::new(Self {
@@ -67,7 +58,8 @@ impl Shared {
                 store: Store::default(),
                 knobs: Knobs::default(),
                 rules: Rules::default(),
-                log: Log::default(),
+                log: Log::new(Recording::All),
+                mutations: 0,
                 dice: fastrand::Rng::with_seed(0),
                 throttled_until: None,
                 dump_to: std::env::var_os("PONTOON_EXCHANGES")
@@ -120,7 +112,9 @@ impl Shared {
         world.store.settle(now);
         if what != Happening::Change || world.store.revision() != before {
             let World { observer, store, .. } = &mut *world;
-            observer.tell(what, store.present());
+            if let Some(told) = observer.told() {
+                told(what, store.present());
+            }
         }
         self.arm(&mut world);
         drop(world);
@@ -152,17 +146,23 @@ impl Shared {
             }
         });
     }
+}
 
-    pub(crate) fn arrive(self: &Arc<Self>, call: &Call) -> Arrival {
+impl Emulated for Shared {
+    type Call = Call;
+    type Answer = Answer;
+    type Own = CloudWeather;
+    type Reply = Reply;
+    type Body = Bytes;
+
+    fn arrive(self: &Arc<Self>, call: &Call) -> Arrival {
         let vendor = emulators::of(call);
         let mutates = vendor.map_or(!call.method.is_safe(), |vendor| vendor.changes(call));
         let clock = self.clock;
         self.act(|world, now| {
-            let arriving =
-                Arriving { method: &call.method, path: &call.path, body: &call.body, mutates };
-            let mut weather = world.rules.weather(&arriving, &mut world.dice);
-            call.faults.iter().for_each(|fault| weather.add(fault));
-            let sequence = world.log.arrival(mutates, |sequence| Exchange {
+            let mut weather = world.weather(call, mutates);
+            world.mutations += u64::from(mutates);
+            let sequence = world.log.arrival(|sequence| Exchange {
                 sequence,
                 arrived: now,
                 at: clock.wall(now).to_string(),
@@ -172,31 +172,27 @@ impl Shared {
                 body: call.body.clone(),
                 mutates,
                 changed: false,
-                raw: weather.writes_raw(),
+                raw: writes_raw(&weather),
                 answer: None,
                 lost: None,
             });
             let jitter = draw(&mut world.dice, world.knobs.jitter);
-            Arrival {
-                sequence,
-                before: world.knobs.latency_before + jitter + weather.before,
-                after: world.knobs.latency_after + weather.after,
-                weather,
-            }
+            weather.before += world.knobs.latency_before + jitter;
+            weather.after += world.knobs.latency_after;
+            Arrival { sequence, weather }
         })
     }
 
-    /// Executes the request and returns its reply.
-    pub(crate) fn take_effect(self: &Arc<Self>, call: &Call, arrival: &Arrival) -> Reply {
+    async fn take_effect(self: &Arc<Self>, call: &Call, arrival: &Arrival) -> Reply {
         let clock = self.clock;
         self.act_as(Happening::Effect { user_agent: call.user_agent() }, |world, now| {
             let before = world.store.revision();
             let mut reply = world.reply(clock, now, call, arrival);
-            if arrival.weather.duplicated {
+            if arrival.weather.own.duplicated {
                 world.store.settle(now);
                 reply = world.reply(clock, now, call, arrival);
             }
-            reply.set(header::DATE, &clock::http_date(clock.wall(now)));
+            reply.set(header::DATE, &http_date(clock.wall(now)));
             let changed = world.store.revision() != before;
             if let Some(entry) = world.log.entry(arrival.sequence) {
                 entry.changed = changed;
@@ -206,8 +202,11 @@ impl Shared {
         })
     }
 
-    /// Records that the caller got no answer.
-    pub(crate) fn lose(self: &Arc<Self>, call: &Call, sequence: u64, loss: Loss) {
+    fn respond(self: &Arc<Self>, _: &Call, _: &Arrival, reply: Reply) -> Response<Bytes> {
+        reply.into_response()
+    }
+
+    fn lose(self: &Arc<Self>, call: &Call, sequence: u64, loss: Loss) {
         let what = match loss {
             Loss::BeforeEffect => Happening::Lost { user_agent: call.user_agent() },
             Loss::AfterEffect | Loss::CallerGone => Happening::Change,
@@ -225,7 +224,7 @@ impl Drop for Shared {
         let world = self.world.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(folder) = &world.dump_to {
             // Errors cannot be reported from a drop. Readers of the folder notice a missing file.
-            let _ = world.log.dump(folder);
+            let _ = record::dump(&world.log, folder);
         }
     }
 }
@@ -241,6 +240,19 @@ struct Case<'a> {
 }
 
 impl World {
+    /// The faults of an arriving request.
+    fn weather(&mut self, call: &Call, mutates: bool) -> Weather {
+        let arriving = Arriving {
+            method: &call.method,
+            path: &call.path,
+            user_agent: call.user_agent(),
+            body: &call.body,
+            mutates,
+            watches: false,
+        };
+        self.rules.weather(&arriving, &call.faults, &mut self.dice)
+    }
+
     fn reply(&mut self, clock: Clock, now: Instant, call: &Call, arrival: &Arrival) -> Reply {
         let Some(vendor) = emulators::of(call) else {
             let what = format!("fakecloud knows no vendor with the path {}", call.path);
@@ -307,10 +319,16 @@ impl World {
     }
 }
 
+/// Whether a rule replaces the vendor's format of the answer.
+fn writes_raw(weather: &Weather) -> bool {
+    let mut answers = weather.answer.iter().chain(&weather.answer_after);
+    answers.any(|answer| answer.raw.is_some())
+}
+
 fn too_many(case: &Case<'_>, wait: Option<Duration>) -> Reply {
     let mut reply = case.vendor.error(StatusCode::TOO_MANY_REQUESTS, None, &case.request_id);
     if let Some(wait) = wait {
-        let seconds = clock::whole_seconds(wait).max(1);
+        let seconds = whole_seconds(wait).max(1);
         reply.set(header::RETRY_AFTER, &seconds.to_string());
     }
     reply

@@ -7,12 +7,12 @@
 use std::fmt;
 
 use bytes::Bytes;
+use fakehttp::Clock;
 use http::{Request, StatusCode};
 use jiff::Timestamp;
 
 use crate::asked::Asked;
 use crate::call::{Call, Reply};
-use crate::clock::Clock;
 use crate::knobs::Knobs;
 use crate::limit::{RateLimit, Usage};
 use crate::request_context::Turn;

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use fakehttp::{DEFAULT_BASE, Recording, RuleId, Server};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use crate::clock::DEFAULT_BASE;
 use crate::cloud::Shared;
-use crate::faults::{Rule, RuleId};
+use crate::faults::Rule;
 use crate::knobs::Knobs;
-use crate::observer::{Happening, Observer};
-use crate::record::{Exchange, Mark, Recording};
-use crate::serve::Server;
+use crate::observer::Happening;
+use crate::record::{self, Exchange, Mark};
+use crate::serve;
 use crate::service::CloudService;
 use crate::store::State;
 
@@ -66,7 +66,9 @@ impl FakeCloud {
     /// # Errors
     /// If the address cannot be bound or is not loopback.
     pub async fn serve(&self, addr: SocketAddr) -> io::Result<Server> {
-        Server::start(self.service(), addr).await
+        let service = self.service();
+        let answer = move |request| serve::answer(service.clone(), request);
+        Server::start(tower::service_fn(answer), addr).await
     }
 
     /// The cloud's current wall time.
@@ -146,7 +148,7 @@ impl FakeCloud {
     /// The current end of the record.
     #[must_use]
     pub fn mark(&self) -> Mark {
-        self.shared.look(|world| Mark(world.log.next_sequence()))
+        self.shared.look(|world| Mark(world.log.arrivals()))
     }
 
     /// Exchanges that arrived after a mark.
@@ -169,7 +171,7 @@ impl FakeCloud {
     /// Number of arrived requests, and of mutating requests among them, recorded or not.
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
-        self.shared.look(|world| (world.log.next_sequence(), world.log.mutation_count()))
+        self.shared.look(|world| (world.log.arrivals(), world.mutations))
     }
 
     /// Sets how many exchanges the record keeps.
@@ -195,7 +197,7 @@ impl FakeCloud {
     /// # Errors
     /// If the file cannot be written.
     pub fn dump(&self, folder: &Path) -> io::Result<PathBuf> {
-        self.shared.look(|world| world.log.dump(folder))
+        self.shared.look(|world| record::dump(&world.log, folder))
     }
 }
 
@@ -220,7 +222,7 @@ impl FakeCloud {
 
     /// Waits until `count` requests have arrived.
     pub async fn wait_for_arrivals(&self, count: u64) {
-        self.wait(|world| (world.log.next_sequence() >= count).then_some(())).await;
+        self.wait(|world| (world.log.arrivals() >= count).then_some(())).await;
     }
 
     async fn wait<T>(&self, mut ready: impl FnMut(&crate::cloud::World) -> Option<T>) -> T {
@@ -240,7 +242,7 @@ impl FakeCloud {
     /// Calls `told` for everything that happens from now on, in order. The callback runs under the
     /// cloud's lock and must not use the cloud.
     pub fn observe(&self, told: impl FnMut(Happening<'_>, &State) + Send + 'static) -> &Self {
-        self.shared.act(|world, _| world.observer = Observer::new(told));
+        self.shared.act(|world, _| world.observer.set(Box::new(told)));
         self
     }
 

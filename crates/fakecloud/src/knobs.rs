@@ -1,6 +1,6 @@
 //! Settings for all requests, adjustable while the cloud runs.
 //!
-//! Settings for some requests only are [`crate::faults::Rule`]s.
+//! Settings for some requests only are [`crate::Rule`]s.
 
 use std::time::Duration;
 
@@ -15,23 +15,23 @@ use crate::zone::ZonePlan;
 #[serde(default, deny_unknown_fields)]
 pub struct Knobs {
     /// Delay from arrival to effect.
-    #[serde(rename = "latency_before_ms", with = "crate::millis")]
+    #[serde(rename = "latency_before_ms", with = "fakehttp::millis")]
     pub latency_before: Duration,
     /// Delay from effect to answer.
-    #[serde(rename = "latency_after_ms", with = "crate::millis")]
+    #[serde(rename = "latency_after_ms", with = "fakehttp::millis")]
     pub latency_after: Duration,
     /// Upper limit of an additional delay before the effect, drawn from the seeded source.
-    #[serde(rename = "jitter_ms", with = "crate::millis")]
+    #[serde(rename = "jitter_ms", with = "fakehttp::millis")]
     pub jitter: Duration,
     /// Duration of an action before its effect. With zero, the action takes effect with the
     /// request, but the answer still says in progress.
-    #[serde(rename = "action_time_ms", with = "crate::millis")]
+    #[serde(rename = "action_time_ms", with = "fakehttp::millis")]
     pub action_time: Duration,
     /// Time during which reads do not show a new action.
-    #[serde(rename = "action_hidden_ms", with = "crate::millis")]
+    #[serde(rename = "action_hidden_ms", with = "fakehttp::millis")]
     pub action_hidden: Duration,
     /// Age of the state that reads show.
-    #[serde(rename = "read_lag_ms", with = "crate::millis")]
+    #[serde(rename = "read_lag_ms", with = "fakehttp::millis")]
     pub read_lag: Duration,
     /// Quota of IPv4 addresses. Seeding ignores the quota.
     pub address_limit: u64,

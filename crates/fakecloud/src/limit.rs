@@ -13,12 +13,12 @@ pub struct RateLimit {
     /// Requests in `window`.
     pub limit: u32,
     /// The long window.
-    #[serde(rename = "window_ms", with = "crate::millis")]
+    #[serde(rename = "window_ms", with = "fakehttp::millis")]
     pub window: Duration,
     /// Requests in `burst_window`.
     pub burst: u32,
     /// The short window.
-    #[serde(rename = "burst_window_ms", with = "crate::millis")]
+    #[serde(rename = "burst_window_ms", with = "fakehttp::millis")]
     pub burst_window: Duration,
 }
 

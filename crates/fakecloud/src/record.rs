@@ -1,6 +1,5 @@
 //! The record of exchanges, for tests and for contract checks.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -8,11 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use fakehttp::{Log, Loss};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
-
-use crate::faults::Loss;
 
 /// A request and its outcome.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -130,92 +128,17 @@ mod text {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(pub(crate) u64);
 
-/// The kept part of the record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Recording {
-    /// Everything.
-    #[default]
-    All,
-    /// The given number of latest exchanges.
-    Last(usize),
-    /// Nothing; arrivals are still counted.
-    Off,
-}
-
-/// The record of a cloud.
-#[derive(Debug, Default)]
-pub(crate) struct Log {
-    kept: VecDeque<Exchange>,
-    arrivals: u64,
-    mutations: u64,
-    recording: Recording,
-}
-
-impl Log {
-    /// The number of the next arrival.
-    pub(crate) fn next_sequence(&self) -> u64 {
-        self.arrivals
+/// Writes the record to a new file in the folder, as JSON lines.
+pub(crate) fn dump(log: &Log<Exchange>, folder: &Path) -> std::io::Result<PathBuf> {
+    std::fs::create_dir_all(folder)?;
+    let path = folder.join(unique_name());
+    let mut out = BufWriter::new(File::create_new(&path)?);
+    for exchange in log.exchanges() {
+        serde_json::to_writer(&mut out, exchange)?;
+        out.write_all(b"\n")?;
     }
-
-    pub(crate) fn mutation_count(&self) -> u64 {
-        self.mutations
-    }
-
-    pub(crate) fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
-        self.kept.iter()
-    }
-
-    pub(crate) fn set(&mut self, recording: Recording) {
-        self.recording = recording;
-        self.trim();
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.kept.clear();
-    }
-
-    /// Records an arrival. `exchange` is called only if the record keeps it.
-    pub(crate) fn arrival(&mut self, mutates: bool, exchange: impl FnOnce(u64) -> Exchange) -> u64 {
-        let sequence = self.arrivals;
-        self.arrivals += 1;
-        self.mutations += u64::from(mutates);
-        if self.recording != Recording::Off {
-            self.kept.push_back(exchange(sequence));
-            self.trim();
-        }
-        sequence
-    }
-
-    /// The entry of an arrival, if still kept.
-    pub(crate) fn entry(&mut self, sequence: u64) -> Option<&mut Exchange> {
-        let first = self.kept.front()?.sequence;
-        let index = usize::try_from(sequence.checked_sub(first)?).ok()?;
-        self.kept.get_mut(index)
-    }
-
-    fn trim(&mut self) {
-        let keep = match self.recording {
-            Recording::All => return,
-            Recording::Last(keep) => keep,
-            Recording::Off => 0,
-        };
-        while self.kept.len() > keep {
-            self.kept.pop_front();
-        }
-    }
-
-    /// Writes the record to a new file in the folder, as JSON lines.
-    pub(crate) fn dump(&self, folder: &Path) -> std::io::Result<PathBuf> {
-        std::fs::create_dir_all(folder)?;
-        let path = folder.join(unique_name());
-        let mut out = BufWriter::new(File::create_new(&path)?);
-        for exchange in &self.kept {
-            serde_json::to_writer(&mut out, exchange)?;
-            out.write_all(b"\n")?;
-        }
-        out.flush()?;
-        Ok(path)
-    }
+    out.flush()?;
+    Ok(path)
 }
 
 /// Unique on this machine: process, moment and a counter within the process.

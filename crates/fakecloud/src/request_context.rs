@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use fakehttp::Clock;
 use tokio::time::Instant;
 
-use crate::clock::Clock;
+use crate::faults::Weather;
 use crate::knobs::Knobs;
 use crate::operation::{Fate, OperationKind};
-use crate::rules::Weather;
 use crate::store::{State, Store};
 
 /// The context of a request.
@@ -38,9 +38,9 @@ impl Turn<'_> {
 
     /// Starts an operation with the duration and end of the knobs and rules.
     pub(crate) fn start(&mut self, kind: OperationKind, region: &str) -> u64 {
-        let takes = self.weather.action_time.unwrap_or(self.knobs.action_time);
-        let hidden = self.weather.action_hidden.unwrap_or(self.knobs.action_hidden);
-        let fate = self.weather.action_fate.unwrap_or(Fate::Succeeds);
+        let takes = self.weather.own.action_time.unwrap_or(self.knobs.action_time);
+        let hidden = self.weather.own.action_hidden.unwrap_or(self.knobs.action_hidden);
+        let fate = self.weather.own.action_fate.unwrap_or(Fate::Succeeds);
         self.start_with(kind, region, takes, fate, hidden)
     }
 

@@ -4,29 +4,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
+use fakehttp::{Lost, send};
 use http::{Request, Response};
-use tokio::sync::oneshot;
 use tower::Service;
 
 use crate::call::Call;
 use crate::cloud::Shared;
-use crate::faults::Loss;
-
-/// The connection broke without an answer, before or after the request's effect. As on a real
-/// connection the caller cannot tell which; the record can.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost;
-
-impl std::fmt::Display for Lost {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("connection closed before an answer came")
-    }
-}
-
-impl std::error::Error for Lost {}
 
 /// A cloud as a tower service.
 ///
@@ -57,40 +42,6 @@ impl Service<Request<Bytes>> for CloudService {
     }
 
     fn call(&mut self, request: Request<Bytes>) -> Self::Future {
-        let cloud = Arc::clone(&self.cloud);
-        Box::pin(async move {
-            let (answer, answered) = oneshot::channel();
-            tokio::spawn(run(cloud, request, answer));
-            answered.await.unwrap_or(Err(Lost))
-        })
-    }
-}
-
-type Caller = oneshot::Sender<Result<Response<Bytes>, Lost>>;
-
-async fn run(cloud: Arc<Shared>, request: Request<Bytes>, caller: Caller) {
-    let call = Call::new(request);
-    let arrival = cloud.arrive(&call);
-    pass(arrival.before).await;
-    if arrival.weather.loss == Some(Loss::BeforeEffect) {
-        cloud.lose(&call, arrival.sequence, Loss::BeforeEffect);
-        let _ = caller.send(Err(Lost));
-        return;
-    }
-    let reply = cloud.take_effect(&call, &arrival);
-    pass(arrival.after).await;
-    if arrival.weather.loss == Some(Loss::AfterEffect) {
-        cloud.lose(&call, arrival.sequence, Loss::AfterEffect);
-        let _ = caller.send(Err(Lost));
-        return;
-    }
-    if caller.send(Ok(reply.into_response())).is_err() {
-        cloud.lose(&call, arrival.sequence, Loss::CallerGone);
-    }
-}
-
-async fn pass(time: Duration) {
-    if !time.is_zero() {
-        tokio::time::sleep(time).await;
+        Box::pin(send(Arc::clone(&self.cloud), Call::new(request)))
     }
 }

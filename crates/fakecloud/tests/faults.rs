@@ -5,7 +5,9 @@ mod client;
 use std::time::Duration;
 
 use client::{get, ip, post, send};
-use fakecloud::{Answer, FakeCloud, Fault, Loss, Lost, On, RateLimit, Recording, Rule, read_dump};
+use fakecloud::{
+    Answer, CloudFault, FakeCloud, Fault, Loss, Lost, On, RateLimit, Recording, Rule, read_dump,
+};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -123,7 +125,9 @@ async fn a_gateway_can_give_up_after_the_effect_with_a_page_of_its_own() {
 #[tokio::test(start_paused = true)]
 async fn a_duplicated_request_has_its_effect_twice() {
     let cloud = cloud();
-    cloud.inject(Rule::new(On::call("POST", "/v2/reserved_ips"), Fault::Duplicated).once());
+    cloud.inject(
+        Rule::new(On::call("POST", "/v2/reserved_ips"), Fault::Own(CloudFault::Duplicated)).once(),
+    );
     let answer = post(&cloud, "/v2/reserved_ips", json!({"region": "nyc3"})).await;
     assert_eq!(answer.body["reserved_ip"]["ip"], "198.51.100.2");
     assert_eq!(cloud.addresses().len(), 3);
@@ -134,18 +138,18 @@ async fn a_duplicated_request_has_its_effect_twice() {
 async fn actions_can_error_do_nothing_take_longer_or_be_unknown_for_a_while() {
     let cloud = cloud();
     let on = || On::mutations().with_body("\"assign\"");
-    cloud.inject(Rule::new(on(), Fault::ActionErrors).once());
+    cloud.inject(Rule::new(on(), Fault::Own(CloudFault::ActionErrors)).once());
     post(&cloud, ACTIONS, to_two()).await;
     assert_eq!(get(&cloud, ACTIONS).await.body["actions"][0]["status"], "errored");
     assert_eq!(cloud.holder(ip(A)), Some(1));
 
-    cloud.inject(Rule::new(on(), Fault::ActionIgnored).once());
+    cloud.inject(Rule::new(on(), Fault::Own(CloudFault::ActionIgnored)).once());
     post(&cloud, ACTIONS, to_two()).await;
     assert_eq!(get(&cloud, ACTIONS).await.body["actions"][0]["status"], "completed");
     assert_eq!(cloud.holder(ip(A)), Some(1));
 
-    cloud.inject(Rule::new(on(), Fault::ActionTakes(ms(9_000))).once());
-    cloud.inject(Rule::new(on(), Fault::ActionHidden(ms(4_000))).once());
+    cloud.inject(Rule::new(on(), Fault::Own(CloudFault::ActionTakes(ms(9_000)))).once());
+    cloud.inject(Rule::new(on(), Fault::Own(CloudFault::ActionHidden(ms(4_000)))).once());
     let id = post(&cloud, ACTIONS, to_two()).await.body["action"]["id"].clone();
     let action = format!("/v2/actions/{id}");
     assert_eq!(get(&cloud, &action).await.status, 404);
@@ -231,7 +235,7 @@ async fn a_page_gap_skips_one_item_between_pages() {
     for n in 1..=5 {
         cloud.reserve([203, 0, 113, n], "nyc3");
     }
-    cloud.inject(Rule::new(On::call("GET", "/v2/reserved_ips"), Fault::PageGap));
+    cloud.inject(Rule::new(On::call("GET", "/v2/reserved_ips"), Fault::Own(CloudFault::PageGap)));
     let mut seen = Vec::new();
     for page in 1..=3 {
         let body = get(&cloud, &format!("/v2/reserved_ips?per_page=2&page={page}")).await.body;

@@ -1,5 +1,6 @@
 //! Content negotiation: JSON only, as objects, Tables or metadata.
 
+use crate::kubectl::Tables;
 use crate::refusal::Refusal;
 
 /// Representation of an answer.
@@ -8,7 +9,7 @@ pub(crate) enum Form {
     /// The object or list itself.
     Object,
     /// A `meta.k8s.io/v1` Table.
-    Table,
+    Table(Tables),
     /// A `meta.k8s.io/v1` PartialObjectMetadata.
     Partial,
     /// A `meta.k8s.io/v1` PartialObjectMetadataList.
@@ -48,7 +49,7 @@ fn of_clause(clause: &str) -> Option<Form> {
     let meta = of("g") == Some("meta.k8s.io") && of("v") == Some("v1");
     match of("as") {
         None => Some(Form::Object),
-        Some("Table") if meta => Some(Form::Table),
+        Some("Table") if meta => Tables::served().map(Form::Table),
         Some("PartialObjectMetadata") if meta => Some(Form::Partial),
         Some("PartialObjectMetadataList") if meta => Some(Form::PartialList),
         Some("APIGroupDiscoveryList") if of("v") == Some("v2") => Some(Form::Discovery),
@@ -78,7 +79,7 @@ mod tests {
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
         let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
         assert_eq!(form(None), Ok(Form::Object));
-        assert_eq!(form(Some(table)), Ok(Form::Table));
+        assert_eq!(form(Some(table)), Ok(Tables::served().map_or(Form::Object, Form::Table)));
         assert_eq!(form(Some(partial)), Ok(Form::Partial));
         assert_eq!(form(Some("application/json;as=Foo,*/*")), Ok(Form::Object));
         assert_eq!(form(Some("text/plain")).map_err(|r| r.code), Err(406));

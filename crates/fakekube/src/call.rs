@@ -1,7 +1,8 @@
 //! A parsed request.
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Uri, header};
+use fakehttp::{Arriving, Carried};
+use http::{HeaderMap, Method, Request, Uri, header};
 
 use crate::faults::Fault;
 
@@ -16,6 +17,30 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    pub(crate) fn new(request: Request<Bytes>) -> Self {
+        let (parts, body) = request.into_parts();
+        let faults = parts.extensions.get().map(|Carried(faults)| faults.clone());
+        Self {
+            method: parts.method,
+            uri: parts.uri,
+            headers: parts.headers,
+            body,
+            faults: faults.unwrap_or_default(),
+        }
+    }
+
+    /// The parts that filters of faults need.
+    pub(crate) fn arriving(&self) -> Arriving<'_> {
+        Arriving {
+            method: &self.method,
+            path: self.path(),
+            user_agent: self.user_agent(),
+            body: &self.body,
+            mutates: self.mutates(),
+            watches: self.watches(),
+        }
+    }
+
     pub(crate) fn path(&self) -> &str {
         self.uri.path()
     }
@@ -46,12 +71,12 @@ impl Call {
     }
 
     /// Whether the request may change objects.
-    pub(crate) fn mutates(&self) -> bool {
+    fn mutates(&self) -> bool {
         !matches!(self.method, Method::GET | Method::HEAD | Method::OPTIONS)
     }
 
     /// Whether the request is a watch.
-    pub(crate) fn watches(&self) -> bool {
+    fn watches(&self) -> bool {
         let yes = |(key, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
             key == "watch" && value != "0" && !value.eq_ignore_ascii_case("false")
         };

@@ -4,15 +4,14 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use fakehttp::{DEFAULT_BASE, On, Recording, RuleId, Server};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::clock::DEFAULT_BASE;
-use crate::faults::{Fault, On, Rule, RuleId};
+use crate::faults::{Fault, KubeFault, Rule};
 use crate::lifecycle;
-use crate::observer::{Observer, Write};
+use crate::observer::Write;
 use crate::record::Exchange;
-use crate::serve::Server;
 use crate::service::KubeService;
 use crate::state::{Shared, State};
 
@@ -103,12 +102,12 @@ impl FakeKube {
     }
 
     /// Freezes the watch cache of matching requests at the current state until the rule is cleared,
-    /// as [`Fault::StaleCache`].
+    /// as [`KubeFault::StaleCache`].
     #[must_use = "the rule holds until it is cleared by this"]
     pub fn freeze(&self, on: On) -> RuleId {
         let mut state = self.shared.lock();
         let at = state.store.revision();
-        state.rules.add(Rule::new(on, Fault::StaleCache(at)))
+        state.rules.add(Rule::new(on, Fault::Own(KubeFault::StaleCache(at))))
     }
 
     /// Ends a rule. Its hits stay readable, and watches receive the writes that a freeze held back.
@@ -135,7 +134,7 @@ impl FakeKube {
     #[expect(clippy::must_use_candidate, reason = "the effect is the point")]
     pub fn drop_watches(&self, on: &On) -> usize {
         let state = self.shared.lock();
-        let fitting = state.watches.values().filter(|watch| on.fits(&watch.call));
+        let fitting = state.watches.values().filter(|watch| on.fits(&watch.call.arriving()));
         fitting.map(|watch| watch.cut.notify_one()).count()
     }
 
@@ -148,29 +147,24 @@ impl FakeKube {
     /// Calls `told` for every write from now on, in order. The callback runs under the server's
     /// lock and must not use the server.
     pub fn observe(&self, told: impl FnMut(Write<'_>) + Send + 'static) {
-        self.shared.lock().store.observe(Observer::new(told));
+        self.shared.lock().store.observe(told);
     }
 
-    /// Starts or stops recording exchanges; off at first.
-    pub fn record(&self, on: bool) {
-        self.shared.lock().record.switch(on);
+    /// Sets how many exchanges the record keeps; none at first.
+    pub fn recording(&self, recording: Recording) {
+        self.shared.lock().record.set(recording);
     }
 
     /// The recorded exchanges, in the order of arrival.
     #[must_use]
     pub fn exchanges(&self) -> Vec<Exchange> {
-        self.shared.lock().record.exchanges().to_vec()
-    }
-
-    /// Forgets the exchanges so far.
-    pub fn clear_exchanges(&self) {
-        self.shared.lock().record.clear();
+        self.shared.lock().record.exchanges().cloned().collect()
     }
 
     /// Requests that got 501 because fakekube does not support them, as `METHOD path: what`. Always
     /// recorded.
     #[must_use]
     pub fn unknown_requests(&self) -> Vec<String> {
-        self.shared.lock().record.unknown().to_vec()
+        self.shared.lock().unknown.clone()
     }
 }

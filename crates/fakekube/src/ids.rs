@@ -28,11 +28,6 @@ impl Ids {
         let suffix = (0..5).map(|_| char::from(LETTERS[self.0.usize(..LETTERS.len())]));
         base.chars().chain(suffix).collect()
     }
-
-    /// A number below a hundred.
-    pub(crate) fn percent(&mut self) -> u8 {
-        self.0.u8(0..100)
-    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@
 //!
 //! Served are Node, Pod, Namespace, Event (both groups, a single store), ConfigMap, Secret,
 //! ServiceAccount, Lease, CustomResourceDefinition, and the kinds of all CustomResourceDefinitions;
-//! all verbs; JSON, merge and strategic merge patches; server-side apply; Tables and metadata-only
-//! answers; discovery and OpenAPI v3. `tests/api` sends the same requests to fakekube and to a real
+//! all verbs; JSON, merge and strategic merge patches; server-side apply; metadata-only answers. The
+//! feature `kubectl`, on by default, adds what only stock `kubectl` asks for: Tables, discovery,
+//! OpenAPI v3, bodies in protobuf. `tests/api` sends the same requests to fakekube and to a real
 //! kube-apiserver and compares the answers.
 //!
 //! Unsupported features get 501 and are recorded ([`FakeKube::unknown_requests`]), never guessed:
@@ -33,11 +34,16 @@ mod call;
 mod clock;
 mod crd;
 mod decode;
-pub mod discovery;
 mod events;
 mod faults;
 mod handle;
 mod ids;
+mod kubeconfig;
+#[cfg(feature = "kubectl")]
+pub mod kubectl;
+#[cfg(not(feature = "kubectl"))]
+#[path = "without_kubectl.rs"]
+mod kubectl;
 mod lifecycle;
 mod managed;
 mod news;
@@ -47,30 +53,26 @@ pub mod openapi;
 mod params;
 mod patches;
 mod pods;
-mod protobuf;
 mod record;
 mod refusal;
 pub mod registry;
 mod reply;
 mod route;
-mod rules;
 pub mod schema;
 mod selector;
-mod serve;
 mod service;
 mod state;
 mod store;
 mod strategy;
 mod stream;
-pub mod table;
 mod validation;
 mod verbs;
 
 pub use body::{Body, Broken};
-pub use clock::DEFAULT_BASE;
-pub use faults::{Answer, Carried, Fault, On, Rule, RuleId};
+pub use fakehttp::{Carried, DEFAULT_BASE, Loss, Lost, On, Recording, RuleId, Server};
+pub use faults::{Answer, Fault, KubeFault, Rule};
 pub use handle::FakeKube;
+pub use kubeconfig::write_kubeconfig;
 pub use observer::Write;
-pub use record::{Exchange, Loss};
-pub use serve::Server;
-pub use service::{KubeService, Lost};
+pub use record::Exchange;
+pub use service::KubeService;

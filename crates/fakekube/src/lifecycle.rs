@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
+use fakehttp::seconds;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::clock::seconds;
 use crate::crd;
 use crate::object::{deleting, held, meta};
 use crate::registry::Kind;

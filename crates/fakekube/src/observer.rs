@@ -1,7 +1,5 @@
 //! A callback for every write, in order.
 
-use std::fmt;
-
 use serde_json::Value;
 
 /// A write, by a client or by the server.
@@ -19,26 +17,5 @@ pub struct Write<'a> {
     pub after: Option<&'a Value>,
 }
 
-type Told = Box<dyn FnMut(Write<'_>) + Send>;
-
 /// The callback, if set.
-#[derive(Default)]
-pub(crate) struct Observer(Option<Told>);
-
-impl Observer {
-    pub(crate) fn new(told: impl FnMut(Write<'_>) + Send + 'static) -> Self {
-        Self(Some(Box::new(told)))
-    }
-
-    pub(crate) fn tell(&mut self, write: Write<'_>) {
-        if let Some(told) = &mut self.0 {
-            told(write);
-        }
-    }
-}
-
-impl fmt::Debug for Observer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Observer").field(&self.0.is_some()).finish()
-    }
-}
+pub(crate) type Observer = fakehttp::Observer<dyn FnMut(Write<'_>) + Send>;

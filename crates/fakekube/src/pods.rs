@@ -143,7 +143,7 @@ pub(crate) fn unscheduled(pod: &Value, now: Timestamp) -> Option<Value> {
         "reason": "SchedulingGated",
         "message": "Scheduling is blocked due to non-empty scheduling gates",
         "lastProbeTime": null,
-        "lastTransitionTime": crate::clock::seconds(now),
+        "lastTransitionTime": fakehttp::seconds(now),
     }]))
 }
 

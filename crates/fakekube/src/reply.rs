@@ -62,6 +62,7 @@ impl Reply {
         Self { retry_after: refusal.retry_after, ..reply }
     }
 
+    #[cfg(feature = "kubectl")]
     pub(crate) fn typed(mut self, content_type: &'static str) -> Self {
         self.content_type = content_type;
         self

@@ -1,39 +1,24 @@
-//! In-process entry point: a tower service.
+//! In-process entry point: a tower service, and the steps of a request through the server.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
+use fakehttp::{Emulated, Loss, Lost, send, whole};
 use http::{Request, Response};
-use http_body_util::BodyExt;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tower::Service;
 
 use crate::body::Body;
 use crate::call::Call;
-use crate::faults::{Answer, Carried};
-use crate::record::Loss;
+use crate::faults::{Answer, Arrival, KubeWeather};
+use crate::record::Exchange;
 use crate::refusal::Refusal;
 use crate::reply::{Content, Reply};
-use crate::rules::Weather;
-use crate::state::Shared;
+use crate::state::{Shared, State};
 use crate::{stream, verbs};
-
-/// The connection broke without an answer, before or after the request's effect. As on a real
-/// connection the caller cannot tell which; the record can.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost;
-
-impl std::fmt::Display for Lost {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("connection closed before an answer came")
-    }
-}
-
-impl std::error::Error for Lost {}
 
 /// A server as a tower service, for `kube::Client::new(service, "default")`.
 ///
@@ -66,85 +51,65 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let shared = Arc::clone(&self.shared);
-        Box::pin(async move {
-            let (parts, body) = request.into_parts();
-            let body = body.collect().await.map_err(|_| Lost)?.to_bytes();
-            let (answer, answered) = oneshot::channel();
-            let faults = parts.extensions.get::<Carried>().map(|carried| carried.0.clone());
-            let call = Call {
-                method: parts.method,
-                uri: parts.uri,
-                headers: parts.headers,
-                body,
-                faults: faults.unwrap_or_default(),
-            };
-            tokio::spawn(run(shared, call, answer));
-            answered.await.unwrap_or(Err(Lost))
-        })
+        Box::pin(async move { send(shared, Call::new(whole(request).await?)).await })
     }
 }
 
-type Caller = oneshot::Sender<Result<Response<Body>, Lost>>;
+impl Emulated for Shared {
+    type Call = Call;
+    type Answer = Answer;
+    type Own = KubeWeather;
+    type Reply = Reply;
+    type Body = Body;
 
-async fn run(shared: Arc<Shared>, call: Call, caller: Caller) {
-    let (sequence, weather) = shared.arrive(&call);
-    pass(weather.before).await;
-    if weather.loss == Some(Loss::BeforeEffect) {
-        return lose(&shared, sequence, Loss::BeforeEffect, caller);
+    fn arrive(self: &Arc<Self>, call: &Call) -> Arrival {
+        let mut state = self.lock();
+        let State { clock, record, rules, dice, .. } = &mut *state;
+        let now = clock.now();
+        let sequence = record.arrival(|sequence| Exchange::new(sequence, now, call));
+        let weather = rules.weather(&call.arriving(), &call.faults, dice);
+        Arrival { sequence, weather }
     }
-    let mut reply = match &weather.answer {
-        Some(answer) => forced(answer),
-        None => verbs::answer(&shared, &call, &weather).await,
-    };
-    if let Some(answer) = &weather.answer_after {
-        reply = forced(answer);
-    }
-    pass(weather.after).await;
-    if weather.loss == Some(Loss::AfterEffect) {
-        return lose(&shared, sequence, Loss::AfterEffect, caller);
-    }
-    let response = respond(&shared, sequence, call, &weather, reply);
-    if caller.send(Ok(response)).is_err() {
-        shared.lock().record.lost(sequence, Loss::CallerGone);
-    }
-}
 
-fn lose(shared: &Shared, sequence: u64, loss: Loss, caller: Caller) {
-    shared.lock().record.lost(sequence, loss);
-    let _ = caller.send(Err(Lost));
+    async fn take_effect(self: &Arc<Self>, call: &Call, arrival: &Arrival) -> Reply {
+        let weather = &arrival.weather;
+        let reply = match &weather.answer {
+            Some(answer) => forced(answer),
+            None => verbs::answer(self, call, weather).await,
+        };
+        weather.answer_after.as_ref().map_or(reply, forced)
+    }
+
+    /// Turns a reply into a response, and starts the sending task of a watch.
+    fn respond(
+        self: &Arc<Self>,
+        call: &Call,
+        arrival: &Arrival,
+        mut reply: Reply,
+    ) -> Response<Body> {
+        let bytes: Bytes = reply.bytes();
+        if let Some(exchange) = self.lock().record.entry(arrival.sequence) {
+            exchange.status = Some(reply.status);
+            exchange.response.extend_from_slice(&bytes);
+        }
+        let content = std::mem::replace(&mut reply.content, Content::Text(String::new()));
+        let Content::Watch(watching) = content else {
+            return reply.into_response(Body::whole(bytes));
+        };
+        let (events, body) = mpsc::channel(16);
+        let task = stream::Task::new(Arc::clone(self), call.clone(), arrival, *watching, events);
+        tokio::spawn(task.run());
+        reply.into_response(Body::stream(body))
+    }
+
+    fn lose(self: &Arc<Self>, _: &Call, sequence: u64, loss: Loss) {
+        if let Some(exchange) = self.lock().record.entry(sequence) {
+            exchange.lost = Some(loss);
+        }
+    }
 }
 
 fn forced(answer: &Answer) -> Reply {
     let Answer { status, message, retry_after } = answer;
     Reply::refused(&Refusal::forced(*status, message.as_deref(), *retry_after))
-}
-
-/// Turns a reply into a response, and starts the sending task of a watch.
-fn respond(
-    shared: &Arc<Shared>,
-    sequence: u64,
-    call: Call,
-    weather: &Weather,
-    mut reply: Reply,
-) -> Response<Body> {
-    let bytes: Bytes = reply.bytes();
-    {
-        let mut state = shared.lock();
-        state.record.answered(sequence, reply.status);
-        state.record.sent(sequence, &bytes);
-    }
-    let content = std::mem::replace(&mut reply.content, Content::Text(String::new()));
-    let Content::Watch(watching) = content else {
-        return reply.into_response(Body::whole(bytes));
-    };
-    let (events, body) = mpsc::channel(16);
-    let task = stream::Task::new(Arc::clone(shared), sequence, call, weather, *watching, events);
-    tokio::spawn(task.run());
-    reply.into_response(Body::stream(body))
-}
-
-async fn pass(time: Duration) {
-    if !time.is_zero() {
-        tokio::time::sleep(time).await;
-    }
 }

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use fakehttp::{Fault, Log, Recording, RuleId};
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
 use crate::call::Call;
-use crate::clock::Clock;
-use crate::faults::RuleId;
+use crate::clock::LateClock;
+use crate::faults::Rules;
 use crate::ids::Ids;
-use crate::record::Record;
+use crate::record::Exchange;
 use crate::registry::Registry;
-use crate::rules::{Rules, Weather};
 use crate::store::Store;
 
 /// A watch in progress.
@@ -28,10 +28,12 @@ pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) registry: Registry,
     pub(crate) ids: Ids,
-    pub(crate) dice: Ids,
+    pub(crate) dice: fastrand::Rng,
     pub(crate) rules: Rules,
-    pub(crate) record: Record,
-    pub(crate) clock: Clock,
+    pub(crate) record: Log<Exchange>,
+    /// The requests that are not supported.
+    pub(crate) unknown: Vec<String>,
+    pub(crate) clock: LateClock,
     pub(crate) watches: BTreeMap<u64, OpenWatch>,
     /// Whether field managers are tracked from an object's creation on.
     pub(crate) tracks: bool,
@@ -52,10 +54,11 @@ impl State {
             registry,
             ids: Ids::seeded(seed),
             // A separate source, so that faults do not change the names of objects.
-            dice: Ids::seeded(seed ^ 0x6661_756c_7473),
+            dice: fastrand::Rng::with_seed(seed ^ 0x6661_756c_7473),
             rules: Rules::default(),
-            record: Record::default(),
-            clock: Clock::starting_at(base),
+            record: Log::new(Recording::Off),
+            unknown: Vec::new(),
+            clock: LateClock::starting_at(base),
             watches: BTreeMap::new(),
             tracks: false,
             warnings: Vec::new(),
@@ -65,7 +68,11 @@ impl State {
     /// The last revision that a request can see.
     pub(crate) fn visible(&self, stale: Option<RuleId>, consistent: bool) -> u64 {
         let now = self.store.revision();
-        stale.and_then(|id| self.rules.sees(id, consistent)).map_or(now, |at| at.min(now))
+        let sees = |id| match self.rules.fault(id)? {
+            Fault::Own(fault) => fault.sees(consistent),
+            _ => None,
+        };
+        stale.and_then(sees).map_or(now, |at| at.min(now))
     }
 }
 
@@ -81,15 +88,5 @@ impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         // Poisoning is harmless: a panic can only come before the first change of the state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Records a request and returns its number and its faults.
-    pub(crate) fn arrive(&self, call: &Call) -> (u64, Weather) {
-        let mut state = self.lock();
-        let State { clock, record, rules, dice, .. } = &mut *state;
-        let sequence = record.arrive(call, clock.now());
-        let mut weather = rules.weather(call, dice);
-        call.faults.iter().for_each(|fault| weather.carry(fault));
-        (sequence, weather)
     }
 }

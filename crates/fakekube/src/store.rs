@@ -90,8 +90,8 @@ impl Store {
     }
 
     /// Installs the callback for all later writes.
-    pub(crate) fn observe(&mut self, observer: Observer) {
-        self.observer = observer;
+    pub(crate) fn observe(&mut self, told: impl FnMut(Write<'_>) + Send + 'static) {
+        self.observer.set(Box::new(told));
     }
 
     /// Wakes all watches.
@@ -180,13 +180,11 @@ impl Store {
         object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
         let object = Arc::new(object);
         let shelf = self.shelves.entry(place.clone()).or_default();
-        self.observer.tell(Write {
-            group: &place.0,
-            plural: &place.1,
-            key,
-            before: shelf.objects.get(key).map(Arc::as_ref),
-            after: Some(&object),
-        });
+        if let Some(told) = self.observer.told() {
+            let (group, plural) = (place.0.as_str(), place.1.as_str());
+            let before = shelf.objects.get(key).map(Arc::as_ref);
+            told(Write { group, plural, key, before, after: Some(&object) });
+        }
         let before = shelf.objects.insert(key.to_owned(), Arc::clone(&object));
         let what = if before.is_some() { What::Modified } else { What::Added };
         let (revision, key) = (self.revision, key.to_owned());
@@ -200,8 +198,10 @@ impl Store {
     pub(crate) fn delete(&mut self, place: &Place, key: &str) -> Option<Arc<Value>> {
         let shelf = self.shelves.get_mut(place)?;
         let before = shelf.objects.remove(key)?;
-        let (group, plural) = (place.0.as_str(), place.1.as_str());
-        self.observer.tell(Write { group, plural, key, before: Some(&before), after: None });
+        if let Some(told) = self.observer.told() {
+            let (group, plural) = (place.0.as_str(), place.1.as_str());
+            told(Write { group, plural, key, before: Some(&before), after: None });
+        }
         self.revision += 1;
         let object = with_revision(&before, self.revision);
         let (revision, key) = (self.revision, key.to_owned());

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use fakehttp::RuleId;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
 use crate::body::Broken;
 use crate::call::Call;
-use crate::faults::RuleId;
+use crate::faults::Arrival;
 use crate::news::Listener;
 use crate::refusal::Refusal;
-use crate::rules::Weather;
 use crate::state::{OpenWatch, Shared};
 use crate::store::Compacted;
 use crate::verbs::watch::{Watching, line};
@@ -52,26 +52,26 @@ impl Task {
     /// Registers a watch. Its history begins with this call.
     pub(crate) fn new(
         shared: Arc<Shared>,
-        sequence: u64,
         call: Call,
-        weather: &Weather,
+        arrival: &Arrival,
         watching: Watching,
         events: Events,
     ) -> Self {
+        let Arrival { sequence, weather } = arrival;
         let now = Instant::now();
         let cut = Arc::new(Notify::new());
         let mut state = shared.lock();
         let news = state.store.news();
-        state.watches.insert(sequence, OpenWatch { call, cut: Arc::clone(&cut) });
+        state.watches.insert(*sequence, OpenWatch { call, cut: Arc::clone(&cut) });
         drop(state);
         let end = now + watching.longest;
         Self {
-            sequence,
+            sequence: *sequence,
             news,
             cut,
-            stale: weather.stale,
+            stale: weather.own.stale,
             end,
-            breaks: weather.breaks_after.map(|after| now + after),
+            breaks: weather.own.breaks_after.map(|after| now + after),
             bookmark: next_bookmark(now, end),
             shared,
             watching,
@@ -173,7 +173,9 @@ impl Task {
     }
 
     async fn send(&self, event: Vec<u8>) -> Option<()> {
-        self.shared.lock().record.sent(self.sequence, &event);
+        if let Some(exchange) = self.shared.lock().record.entry(self.sequence) {
+            exchange.response.extend_from_slice(&event);
+        }
         tokio::select! {
             biased;
             () = self.cut.notified() => {

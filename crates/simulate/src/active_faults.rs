@@ -143,11 +143,13 @@ impl Weather {
 /// Adds a fault to a request. Of several delays before the effect the longest counts: added up, they
 /// would exceed the time within which a provider applies a call.
 fn carry(fault: fakecloud::Fault, faults: &mut Vec<fakecloud::Fault>) {
-    use fakecloud::Fault::DelayBefore;
-    let delay = |one: &fakecloud::Fault| matches!(one, DelayBefore(_));
+    use fakecloud::Fault;
+    let delay = |one: &Fault| matches!(one, Fault::DelayBefore(_));
     let before = faults.iter().position(delay).filter(|_| delay(&fault));
     match (before.map(|at| &mut faults[at]), fault) {
-        (Some(DelayBefore(longest)), DelayBefore(another)) => *longest = another.max(*longest),
+        (Some(Fault::DelayBefore(longest)), Fault::DelayBefore(another)) => {
+            *longest = another.max(*longest);
+        }
         (_, fault) => faults.push(fault),
     }
 }

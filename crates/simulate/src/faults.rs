@@ -102,7 +102,7 @@ impl CloudFault {
     /// The emulator's fault. Delays, together with the longest lag of reads, stay below a leader's
     /// waiting time.
     pub fn carried(self, dice: &mut fastrand::Rng) -> fakecloud::Fault {
-        use fakecloud::Fault;
+        use fakecloud::{CloudFault as Own, Fault};
         let millis = |dice: &mut fastrand::Rng, range| Duration::from_millis(dice.u64(range));
         match self {
             Self::LostRequest => Fault::LostBefore,
@@ -120,14 +120,14 @@ impl CloudFault {
             Self::BrokenAfter => Fault::AnswerAfterEffect(CloudAnswer::status(500)),
             Self::UnavailableAfter => Fault::AnswerAfterEffect(CloudAnswer::status(503)),
             Self::GatewayTimeout => Fault::AnswerAfterEffect(CloudAnswer::status(504)),
-            Self::Duplicated => Fault::Duplicated,
+            Self::Duplicated => Fault::Own(Own::Duplicated),
             Self::Nonsense => Fault::Answer(nonsense()),
             Self::Garbled => Fault::AnswerAfterEffect(nonsense()),
-            Self::OperationFails => Fault::ActionErrors,
-            Self::OperationIgnored => Fault::ActionIgnored,
-            Self::OperationSlow => Fault::ActionTakes(millis(dice, 8_000..15_000)),
-            Self::OperationHidden => Fault::ActionHidden(millis(dice, 500..3_000)),
-            Self::PageGap => Fault::PageGap,
+            Self::OperationFails => Fault::Own(Own::ActionErrors),
+            Self::OperationIgnored => Fault::Own(Own::ActionIgnored),
+            Self::OperationSlow => Fault::Own(Own::ActionTakes(millis(dice, 8_000..15_000))),
+            Self::OperationHidden => Fault::Own(Own::ActionHidden(millis(dice, 500..3_000))),
+            Self::PageGap => Fault::Own(Own::PageGap),
         }
     }
 
@@ -215,7 +215,7 @@ impl ApiFault {
 
     /// The emulator's fault.
     pub fn carried(self, dice: &mut fastrand::Rng) -> fakekube::Fault {
-        use fakekube::Fault;
+        use fakekube::{Fault, KubeFault};
         let millis = |dice: &mut fastrand::Rng, range| Duration::from_millis(dice.u64(range));
         match self {
             Self::LostRequest => Fault::LostBefore,
@@ -227,7 +227,7 @@ impl ApiFault {
             Self::Broken => Fault::Answer(ApiAnswer::status(500)),
             Self::Unavailable => Fault::Answer(ApiAnswer::status(503)),
             Self::GatewayTimeout => Fault::AnswerAfterEffect(ApiAnswer::status(504)),
-            Self::WatchBreaks => Fault::WatchBreaks(millis(dice, 10..5_000)),
+            Self::WatchBreaks => Fault::Own(KubeFault::WatchBreaks(millis(dice, 10..5_000))),
         }
     }
 

@@ -58,7 +58,7 @@ const IMPURE: &[&str] = &[
 const TEST_SUPPORT: &[&str] = &["control-plane"];
 
 /// Packages of this workspace for the sandbox only.
-const FAKES: &[&str] = &["fakecloud", "fakekube"];
+const FAKES: &[&str] = &["fakecloud", "fakehttp", "fakekube"];
 
 /// Crypto that needs a C toolchain, or duplicates ring.
 const OTHER_CRYPTO: &[&str] = &["openssl", "openssl-sys", "native-tls", "aws-lc-*"];
@@ -79,12 +79,15 @@ fn providers_know_neither_kubernetes_nor_any_other_crate_of_ours() {
 }
 
 #[test]
-fn the_fakes_know_nothing_of_ours() {
+fn the_fakes_know_nothing_of_ours_but_what_they_share() {
     let graph = Graph::read();
+    graph.assert_never_reaches("fakehttp", KUBERNETES);
+    graph.assert_never_reaches("fakehttp", &graph.members());
     graph.assert_never_reaches("fakecloud", KUBERNETES);
-    graph.assert_never_reaches("fakecloud", &graph.members());
-    if graph.members().contains(&"fakekube") {
-        graph.assert_never_reaches("fakekube", &graph.members());
+    let mut others = graph.members();
+    others.retain(|member| *member != "fakehttp");
+    for fake in ["fakecloud", "fakekube"] {
+        graph.assert_never_reaches(fake, &others);
     }
 }
 
@@ -121,6 +124,14 @@ fn the_operator_does_not_ship_tokios_test_clock() {
     let features = graph::features("pontoon", "tokio");
     assert!(!features.is_empty(), "the operator does not use tokio any more?");
     assert!(!features.contains("test-util"), "tokio is built with {features:?}");
+}
+
+#[test]
+fn the_simulation_is_built_without_what_serves_kubectl() {
+    for (root, has) in [("simulate", false), ("pontoon", true)] {
+        let features = graph::features(root, "fakekube");
+        assert_eq!(features.contains("kubectl"), has, "{root} builds fakekube with {features:?}");
+    }
 }
 
 #[test]

@@ -5,12 +5,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
+use fakehttp::Clock;
 use http::{HeaderName, StatusCode, header};
 use jiff::Timestamp;
 
 use crate::asked::{Asked, Purpose};
 use crate::call::{Call, Reply};
-use crate::clock::Clock;
 use crate::emulators::{Access, Emulator};
 use crate::knobs::Knobs;
 use crate::limit::Usage;

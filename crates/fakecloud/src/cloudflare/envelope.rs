@@ -98,7 +98,7 @@ pub(super) fn page<T>(
     let page = number("page").unwrap_or(1).max(1);
     let size = number("per_page").unwrap_or(sizes.usual).clamp(sizes.smallest, sizes.largest);
     // A gap: the rest moves up as if an item of an earlier page had been deleted meanwhile.
-    let moved = usize::from(turn.weather.page_gap && page > 1);
+    let moved = usize::from(turn.weather.own.page_gap && page > 1);
     let total = items.len().saturating_sub(moved);
     let shown: Vec<Value> =
         items.iter().skip((page - 1).saturating_mul(size) + moved).take(size).map(show).collect();

@@ -15,12 +15,12 @@ mod zones;
 
 use std::time::Duration;
 
+use fakehttp::Clock;
 use http::{HeaderName, StatusCode, header};
 use jiff::Timestamp;
 
 use crate::asked::{Asked, Purpose};
 use crate::call::{Call, Reply};
-use crate::clock::{self, Clock};
 use crate::emulators::{Access, Emulator};
 use crate::knobs::Knobs;
 use crate::limit::{RateLimit, Usage};
@@ -76,8 +76,8 @@ impl Emulator for Cloudflare {
     /// Adds the two budget headers, and `retry-after` to a 429.
     fn show_budget(&self, usage: &Usage, clock: &Clock, reply: &mut Reply) {
         let Usage { limit, remaining, window, reset, .. } = usage;
-        let left = clock::whole_seconds(reset.saturating_duration_since(clock.now()));
-        let window = clock::whole_seconds(*window);
+        let left = fakehttp::whole_seconds(reset.saturating_duration_since(clock.now()));
+        let window = fakehttp::whole_seconds(*window);
         let name = HeaderName::from_static("ratelimit");
         reply.set(name, &format!("\"default\";r={remaining};t={left}"));
         let name = HeaderName::from_static("ratelimit-policy");

@@ -7,7 +7,6 @@ use super::Answer;
 use super::envelope::{Refusal, Sizes, page, single};
 use super::ids::zone_id;
 use crate::call::Call;
-use crate::clock;
 use crate::request_context::Turn;
 use crate::store::State;
 use crate::zone::Zone;
@@ -49,7 +48,7 @@ pub(super) fn get(turn: &Turn<'_>, call: &Call, id: &str) -> Answer {
 
 fn show(turn: &Turn<'_>, zone: &Zone) -> Value {
     let plan = turn.knobs.zone_plan.name();
-    let since = clock::seconds(turn.clock.base());
+    let since = fakehttp::seconds(turn.clock.base());
     json!({
         "id": zone_id(&zone.name),
         "name": zone.name,

@@ -3,13 +3,13 @@
 
 use std::net::IpAddr;
 
+use fakehttp::{Clock, seconds};
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::{Answer, DEFAULT_PROJECT, page, region};
 use crate::call::{Call, Reply};
-use crate::clock::{Clock, seconds};
 use crate::operation::{Operation, OperationKind, OperationStatus};
 use crate::request_context::Turn;
 

@@ -2,13 +2,13 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use fakehttp::seconds;
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::refusal::{self, Refusal};
 use super::{Answer, actions, page, region};
 use crate::call::{Call, Reply};
-use crate::clock::seconds;
 use crate::operation::Operation;
 use crate::request_context::Turn;
 use crate::store::{Address, Machine, MachineId, State};

@@ -17,13 +17,13 @@ mod region;
 mod reserved_ips;
 mod reserved_ipv6;
 
+use fakehttp::Clock;
 use http::{HeaderName, StatusCode};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::asked::Asked;
 use crate::call::{Call, Reply};
-use crate::clock::Clock;
 use crate::emulators::{Access, Emulator};
 use crate::knobs::Knobs;
 use crate::limit::Usage;

@@ -2,13 +2,13 @@
 
 use std::net::IpAddr;
 
+use fakehttp::seconds;
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::{Answer, actions, assign, droplets, object, page, region};
 use crate::call::{Call, Reply};
-use crate::clock::seconds;
 use crate::request_context::Turn;
 use crate::store::{Address, State};
 

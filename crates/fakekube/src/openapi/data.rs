@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::registry::Kind;
 
-const COMPRESSED: &[u8] = include_bytes!("data/openapi.json.gz");
+/// The data as stored.
+pub(crate) const COMPRESSED: &[u8] = include_bytes!("data/openapi.json.gz");
 
 static DOCUMENTS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut text = String::new();
@@ -18,17 +19,12 @@ static DOCUMENTS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
 });
 
 /// The document of a built-in group and version (`api/v1`), or a template (`Namespaced`).
-pub(super) fn document(name: &str) -> Option<&'static Value> {
+pub(crate) fn document(name: &str) -> Option<&'static Value> {
     DOCUMENTS.get(name)
 }
 
-/// The compressed data, as an input of hashes.
-pub(super) fn bytes() -> &'static [u8] {
-    COMPRESSED
-}
-
 /// The server's name of the document of a group and version.
-pub(super) fn name(group: &str, version: &str) -> String {
+pub(crate) fn name(group: &str, version: &str) -> String {
     match group {
         "" => format!("api/{version}"),
         group => format!("apis/{group}/{version}"),
@@ -36,12 +32,12 @@ pub(super) fn name(group: &str, version: &str) -> String {
 }
 
 /// The schema of a built-in kind and the schemas around it.
-pub(super) fn schema(kind: &Kind) -> Option<Schema> {
+pub(crate) fn schema(kind: &Kind) -> Option<Schema> {
     find(&kind.group, &kind.version, &kind.kind)
 }
 
 /// As [`schema`], for a kind of the core group.
-pub(super) fn core_schema(kind: &str) -> Option<Schema> {
+pub(crate) fn core_schema(kind: &str) -> Option<Schema> {
     find("", "v1", kind)
 }
 
@@ -62,15 +58,15 @@ fn find(group: &str, version: &str, kind: &str) -> Option<Schema> {
 
 /// A schema of a built-in kind, or a part of one.
 #[derive(Clone, Copy)]
-pub(super) struct Schema {
+pub(crate) struct Schema {
     /// The schema as written; may be a reference.
-    pub(super) node: &'static Value,
-    pub(super) all: &'static Value,
+    pub(crate) node: &'static Value,
+    pub(crate) all: &'static Value,
 }
 
 impl Schema {
     /// Follows a reference; returns other schemas unchanged.
-    pub(super) fn resolved(self) -> Self {
+    pub(crate) fn resolved(self) -> Self {
         let own = &self.node["$ref"];
         let reference = if own.is_string() { own } else { &self.node["allOf"][0]["$ref"] };
         let name = reference.as_str().and_then(|text| text.strip_prefix("#/components/schemas/"));
@@ -79,7 +75,7 @@ impl Schema {
     }
 
     /// The schema of a field, or of the values of a map.
-    pub(super) fn field(self, name: &str) -> Option<Self> {
+    pub(crate) fn field(self, name: &str) -> Option<Self> {
         let schema = self.resolved();
         let listed = schema.node["properties"].get(name);
         let node = listed.or_else(|| {
@@ -89,7 +85,7 @@ impl Schema {
     }
 
     /// The schema of the items of a list.
-    pub(super) fn items(self) -> Option<Self> {
+    pub(crate) fn items(self) -> Option<Self> {
         let schema = self.resolved();
         Some(Self { node: schema.node.get("items")?, ..self })
     }

@@ -1,8 +1,8 @@
 //! Server-side apply, and field ownership after any write.
 
+use fakehttp::seconds;
 use serde_json::{Value, json};
 
-use crate::clock::seconds;
 use crate::managed::{self, Managers, Unapplied, Writing};
 use crate::refusal::Refusal;
 use crate::reply::Reply;

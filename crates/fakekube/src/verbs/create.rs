@@ -1,8 +1,8 @@
 //! Creating objects, by POST or by a PUT that creates.
 
+use fakehttp::seconds;
 use serde_json::{Value, json};
 
-use crate::clock::seconds;
 use crate::managed::Managers;
 use crate::object::{self, forget, meta};
 use crate::refusal::Refusal;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use fakehttp::seconds;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::clock::seconds;
 use crate::object::{self, deleting, held, meta};
 use crate::params::{self, Params, dry_run};
 use crate::refusal::Refusal;

@@ -1,8 +1,8 @@
 //! Eviction of pods. fakekube has no disruption budgets, so every eviction is allowed.
 
+use fakehttp::seconds;
 use serde_json::{Value, json};
 
-use crate::clock::seconds;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::{accept, object};

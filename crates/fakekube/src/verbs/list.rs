@@ -12,7 +12,6 @@ use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::selector::Selector;
 use crate::store::Compacted;
-use crate::table;
 
 use super::{Turn, go_package};
 
@@ -68,10 +67,10 @@ impl Turn<'_> {
                 );
                 return Err(Refusal::not_acceptable(message));
             }
-            Form::Table => {
+            Form::Table(tables) => {
                 let objects: Vec<Value> =
                     objects.iter().map(|stored| object::load(&kind, stored)).collect();
-                table::render(&kind, &objects, meta, &self.params.include_object, self.now)
+                tables.render(&kind, &objects, meta, &self.params.include_object, self.now)
             }
         };
         Ok(Reply::json(200, body))

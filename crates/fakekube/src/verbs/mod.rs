@@ -16,6 +16,7 @@ pub(crate) use delete::marked;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fakehttp::RuleId;
 use http::Method;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -23,17 +24,15 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::accept::{self, Form};
 use crate::call::Call;
-use crate::faults::RuleId;
+use crate::faults::Weather;
+use crate::kubectl;
 use crate::object;
 use crate::params::Params;
-use crate::protobuf;
 use crate::refusal::Refusal;
 use crate::registry::Kind;
 use crate::reply::Reply;
 use crate::route::{self, Target};
-use crate::rules::Weather;
 use crate::state::{Shared, State};
-use crate::table;
 
 /// Longest wait of a read for a future resource version.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -60,7 +59,7 @@ pub(crate) async fn answer(shared: &Shared, call: &Call, weather: &Weather) -> R
     let mut reply = answered.unwrap_or_else(|refusal| {
         if refusal.unsupported {
             let line = format!("{} {}: {}", call.method, call.target(), refusal.message);
-            state.record.note_unknown(line);
+            state.unknown.push(line);
         }
         Reply::refused(&refusal)
     });
@@ -78,7 +77,7 @@ async fn wait_for_revision(shared: &Shared, call: &Call, weather: &Weather) -> O
     let mut news = shared.lock().store.news();
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let visible = shared.lock().visible(weather.stale, false);
+        let visible = shared.lock().visible(weather.own.stale, false);
         if visible >= wanted {
             return None;
         }
@@ -95,10 +94,10 @@ fn serve(state: &mut State, call: &Call, weather: &Weather) -> Result<Reply, Ref
     }
     let target = route::find(&state.registry, call.path())?;
     let params = Params::parse(call.query())?;
-    let in_json = protobuf::as_json(call)?;
+    let in_json = kubectl::as_json(call)?;
     let call = in_json.as_ref().unwrap_or(call);
     let now = state.clock.now();
-    let stale = weather.stale;
+    let stale = weather.own.stale;
     let turn = Turn { state, call, target, params, form, now, stale };
     turn.dispatch()
 }
@@ -157,10 +156,10 @@ impl Turn<'_> {
                 );
                 return Err(Refusal::not_acceptable(message));
             }
-            Form::Table => {
+            Form::Table(tables) => {
                 let meta = object::table_meta(stored);
                 let objects = [object::load(&kind, stored)];
-                table::render(&kind, &objects, meta, &self.params.include_object, self.now)
+                tables.render(&kind, &objects, meta, &self.params.include_object, self.now)
             }
         };
         Ok(Reply::json(status, body))

@@ -12,7 +12,6 @@ use crate::registry::Kind;
 use crate::reply::Reply;
 use crate::selector::Selector;
 use crate::store::{Change, Compacted, What, with_revision};
-use crate::table;
 
 use super::Turn;
 
@@ -118,9 +117,9 @@ impl Watching {
         let object = match self.form {
             Form::Object | Form::Discovery => object,
             Form::Partial | Form::PartialList => object::partial(&object),
-            Form::Table => {
+            Form::Table(tables) => {
                 let meta = object::table_meta(stored);
-                table::render(&self.kind, &[object], meta, &self.include_object, now)
+                tables.render(&self.kind, &[object], meta, &self.include_object, now)
             }
         };
         line(event, &object)

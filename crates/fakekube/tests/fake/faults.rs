@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fakekube::{Answer, FakeKube, Fault, Loss, On, Rule};
+use fakekube::{Answer, FakeKube, Fault, KubeFault, Loss, On, Recording, Rule};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{ListParams, PostParams, WatchEvent, WatchParams};
@@ -39,7 +39,7 @@ async fn answers_are_forced_as_often_as_wished() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_lost_after_the_effect_or_before() {
     let fake = FakeKube::new(1);
-    fake.record(true);
+    fake.recording(Recording::All);
     let _ = fake.inject(Rule::new(On::mutations(), Fault::LostAfter).once());
     assert!(create(&fake, "a").await.is_err());
     let _ = fake.inject(Rule::new(On::mutations(), Fault::LostBefore).once());
@@ -106,7 +106,7 @@ async fn a_frozen_replica_shows_the_past_until_it_is_thawed() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_breaks_after_its_time() {
     let fake = FakeKube::new(1);
-    let rule = Rule::new(On::watches(), Fault::WatchBreaks(Duration::from_secs(7)));
+    let rule = Rule::new(On::watches(), Fault::Own(KubeFault::WatchBreaks(Duration::from_secs(7))));
     let _ = fake.inject(rule);
     let began = Instant::now();
     let events = nodes(&fake).watch(&WatchParams::default(), "0").await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fakekube::{Exchange, FakeKube};
+use fakekube::{Exchange, FakeKube, Recording};
 use futures::StreamExt;
 use http::Request;
 use kube::api::{PostParams, WatchParams};
@@ -12,7 +12,7 @@ use crate::{client, maps, nodes, object};
 
 async fn traffic(seed: u64) -> Vec<Exchange> {
     let fake = FakeKube::new(seed);
-    fake.record(true);
+    fake.recording(Recording::All);
     let mut events = Box::pin(nodes(&fake).watch(&WatchParams::default(), "0").await.unwrap());
     for name in ["a", "b"] {
         nodes(&fake).create(&PostParams::default(), &object(name)).await.unwrap();

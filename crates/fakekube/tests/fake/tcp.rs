@@ -15,7 +15,7 @@ async fn connected(fake: &FakeKube) -> (Server, Api<Node>) {
     let server = fake.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("config");
-    server.write_kubeconfig(&file).unwrap();
+    fakekube::write_kubeconfig(&server, &file).unwrap();
     let read = Kubeconfig::read_from(&file).unwrap();
     let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
     let mut config = config.unwrap();

@@ -46,7 +46,7 @@ impl Both {
         fake.track_managers();
         let server = fake.serve(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
-        server.write_kubeconfig(folder.path().join("kubeconfig")).unwrap();
+        fakekube::write_kubeconfig(&server, folder.path().join("kubeconfig")).unwrap();
         let both = Self { plane, fake, _server: server, folder, namespace: namespace.to_owned() };
         both.good_with(&["create", "-f", "-"], &named("v1", "Namespace", namespace));
         Some(both)

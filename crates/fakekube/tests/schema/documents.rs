@@ -1,7 +1,7 @@
 //! Discovery and OpenAPI: both servers describe the same kinds alike.
 
+use fakekube::kubectl::{discovery, documents};
 use fakekube::registry::Registry;
-use fakekube::{discovery, openapi};
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ fn without_further_subresources(resource: &mut Value) {
 async fn the_documents_of_custom_kinds_are_the_same() {
     let Some((client, registry)) = both().await else { return };
     let path = "/openapi/v3/apis/flipop.digitalocean.com/v1alpha1";
-    let ours = openapi::document(&registry, "flipop.digitalocean.com", "v1alpha1").unwrap();
+    let ours = documents::document(&registry, "flipop.digitalocean.com", "v1alpha1").unwrap();
     // The real server publishes with a delay, kind by kind.
     let equal = timeout(PATIENCE, async {
         loop {
@@ -190,7 +190,7 @@ async fn the_documents_of_built_in_kinds_are_those_of_this_version() {
         ("apiextensions.k8s.io", "v1", "apis/apiextensions.k8s.io/v1"),
     ] {
         let theirs = get(&client, &format!("/openapi/v3/{name}")).await;
-        let ours = openapi::document(&registry, group, version).unwrap();
+        let ours = documents::document(&registry, group, version).unwrap();
         for part in ["/paths", "/components/schemas"] {
             for (key, value) in ours.pointer(part).unwrap().as_object().unwrap() {
                 let again = "cargo run -p fakekube --example dump_openapi";

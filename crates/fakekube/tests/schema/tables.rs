@@ -1,7 +1,7 @@
 //! Tables: both servers give the same columns and cells.
 
+use fakekube::kubectl::table;
 use fakekube::registry::{Kind, Registry};
-use fakekube::table;
 use http::Method;
 use jiff::Timestamp;
 use kube::Client;

@@ -119,7 +119,7 @@ impl Kubeconfig {
     fn write(server: &fakekube::Server, path: Option<PathBuf>) -> Result<Self, String> {
         let name = format!("pontoon-sandbox-{}.kubeconfig", server.addr().port());
         let path = path.unwrap_or_else(|| std::env::temp_dir().join(name));
-        let written = server.write_kubeconfig(&path);
+        let written = fakekube::write_kubeconfig(server, &path);
         written.map_err(|error| format!("cannot write {}: {error}", shown(&path)))?;
         Ok(Self { path })
     }

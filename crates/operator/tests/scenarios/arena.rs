@@ -153,7 +153,7 @@ impl Arena {
                 let kube = FakeKube::starting_at(1, jiff::Timestamp::now());
                 let server = kube.serve(loopback).await.unwrap();
                 let folder = tempfile::tempdir().unwrap();
-                server.write_kubeconfig(folder.path().join("kubeconfig")).unwrap();
+                fakekube::write_kubeconfig(&server, folder.path().join("kubeconfig")).unwrap();
                 let client = Client::new(kube.service(), "default");
                 (ApiServer::Fake { kube, _server: server, folder }, client)
             }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use fakecloud::{Fault, On as Calls, Rule};
+use fakecloud::{CloudFault, Fault, On as Calls, Rule};
 use kube::api::DeleteParams;
 use serde_json::json;
 
@@ -63,7 +63,7 @@ async fn an_address_whose_actions_cannot_be_read_is_confirmed_by_where_it_is(on:
     arena.cloud.reserve(IP.parse::<IpAddr>().unwrap(), "nyc3");
     arena.cloud.set(|knobs| knobs.action_time = Duration::from_secs(3));
     let assign = Calls::call("POST", "/v2/reserved_ips/*/actions");
-    let hidden = Fault::ActionHidden(Duration::from_secs(600));
+    let hidden = Fault::Own(CloudFault::ActionHidden(Duration::from_secs(600)));
     arena.cloud.inject(Rule::new(assign, hidden));
     arena.serving_node("a", 1).await;
     arena.pool("ingress", json!({"ips": [IP]})).await;

@@ -7,7 +7,7 @@ impl Arena {
     /// always records.
     pub fn record(&self) {
         if let ApiServer::Fake { kube, .. } = &self.server {
-            kube.record(true);
+            kube.recording(fakekube::Recording::All);
         }
     }
 

@@ -9,7 +9,7 @@ mod zones_of_users;
 
 use std::net::IpAddr;
 
-use fakecloud::{FakeCloud, Fault, On, Rule};
+use fakecloud::{CloudFault, FakeCloud, Fault, On, Rule};
 use serde_json::{Value, json};
 
 use super::*;

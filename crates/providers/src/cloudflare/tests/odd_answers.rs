@@ -26,7 +26,7 @@ async fn a_record_that_was_lost_between_pages_makes_the_listing_none() {
     }
     let provider = open_on(transport(&cloud));
     let place = provider.locate(ZONE, "hello").await.unwrap();
-    cloud.inject(Rule::new(On::reads(), Fault::PageGap));
+    cloud.inject(Rule::new(On::reads(), Fault::Own(CloudFault::PageGap)));
     let error = provider.list(&place, A).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NoAnswer);
 }

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use fakecloud::{Fault, On, Rule};
+use fakecloud::{CloudFault, Fault, On, Rule};
 
 use super::{A, B, BOTH, Rig, V4, ip};
 use crate::address::{Accepted, Address, Families, OperationId, OperationState};
@@ -43,7 +43,7 @@ pub(crate) async fn a_listing_survives_pages_that_shift(rig: Rig) {
             rig.region(),
         );
     }
-    rig.cloud.inject(Rule::new(On::reads(), Fault::PageGap));
+    rig.cloud.inject(Rule::new(On::reads(), Fault::Own(CloudFault::PageGap)));
     // A vendor without pages has no gap.
     let found = rig.provider.list(V4).await.unwrap().len();
     assert!((250..=251).contains(&found), "{found}");
@@ -69,7 +69,7 @@ pub(crate) async fn an_operation_is_running_then_done(rig: Rig) {
 
 pub(crate) async fn an_operation_that_fails_leaves_the_address_where_it_was(rig: Rig) {
     rig.cloud.reserve_on(ip(1), A);
-    rig.once(Fault::ActionErrors);
+    rig.once(Fault::Own(CloudFault::ActionErrors));
     let Ok(accepted) = rig.assign(ip(1), B).await else { return };
     assert_eq!(rig.outcome(ip(1), accepted).await, OperationState::Failed);
     assert_eq!(rig.cloud.holder(ip(1)), Some(A));
@@ -77,7 +77,7 @@ pub(crate) async fn an_operation_that_fails_leaves_the_address_where_it_was(rig:
 
 pub(crate) async fn an_operation_may_be_unheard_of_at_first(rig: Rig) {
     rig.cloud.reserve(ip(1), rig.region());
-    rig.once(Fault::ActionHidden(Duration::from_secs(4)));
+    rig.once(Fault::Own(CloudFault::ActionHidden(Duration::from_secs(4))));
     let Accepted::Pending(id) = rig.assign(ip(1), A).await.unwrap() else { return };
     assert_eq!(rig.provider.operation(ip(1), &id).await.unwrap(), OperationState::Unheard);
     tokio::time::sleep(Duration::from_secs(4)).await;

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::super::description::{core_description, description};
 use super::age::age_of;
 use super::{Row, event, node, pod};
-use crate::openapi;
 use crate::registry::Kind;
 
 /// Columns and row function of a built-in kind.
@@ -40,8 +40,8 @@ impl BuiltInColumn {
     pub(super) fn definition(&self, kind: &Kind) -> Value {
         let description = match &self.description {
             Text(text) => (*text).to_owned(),
-            Field(path) => openapi::description(kind, path).unwrap_or_default(),
-            EventField(path) => openapi::core_description("Event", path).unwrap_or_default(),
+            Field(path) => description(kind, path).unwrap_or_default(),
+            EventField(path) => core_description("Event", path).unwrap_or_default(),
         };
         json!({
             "name": self.name, "type": self.r#type, "format": self.format,

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::data;
+use crate::openapi::data;
 use crate::registry::Kind;
 
 const OBJECT_META: &str = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";

@@ -1,20 +1,21 @@
 //! TCP entry point: HTTP/1.1 on loopback.
 
+use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
 
+use http::{Request, Response};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 use tower::Service;
 
-use crate::service::KubeService;
+use crate::passage::Lost;
 
-/// A listening server. Dropping it closes the listener and all connections; requests in progress
+/// A listening emulator. Dropping it closes the listener and all connections; requests in progress
 /// still have their effect.
 #[derive(Debug)]
 pub struct Server {
@@ -35,33 +36,17 @@ impl Server {
         format!("http://{}", self.addr)
     }
 
-    /// A kubeconfig for this server, with a context `fakekube` and the namespace `default`, as JSON
-    /// (a subset of YAML).
-    #[must_use]
-    pub fn kubeconfig(&self) -> String {
-        let name = "fakekube";
-        let config = json!({
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": name, "cluster": {"server": self.url()}}],
-            "users": [{"name": name, "user": {}}],
-            "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": "default"}}],
-            "current-context": name,
-        });
-        format!("{config:#}\n")
-    }
-
-    /// Writes the kubeconfig to a file.
+    /// Listens on a loopback address; port 0 picks a free port. `service` must always be ready.
     ///
     /// # Errors
-    ///
-    /// If the file cannot be written.
-    pub fn write_kubeconfig(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        std::fs::write(path, self.kubeconfig())
-    }
-
-    /// Listens on an address; port 0 picks a free port.
-    pub(crate) async fn start(service: KubeService, addr: SocketAddr) -> io::Result<Self> {
+    /// If the address is not a loopback address, or cannot be bound.
+    pub async fn start<S, B>(service: S, addr: SocketAddr) -> io::Result<Self>
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Lost>,
+        S: Clone + Send + 'static,
+        S::Future: Send,
+        B: http_body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+    {
         if !addr.ip().is_loopback() {
             let what = format!("{addr} is not a loopback address");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
@@ -80,7 +65,13 @@ impl Drop for Server {
 }
 
 /// Accepts connections until aborted. Connections end with the task.
-async fn accept(listener: TcpListener, service: KubeService) {
+async fn accept<S, B>(listener: TcpListener, service: S)
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Lost>,
+    S: Clone + Send + 'static,
+    S::Future: Send,
+    B: http_body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+{
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -95,7 +86,11 @@ async fn accept(listener: TcpListener, service: KubeService) {
 
 /// Serves a connection. The service reports a lost answer as an error, and hyper then closes the
 /// connection without an answer.
-async fn connection(stream: TcpStream, service: KubeService) {
+async fn connection<S, B>(stream: TcpStream, service: S)
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Lost> + Clone,
+    B: http_body::Body<Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
+{
     let _ = stream.set_nodelay(true);
     let answer = service_fn(move |request| service.clone().call(request));
     let _ = http1::Builder::new()

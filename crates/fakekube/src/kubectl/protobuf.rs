@@ -268,7 +268,7 @@ fn time(bytes: &[u8]) -> Option<Value> {
         &[(1, "seconds", Shape::One, Type::Count), (2, "nanos", Shape::One, Type::Number)],
     )?;
     let Some(seconds) = parts["seconds"].as_i64() else { return Some(Value::Null) };
-    Some(json!(crate::clock::seconds(jiff::Timestamp::from_second(seconds).ok()?)))
+    Some(json!(fakehttp::seconds(jiff::Timestamp::from_second(seconds).ok()?)))
 }
 
 fn is_left_out(value: &Value, kind: Type) -> bool {

@@ -1,4 +1,4 @@
-//! The emulator's clock: tokio's, so that a paused runtime pauses the cloud too, and a wall time
+//! The emulators' clock: tokio's, so that a paused runtime pauses an emulator too, and a wall time
 //! derived from tokio's clock.
 
 use std::time::Duration;
@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 use tokio::time::Instant;
 
-/// Start of a cloud's wall clock unless [`crate::FakeCloud::starting_at`] sets another: a fixed
-/// moment, so that two runs with the same seed show the same times.
+/// Start of an emulator's wall clock unless a test sets another: a fixed moment, so that two runs
+/// with the same seed show the same times.
 pub const DEFAULT_BASE: Timestamp = Timestamp::constant(1_790_000_000, 0);
 
 /// Turns tokio instants into the wall times of bodies and `Date` headers.
@@ -53,18 +53,21 @@ impl Clock {
     }
 }
 
-/// `2026-09-21T14:13:20Z`, in whole seconds, the vendors' format of times in bodies.
-pub(crate) fn seconds(at: Timestamp) -> String {
+/// `2026-09-21T14:13:20Z`, in whole seconds, the usual format of times in bodies.
+#[must_use]
+pub fn seconds(at: Timestamp) -> String {
     Timestamp::from_second(at.as_second()).unwrap_or(Timestamp::MIN).to_string()
 }
 
 /// `Mon, 21 Sep 2026 14:13:20 GMT`, the format of `Date` headers.
-pub(crate) fn http_date(at: Timestamp) -> String {
+#[must_use]
+pub fn http_date(at: Timestamp) -> String {
     DateTimePrinter::new().timestamp_to_rfc9110_string(&at).unwrap_or_default()
 }
 
 /// Whole seconds of a duration, rounded up, for `retry-after`.
-pub(crate) fn whole_seconds(duration: Duration) -> u64 {
+#[must_use]
+pub fn whole_seconds(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }
 
@@ -84,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn times_print_as_vendors_print_them() {
+    fn times_print_as_servers_print_them() {
         assert_eq!(seconds(DEFAULT_BASE), "2026-09-21T14:13:20Z");
         assert_eq!(http_date(DEFAULT_BASE), "Mon, 21 Sep 2026 14:13:20 GMT");
     }

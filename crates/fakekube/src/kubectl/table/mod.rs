@@ -13,7 +13,7 @@ mod pod;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::openapi;
+use super::description::description;
 use crate::registry::{Column, Kind};
 
 pub use json_path::JsonPath;
@@ -134,7 +134,7 @@ fn age_column(kind: &Kind) -> Value {
 }
 
 fn described(kind: &Kind, path: &[&str]) -> String {
-    openapi::description(kind, path).unwrap_or_default()
+    description(kind, path).unwrap_or_default()
 }
 
 fn definition(column: &Column) -> Value {
