@@ -29,7 +29,7 @@ use crate::layers::Hold;
 /// before.
 #[async_trait]
 pub trait RecordProvider: Send + Sync + fmt::Debug {
-    /// Static properties of this host, read by the planner.
+    /// Static properties of this host.
     fn capabilities(&self) -> RecordCapabilities;
 
     /// The normalised name for the user's `name` in `zone`: different spellings of one name give
@@ -199,7 +199,7 @@ impl RecordChange {
     }
 }
 
-/// The abilities of a DNS host. The planner reads them and never plans an unsupported call.
+/// The abilities of a DNS host. A change beyond them is refused before any call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordCapabilities {
     /// The most records in one atomic call.

@@ -101,13 +101,13 @@ async fn kubectl_explains_every_level() {
     let Some((plane, _)) = ours().await else { return };
     for (path, words) in [
         ("floatingippool", "kept on matching nodes"),
-        ("floatingippool.spec", "How many addresses to keep on nodes."),
+        ("floatingippool.spec", "Number of addresses to keep on nodes."),
         ("floatingippool.spec.match", "Label selector for nodes"),
         ("floatingippool.spec.match.tolerations", "Effect of the taint"),
         ("floatingippool.spec.dnsRecordSet", "Zone that holds the record"),
         ("floatingippool.status.ips", "Machine that holds the address"),
         ("floatingippool.status.conditions", "one of True, False, Unknown"),
-        ("nodedns.spec.addressType", "the address that a FloatingIPPool has put on it"),
+        ("nodedns.spec.addressType", "the address of a FloatingIPPool on the node"),
     ] {
         let explained = kubectl(plane, &["explain", path]).replace('\n', " ");
         assert!(explained.contains(words), "{path}: {explained}");

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::cluster::{Fit, Machine, Pool};
+use super::cluster::Machine;
+use super::pool::{Fit, Pool};
 use crate::schedule::Millis;
 
 /// Former claims, by address.

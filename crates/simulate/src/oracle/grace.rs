@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use super::cloud::Sent;
-use super::cluster::{Machine, Pool};
+use super::cluster::Machine;
+use super::pool::Pool;
 use super::{Oracle, SEEN};
 use crate::schedule::Millis;
 

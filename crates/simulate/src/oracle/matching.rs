@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::cluster::text;
+use super::pool::text;
 use crate::cluster::TAINT;
 
 /// The requested nodes of an object.

@@ -17,6 +17,7 @@ mod pace;
 mod pacing;
 #[cfg(test)]
 mod pacing_tests;
+mod pool;
 mod release;
 mod rest;
 mod restraint;

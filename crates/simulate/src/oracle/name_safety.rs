@@ -7,8 +7,9 @@ use std::time::Duration;
 use fakecloud::{AskedRecords, OperationStatus, Record, State};
 
 use super::cloud::{Origin, Sent};
-use super::cluster::{Node, Pool};
+use super::cluster::Node;
 use super::names::{Asking, KINDS, Site, Source, kind};
+use super::pool::Pool;
 use super::{API_LAG_IN_CALM, Oracle};
 use crate::schedule::Millis;
 

@@ -9,8 +9,9 @@ use pontoon::api::{CONDITION_DNS, CONDITION_READY, PAUSED_ANNOTATION};
 use pontoon::fronts::flipop::IPV4_ANNOTATION;
 use serde_json::Value;
 
-use super::cluster::{Cluster, Fit, Node};
+use super::cluster::{Cluster, Node};
 use super::matching::Matching;
+use super::pool::Fit;
 use crate::schedule::Millis;
 
 /// A name with its zone.

@@ -9,7 +9,8 @@ use pontoon::api::PAUSED_ANNOTATION;
 use serde_json::Value;
 
 use super::cloud::Sent;
-use super::cluster::{Machine, Pool};
+use super::cluster::Machine;
+use super::pool::Pool;
 use super::{Oracle, SEEN};
 use crate::schedule::Millis;
 use crate::wire::CloudAction;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use super::Oracle;
 use super::cloud::{Origin, Sent};
-use super::cluster::Pool;
+use super::pool::Pool;
 use crate::schedule::Millis;
 
 /// The last time each address could be released.

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use super::Oracle;
 use super::cloud::Origin;
-use super::cluster::{Machine, Pool};
+use super::cluster::Machine;
+use super::pool::Pool;
 use crate::wire::{ApiAction, CloudAction};
 
 /// Counts of the replicas' actions, to tell rest from work.

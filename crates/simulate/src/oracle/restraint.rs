@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Oracle;
 use super::cloud::Sent;
-use super::cluster::{Intent, Pool};
+use super::pool::{Intent, Pool};
 use crate::schedule::Clock;
 use crate::wire::ApiAction;
 

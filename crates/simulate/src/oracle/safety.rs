@@ -11,9 +11,10 @@ use pontoon::fronts::flipop::{IPV4_ANNOTATION, IPV6_ANNOTATION};
 use serde_json::Value;
 
 use super::cloud::{Address, Origin, SHOWN, Sent};
-use super::cluster::{Machine, Pool};
+use super::cluster::Machine;
 use super::formers::Former;
-use super::{API_LAG, Oracle, cluster};
+use super::pool::{Intent, Pool};
+use super::{API_LAG, Oracle};
 use crate::schedule::Millis;
 use crate::stage::{PROJECT, TOKEN};
 use crate::wire::{ApiAction, CloudAction};
@@ -151,11 +152,11 @@ impl Oracle {
     /// S10: an intent was written before the reservation is sent.
     fn check_intent(&mut self, sent: &Sent) {
         let target = sent.machine;
-        let is = |intent: &cluster::Intent| intent.target == target && intent.six == sent.is_six();
+        let is = |intent: &Intent| intent.target == target && intent.six == sent.is_six();
         let fits = |pool: &Pool| pool.ever_meant().any(is);
         // The deletion of the intent's pool may still be unknown.
         let floor = self.api_floor();
-        let lost = |one: &(cluster::Intent, Millis)| is(&one.0) && one.1 >= floor;
+        let lost = |one: &(Intent, Millis)| is(&one.0) && one.1 >= floor;
         let lost = self.cluster.lost_intents.iter().any(lost);
         if !lost && !self.cluster.pools.values().any(fits) {
             return self
@@ -170,7 +171,7 @@ impl Oracle {
     /// in the ledger.
     fn check_lack(&mut self, sent: &Sent, floor: Millis) {
         let target = sent.machine;
-        let is = |intent: &cluster::Intent| intent.target == target && intent.six == sent.is_six();
+        let is = |intent: &Intent| intent.target == target && intent.six == sent.is_six();
         let has = |pool: &Pool| {
             let its = Origin::Ours(Some(pool.uid.clone()));
             let counts = |(ip, one): &(&IpAddr, &Address)| {
@@ -191,9 +192,8 @@ impl Oracle {
         // Each intent has one result. A result not yet in the ledger has used up its intent.
         let open = |pool: &&Pool| {
             let claims = pool.claims();
-            let fits = |intent: &&cluster::Intent| {
-                intent.may_be(target, ip) && !intent.strangers.contains(&ip)
-            };
+            let fits =
+                |intent: &&Intent| intent.may_be(target, ip) && !intent.strangers.contains(&ip);
             let ours = Origin::Ours(Some(pool.uid.clone()));
             let unwritten = self.cloud.addresses.iter().filter(|(made, address)| {
                 let alike = made.is_ipv6() == ip.is_ipv6() && address.target == target;

@@ -7,7 +7,8 @@ use fakecloud::Answer;
 
 use super::Oracle;
 use super::cloud::Sent;
-use super::cluster::{Machine, Pool};
+use super::cluster::Machine;
+use super::pool::Pool;
 use crate::names::Host;
 use crate::wire::CloudAction;
 

@@ -7,7 +7,8 @@ use pontoon::fronts::flipop::FLIPOP;
 use pontoon::leadership::LEASE;
 use serde_json::Value;
 
-use super::cluster::{Cluster, Intent, Machine, text};
+use super::cluster::{Cluster, Machine};
+use super::pool::{Intent, text};
 use crate::schedule::Millis;
 
 /// Further fields of a pool.

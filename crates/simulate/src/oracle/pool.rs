@@ -1,0 +1,278 @@
+//! Pools as the API server has them, with their past.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use serde_json::Value;
+
+use super::cluster::Machine;
+use super::matching::Matching;
+use super::variations::Ways;
+use super::{API_LAG, CLOUD_LAG};
+use crate::schedule::Millis;
+
+/// A pool.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    pub uid: String,
+    pub listed: Vec<IpAddr>,
+    pub wanted: Option<usize>,
+    /// The requested nodes. If unreadable, the last readable request.
+    pub matching: Matching,
+    /// The time since when the spec is unreadable.
+    pub unclear: Option<Millis>,
+    /// `assignmentCoolOffSeconds`.
+    pub cool_off: Millis,
+    /// Reserved and kept addresses in the annotation. Without an annotation, the addresses in the
+    /// status.
+    pub recorded: Vec<IpAddr>,
+    /// Addresses in the status, no longer claimed.
+    pub leaving: Vec<IpAddr>,
+    /// The use of each address over time.
+    pub used: BTreeMap<IpAddr, Fit>,
+    /// The time since when each address is listed.
+    pub listed_since: BTreeMap<IpAddr, Millis>,
+    /// Recent numbers of missing addresses, with their end times.
+    pub lacked: Vec<(usize, Millis)>,
+    pub intents: BTreeMap<String, Intent>,
+    /// Every intent ever written.
+    pub written: BTreeMap<String, Written>,
+    pub status: Value,
+    /// The eligibility of machines over time.
+    pub fits: BTreeMap<Machine, Fit>,
+    /// Further fields of the object.
+    pub ways: Ways,
+}
+
+/// Whether a condition holds, and since when: for example the eligibility of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fit {
+    pub eligible: bool,
+    pub since: Millis,
+    /// The start of the previous, opposite period.
+    pub before: Millis,
+    /// The previous period was long and quiet enough to be known to all.
+    pub seen: bool,
+}
+
+impl Fit {
+    /// A condition that never held.
+    pub fn never(now: Millis) -> Self {
+        Self { eligible: false, since: now, before: now, seen: false }
+    }
+
+    /// Notes the condition's present value.
+    pub fn set(&mut self, eligible: bool, now: Millis) {
+        if self.eligible != eligible {
+            *self = Self { eligible, since: now, before: self.since, seen: false };
+        }
+    }
+
+    /// Whether the condition held all the time since `floor`.
+    pub fn surely(&self, floor: Millis) -> bool {
+        self.eligible && self.since <= floor
+    }
+}
+
+/// An intent in a ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Intent {
+    pub target: Option<Machine>,
+    pub six: bool,
+    pub strangers: BTreeSet<IpAddr>,
+}
+
+/// An intent and the time it was open.
+#[derive(Debug)]
+pub(super) struct Written {
+    intent: Intent,
+    since: Millis,
+    /// The time the intent left the ledger.
+    left: Option<Millis>,
+}
+
+impl Written {
+    /// Whether a stranger that appeared at `time` may pass for the result of this intent.
+    fn may_be_mistaken(&self, ip: IpAddr, time: Millis) -> bool {
+        let open = self.since.saturating_sub(CLOUD_LAG) <= time
+            && self.left.is_none_or(|left| time <= left + API_LAG);
+        open && self.intent.six == ip.is_ipv6() && !self.intent.strangers.contains(&ip)
+    }
+}
+
+impl Pool {
+    /// Every intent ever written.
+    pub fn ever_meant(&self) -> impl Iterator<Item = &Intent> {
+        self.written.values().map(|one| &one.intent)
+    }
+
+    /// Whether a stranger that appeared at `time` may pass for a reservation of this pool.
+    pub fn may_mistake(&self, ip: IpAddr, time: Millis) -> bool {
+        self.written.values().any(|one| one.may_be_mistaken(ip, time))
+    }
+
+    /// All claimed addresses.
+    pub fn claims(&self) -> BTreeSet<IpAddr> {
+        self.listed.iter().chain(&self.recorded).copied().collect()
+    }
+
+    /// All claimed addresses in order of use.
+    fn in_order(&self) -> Vec<IpAddr> {
+        let mut all = Vec::new();
+        for ip in self.listed.iter().chain(&self.recorded) {
+            if !all.contains(ip) {
+                all.push(*ip);
+            }
+        }
+        all
+    }
+
+    /// Whether an address is in use, not in excess.
+    pub fn uses(&self, ip: IpAddr) -> bool {
+        self.in_order().into_iter().take(self.wants()).any(|one| one == ip)
+    }
+
+    /// Delisted addresses kept by the pool, because at least as many addresses are missing.
+    pub fn keeps(&self) -> impl Iterator<Item = IpAddr> {
+        let has = self.claims().len() + self.intents.len();
+        let lacks = self.wanted.unwrap_or(0).saturating_sub(has);
+        let all = (self.leaving.len() <= lacks).then_some(&self.leaving);
+        all.into_iter().flatten().copied()
+    }
+
+    pub fn open_by_region(&self) -> usize {
+        self.intents.values().filter(|intent| intent.target.is_none()).count()
+    }
+
+    /// The number of wanted addresses.
+    pub fn wants(&self) -> usize {
+        self.wanted.unwrap_or_else(|| self.claims().len())
+    }
+
+    /// Whether a machine is eligible.
+    pub fn may_use(&self, machine: Machine) -> bool {
+        self.fits.get(&machine).is_some_and(|fit| fit.eligible)
+    }
+
+    /// Whether a machine was eligible at some time since `floor`.
+    pub fn might_use(&self, machine: Machine, floor: Millis) -> bool {
+        self.fits.get(&machine).is_some_and(|fit| fit.eligible || fit.since >= floor)
+    }
+
+    /// Whether a machine was eligible all the time since `floor`.
+    pub fn surely_uses(&self, machine: Machine, floor: Millis) -> bool {
+        self.fits.get(&machine).is_some_and(|fit| fit.surely(floor))
+    }
+
+    /// Whether an address was in use all the time since `floor`.
+    pub fn surely_wants(&self, ip: IpAddr, floor: Millis) -> bool {
+        self.used.get(&ip).is_some_and(|used| used.surely(floor))
+    }
+
+    /// Whether the spec is readable.
+    pub fn is_understood(&self) -> bool {
+        self.unclear.is_none()
+    }
+
+    /// The largest number of missing addresses since `floor`.
+    pub fn most_lacked(&self, floor: Millis) -> usize {
+        let past = self.lacked.iter().filter(|(_, until)| *until >= floor);
+        past.map(|(count, _)| *count).chain([self.lacks()]).max().unwrap_or(0)
+    }
+
+    /// The number of addresses wanted beyond the listed ones.
+    fn lacks(&self) -> usize {
+        self.wanted.unwrap_or(0).saturating_sub(self.listed.len())
+    }
+}
+
+impl Pool {
+    /// Notes the number of missing addresses until now.
+    pub fn note_lack(&mut self, now: Millis) {
+        let lacks = self.lacks();
+        match self.lacked.last_mut() {
+            Some((count, until)) if *count == lacks => *until = now,
+            _ => self.lacked.push((lacks, now)),
+        }
+    }
+
+    pub fn read_spec(&mut self, spec: &Value) {
+        self.listed = addresses(&spec["ips"]);
+        self.wanted = spec["desiredIPs"].as_u64().and_then(|count| usize::try_from(count).ok());
+        self.cool_off =
+            (spec["assignmentCoolOffSeconds"].as_f64().unwrap_or(0.0) * 1000.0) as Millis;
+    }
+
+    /// Reads the ledger. An unreadable ledger changes nothing. Returns whether the ledger was
+    /// readable.
+    pub fn read_ledger(&mut self, annotation: &Value) -> bool {
+        let parsed = annotation.as_str().map(serde_json::from_str::<Value>);
+        let readable = |ledger: &Value| ledger.is_object();
+        match parsed {
+            Some(Ok(ledger)) if readable(&ledger) => {
+                self.intents = intents(&ledger["intents"]);
+                self.ways.created = addresses(&ledger["created"]);
+                self.ways.kept = addresses(&ledger["kept"]);
+                let both = self.ways.created.iter().chain(&self.ways.kept);
+                self.recorded = both.copied().collect();
+            }
+            Some(_) => return false,
+            None => {
+                self.intents.clear();
+                self.ways.created.clear();
+                self.ways.kept.clear();
+                self.recorded = addresses(&self.status["createdIPs"]);
+            }
+        }
+        true
+    }
+
+    /// Notes which intents are open.
+    pub fn note_intents(&mut self, now: Millis) {
+        for (id, one) in &mut self.written {
+            one.left = (!self.intents.contains_key(id)).then(|| one.left.unwrap_or(now));
+        }
+        for (id, intent) in &self.intents {
+            let new = || Written { intent: intent.clone(), since: now, left: None };
+            self.written.entry(id.clone()).or_insert_with(new).intent = intent.clone();
+        }
+    }
+
+    /// Updates the used and listed addresses.
+    pub fn note_uses(&mut self, now: Millis) {
+        let had = self.status["ips"].as_object().into_iter().flat_map(|ips| ips.keys());
+        let had = had.filter_map(|ip| ip.parse().ok());
+        let claims = self.claims();
+        self.leaving = had.filter(|ip| !claims.contains(ip)).collect();
+        let in_use: BTreeSet<IpAddr> = self.in_order().into_iter().take(self.wants()).collect();
+        for ip in &claims {
+            self.used.entry(*ip).or_insert(Fit::never(now));
+        }
+        for (ip, used) in &mut self.used {
+            used.set(in_use.contains(ip), now);
+        }
+        self.listed_since.retain(|ip, _| self.listed.contains(ip));
+        for ip in &self.listed {
+            self.listed_since.entry(*ip).or_insert(now);
+        }
+    }
+}
+
+pub(super) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn addresses(value: &Value) -> Vec<IpAddr> {
+    let all = value.as_array().into_iter().flatten();
+    all.filter_map(|ip| ip.as_str()?.parse().ok()).collect()
+}
+
+fn intents(value: &Value) -> BTreeMap<String, Intent> {
+    let intent = |intent: &Value| {
+        let target = intent["target"].as_str().and_then(|target| target.parse().ok());
+        let strangers = addresses(&intent["strangers"]).into_iter().collect();
+        let six = intent["v6"] == true;
+        (text(&intent["id"]).to_owned(), Intent { target, six, strangers })
+    };
+    value.as_array().into_iter().flatten().map(intent).collect()
+}
