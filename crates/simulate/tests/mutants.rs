@@ -9,16 +9,34 @@ use simulate::{Manner, Schedule, generate, play};
 /// The number of seeds run by `./test`.
 const SEEDS: u64 = 2_000;
 
+/// The standard seeds, first the one that found the mutant last time. A mutant that another seed
+/// finds now is printed, and its entry here is due.
+fn seeds(mutant: Mutant) -> impl Iterator<Item = u64> {
+    let known = match mutant {
+        Mutant::ForgetsIntents => 0,
+        Mutant::BelievesOldEvents => 2,
+        Mutant::IgnoresCoolOff => 6,
+        Mutant::BelievesOldListings | Mutant::ReservesTooMany => 8,
+        Mutant::BelievesOldSightings | Mutant::KeepsFailedTargets => 26,
+        Mutant::KeepsForReservations => 34,
+        Mutant::BelievesHalfLists => 48,
+        Mutant::RemembersByName => 76,
+        Mutant::KeepsGhosts => 83,
+        Mutant::GivesUp => 86,
+        Mutant::Unfenced => 219,
+        Mutant::BlamesMachines => 248,
+        Mutant::TakesBreakdownForNo => 254,
+        Mutant::TakesSilenceForNo => 277,
+        Mutant::KeepsAbandoned => 279,
+        Mutant::ForgetsLists => 426,
+        Mutant::IgnoresGrace => 462,
+        Mutant::TakesErrorsForAbsence => 514,
+    };
+    std::iter::once(known).chain(0..SEEDS)
+}
+
 fn is_found(mutant: Mutant, by: &[&str]) {
-    simulate::panics::keep();
-    let manner = Manner { mutant: Some(mutant), ..Manner::default() };
-    let found = (0..SEEDS).find_map(|seed| {
-        let violation = play(&generate(seed), &manner).unwrap().violation?;
-        Some((seed, violation))
-    });
-    let (seed, violation) = found.unwrap_or_else(|| panic!("{mutant:?} is not found"));
-    println!("{mutant:?}: seed {seed}: {}: {}", violation.invariant, violation.text);
-    assert!(by.contains(&violation.invariant), "{mutant:?}: {violation:?}");
+    is_found_by_words(mutant, by, "", |_| true);
 }
 
 fn lasts(schedule: &Schedule, what: impl Fn(&What) -> bool) -> bool {
@@ -34,7 +52,7 @@ fn happens(schedule: &Schedule, what: impl Fn(&What) -> bool) -> bool {
 fn is_found_by_words(mutant: Mutant, by: &[&str], words: &str, about: impl Fn(&Schedule) -> bool) {
     simulate::panics::keep();
     let manner = Manner { mutant: Some(mutant), ..Manner::default() };
-    let found = (0..SEEDS).map(generate).filter(about).find_map(|one| {
+    let found = seeds(mutant).map(generate).filter(about).find_map(|one| {
         let violation = play(&one, &manner).unwrap().violation?;
         let fits = by.contains(&violation.invariant) && violation.text.contains(words);
         fits.then_some((one.seed, violation))

@@ -386,6 +386,14 @@ impl PoolEntry {
         self.remembered.get(&ip).cloned().unwrap_or_default()
     }
 
+    /// Counts times on ineligible nodes anew. While the pool could not be planned, nodes may have
+    /// been eligible in between.
+    pub(crate) fn count_ineligibility_anew(&mut self) {
+        for memory in self.remembered.values_mut() {
+            memory.ineligible_since = None;
+        }
+    }
+
     /// Notes the answer to a call that moved `ip`. Returns whether the call was for this object,
     /// not for a deleted object of the same name.
     pub(crate) fn move_ended(&mut self, ip: IpAddr) -> bool {

@@ -166,6 +166,9 @@ impl World {
         });
         let entry = match before.filter(|before| before.pool.uid == pool.uid) {
             Some(mut entry) => {
+                if entry.class.is_none() {
+                    entry.count_ineligibility_anew();
+                }
                 entry.class = class;
                 entry.observe(pool);
                 entry

@@ -50,6 +50,23 @@ fn a_node_that_recovers_in_time_keeps_its_address() {
 }
 
 #[test]
+fn after_a_time_with_an_invalid_spec_it_begins_anew() {
+    let mut scene = on_the_first_of_two(30);
+    let valid = pool("p").ips([1]).with_grace(30);
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.run(seconds(20));
+    scene.set_pool(valid.clone().invalid());
+    scene.run(seconds(10));
+    scene.change_node("a", NodeFixture::ready);
+    scene.run(seconds(600));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.set_pool(valid);
+    let done = scene.run(seconds(29));
+    assert_eq!((moves(&done), scene.home(ip(1))), (vec![], Some("a")), "it was well in between");
+    assert_eq!(moves(&scene.run(seconds(2))), [(ip(1), "b")]);
+}
+
+#[test]
 fn a_restart_in_the_middle_does_not_begin_it_anew() {
     let mut scene = on_the_first_of_two(60);
     let lost = scene.now;
