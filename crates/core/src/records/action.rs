@@ -59,7 +59,8 @@ impl fmt::Display for RecordAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read { request, family, .. } => {
-                write!(f, "read the {} records of {}", family.record_type(), request.name)
+                let RecordRequest { zone, name, .. } = request;
+                write!(f, "read the {} records of {name} in {zone}", family.record_type())
             }
             Self::Change { site, family, change, .. } => {
                 write!(f, "update {site} {}: ", family.record_type())?;
