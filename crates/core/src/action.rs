@@ -26,7 +26,7 @@ pub enum Action {
     Record(RecordAction),
 }
 
-/// What an action changes.
+/// Kinds of action, by the place of the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing: a read.
@@ -38,7 +38,7 @@ pub enum Effect {
 }
 
 impl Action {
-    /// What the action changes.
+    /// The place of the change, or a read.
     pub fn effect(&self) -> Effect {
         match self {
             Self::Address(action) => action.effect(),

@@ -84,7 +84,7 @@ pub enum AddressAction {
 }
 
 impl AddressAction {
-    /// What the call changes.
+    /// Whether the call reads, or changes the provider.
     pub fn effect(&self) -> Effect {
         match self {
             Self::List { .. } | Self::Read { .. } | Self::ReadOperation { .. } => Effect::Reads,

@@ -31,7 +31,7 @@ pub enum RecordAction {
 }
 
 impl RecordAction {
-    /// What the call changes.
+    /// Whether the call reads, or changes the DNS host.
     pub fn effect(&self) -> Effect {
         match self {
             Self::Read { .. } => Effect::Reads,

@@ -6,7 +6,6 @@ use std::net::{IpAddr, Ipv4Addr};
 use pontoon_core::action::{Action, AddressAction, Done, FailureKind, OperationState};
 use pontoon_core::addresses::verdict::{Note, Reason, State};
 use pontoon_core::addresses::{Address, Knowledge, Operation};
-use pontoon_core::model::Pool;
 
 use super::cloud::Fault;
 use super::creating::until_begun;
@@ -258,65 +257,6 @@ fn an_account_that_no_pool_used_is_listed_before_anything_is_moved() {
 }
 
 #[test]
-fn an_object_that_cannot_be_understood_keeps_the_addresses_that_it_lists_from_others() {
-    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).pool(pool("q").ips([1]));
-    let mut scene = scene.address(ip(1), Some("a")).settled();
-    scene.change_pool("p", PoolFixture::invalid);
-    scene.change_node("a", NodeFixture::not_ready);
-    assert_eq!(moves(&scene.run(seconds(60))), []);
-    assert!(matches!(scene.reason("q"), Reason::Conflict(..)));
-    // Even the status cannot be read.
-    scene.change_pool("p", |pool| pontoon_core::model::Pool {
-        named: None,
-        remembered: [].into(),
-        ..pool
-    });
-    assert_eq!(moves(&scene.run(seconds(60))), []);
-}
-
-#[test]
-fn an_address_that_an_invalid_object_lists_is_not_given_back() {
-    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1).releasing()).settled();
-    scene.run(seconds(5));
-    assert_eq!(scene.cloud.made, 1);
-    let ip = made(1);
-    scene.set_pool(pool("q").ask(|request| request.listed = vec![ip]).invalid());
-    scene.change_pool("p", PoolFixture::deleted);
-    let done = scene.run(seconds(60));
-    assert_eq!(count(&done, is_release) + count(&done, is_unassign), 0, "{done:?}");
-}
-
-#[test]
-fn an_answer_does_not_count_for_another_object_of_the_same_name() {
-    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), None);
-    until_begun(&mut scene, is_assign);
-    scene.remove_pool("p");
-    let again = pontoon_core::model::Pool { uid: "another".into(), ..pool("p").ips([2]) };
-    let mut scene = scene.address(ip(2), None);
-    scene.set_pool(again);
-    scene.answer();
-    let done = scene.run(seconds(60));
-    assert_eq!(count(&done, is_unassign), 0, "a deleted pool leaves its addresses: {done:?}");
-    assert_eq!(scene.home(ip(1)), Some("a"));
-}
-
-#[test]
-fn what_was_reserved_is_not_given_to_another_object_of_the_same_name() {
-    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").wants(1));
-    until_begun(&mut scene, is_create);
-    scene.remove_pool("p");
-    let again = pontoon_core::model::Pool { uid: "another".into(), ..pool("p").ips([2]) };
-    scene = scene.address(ip(2), None).pool(again);
-    scene.answer();
-    let done = scene.run(seconds(60));
-    assert_eq!(scene.home(made(1)), Some("a"), "a deleted pool leaves its addresses: {done:?}");
-    assert!(scene.stored("p").ledger.created.is_empty());
-    let addresses: Vec<_> = scene.verdict("p").addresses.iter().map(|one| one.ip).collect();
-    assert_eq!(addresses, [ip(2)]);
-    assert_eq!(count(&done, is_unassign) + count(&done, is_release), 0, "{done:?}");
-}
-
-#[test]
 fn a_reservation_that_broke_down_after_its_effect_is_found_although_listings_lag() {
     let mut scene = scene().nodes(["a", "b"]).pool(pool("p").wants(1));
     scene.fault(is_create, Fault::Although(FailureKind::Unavailable));
@@ -488,19 +428,4 @@ fn a_reservation_that_its_machine_refuses_is_made_elsewhere_or_by_region() {
         scene.run(seconds(10));
         assert_eq!(scene.stored("p").ledger.created.len(), 1, "{nodes:?}");
     }
-}
-
-#[test]
-fn an_address_listed_while_the_spec_is_invalid_is_read_before_it_is_moved() {
-    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
-    let mut scene = scene.address(ip(2), None).settled();
-    // A person moves address 2, lists it beside a typing error, and corrects that.
-    scene = scene.address(ip(2), Some("b"));
-    scene.change_pool("p", |pool| {
-        let listed = pool.ips([1, 2]);
-        Pool { named: Some(vec![ip(1), ip(2)]), ..listed.invalid() }
-    });
-    scene.settle();
-    scene.change_pool("p", |_| pool("p").ips([2, 1]));
-    assert_eq!(moves(&scene.run(seconds(30))), []);
 }

@@ -8,6 +8,7 @@ mod profiles;
 mod scene;
 
 mod abilities;
+mod changing;
 mod claiming;
 mod conflicting;
 mod contesting;
@@ -36,3 +37,4 @@ mod releasing;
 mod sharing;
 mod telling;
 mod unheard;
+mod unreadable;
