@@ -144,7 +144,7 @@ impl Account {
         now: Time,
         settings: &Settings,
     ) {
-        self.want_listing(now);
+        self.want_listing(now.max(self.listing.after_failure()));
         if let Some(machine) = target.filter(|_| setbacks::is_refusal(kind)) {
             self.setbacks.refused_new(machine, now, settings);
         }

@@ -313,7 +313,7 @@ impl Account {
         }
         // In an outage, one listing serves many failed calls.
         let soon = if kind == FailureKind::Unavailable { LOOK_AFTER } else { Duration::ZERO };
-        self.want_listing(now + soon);
+        self.want_listing((now + soon).max(self.listing.after_failure()));
     }
 
     /// Marks a refused address as uncertain until `shown`, the time from which reads show every call

@@ -9,6 +9,10 @@ use crate::world::Settings;
 /// Longest back-off of an awaited listing. A wait demanded by the provider may be longer.
 pub(crate) const ASK_AGAIN: Duration = Duration::from_secs(5);
 
+/// Shortest interval between two listings that failed calls ask for. One listing shows the outcome
+/// of many calls, and each of many busy machines may refuse a call in turn.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+
 /// State of the listings of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
@@ -48,6 +52,11 @@ impl Listing {
     /// Earliest time of the next listing, `awaited` by a pool or routine.
     pub(crate) fn opens(&self, awaited: bool) -> Time {
         self.not_before.max(if awaited { self.probed_from } else { self.rests_until })
+    }
+
+    /// Earliest time of a listing that a failed call asks for.
+    pub(crate) fn after_failure(&self) -> Time {
+        self.last.map_or(Time::default(), |last| last + BETWEEN_LOOKS)
     }
 
     /// Requests a listing at `when`, unless an earlier one is due.

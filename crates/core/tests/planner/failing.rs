@@ -258,6 +258,19 @@ fn in_a_mass_failover_few_operations_are_asked_although_listings_show_no_locks()
 }
 
 #[test]
+fn forty_machines_that_are_busy_cost_one_listing_a_second_at_most() {
+    let mut scene = forty_lost(&Fault::Slow);
+    scene.cloud.faults.clear();
+    scene.cloud.refuses.push((is_assign, FailureKind::Busy));
+    let done = scene.run(seconds(10));
+    assert!(moves(&done).len() >= 120, "each is tried again: {}", moves(&done).len());
+    assert!((5..=11).contains(&count(&done, is_list)), "{}", count(&done, is_list));
+    scene.cloud.refuses.clear();
+    scene.run(seconds(60));
+    assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+}
+
+#[test]
 fn an_operation_that_failed_is_tried_again() {
     let mut scene = four_nodes();
     scene.change_node("a", NodeFixture::not_ready);

@@ -142,10 +142,11 @@ fn due(world: &World, id: &AccountId, account: &Account) -> Time {
     let Some(last) = account.listing.last.filter(|last| *last >= world.open_from()) else {
         return world.open_from();
     };
+    let after_failure = account.listing.after_failure();
     let checks = account.open().filter_map(|(_, operation)| match operation {
         Operation::Sent { .. } => None,
         Operation::Accepted { next_check, .. } => Some(*next_check),
-        Operation::Uncertain { until, .. } => Some(*until),
+        Operation::Uncertain { until, .. } => Some(after_failure.max(*until)),
     });
     let ours = account.busy().filter(|(ip, _)| world.is_claimed(*ip));
     let busy = ours.map(|(_, since)| last + (last.since(since) / 8).max(WATCH_BUSY)).min();
@@ -153,7 +154,7 @@ fn due(world: &World, id: &AccountId, account: &Account) -> Time {
     checks
         .chain(account.listing.wanted)
         .chain(busy)
-        .chain(account.setbacks.told_from(last))
+        .chain(account.setbacks.told_from(last).map(|from| from.max(after_failure)))
         .fold(routine, Time::min)
 }
 
