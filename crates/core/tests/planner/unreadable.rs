@@ -1,5 +1,7 @@
 //! Objects that cannot be understood, and new objects of the same name.
 
+use std::net::IpAddr;
+
 use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::Pool;
 
@@ -35,6 +37,28 @@ fn an_address_that_an_invalid_object_lists_is_not_given_back() {
     scene.change_pool("p", PoolFixture::deleted);
     let done = scene.run(seconds(60));
     assert_eq!(count(&done, is_release) + count(&done, is_unassign), 0, "{done:?}");
+}
+
+#[test]
+fn an_address_that_an_invalid_object_had_and_lists_no_more_is_given_back_by_the_pool_that_reserved_it()
+ {
+    let unready = node("a").not_ready();
+    let mut scene = scene().node(unready).pool(pool("p").wants(1).releasing()).settled();
+    scene.run(seconds(5));
+    let ip = made(1);
+    let older = pool("q").created_at(at(-5000));
+    let lists = |ips: Vec<IpAddr>| older.clone().ask(|request| request.listed = ips);
+    scene.set_pool(lists(vec![ip]));
+    scene.run(seconds(60));
+    scene.set_pool(lists(vec![]).invalid());
+    scene.change_pool("p", PoolFixture::deleted);
+    let done = scene.run(seconds(60));
+    assert_eq!(count(&done, is_release), 0, "whether q lists it next is unknown: {done:?}");
+    assert_eq!(scene.stored("p").ledger.created, [ip], "written down nowhere else");
+    scene.set_pool(lists(vec![]));
+    scene.run(seconds(60));
+    assert!(scene.cloud.addresses.is_empty());
+    assert!(!scene.stored("p").ledger.guarded);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use fakecloud::{AskedRecords, OperationStatus, Record, State};
 
 use super::cloud::{Origin, Sent};
 use super::cluster::Node;
+use super::formers::Former;
 use super::names::{Asking, KINDS, Site, Source, kind};
 use super::pool::Pool;
 use super::{API_LAG_IN_CALM, Oracle};
@@ -245,10 +246,17 @@ impl Oracle {
             Origin::Ours(uid) => uid.as_ref().is_none_or(|uid| *uid == pool.uid),
             Origin::Others => false,
         };
-        let its = pool.claims().contains(&ip) || address.is_some_and(|one| ours(&one.origin));
+        let its =
+            self.might_claim(pool, ip, decided.api) || address.is_some_and(|one| ours(&one.origin));
         let holder = address.and_then(|address| address.holder);
         let there = holder.is_some_and(|machine| pool.might_use(machine, decided.api));
         its && there || self.cloud.touched_since(ip, decided.cloud)
+    }
+
+    /// Whether a view from `floor` on may show that the pool claims the address.
+    fn might_claim(&self, pool: &Pool, ip: IpAddr, floor: Millis) -> bool {
+        let former = |one: &Former| one.uid == pool.uid && one.at >= floor;
+        pool.claims().contains(&ip) || self.cluster.formers.of(ip).any(former)
     }
 
     /// Whether the provider recently reported a completed move to an eligible machine.
@@ -263,7 +271,7 @@ impl Oracle {
         let last = state.operations().rev().find(|one| one.kind.ip() == Some(ip));
         last.is_some_and(|one| {
             let recent = one.completed.is_some_and(|time| time.elapsed() < SAID);
-            let there = |machine| pool.might_use(machine, api) && pool.claims().contains(&ip);
+            let there = |machine| pool.might_use(machine, api) && self.might_claim(pool, ip, api);
             one.status == OperationStatus::Completed
                 && recent
                 && one.kind.machine().is_some_and(there)

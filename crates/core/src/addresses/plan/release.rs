@@ -47,6 +47,11 @@ pub(crate) fn plan(
             next.created.retain(|ip| *ip != one.ip);
             continue;
         }
+        // A pool that had the address and lists it no more gives it up first. With an invalid spec,
+        // whether the pool lists the address next is unknown.
+        if world.claimants(one.ip).any(|claimant| claimant != view.key) {
+            continue;
+        }
         match one.place {
             Place::Disabled(None) | Place::Free => give_back(world, view, request, one.ip, draft),
             Place::Disabled(Some(machine))
@@ -69,9 +74,12 @@ pub(crate) fn releases(world: &World, view: &PoolView<'_>, request: &Request, ip
     view.entry.pool.ledger.created.contains(&ip) && !is_listed(world, view, request, ip)
 }
 
-/// Whether a pool lists the address, which then must not be released.
+/// Whether a pool lists the address or reserved it, and the address then must not be released.
 fn is_listed(world: &World, view: &PoolView<'_>, request: &Request, ip: IpAddr) -> bool {
-    request.listed.contains(&ip) || world.claimants(ip).any(|claimant| claimant != view.key)
+    let others = world.claimants(ip).filter(|claimant| *claimant != view.key);
+    let mut others = others.filter_map(|claimant| world.pool(claimant));
+    request.listed.contains(&ip)
+        || others.any(|other| other.has(ip) || other.named().any(|named| named == ip))
 }
 
 fn take_off(
