@@ -144,6 +144,7 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
             matching: Arc::new(Match { nodes, pods, ..Match::default() }),
             unreadable: None,
             marks: &MARK,
+            evicts: None,
             reread: None,
             cool_off: Duration::ZERO,
             grace: Duration::ZERO,
@@ -216,6 +217,7 @@ fn build(cluster: &Cluster) -> (World, Planner) {
         world.set_pod(&Pod {
             id: format!("0b54a3c1-7b1e-4b52-9e5f-{n:012}").as_str().into(),
             namespace: "ingress".into(),
+            name: format!("web-{n}").as_str().into(),
             node: format!("node-{:05}", n % cluster.nodes).as_str().into(),
             labels: labels.clone(),
             state: PodState::Ready,

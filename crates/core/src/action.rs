@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::Time;
 pub use crate::addresses::action::{AddressAction, LedgerWrite, Removal};
 use crate::model::{AccountId, ObjectKey, OperationId, Record, Sighting, Site, Text};
-pub use crate::nodes::action::MarkWrite;
+pub use crate::nodes::action::{Eviction, MarkWrite};
 pub use crate::records::action::RecordAction;
 
 /// One step of a plan, as a plain value: tests compare actions, executors carry them out.
@@ -22,6 +22,8 @@ pub enum Action {
     Ledger(LedgerWrite),
     /// A write of a node's mark.
     Mark(MarkWrite),
+    /// The eviction of a pod.
+    Evict(Eviction),
     /// A call about records to their DNS host.
     Record(RecordAction),
 }
@@ -43,7 +45,7 @@ impl Action {
         match self {
             Self::Address(action) => action.effect(),
             Self::Record(action) => action.effect(),
-            Self::Ledger(_) | Self::Mark(_) => Effect::ChangesCluster,
+            Self::Ledger(_) | Self::Mark(_) | Self::Evict(_) => Effect::ChangesCluster,
         }
     }
 
@@ -63,6 +65,7 @@ impl Action {
             Self::Address(action) => action.pool(),
             Self::Ledger(write) => Some(&write.pool),
             Self::Mark(write) => write.owner.as_ref(),
+            Self::Evict(eviction) => Some(&eviction.owner),
             Self::Record(action) => Some(action.owner()),
         }
     }
@@ -72,7 +75,7 @@ impl Action {
         match self {
             Self::Address(action) => Some(action.account()),
             Self::Record(action) => Some(action.account()),
-            Self::Ledger(_) | Self::Mark(_) => None,
+            Self::Ledger(_) | Self::Mark(_) | Self::Evict(_) => None,
         }
     }
 }
@@ -84,6 +87,7 @@ impl fmt::Display for Action {
             Self::Address(action) => action.fmt(f),
             Self::Ledger(write) => write.fmt(f),
             Self::Mark(write) => write.fmt(f),
+            Self::Evict(eviction) => eviction.fmt(f),
             Self::Record(action) => action.fmt(f),
         }
     }
@@ -140,6 +144,8 @@ pub enum Done {
         /// The version.
         version: u64,
     },
+    /// `Evict`: the API server deletes the pod, or the pod is gone.
+    Evicted,
     /// `ReadRecords`: the site of the name, and its records of the family.
     RecordsListed {
         /// The site, as the DNS host names it.

@@ -180,6 +180,8 @@ pub enum Removal {
     MakesRoom(ObjectKey),
     /// The pool moves the address to another node, and the provider needs two calls for a move.
     Moves,
+    /// The node of the address was drained, and no other node can take the address.
+    Drained,
     /// The pool no longer lists the address.
     LeavesList,
     /// The pool is being deleted, and the address is released next.
@@ -191,6 +193,7 @@ impl fmt::Display for Removal {
         match self {
             Self::MakesRoom(pool) => write!(f, "it serves nobody there, and {pool} needs the node"),
             Self::Moves => f.write_str("it goes to another node, by two calls"),
+            Self::Drained => f.write_str("its node is drained, and no other node is free"),
             Self::LeavesList => f.write_str("its pool does not list it any more"),
             Self::Returned => f.write_str("its pool is being deleted, and it is given back"),
         }

@@ -43,6 +43,8 @@ pub struct Verdict {
     pub kept: Vec<IpAddr>,
     /// Failure of the last reservation. Cleared by a success, or when the pool lacks no address.
     pub creation_error: Option<Text>,
+    /// Nodes without an address of the pool, from which pods of its workload are evicted.
+    pub evicting: Vec<Evicting>,
     /// Planned actions that are not executed. Filled in by the executor.
     pub withheld: Option<Withheld>,
 }
@@ -80,6 +82,17 @@ impl Verdict {
         let unused = |one: &&AddressVerdict| one.note == Some(Note::Surplus { reserved: true });
         self.addresses.iter().filter(unused).count()
     }
+}
+
+/// Evictions from a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evicting {
+    /// The node.
+    pub node: NodeName,
+    /// Number of pods that are still there.
+    pub pods: usize,
+    /// The last failure, with the pod.
+    pub failure: Option<Text>,
 }
 
 /// The verdict about one address.

@@ -34,6 +34,9 @@ pub enum Tells {
     Addresses(Family),
     /// A fixed text, as long as the node serves an address of any family.
     Serving(&'static str),
+    /// A fixed text, as long as pods that relied on an address are to be evicted from the node. The
+    /// mark outlives a crash between the withdrawal of other marks and the evictions.
+    Evicting(&'static str),
 }
 
 /// The marks of a node, with their values.
@@ -45,7 +48,7 @@ impl Mark {
         match self.tells {
             Tells::Addresses(Family::V4) => &[Family::V4],
             Tells::Addresses(Family::V6) => &[Family::V6],
-            Tells::Serving(_) => &Family::ALL,
+            Tells::Serving(_) | Tells::Evicting(_) => &Family::ALL,
         }
     }
 
@@ -58,8 +61,13 @@ impl Mark {
             Tells::Addresses(_) => {
                 serves.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into()
             }
-            Tells::Serving(text) => text.into(),
+            Tells::Serving(text) | Tells::Evicting(text) => text.into(),
         })
+    }
+
+    /// Whether the value is a fixed text.
+    pub fn is_fixed(&self) -> bool {
+        matches!(self.tells, Tells::Serving(_) | Tells::Evicting(_))
     }
 
     /// The addresses that a value names. A fixed text names none.
@@ -68,7 +76,7 @@ impl Mark {
             Tells::Addresses(_) => {
                 value.split(',').filter_map(|ip| ip.trim().parse().ok()).collect()
             }
-            Tells::Serving(_) => Vec::new(),
+            Tells::Serving(_) | Tells::Evicting(_) => Vec::new(),
         }
     }
 }

@@ -101,13 +101,15 @@ pub struct Pod {
     pub id: PodId,
     /// Its namespace.
     pub namespace: Text,
+    /// Its name.
+    pub name: Text,
     /// The node of the pod.
     pub node: NodeName,
     /// Its labels.
     pub labels: Labels,
     /// State of the pod.
     pub state: PodState,
-    /// The workload that the pod belongs to.
+    /// The controller that the pod names as its owner.
     pub owner: Option<Owner>,
 }
 
@@ -121,7 +123,7 @@ pub enum PodState {
     Unready,
 }
 
-/// The workload that a pod belongs to, at the end of its chain of owners.
+/// A controller that owns pods, or owns the controller of pods.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// The kind, such as `Deployment`.

@@ -62,12 +62,24 @@ pub struct Request {
     pub matching: Arc<Match>,
     /// Marks of the nodes that serve the pool's addresses.
     pub marks: &'static [Mark],
+    /// Rule for pods on a node that lost its address; `None` has nothing to do with pods.
+    pub evicts: Option<Evicts>,
     /// Longest time between two listings of the account; `None` for the usual interval.
     pub reread: Option<Duration>,
     /// Shortest time between two assignments of the pool.
     pub cool_off: Duration,
     /// Grace period: how long an ineligible node keeps its address, in case the node recovers.
     pub grace: Duration,
+}
+
+/// Rule for pods that relied on an address and whose node lost it. The pods are those that keep a
+/// cordoned node's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evicts {
+    /// The mark of nodes from which pods are to be evicted.
+    pub note: &'static Mark,
+    /// Whether pods are evicted.
+    pub enabled: bool,
 }
 
 /// A defect of a spec or of the configuration, which only the user can fix.

@@ -1,8 +1,8 @@
-//! Writes on nodes.
+//! Writes on nodes, and evictions from nodes.
 
 use std::fmt;
 
-use crate::model::{Mark, NodeName, ObjectKey, Text};
+use crate::model::{Mark, NodeName, ObjectKey, PodId, Text};
 
 /// A write of a node's mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,5 +26,27 @@ impl fmt::Display for MarkWrite {
             Some(value) => write!(f, "set the {mark} of {node} to {value}"),
             None => write!(f, "remove the {mark} of {node}"),
         }
+    }
+}
+
+/// The eviction of a pod from a node that lost its address. Disruption budgets hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Eviction {
+    /// The pool whose workload the pod belongs to.
+    pub owner: ObjectKey,
+    /// UID of the pod. A new pod of the same name is not evicted.
+    pub pod: PodId,
+    /// Namespace of the pod.
+    pub namespace: Text,
+    /// Name of the pod.
+    pub name: Text,
+    /// The node.
+    pub node: NodeName,
+}
+
+impl fmt::Display for Eviction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { namespace, name, node, .. } = self;
+        write!(f, "evict {namespace}/{name} from {node}")
     }
 }

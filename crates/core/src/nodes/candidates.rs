@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::pod_counts::{ConditionId, Flips, PodCounts};
 use super::{Census, Fitness, Match, PodMatch, PodsOnNode, Unfit};
-use crate::model::{AccountId, Family, Node, NodeName, ObjectKey, Pod, PodId, Taint, Text};
+use crate::model::{AccountId, Family, Node, NodeName, ObjectKey, Owner, Pod, PodId, Taint, Text};
 
 /// Identifier of a class: one set of rules for nodes, for one account or for DNS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,8 +126,8 @@ impl Candidates {
         class.map_or(Fitness::Unfit(Unfit::Labels), |class| class.judge(node, &self.pods))
     }
 
-    /// The smallest range of pods that covers every class; `None` if no class asks for pods.
-    pub(crate) fn pods_wanted(&self) -> Option<&PodMatch> {
+    /// Ranges of pods that cover every class: one for each namespace, or one for all.
+    pub(crate) fn pods_wanted(&self) -> &[PodMatch] {
         self.pods.wanted()
     }
 
@@ -138,15 +138,14 @@ impl Candidates {
         class.is_none_or(|class| class.matching.asked_pods().all(|asked| self.pods.knows(asked)))
     }
 
-    /// Sets the range in which every ready pod is known. Returns the classes whose pods became
-    /// known.
-    pub(crate) fn set_known_pods(&mut self, known: Option<PodMatch>) -> Vec<ClassId> {
-        self.pods.set_known(known)
+    /// Notes that every pod of a range is known. Returns the classes whose pods became known.
+    pub(crate) fn pods_read(&mut self, range: PodMatch) -> Vec<ClassId> {
+        self.pods.read(range)
     }
 
-    /// The range in which every ready pod is known.
-    pub(crate) fn known_pods(&self) -> Option<&PodMatch> {
-        self.pods.known()
+    /// Notes which ranges of pods are watched. Knowledge of other pods is dropped.
+    pub(crate) fn pods_watched(&mut self, ranges: &[PodMatch]) {
+        self.pods.watched(ranges);
     }
 
     /// The provider and the eligible nodes of a class; `None` for a class of every provider.
@@ -311,8 +310,48 @@ impl Candidates {
         flips.into_iter().filter_map(judge).collect()
     }
 
-    /// The counted pods.
-    pub(crate) fn pod_ids(&self) -> impl Iterator<Item = &PodId> {
+    /// Notes the owner of a controller that owns pods. Returns the nodes that are judged otherwise
+    /// now.
+    pub(crate) fn parent_set(
+        &mut self,
+        child: (Text, Owner),
+        parent: Option<Owner>,
+        nodes: &BTreeMap<NodeName, Node>,
+    ) -> Vec<Rejudged> {
+        let flips = self.pods.set_parent(child, parent);
+        self.rejudge(flips, nodes)
+    }
+
+    /// Sets whether the owner of every controller that owns pods is known. Returns the classes whose
+    /// pods became known.
+    pub(crate) fn set_parents_known(&mut self, known: bool) -> Vec<ClassId> {
+        self.pods.set_parents_known(known)
+    }
+
+    /// The controllers whose owners are known.
+    pub(crate) fn children(&self) -> impl Iterator<Item = &(Text, Owner)> {
+        self.pods.children()
+    }
+
+    /// The namespaces in which the owners of controllers decide which pods match: `None` for all.
+    pub(crate) fn parents_wanted(&self) -> BTreeSet<Option<Text>> {
+        let rules = self.classes.values().flat_map(|class| class.matching.asked_pods());
+        rules.filter(|pods| pods.needs_parents()).map(|pods| pods.namespace.clone()).collect()
+    }
+
+    /// The pods that keep a cordoned node's address, on any node of the class: identifier, namespace
+    /// and name.
+    pub(crate) fn keeping_pods<'a>(
+        &'a self,
+        class: ClassId,
+        node: &'a NodeName,
+    ) -> impl Iterator<Item = (&'a PodId, &'a Text, &'a Text)> {
+        let condition = self.classes.get(&class).and_then(|class| class.keeping);
+        condition.into_iter().flat_map(|condition| self.pods.on_node(condition, node))
+    }
+
+    /// The counted pods, with their namespaces.
+    pub(crate) fn pod_ids(&self) -> impl Iterator<Item = (&PodId, &Text)> {
         self.pods.ids()
     }
 

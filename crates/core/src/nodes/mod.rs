@@ -12,7 +12,7 @@ pub(crate) use candidates::Rejudged;
 pub use candidates::{Candidates, ClassId};
 pub use census::Census;
 pub use fitness::{Fitness, Unfit};
-pub use pod_match::{OwnerMatch, PodMatch};
+pub use pod_match::{OwnerMatch, PodMatch, Workload};
 pub use selector::{Selector, SelectorError};
 
 use crate::model::{Effect, Node, Taint, Text};
@@ -36,7 +36,8 @@ pub enum Cordon {
     /// The taints decide; Kubernetes taints a cordoned node.
     #[default]
     Tainted,
-    /// A cordoned node receives no address, and keeps its address while it runs such a pod.
+    /// A cordoned node receives no address, and keeps its address while it runs such a pod. Without
+    /// such a pod the node is drained, and loses its address even if no other node can take it.
     KeepsWhile(PodMatch),
 }
 

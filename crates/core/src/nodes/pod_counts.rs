@@ -36,6 +36,13 @@ struct Kind {
     pods: usize,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Counted {
+    node: NodeName,
+    kind: KindId,
+    name: Text,
+}
+
 /// Nodes that gained their first matching pod or lost their last, with the classes of the
 /// condition.
 pub(crate) type Flips = BTreeSet<(ClassId, NodeName)>;
@@ -47,11 +54,15 @@ pub(crate) struct PodCounts {
     condition_ids: BTreeMap<PodMatch, ConditionId>,
     kinds: BTreeMap<KindId, Kind>,
     kind_ids: BTreeMap<Likeness, KindId>,
-    pods: BTreeMap<PodId, (NodeName, KindId)>,
-    /// The smallest range that covers all conditions.
-    wanted: Option<PodMatch>,
-    /// The range in which every such pod is known.
-    known: Option<PodMatch>,
+    pods: BTreeMap<PodId, Counted>,
+    /// Owners of the controllers that own pods, by namespace.
+    parents: BTreeMap<(Text, Owner), Owner>,
+    /// Whether every such controller is known.
+    parents_known: bool,
+    /// Ranges that cover all conditions.
+    wanted: Vec<PodMatch>,
+    /// Ranges in which every such pod is known.
+    known: Vec<PodMatch>,
     issued: u32,
 }
 
@@ -62,34 +73,149 @@ impl PodCounts {
         counts.and_then(|counts| counts.get(node)).copied().unwrap_or(0)
     }
 
-    /// The smallest range of pods that covers all conditions; `None` if no class asks for pods.
-    pub fn wanted(&self) -> Option<&PodMatch> {
-        self.wanted.as_ref()
-    }
-
-    /// The range in which every such pod is known.
-    pub fn known(&self) -> Option<&PodMatch> {
-        self.known.as_ref()
+    /// Ranges of pods that cover all conditions: one for each namespace, or one for all.
+    pub fn wanted(&self) -> &[PodMatch] {
+        &self.wanted
     }
 
     /// Whether every such pod that could meet the condition is known.
     pub fn knows(&self, asked: &PodMatch) -> bool {
-        self.known.as_ref().is_some_and(|known| known.covers(asked))
+        self.known.iter().any(|known| known.covers(asked))
+            && (self.parents_known || !asked.needs_parents())
     }
 
-    /// Sets the range in which every such pod is known. Returns the classes whose pods became
-    /// known.
-    pub fn set_known(&mut self, known: Option<PodMatch>) -> Vec<ClassId> {
-        let before = std::mem::replace(&mut self.known, known);
-        let knew = |asked: &PodMatch| before.as_ref().is_some_and(|before| before.covers(asked));
-        let new = self.conditions.values().filter(|one| self.knows(&one.pods) && !knew(&one.pods));
-        let classes: BTreeSet<ClassId> = new.flat_map(|one| &one.classes).copied().collect();
+    /// Notes that every pod of a range is known. Returns the classes whose pods became known.
+    pub fn read(&mut self, range: PodMatch) -> Vec<ClassId> {
+        self.learn(|pods| {
+            pods.known.retain(|known| !range.covers(known));
+            pods.known.push(range);
+        })
+    }
+
+    /// Notes which ranges are watched. Knowledge of other pods is dropped.
+    pub fn watched(&mut self, ranges: &[PodMatch]) {
+        self.known.retain(|known| ranges.iter().any(|range| range.covers(known)));
+    }
+
+    /// Sets whether the owner of every controller that owns pods is known. Returns the classes whose
+    /// pods became known.
+    pub fn set_parents_known(&mut self, known: bool) -> Vec<ClassId> {
+        self.learn(|pods| pods.parents_known = known)
+    }
+
+    /// The classes whose pods become known by a change.
+    fn learn(&mut self, change: impl FnOnce(&mut Self)) -> Vec<ClassId> {
+        let all = || self.conditions.iter();
+        let knew: BTreeSet<_> =
+            all().filter(|(_, one)| self.knows(&one.pods)).map(|(id, _)| *id).collect();
+        change(self);
+        let new =
+            self.conditions.iter().filter(|(id, one)| !knew.contains(id) && self.knows(&one.pods));
+        let classes: BTreeSet<ClassId> = new.flat_map(|(_, one)| &one.classes).copied().collect();
         classes.into_iter().collect()
     }
 
-    /// The counted pods.
-    pub fn ids(&self) -> impl Iterator<Item = &PodId> {
-        self.pods.keys()
+    /// Notes the owner of a controller that owns pods; `None` if it has none or is gone. Its pods
+    /// are then counted for that owner.
+    pub fn set_parent(&mut self, child: (Text, Owner), parent: Option<Owner>) -> Flips {
+        let changed = match parent {
+            Some(parent) => self.parents.insert(child.clone(), parent.clone()) != Some(parent),
+            None => self.parents.remove(&child).is_some(),
+        };
+        if !changed {
+            return Flips::new();
+        }
+        let (namespace, owner) = (&child.0, Some(&child.1));
+        let is_its = |kind: &Kind| {
+            kind.sample.namespace == *namespace && kind.sample.owner.as_ref() == owner
+        };
+        let its: Vec<_> =
+            self.kinds.iter().filter(|(_, kind)| is_its(kind)).map(|(id, _)| *id).collect();
+        its.into_iter().flat_map(|id| self.recount(id)).collect()
+    }
+
+    /// The controllers whose owners are known.
+    pub fn children(&self) -> impl Iterator<Item = &(Text, Owner)> {
+        self.parents.keys()
+    }
+
+    /// The pods on a node that meet a condition, by identifier: namespace and name.
+    pub fn on_node<'a>(
+        &'a self,
+        condition: ConditionId,
+        node: &'a NodeName,
+    ) -> impl Iterator<Item = (&'a PodId, &'a Text, &'a Text)> {
+        let here = self.pods.iter().filter(move |(_, pod)| pod.node == *node);
+        here.filter_map(move |(id, pod)| {
+            let kind = self.kinds.get(&pod.kind)?;
+            let meets = kind.conditions.contains(&condition);
+            meets.then_some((id, &kind.sample.namespace, &pod.name))
+        })
+    }
+
+    /// Judges the pods of a kind anew, whose owner became known or changed.
+    fn recount(&mut self, id: KindId) -> Flips {
+        let Some(kind) = self.kinds.get(&id) else { return Flips::new() };
+        let accepted = self.accepted(&kind.sample);
+        if accepted == kind.conditions {
+            return Flips::new();
+        }
+        let nodes: Vec<_> =
+            self.pods.values().filter(|pod| pod.kind == id).map(|pod| pod.node.clone()).collect();
+        let before = kind.conditions.clone();
+        let mut flips = Flips::new();
+        for node in &nodes {
+            for condition in accepted.iter().filter(|one| !before.contains(one)) {
+                flips.extend(self.add_to(*condition, node));
+            }
+            for condition in before.iter().filter(|one| !accepted.contains(one)) {
+                flips.extend(self.take_from(*condition, node));
+            }
+        }
+        if let Some(kind) = self.kinds.get_mut(&id) {
+            kind.conditions = accepted;
+        }
+        flips
+    }
+
+    /// The conditions that accept a pod, by the workload at the end of its chain of owners.
+    fn accepted(&self, pod: &Pod) -> Vec<ConditionId> {
+        let resolved = self.resolved(pod);
+        let accepting = self.conditions.iter().filter(|(_, one)| one.pods.accepts(&resolved));
+        accepting.map(|(id, _)| *id).collect()
+    }
+
+    /// A pod with the workload at the end of its chain of owners.
+    fn resolved(&self, pod: &Pod) -> Pod {
+        let parent = pod
+            .owner
+            .clone()
+            .and_then(|owner| self.parents.get(&(pod.namespace.clone(), owner)).cloned());
+        Pod { owner: parent.or_else(|| pod.owner.clone()), ..pod.clone() }
+    }
+
+    fn add_to(&mut self, condition: ConditionId, node: &NodeName) -> Flips {
+        let Some(condition) = self.conditions.get_mut(&condition) else { return Flips::new() };
+        let count = condition.counts.entry(node.clone()).or_default();
+        *count += 1;
+        if *count == 1 { condition.flips(node).collect() } else { Flips::new() }
+    }
+
+    fn take_from(&mut self, condition: ConditionId, node: &NodeName) -> Flips {
+        let Some(condition) = self.conditions.get_mut(&condition) else { return Flips::new() };
+        let Some(count) = condition.counts.get_mut(node) else { return Flips::new() };
+        *count -= 1;
+        if *count > 0 {
+            return Flips::new();
+        }
+        condition.counts.remove(node);
+        condition.flips(node).collect()
+    }
+
+    /// The counted pods, with their namespaces.
+    pub fn ids(&self) -> impl Iterator<Item = (&PodId, &Text)> {
+        let namespace = |pod: &Counted| Some(&self.kinds.get(&pod.kind)?.sample.namespace);
+        self.pods.iter().filter_map(move |(id, pod)| Some((id, namespace(pod)?)))
     }
 
     /// Adds a class to the condition that it asks for, and creates the condition if missing.
@@ -116,23 +242,22 @@ impl PodCounts {
         for kind in self.kinds.values_mut() {
             kind.conditions.retain(|one| *one != id);
         }
-        let mut asked = self.condition_ids.keys();
-        let first = asked.next().cloned();
-        self.wanted = first.map(|first| asked.fold(first, |all, one| all.widened(one)));
+        self.wanted = ranges(self.condition_ids.keys());
     }
 
     /// Counts a pod that appeared or changed.
     pub fn set(&mut self, pod: &Pod) -> Flips {
         let kind = self.kind_of(pod);
-        if self.pods.get(&pod.id) == Some(&(pod.node.clone(), kind)) {
+        let counted = Counted { node: pod.node.clone(), kind, name: pod.name.clone() };
+        if self.pods.get(&pod.id) == Some(&counted) {
             return Flips::new();
         }
         // Count in before counting out: a pod with new labels must not flip a condition that both
         // its old and new labels meet.
         let mut flips = self.count_in(kind, &pod.node);
-        let before = self.pods.insert(pod.id.clone(), (pod.node.clone(), kind));
-        if let Some((node, kind)) = before {
-            flips.extend(self.count_out(kind, &node));
+        let before = self.pods.insert(pod.id.clone(), counted);
+        if let Some(before) = before {
+            flips.extend(self.count_out(before.kind, &before.node));
         }
         flips
     }
@@ -140,7 +265,7 @@ impl PodCounts {
     /// Removes a pod that is gone or no longer counts.
     pub fn remove(&mut self, pod: &PodId) -> Flips {
         match self.pods.remove(pod) {
-            Some((node, kind)) => self.count_out(kind, &node),
+            Some(pod) => self.count_out(pod.kind, &pod.node),
             None => Flips::new(),
         }
     }
@@ -148,21 +273,20 @@ impl PodCounts {
     fn add_condition(&mut self, pods: &PodMatch) -> ConditionId {
         self.issued += 1;
         let id = ConditionId(self.issued);
-        let mut accepted = BTreeSet::new();
-        for (kind_id, kind) in &mut self.kinds {
-            if pods.accepts(&kind.sample) {
-                kind.conditions.push(id);
-                accepted.insert(*kind_id);
-            }
+        let accepts = |kind: &Kind| pods.accepts(&self.resolved(&kind.sample));
+        let accepted: BTreeSet<_> =
+            self.kinds.iter().filter(|(_, kind)| accepts(kind)).map(|(id, _)| *id).collect();
+        for kind in self.kinds.iter_mut().filter(|(kind, _)| accepted.contains(kind)) {
+            kind.1.conditions.push(id);
         }
         let mut counts = BTreeMap::new();
-        for (node, _) in self.pods.values().filter(|(_, kind)| accepted.contains(kind)) {
-            *counts.entry(node.clone()).or_default() += 1;
+        for pod in self.pods.values().filter(|pod| accepted.contains(&pod.kind)) {
+            *counts.entry(pod.node.clone()).or_default() += 1;
         }
         let condition = Condition { pods: pods.clone(), classes: BTreeSet::new(), counts };
         self.conditions.insert(id, condition);
         self.condition_ids.insert(pods.clone(), id);
-        self.wanted = Some(self.wanted.as_ref().map_or(pods.clone(), |all| all.widened(pods)));
+        self.wanted = ranges(self.condition_ids.keys());
         id
     }
 
@@ -173,9 +297,7 @@ impl PodCounts {
         }
         self.issued += 1;
         let id = KindId(self.issued);
-        let accepts = |one: &Condition| one.pods.accepts(pod);
-        let accepting = self.conditions.iter().filter(|(_, condition)| accepts(condition));
-        let conditions = accepting.map(|(id, _)| *id).collect();
+        let conditions = self.accepted(pod);
         self.kinds.insert(id, Kind { sample: pod.clone(), conditions, pods: 0 });
         self.kind_ids.insert(key, id);
         id
@@ -184,37 +306,20 @@ impl PodCounts {
     fn count_in(&mut self, id: KindId, node: &NodeName) -> Flips {
         let Some(kind) = self.kinds.get_mut(&id) else { return Flips::new() };
         kind.pods += 1;
-        let mut flips = Flips::new();
-        for id in &kind.conditions {
-            let Some(condition) = self.conditions.get_mut(id) else { continue };
-            let count = condition.counts.entry(node.clone()).or_default();
-            *count += 1;
-            if *count == 1 {
-                flips.extend(condition.flips(node));
-            }
-        }
-        flips
+        let conditions = kind.conditions.clone();
+        conditions.into_iter().flat_map(|condition| self.add_to(condition, node)).collect()
     }
 
     fn count_out(&mut self, id: KindId, node: &NodeName) -> Flips {
         let Some(kind) = self.kinds.get_mut(&id) else { return Flips::new() };
         kind.pods = kind.pods.saturating_sub(1);
-        let mut flips = Flips::new();
-        for id in &kind.conditions {
-            let Some(condition) = self.conditions.get_mut(id) else { continue };
-            let Some(count) = condition.counts.get_mut(node) else { continue };
-            *count -= 1;
-            if *count == 0 {
-                condition.counts.remove(node);
-                flips.extend(condition.flips(node));
-            }
-        }
-        if kind.pods == 0
+        let (left, conditions) = (kind.pods, kind.conditions.clone());
+        if left == 0
             && let Some(kind) = self.kinds.remove(&id)
         {
             self.kind_ids.remove(&likeness(&kind.sample));
         }
-        flips
+        conditions.into_iter().flat_map(|condition| self.take_from(condition, node)).collect()
     }
 }
 
@@ -226,4 +331,21 @@ impl Condition {
 
 fn likeness(pod: &Pod) -> Likeness {
     (pod.namespace.clone(), pod.labels.clone(), pod.owner.clone(), pod.state)
+}
+
+/// The most namespaces with a watch of their own.
+const MOST_NAMESPACES: usize = 16;
+
+/// Ranges that cover all conditions: one for each namespace. One for all namespaces, if a condition
+/// accepts any namespace or there are many.
+fn ranges<'a>(conditions: impl Iterator<Item = &'a PodMatch>) -> Vec<PodMatch> {
+    let mut ranges: BTreeMap<Option<Text>, PodMatch> = BTreeMap::new();
+    for pods in conditions {
+        let wide = ranges.get(&pods.namespace).map(|range| range.widened(pods));
+        ranges.insert(pods.namespace.clone(), wide.unwrap_or_else(|| pods.clone()));
+    }
+    if ranges.len() <= MOST_NAMESPACES && !ranges.contains_key(&None) {
+        return ranges.into_values().collect();
+    }
+    ranges.into_values().reduce(|all, range| all.widened(&range)).into_iter().collect()
 }

@@ -197,7 +197,7 @@ impl Draft {
     }
 }
 
-/// Failover first, then calls that failover waits for, marks, releases, reads, and DNS.
+/// Failover first, then calls that failover waits for, marks, releases, reads, DNS and evictions.
 fn urgency(action: &Action) -> u8 {
     match action {
         Action::Address(call) => match call {
@@ -210,6 +210,6 @@ fn urgency(action: &Action) -> u8 {
         },
         Action::Ledger(_) => 1,
         Action::Mark(_) => 2,
-        Action::Record(_) => 5,
+        Action::Record(_) | Action::Evict(_) => 5,
     }
 }

@@ -1,13 +1,19 @@
 //! Folds the start and the outcome of actions into the world.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use super::observe::marked_addresses;
 use super::{Work, World};
 use crate::Time;
-use crate::action::{Action, Done, Failure, LedgerWrite, MarkWrite, Outcome, RecordAction};
+use crate::action::{
+    Action, Done, Eviction, Failure, LedgerWrite, MarkWrite, Outcome, RecordAction,
+};
 use crate::addresses::{Account, PoolEntry};
-use crate::model::{AccountId, Mark, NodeName, ObjectKey, Remembered, Text};
+use crate::model::{AccountId, Mark, NodeName, ObjectKey, PodId, Remembered, Text};
+
+/// Time that an evicted pod may take to end.
+const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
 impl World {
     /// Notes the start of an action. Facts that the action may change are unknown until the
@@ -21,6 +27,9 @@ impl World {
             }
             Action::Mark(MarkWrite { node, mark, .. }) => {
                 self.mark_work.entry((node.clone(), mark)).or_default().in_flight = true;
+            }
+            Action::Evict(eviction) => {
+                self.evictions.entry(eviction.pod.clone()).or_default().in_flight = true;
             }
             Action::Record(RecordAction::Read { owner, family, .. }) => {
                 self.record_read_begins(owner, *family);
@@ -44,6 +53,7 @@ impl World {
             Action::Mark(MarkWrite { node, uid, mark, value, .. }) => {
                 self.mark_written(&node, &uid, (mark, value), outcome, now);
             }
+            Action::Evict(eviction) => self.evicted(&eviction, outcome, now),
             Action::Record(RecordAction::Read { owner, request, family }) => {
                 self.records_read(&owner, &request, family, outcome, now);
             }
@@ -100,6 +110,21 @@ impl World {
         }
     }
 
+    /// Notes the outcome of an eviction. An evicted pod is not evicted again while it ends.
+    fn evicted(&mut self, eviction: &Eviction, outcome: Outcome, now: Time) {
+        let work = self.evictions.entry(eviction.pod.clone()).or_default();
+        match outcome.result {
+            Ok(_) => *work = Work { not_before: now + ENDS_WITHIN, ..Work::default() },
+            Err(failure) => work.unwritten(failure, now, outcome.jitter, &self.settings),
+        }
+        self.dirty.insert(eviction.owner.clone());
+    }
+
+    /// The state of a pod's eviction, if any was tried.
+    pub(crate) fn eviction(&self, pod: &PodId) -> Option<&Work> {
+        self.evictions.get(pod)
+    }
+
     /// Whether a node's mark may be written now.
     pub fn mark_writable(&self, node: &NodeName, mark: &'static Mark, now: Time) -> bool {
         self.mark_work.get(&(node.clone(), mark)).is_none_or(|work| work.may_start(now))
@@ -111,6 +136,11 @@ impl World {
             return None;
         }
         self.mark_work.get(&(node.clone(), mark)).and_then(Work::refusal)
+    }
+
+    /// Whether the last attempt to write a node's mark failed.
+    pub(crate) fn mark_fails(&self, node: &NodeName, mark: &'static Mark) -> bool {
+        self.mark_work.get(&(node.clone(), mark)).is_some_and(|work| work.failures > 0)
     }
 
     /// Earliest time to retry a failed mark.
@@ -172,6 +202,10 @@ impl World {
         }
         if let Some(machine) = machine {
             self.touch_machine(&machine);
+        }
+        if mark.is_fixed() {
+            let users: Vec<_> = self.users(mark).cloned().collect();
+            self.dirty.extend(users);
         }
     }
 }

@@ -20,8 +20,8 @@ use std::time::Duration;
 use crate::Time;
 use crate::addresses::{Account, AccountSetup, Claims, PoolEntry, Seat, Vacancy};
 use crate::model::{
-    AccountId, Finding, Kind, Machine, MachineId, Mark, Node, NodeName, ObjectKey, Pool, Subject,
-    Text,
+    AccountId, Finding, Kind, Machine, MachineId, Mark, Node, NodeName, ObjectKey, PodId, Pool,
+    Request, Subject, Text,
 };
 use crate::nodes::{Candidates, ClassId, PodMatch};
 use crate::records::Records;
@@ -41,6 +41,7 @@ pub struct World {
     /// Nodes that have a mark with a fixed text.
     pub(crate) said_to_serve: BTreeMap<&'static Mark, BTreeSet<NodeName>>,
     pub(crate) mark_work: BTreeMap<(NodeName, &'static Mark), Work>,
+    pub(crate) evictions: BTreeMap<PodId, Work>,
     pub(crate) candidates: Candidates,
     pub(crate) pools: BTreeMap<ObjectKey, PoolEntry>,
     pub(crate) claims: Claims,
@@ -81,6 +82,7 @@ impl World {
             marked: BTreeMap::new(),
             said_to_serve: BTreeMap::new(),
             mark_work: BTreeMap::new(),
+            evictions: BTreeMap::new(),
             candidates: Candidates::default(),
             pools: BTreeMap::new(),
             claims: Claims::default(),
@@ -160,6 +162,7 @@ impl World {
     pub fn take_over(&mut self, open_from: Time) {
         self.open_from = open_from;
         self.mark_work.clear();
+        self.evictions.clear();
         // Calls of an earlier term have no outcome. Addresses that such calls reserved are
         // recognised by the intents in the ledgers.
         self.reserving.clear();
@@ -249,9 +252,10 @@ impl World {
 
     /// The pools that use a mark.
     pub fn users(&self, mark: &'static Mark) -> impl Iterator<Item = &ObjectKey> {
-        let uses = |entry: &&PoolEntry| {
-            entry.pool.request.as_ref().is_ok_and(|request| request.marks.contains(mark))
+        let asks = move |request: &Request| {
+            request.marks.contains(mark) || request.evicts.is_some_and(|evicts| evicts.note == mark)
         };
+        let uses = move |entry: &&PoolEntry| entry.pool.request.as_ref().is_ok_and(asks);
         self.pools.values().filter(uses).map(|entry| &entry.pool.key)
     }
 

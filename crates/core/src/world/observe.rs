@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use super::World;
 use crate::addresses::{Changes, PoolEntry};
 use crate::model::{
-    AccountId, Family, Kind, Machine, Mark, Node, NodeName, ObjectKey, Pod, PodId, Pool, Tells,
+    AccountId, Family, Kind, Machine, Mark, Node, NodeName, ObjectKey, Owner, Pod, PodId, Pool,
+    Text,
 };
 use crate::nodes::{ClassId, PodMatch, Rejudged};
 
@@ -85,40 +86,71 @@ impl World {
     pub fn remove_pod(&mut self, pod: &PodId) {
         let changed = self.candidates.pod_removed(pod, &self.nodes);
         self.touch_judged(changed);
+        self.evictions.remove(pod);
     }
 
-    /// Removes all other pods, after a watch restarted with a full listing.
-    pub fn retain_pods(&mut self, ids: &BTreeSet<PodId>) {
+    /// Removes all other pods in the namespace of a range, after a watch restarted with a full
+    /// listing.
+    pub fn retain_pods(&mut self, range: &PodMatch, ids: &BTreeSet<PodId>) {
+        self.remove_pods(|id, namespace| range.is_in(namespace) && !ids.contains(id));
+    }
+
+    fn remove_pods(&mut self, gone: impl Fn(&PodId, &Text) -> bool) {
+        let known = self.candidates.pod_ids();
         let gone: Vec<_> =
-            self.candidates.pod_ids().filter(|id| !ids.contains(*id)).cloned().collect();
+            known.filter(|(id, namespace)| gone(id, namespace)).map(|(id, _)| id.clone()).collect();
         for id in gone {
             self.remove_pod(&id);
         }
     }
 
-    /// The pods to watch: the smallest range that covers every object's rules; `None` if no object
-    /// asks for pods.
-    pub fn pods_wanted(&self) -> Option<&PodMatch> {
+    /// Observes the owner of a controller that owns pods, such as a ReplicaSet; `None` if it has none
+    /// or is gone.
+    pub fn set_parent(&mut self, namespace: Text, child: Owner, parent: Option<Owner>) {
+        let changed = self.candidates.parent_set((namespace, child), parent, &self.nodes);
+        self.touch_judged(changed);
+    }
+
+    /// Removes all other controllers of a namespace, or of all, after a watch restarted with a full
+    /// listing.
+    pub fn retain_parents(&mut self, namespace: Option<&Text>, children: &BTreeSet<(Text, Owner)>) {
+        let inside = |child: &&(Text, Owner)| namespace.is_none_or(|one| *one == child.0);
+        let known = self.candidates.children().filter(inside);
+        let gone: Vec<_> = known.filter(|child| !children.contains(*child)).cloned().collect();
+        for (namespace, child) in gone {
+            self.set_parent(namespace, child, None);
+        }
+    }
+
+    /// Observes whether all controllers have been read. Replans the objects whose pods became known.
+    pub fn parents_read(&mut self, read: bool) {
+        for class in self.candidates.set_parents_known(read) {
+            self.dirty.extend(self.candidates.pools(class).cloned());
+        }
+    }
+
+    /// The namespaces whose controllers are to be watched; `None` stands for all.
+    pub fn parents_wanted(&self) -> BTreeSet<Option<Text>> {
+        self.candidates.parents_wanted()
+    }
+
+    /// The pods to watch: ranges that cover every object's rules, one for each namespace or one for
+    /// all. Empty if no object asks for pods.
+    pub fn pods_wanted(&self) -> &[PodMatch] {
         self.candidates.pods_wanted()
     }
 
-    /// Observes that the watched range of pods changed; `None` if no pods are watched. Knowledge of
-    /// pods is dropped unless the new range covers the known range.
-    pub fn pods_watched(&mut self, range: Option<&PodMatch>) {
-        let known = self.candidates.known_pods();
-        let keeps = known.is_some_and(|known| range.is_some_and(|range| range.covers(known)));
-        if !keeps {
-            self.candidates.set_known_pods(None);
-        }
-        if range.is_none() {
-            self.retain_pods(&BTreeSet::new());
-        }
+    /// Observes that the watched ranges of pods changed. Knowledge of pods is dropped unless a new
+    /// range covers the known range.
+    pub fn pods_watched(&mut self, ranges: &[PodMatch]) {
+        self.candidates.pods_watched(ranges);
+        self.remove_pods(|_, namespace| !ranges.iter().any(|range| range.is_in(namespace)));
     }
 
     /// Observes that all pods of a range have been read. Replans the objects whose pods became
     /// known.
     pub fn pods_read(&mut self, range: PodMatch) {
-        for class in self.candidates.set_known_pods(Some(range)) {
+        for class in self.candidates.pods_read(range) {
             self.dirty.extend(self.candidates.pools(class).cloned());
         }
     }
@@ -407,5 +439,5 @@ pub(crate) fn marked_addresses(node: &Node) -> Vec<IpAddr> {
 
 /// The marks of a node with a fixed text.
 fn said_to_serve(node: &Node) -> impl Iterator<Item = &'static Mark> {
-    node.marks.keys().copied().filter(|mark| matches!(mark.tells, Tells::Serving(_)))
+    node.marks.keys().copied().filter(|mark| mark.is_fixed())
 }

@@ -164,6 +164,7 @@ pub fn pod(id: &str, node: &str) -> Pod {
     Pod {
         id: id.into(),
         namespace: "default".into(),
+        name: id.into(),
         node: node.into(),
         labels: labels(&[]),
         state: PodState::Ready,
@@ -205,6 +206,7 @@ pub fn pool(name: &str) -> Pool {
             matching: Arc::default(),
             unreadable: None,
             marks: &MARKS,
+            evicts: None,
             reread: None,
             cool_off: Duration::ZERO,
             grace: Duration::ZERO,

@@ -2,7 +2,7 @@
 
 use pontoon_core::addresses::verdict::{Note, Obstacle, Reason};
 use pontoon_core::model::{Node, Pool};
-use pontoon_core::nodes::{Fitness, Unfit};
+use pontoon_core::nodes::{Fitness, PodMatch, Unfit};
 
 use super::fixture::*;
 use super::scene::{Scene, scene};
@@ -216,7 +216,7 @@ fn a_watch_that_starts_again_takes_away_what_it_did_not_list() {
         .pod(pod("x", "a").with_labels(&[("app", "web")]))
         .pod(pod("y", "b").with_labels(&[("app", "web")]))
         .settled();
-    scene.world.retain_pods(&["y".into()].into());
+    scene.world.retain_pods(&PodMatch::every_pod(), &["y".into()].into());
     assert_eq!(moves(&scene.settle()), [(ip(1), "b")]);
     scene.world.retain_nodes(&["a".into()].into());
     assert_eq!(moves(&scene.settle()), []);

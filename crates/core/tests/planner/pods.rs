@@ -27,25 +27,25 @@ fn by_pods(name: &str, namespace: Option<&str>) -> RecordSet {
 fn without_pods() -> Scene {
     let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
     let mut scene = scene.address(ip(2), None).settled();
-    scene.world.pods_watched(None);
+    scene.world.pods_watched(&[]);
     scene
 }
 
 #[test]
 fn no_pods_are_wanted_until_an_object_asks_for_some() {
     let mut scene = without_pods();
-    assert_eq!(scene.world.pods_wanted(), None);
+    assert_eq!(scene.world.pods_wanted(), []);
     scene.change_pool("p", |pool| pool.with_pods(Some("ingress"), "app=web"));
-    assert_eq!(scene.world.pods_wanted(), Some(&range(Some("ingress"), "app=web")));
+    assert_eq!(scene.world.pods_wanted(), [range(Some("ingress"), "app=web")]);
     scene.set_records(by_pods("r", Some("ingress")));
-    assert_eq!(scene.world.pods_wanted(), Some(&range(Some("ingress"), "")), "no label in common");
+    assert_eq!(scene.world.pods_wanted(), [range(Some("ingress"), "")], "no label in common");
     scene.set_pool(pool("q").with_pods(None, "app=web"));
-    assert_eq!(scene.world.pods_wanted(), Some(&range(None, "")), "nothing in common");
+    assert_eq!(scene.world.pods_wanted(), [range(None, "")], "nothing in common");
     scene.remove_pool("p");
     scene.remove_pool("q");
-    assert_eq!(scene.world.pods_wanted(), Some(&range(Some("ingress"), "")));
+    assert_eq!(scene.world.pods_wanted(), [range(Some("ingress"), "")]);
     scene.remove_records(&nodes_key("r"));
-    assert_eq!(scene.world.pods_wanted(), None);
+    assert_eq!(scene.world.pods_wanted(), []);
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn what_asks_for_pods_that_are_not_known_is_left_as_it_is() {
     assert!(!done.iter().any(is_change), "nothing is moved, displaced or unmarked: {done:?}");
     assert_eq!((scene.home(ip(1)), scene.mark("a")), (Some("a"), Some("192.0.2.1")));
 
-    let asked = scene.world.pods_wanted().cloned().unwrap();
-    scene.world.pods_watched(Some(&asked));
+    let asked = scene.world.pods_wanted()[0].clone();
+    scene.world.pods_watched(std::slice::from_ref(&asked));
     scene.set_pod(pod("y", "b").in_namespace("ingress"));
     assert_eq!(scene.settle(), [], "the list is not complete");
     scene.set_pod(pod("x", "a").in_namespace("ingress"));
@@ -92,7 +92,7 @@ fn one_that_waits_for_pods_keeps_nobody_else_waiting() {
 fn a_name_that_lists_nodes_by_pods_that_are_not_known_is_left_as_it_is() {
     let mut scene = scene().node(edge("a", ip(7))).records(of_nodes("r", NodeAddress::External));
     scene.settle();
-    scene.world.pods_watched(None);
+    scene.world.pods_watched(&[]);
     let emptied = |request: &mut RecordRequest| request.empty = EmptyPolicy::Remove;
     scene.set_records(ask(by_pods("r", Some("ingress")), emptied));
     assert_eq!((writes(&scene.settle()), scene.dns.listed(NAME)), (0, vec![ip(7)]));
@@ -108,11 +108,31 @@ fn what_is_known_outlasts_a_wider_watch_and_no_other() {
     scene.set_pod(pod("y", "b").in_namespace("ingress"));
     scene.world.pods_read(range(Some("ingress"), ""));
     assert_eq!(moves(&scene.settle()), []);
-    scene.world.pods_watched(Some(&range(None, "")));
+    scene.world.pods_watched(&[range(None, "")]);
     scene.remove_pod("x");
     assert_eq!(moves(&scene.settle()), [(ip(1), "b")], "as before");
-    scene.world.pods_watched(Some(&range(Some("other"), "")));
+    scene.world.pods_watched(&[range(Some("other"), "")]);
     scene.remove_pod("y");
     scene.set_pod(pod("z", "a").in_namespace("ingress"));
     assert_eq!(moves(&scene.settle()), [], "what is not watched is not known");
+}
+
+#[test]
+fn each_namespace_is_watched_alone_while_they_are_few() {
+    let mut scene = without_pods();
+    scene.change_pool("p", |pool| pool.with_pods(Some("ingress"), "app=web"));
+    scene.set_pool(pool("q").with_pods(Some("mail"), "app=smtp"));
+    let both = [range(Some("ingress"), "app=web"), range(Some("mail"), "app=smtp")];
+    assert_eq!(scene.world.pods_wanted(), both);
+    scene.world.pods_watched(&both);
+    scene.set_pod(pod("x", "a").in_namespace("ingress").with_labels(&[("app", "web")]));
+    scene.world.pods_read(both[0].clone());
+    scene.world.retain_pods(&both[1], &Default::default());
+    scene.world.pods_read(both[1].clone());
+    assert_eq!(moves(&scene.settle()), [], "the list of another namespace shows none of its pods");
+    for n in 0..20 {
+        let namespace = format!("n{n}");
+        scene.set_pool(pool(&format!("r{n}")).with_pods(Some(&namespace), ""));
+    }
+    assert_eq!(scene.world.pods_wanted(), [range(None, "")]);
 }

@@ -384,6 +384,7 @@ impl Scene {
                 self.version = version;
                 Ok(Done::Marked { version })
             }
+            Action::Evict(_) => Ok(Done::Evicted),
             _ => refuse(FailureKind::NotSent),
         }
     }

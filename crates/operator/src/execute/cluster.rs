@@ -1,10 +1,10 @@
-//! Writes to Kubernetes that a plan asks for: ledgers and marks.
+//! Writes to Kubernetes that a plan asks for: ledgers, marks and evictions.
 
-use k8s_openapi::api::core::v1::Node;
-use kube::api::{Patch, PatchParams};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{DeleteParams, EvictParams, Patch, PatchParams, Preconditions};
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
-use pontoon_core::action::{Done, Failure, FailureKind, LedgerWrite, MarkWrite};
+use pontoon_core::action::{Done, Eviction, Failure, FailureKind, LedgerWrite, MarkWrite};
 use pontoon_core::model::MarkPlace;
 use serde_json::json;
 
@@ -57,6 +57,25 @@ pub(super) async fn write_mark(client: &Client, write: &MarkWrite) -> Result<Don
     let params = PatchParams::default();
     let written = api.patch(&node.0, &params, &Patch::Merge(&patch)).await.map_err(failure)?;
     Ok(Done::Marked { version: version(written.metadata.resource_version.as_deref()) })
+}
+
+/// Evicts a pod, so that disruption budgets hold. The UID keeps a new pod of the same name.
+pub(super) async fn evict(client: &Client, eviction: &Eviction) -> Result<Done, Failure> {
+    let Eviction { owner: _, pod, namespace, name, node: _ } = eviction;
+    let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let uid = Some(pod.to_string());
+    let preconditions = Some(Preconditions { uid, resource_version: None });
+    let delete_options = Some(DeleteParams { preconditions, ..DeleteParams::default() });
+    let params = EvictParams { delete_options, ..EvictParams::default() };
+    match api.evict(name, &params).await {
+        Ok(_) => Ok(Done::Evicted),
+        // The pod is gone, or another pod has its name.
+        Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(Done::Evicted),
+        Err(kube::Error::Api(status)) if status.code == 429 => {
+            Err(Failure::plain(FailureKind::Busy, status.message))
+        }
+        Err(error) => Err(failure(error)),
+    }
 }
 
 /// Translates an error of the API server.

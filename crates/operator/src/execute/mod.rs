@@ -175,6 +175,7 @@ async fn carry_out(action: &Action, means: Means) -> Result<Done, Failure> {
         Action::Record(call) => dns::call(&*host.ok_or_else(missing)?, call, cluster.get()).await,
         Action::Ledger(write) => cluster::in_time(cluster::write_ledger(&client, write)).await,
         Action::Mark(write) => cluster::in_time(cluster::write_mark(&client, write)).await,
+        Action::Evict(eviction) => cluster::in_time(cluster::evict(&client, eviction)).await,
     }
 }
 

@@ -15,7 +15,7 @@ const BROKEN: Duration = Duration::from_secs(20);
 
 /// When each watch was last heard. Clones share the state.
 #[derive(Clone, Debug, Default)]
-pub struct Hearing(Arc<Mutex<BTreeMap<&'static str, Ear>>>);
+pub struct Hearing(Arc<Mutex<BTreeMap<String, Ear>>>);
 
 /// The state of a watch.
 #[derive(Clone, Copy, Debug)]
@@ -29,34 +29,34 @@ struct Ear {
 
 impl Hearing {
     /// Adds a watch.
-    pub fn begins(&self, watch: &'static str, now: Time) {
+    pub fn begins(&self, watch: &str, now: Time) {
         let ear = Ear { begun: now, listed: false, heard: None, broken_since: None };
-        self.ears().insert(watch, ear);
+        self.ears().insert(watch.to_owned(), ear);
     }
 
     /// Removes a watch that is no longer needed.
-    pub fn ends(&self, watch: &'static str) {
+    pub fn ends(&self, watch: &str) {
         self.ears().remove(watch);
     }
 
     /// Notes an answer of the server on a watch: a page, an event, a bookmark.
-    pub fn hears(&self, watch: &'static str, now: Time) {
+    pub fn hears(&self, watch: &str, now: Time) {
         self.change(watch, |ear| (ear.heard, ear.broken_since) = (Some(now), None));
     }
 
     /// Notes that a watch has read its whole list.
-    pub fn lists(&self, watch: &'static str) {
+    pub fn lists(&self, watch: &str) {
         self.change(watch, |ear| ear.listed = true);
     }
 
     /// Notes that a watch broke, or that a restart failed.
-    pub fn breaks(&self, watch: &'static str, now: Time) {
+    pub fn breaks(&self, watch: &str, now: Time) {
         self.change(watch, |ear| ear.broken_since = ear.broken_since.or(Some(now)));
     }
 
     /// When each watch was last heard; `None` before the first answer.
-    pub fn last_heard(&self) -> Vec<(&'static str, Option<Time>)> {
-        self.ears().iter().map(|(watch, ear)| (*watch, ear.heard)).collect()
+    pub fn last_heard(&self) -> Vec<(String, Option<Time>)> {
+        self.ears().iter().map(|(watch, ear)| (watch.clone(), ear.heard)).collect()
     }
 
     /// Why our view of the cluster may be out of date, if so.
@@ -70,13 +70,13 @@ impl Hearing {
         (!troubles.is_empty()).then(|| troubles.join("; "))
     }
 
-    fn change(&self, watch: &'static str, change: impl FnOnce(&mut Ear)) {
+    fn change(&self, watch: &str, change: impl FnOnce(&mut Ear)) {
         if let Some(ear) = self.ears().get_mut(watch) {
             change(ear);
         }
     }
 
-    fn ears(&self) -> MutexGuard<'_, BTreeMap<&'static str, Ear>> {
+    fn ears(&self) -> MutexGuard<'_, BTreeMap<String, Ear>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,6 +9,7 @@ pub mod hearing;
 pub mod node;
 pub mod objects;
 pub mod pod;
+pub mod replica_set;
 pub mod schema;
 mod watch;
 
@@ -19,7 +20,7 @@ pub use watch::{Station, Watch, watch};
 use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use pontoon_core::model::{Kind, Node, NodeName, ObjectKey, Pod, PodId, Text};
+use pontoon_core::model::{Kind, Node, NodeName, ObjectKey, Owner, Pod, PodId, Text};
 use pontoon_core::nodes::PodMatch;
 
 use crate::api::PAUSED_ANNOTATION;
@@ -41,6 +42,10 @@ pub enum Observation {
     PodGone(PodId),
     /// All pods of a range have been listed, with these ready pods.
     PodsListed(PodMatch, BTreeSet<PodId>),
+    /// A controller of pods appeared or changed, or is gone: its namespace, and its own owner.
+    Parent((Text, Owner), Option<Owner>),
+    /// All controllers of pods in a namespace, or in all, have been listed.
+    ParentsListed(Option<Text>, BTreeSet<(Text, Owner)>),
     /// An object of ours appeared or changed.
     Object(Box<Observed>),
     /// An object of ours is gone.

@@ -59,7 +59,7 @@ pub struct Nodes {
 impl Watch for Nodes {
     type Object = NodeView;
 
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "Node"
     }
 

@@ -28,7 +28,7 @@ impl Objects {
 impl Watch for Objects {
     type Object = DynamicObject;
 
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.front.kind().name
     }
 

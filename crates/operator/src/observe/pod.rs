@@ -14,7 +14,12 @@ use super::node::labels;
 use super::{Observation, Selection, Watch};
 
 /// The kind, in readiness and metrics.
-pub const KIND: &str = "Pod";
+const KIND: &str = "Pod";
+
+/// The name of a watch in readiness and metrics: the kind, and the namespace if there is one.
+pub(crate) fn name_of(kind: &str, namespace: Option<&str>) -> String {
+    namespace.map_or_else(|| kind.to_owned(), |namespace| format!("{kind} in {namespace}"))
+}
 
 /// The parts of a Pod that planning reads; the rest is skipped while decoding.
 #[derive(Resource, Clone, Debug, Default, Deserialize)]
@@ -49,6 +54,7 @@ pub struct Status {
 /// Watches the pods of a range.
 #[derive(Debug, Default)]
 pub struct Pods {
+    name: String,
     range: PodMatch,
     /// Pods in the list under way.
     listing: Option<BTreeSet<PodId>>,
@@ -61,8 +67,8 @@ pub struct Pods {
 impl Watch for Pods {
     type Object = PodView;
 
-    fn name(&self) -> &'static str {
-        KIND
+    fn name(&self) -> &str {
+        &self.name
     }
 
     fn restart(&mut self) {
@@ -95,7 +101,7 @@ impl Watch for Pods {
 impl Pods {
     /// A watch over the pods of a range.
     pub fn of(range: PodMatch) -> Self {
-        Self { range, ..Self::default() }
+        Self { name: name_of(KIND, range.namespace.as_deref()), range, ..Self::default() }
     }
 
     /// The selection for the server. The namespace is part of the URL instead.
@@ -114,6 +120,7 @@ impl Pods {
         Some(Pod {
             id: metadata.uid.as_deref()?.into(),
             namespace: metadata.namespace.as_deref().unwrap_or_default().into(),
+            name: metadata.name.as_deref().unwrap_or_default().into(),
             node: spec.node_name?.as_str().into(),
             state,
             owner: metadata.owner_references.unwrap_or_default().iter().find_map(controller),
@@ -148,7 +155,7 @@ impl Status {
 }
 
 /// The workload in an owner reference of the controller.
-fn controller(reference: &OwnerReference) -> Option<Owner> {
+pub(super) fn controller(reference: &OwnerReference) -> Option<Owner> {
     let owner =
         || Owner { kind: reference.kind.as_str().into(), name: reference.name.as_str().into() };
     (reference.controller == Some(true)).then(owner)

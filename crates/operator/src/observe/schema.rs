@@ -150,7 +150,7 @@ impl Definition {
 impl Watch for Definition {
     type Object = DefinitionView;
 
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.name
     }
 

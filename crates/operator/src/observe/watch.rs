@@ -15,7 +15,7 @@ pub trait Watch: Send + 'static {
     type Object: Followed;
 
     /// Name of the watch, for the log, readiness and metrics.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// Starts a new list.
     fn restart(&mut self);

@@ -189,6 +189,7 @@ impl Narrator {
         match &finished.outcome.action {
             Action::Address(call) => self.call_ended(objects, world, call, finished),
             Action::Record(_) => self.changed_records(objects, finished),
+            Action::Evict(eviction) => self.evicted(objects, eviction, finished),
             Action::Ledger(_) | Action::Mark(_) => {}
         }
     }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use pontoon_core::action::{Action, Failure};
+use pontoon_core::action::{Action, Eviction, Failure};
 use pontoon_core::model::ObjectKey;
 
-use super::Narrator;
 use super::events::{Weight, about};
 use super::write_metrics::Write;
 use super::writer::Wrote;
+use super::{Narrator, Objects};
 use crate::execute::Finished;
 use crate::observe::schema::UPGRADE;
 
@@ -21,6 +21,7 @@ impl Narrator {
             Action::Ledger(write) => (Write::Ledger, format!("ledger of {}", write.pool)),
             // A refusal concerns all nodes alike, so all nodes share a reminder.
             Action::Mark(_) => (Write::Annotation, "annotations".to_owned()),
+            Action::Evict(eviction) => (Write::Eviction, format!("eviction of {:?}", eviction.pod)),
             Action::Address(_) | Action::Record(_) => return false,
         };
         self.metrics.unwritten(write, failure.kind);
@@ -34,6 +35,25 @@ impl Narrator {
             Err(failure) => self.status_failed(key, uid, failure),
             Ok(_) if !dropped.is_empty() => self.status_dropped(key, uid, dropped),
             Ok(_) => {}
+        }
+    }
+
+    /// Reports an eviction, or its refusal.
+    pub(super) fn evicted(&mut self, objects: &Objects, eviction: &Eviction, finished: &Finished) {
+        let Eviction { owner, namespace, name, node, .. } = eviction;
+        let Some(object) = objects.get(owner) else { return };
+        let about = about(owner, &object.uid);
+        match &finished.outcome.result {
+            Ok(_) => {
+                let note = format!(
+                    "{namespace}/{name} evicted from {node}, which has none of the addresses any more"
+                );
+                self.events.tell(about, Weight::Normal, "Evicted", &note);
+            }
+            Err(failure) => {
+                let note = format!("evicting {namespace}/{name} from {node}: {}", failure.message);
+                self.events.tell(about, Weight::Warning, "EvictionRefused", &note);
+            }
         }
     }
 

@@ -139,12 +139,12 @@ impl Metrics {
     }
 
     /// Sets when each watch was last heard.
-    pub fn heard(&self, watches: &[(&'static str, Option<Time>)]) {
+    pub fn heard(&self, watches: &[(String, Option<Time>)]) {
         let _whole = self.book();
         self.watch_heard.reset();
         for (watch, heard) in watches {
             let heard = heard.map_or(0.0, seconds);
-            self.watch_heard.with_label_values(&[*watch]).set(heard);
+            self.watch_heard.with_label_values(&[watch.as_str()]).set(heard);
         }
     }
 

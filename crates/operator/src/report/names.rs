@@ -33,6 +33,7 @@ pub fn names(action: &Action) -> Names {
             return Names { call: None, withheld };
         }
         Action::Mark(_) => return Names::default(),
+        Action::Evict(_) => return Names { call: None, withheld: Some("WouldEvict") },
     };
     Names { call: Some(call), withheld }
 }

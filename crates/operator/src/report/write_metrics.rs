@@ -12,6 +12,8 @@ pub enum Write {
     Ledger,
     /// The mark of a node.
     Annotation,
+    /// The eviction of a pod.
+    Eviction,
     /// An event.
     Event,
 }
@@ -22,6 +24,7 @@ impl Write {
             Self::Status => "status",
             Self::Ledger => "ledger",
             Self::Annotation => "annotation",
+            Self::Eviction => "eviction",
             Self::Event => "event",
         }
     }

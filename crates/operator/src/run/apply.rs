@@ -19,8 +19,15 @@ impl Replica {
             Observation::Pod(pod) => self.world.set_pod(&pod),
             Observation::PodGone(id) => self.world.remove_pod(&id),
             Observation::PodsListed(range, ids) => {
-                self.world.retain_pods(&ids);
+                self.world.retain_pods(&range, &ids);
                 self.world.pods_read(range);
+            }
+            Observation::Parent((namespace, child), parent) => {
+                self.world.set_parent(namespace, child, parent);
+            }
+            Observation::ParentsListed(namespace, children) => {
+                self.world.retain_parents(namespace.as_ref(), &children);
+                self.watches.parents_listed(namespace, &mut self.world);
             }
             Observation::Object(observed) => self.take_object(*observed),
             Observation::ObjectGone(key) => self.forget(&key),

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::NamespaceResourceScope;
 use kube::{Api, Client};
-use pontoon_core::model::Kind;
+use pontoon_core::model::{Kind, Text};
 use pontoon_core::nodes::PodMatch;
 use pontoon_core::world::World;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
@@ -14,9 +15,10 @@ use crate::env::Env;
 use crate::fronts::front;
 use crate::observe::node::Nodes;
 use crate::observe::objects::Objects;
-use crate::observe::pod::{self, PodView, Pods};
+use crate::observe::pod::{PodView, Pods};
+use crate::observe::replica_set::{ReplicaSetView, ReplicaSets};
 use crate::observe::schema::{Definition, Schema, UPGRADE};
-use crate::observe::{self, Observation, Selection, Station};
+use crate::observe::{self, Observation, Selection, Station, Watch};
 
 /// The watches of a replica.
 pub(super) struct Watches {
@@ -24,13 +26,28 @@ pub(super) struct Watches {
     station: Station,
     tasks: JoinSet<()>,
     objects: BTreeMap<&'static Kind, (Schema, AbortHandle)>,
-    pods: Option<(PodMatch, AbortHandle)>,
+    pods: Vec<(PodMatch, AbortHandle)>,
+    /// The watches of the controllers of pods, by namespace.
+    parents: BTreeMap<Option<Text>, Parents>,
+}
+
+/// A watch of controllers of pods.
+struct Parents {
+    handle: AbortHandle,
+    listed: bool,
 }
 
 impl Watches {
     /// Watches that have not started, among the other tasks of the replica.
     pub fn new(client: Client, station: Station, tasks: JoinSet<()>) -> Self {
-        Self { client, station, tasks, objects: BTreeMap::new(), pods: None }
+        Self {
+            client,
+            station,
+            tasks,
+            objects: BTreeMap::new(),
+            pods: Vec::new(),
+            parents: BTreeMap::new(),
+        }
     }
 
     pub fn start(&mut self) {
@@ -52,36 +69,76 @@ impl Watches {
         }
     }
 
-    /// Watches the pods that objects select. Without a selection, no pods are watched.
+    /// Watches the pods that objects select, and the owners of their controllers. Without a
+    /// selection, no pods are watched.
     ///
-    /// A watch that covers more than needed goes on, because each change of the range reads a whole
+    /// A watch that covers more than needed goes on, because each change of a range reads a whole
     /// list. Known pods stay known while a wider watch reads its list.
     pub fn follow_pods(&mut self, world: &mut World) {
-        let (wanted, watched) = (world.pods_wanted(), self.pods.as_ref());
-        let enough = match (wanted, watched) {
-            (None, None) => true,
-            (Some(wanted), Some((range, _))) => range.covers(wanted),
-            _ => false,
-        };
-        if enough {
-            return;
+        let wanted = world.pods_wanted();
+        let covered = |one: &PodMatch| self.pods.iter().any(|(range, _)| range.covers(one));
+        let needed = |range: &PodMatch| wanted.iter().any(|one| range.covers(one));
+        let enough = wanted.iter().all(covered) && self.pods.iter().all(|(one, _)| needed(one));
+        if !enough {
+            let wanted = wanted.to_vec();
+            self.watch_pods(wanted, world);
         }
-        let wanted = wanted.cloned();
-        if let Some((_, before)) = self.pods.take() {
+        let parents = world.parents_wanted();
+        if !parents.iter().eq(self.parents.keys()) {
+            self.watch_parents(&parents, world);
+        }
+    }
+
+    fn watch_pods(&mut self, wanted: Vec<PodMatch>, world: &mut World) {
+        let (kept, ended): (Vec<_>, _) =
+            std::mem::take(&mut self.pods).into_iter().partition(|(one, _)| wanted.contains(one));
+        for (range, before) in ended {
             before.abort();
-            self.station.hearing.ends(pod::KIND);
+            self.station.hearing.ends(Pods::of(range).name());
         }
-        world.pods_watched(wanted.as_ref());
-        let Some(range) = wanted else {
+        self.pods = kept;
+        world.pods_watched(&wanted);
+        if wanted.is_empty() {
             tracing::info!("no object asks for pods: watching none");
-            return;
-        };
-        let PodMatch { namespace, labels, .. } = &range;
-        tracing::info!(namespace = namespace.as_deref(), %labels, "watching pods");
-        let api = pods_of(&self.client, namespace.as_deref());
-        let pods = Pods::of(range.clone());
-        let handle = self.watch(api, pods.selection(), pods);
-        self.pods = Some((range, handle));
+        }
+        for range in wanted {
+            if self.pods.iter().any(|(one, _)| *one == range) {
+                continue;
+            }
+            let PodMatch { namespace, labels, .. } = &range;
+            tracing::info!(namespace = namespace.as_deref(), %labels, "watching pods");
+            let api: Api<PodView> = within(&self.client, namespace.as_deref());
+            let pods = Pods::of(range.clone());
+            let handle = self.watch(api, pods.selection(), pods);
+            self.pods.push((range, handle));
+        }
+    }
+
+    fn watch_parents(&mut self, wanted: &BTreeSet<Option<Text>>, world: &mut World) {
+        let kept = |namespace: &Option<Text>| wanted.contains(namespace);
+        for (namespace, before) in self.parents.extract_if(.., |namespace, _| !kept(namespace)) {
+            before.handle.abort();
+            self.station.hearing.ends(ReplicaSets::of(namespace).name());
+        }
+        for namespace in wanted {
+            if self.parents.contains_key(namespace) {
+                continue;
+            }
+            tracing::info!(namespace = namespace.as_deref(), "watching ReplicaSets");
+            let api: Api<ReplicaSetView> = within(&self.client, namespace.as_deref());
+            let sets = ReplicaSets::of(namespace.clone());
+            let handle = self.watch(api, Selection::default(), sets);
+            self.parents.insert(namespace.clone(), Parents { handle, listed: false });
+        }
+        world.parents_read(self.parents.values().all(|one| one.listed));
+    }
+
+    /// Notes that the controllers of a namespace, or of all, have been listed.
+    pub fn parents_listed(&mut self, namespace: Option<Text>, world: &mut World) {
+        if let Some(parents) = self.parents.get_mut(&namespace) {
+            parents.listed = true;
+        }
+        world.parents_read(self.parents.values().all(|one| one.listed));
     }
 
     /// Watches a kind while its definition exists. A changed definition restarts the watch, so that
@@ -143,8 +200,11 @@ impl Watches {
     }
 }
 
-/// The pods of a namespace, or of all namespaces.
-fn pods_of(client: &Client, namespace: Option<&str>) -> Api<PodView> {
+/// The objects of a namespace, or of all namespaces.
+fn within<K>(client: &Client, namespace: Option<&str>) -> Api<K>
+where
+    K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+{
     match namespace {
         Some(namespace) => Api::namespaced(client.clone(), namespace),
         None => Api::all(client.clone()),

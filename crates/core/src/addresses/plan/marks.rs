@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use super::evict;
 use super::view::{Place, PoolView, owner};
 use crate::action::{Action, MarkWrite};
 use crate::addresses::{Account, Knowledge, PoolEntry};
@@ -24,6 +25,9 @@ pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
             Correction::InDoubt => open = true,
             Correction::Write(value) => {
                 open = true;
+                if value.is_none() && evict::notes_first(world, node, mark, draft) {
+                    continue;
+                }
                 if world.mark_writable(name, mark, draft.now) {
                     let owner = marked_for(world, node, mark, value.as_ref());
                     let (node, uid) = (name.clone(), node.uid.clone());
@@ -61,6 +65,13 @@ pub(crate) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, T
     })
 }
 
+/// Whether a mark of a node is to be withdrawn or changed, and no attempt failed.
+pub(crate) fn is_withdrawn(world: &World, node: &Node, mark: &'static Mark) -> bool {
+    node.marks.contains_key(mark)
+        && matches!(correction(world, node, mark), Correction::Write(_))
+        && !world.mark_fails(&node.name, mark)
+}
+
 /// The nodes that hold an address of the pool, or whose mark names one, with the marks in question.
 fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, &'static Mark)> {
     let mut nodes = BTreeSet::new();
@@ -82,6 +93,12 @@ fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, &
         marks.iter().flat_map(|mark| world.said_to_serve(mark).map(move |node| (node, mark))),
     );
     nodes
+}
+
+/// Whether a node serves an address of a pool that uses the mark, or may serve one as far as is
+/// known.
+pub(crate) fn serves(world: &World, node: &Node, mark: &'static Mark) -> bool {
+    !served(world, node, mark).is_empty() || may_serve(world, node, mark)
 }
 
 /// The change a mark needs.
@@ -114,7 +131,9 @@ fn correction(world: &World, node: &Node, mark: &'static Mark) -> Correction {
             let unserved = said.iter().filter(|ip| ours(ip) && !serves.contains(ip));
             unserved.into_iter().any(|ip| is_in_doubt(world, node, *ip))
         }
-        (Tells::Serving(_), Some(_)) => wanted.is_none() && may_serve(world, node, mark),
+        (Tells::Serving(_) | Tells::Evicting(_), Some(_)) => {
+            wanted.is_none() && may_serve(world, node, mark)
+        }
     };
     if doubtful { Correction::InDoubt } else { Correction::Write(wanted) }
 }

@@ -7,11 +7,13 @@
 //! for each pool:      what becomes of delisted addresses         (delisted.rs)
 //! all pools together: which unplaced address goes to which node  (placement.rs, seats.rs,
 //!                     attempts.rs, bipartite.rs, cool_off.rs, occupancy.rs, make_room.rs)
-//! for each pool:      which addresses must be reserved           (need.rs, creation.rs,
+//! for each pool:      which drained nodes lose their addresses   (vacate.rs)
+//!                     which addresses must be reserved           (need.rs, creation.rs,
 //!                     recognise.rs)
 //!                     which are to be released                   (release.rs)
 //! for each node:      which marks must it carry                  (marks.rs)
-//! for each pool:      what is there to say                       (report.rs, lacking.rs)
+//! for each pool:      which pods must leave nodes without it     (evict.rs)
+//!                     what is there to say                       (report.rs, lacking.rs)
 //!                     when is it planned again                   (waiting_for_room.rs)
 //! ```
 
@@ -22,6 +24,7 @@ mod cool_off;
 mod creation;
 pub(crate) mod delisted;
 pub(crate) mod drift;
+mod evict;
 mod gate;
 mod lacking;
 mod make_room;
@@ -36,11 +39,13 @@ mod report;
 mod seats;
 mod steps;
 mod survey;
+mod vacate;
 pub(crate) mod view;
 pub(crate) mod waiting_for_room;
 
 use std::collections::BTreeSet;
 
+use crate::addresses::verdict::Verdict;
 use crate::model::ObjectKey;
 use crate::plan::Draft;
 use crate::world::World;
@@ -61,13 +66,21 @@ pub(crate) fn plan<'w>(
     let leaving: Vec<_> = views.iter().map(|view| delisted::plan(world, view, draft)).collect();
     let placement = Placement::plan(world, &views, draft);
     for (view, leaves) in views.iter().zip(leaving) {
+        vacate::plan(world, view, &placement, draft);
         let creation = creation::plan(world, view, &placement, draft);
         let marks_open = marks::plan(world, view, draft);
+        let evicting = evict::plan(world, view, draft);
         for hold in view.addresses.iter().filter_map(|one| one.hold) {
             draft.wake_at(hold.until());
         }
         let verdict = report::verdict(world, view, &placement, &creation, draft);
-        if marks_open || creation.writes || leaves || !report::is_settled(view, &verdict) {
+        let verdict = Verdict { evicting, ..verdict };
+        if marks_open
+            || !verdict.evicting.is_empty()
+            || creation.writes
+            || leaves
+            || !report::is_settled(view, &verdict)
+        {
             let groups = waiting_for_room::groups(world, view, &creation, &verdict, draft);
             draft.wait(view.key, groups.filter(|_| !marks_open && !leaves));
         }

@@ -49,6 +49,7 @@ pub(crate) fn verdict(
         created: view.entry.pool.ledger.created.clone(),
         kept: view.entry.pool.ledger.kept.clone(),
         creation_error: creation_failure(view, creation).map(|failure| failure.message.clone()),
+        evicting: Vec::new(),
         withheld: None,
         addresses,
     };

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::drift;
+use super::marks;
 use super::need::unmade;
 use super::view::{AddressView, Hold, Place, PoolFacts, PoolView, grace_ends, owner};
 use crate::Time;
 use crate::addresses::verdict::Note;
 use crate::addresses::{Abilities, Knowledge, PoolEntry};
 use crate::model::{Drift, Family, MachineId, ObjectKey, Remembered};
+use crate::nodes::Unfit;
 use crate::world::World;
 
 /// Surveys every pool in scope. Older pools come first and choose first. Paused pools come last,
@@ -102,7 +104,8 @@ impl<'w> PoolFacts<'w> {
             Place::Unknown | Place::Missing | Place::Unsupported | Place::Busy(_) => {}
         }
         let hold = self.hold(world, &place, &memory, now);
-        AddressView { ip, place, memory, hold }
+        let unmarking = self.is_unmarking(world, &place);
+        AddressView { ip, place, memory, hold, unmarking }
     }
 
     fn hold(
@@ -125,11 +128,20 @@ impl<'w> PoolFacts<'w> {
         }
     }
 
+    /// Whether an address leaves a drained node that still carries a mark of the pool. The move is
+    /// planned, so it waits for the withdrawal, unless the withdrawal failed.
+    fn is_unmarking(&self, world: &World, place: &Place<'_>) -> bool {
+        let Place::Stranded(machine, Note::Unfit(Unfit::Cordoned)) = place else { return false };
+        let node = self.node_on(world, machine).and_then(|name| world.node(name));
+        let marks = self.request.map_or(&[][..], |request| request.marks);
+        node.is_some_and(|node| marks.iter().any(|mark| marks::is_withdrawn(world, node, mark)))
+    }
+
     /// The view of an address the pool no longer names. The remembered facts are not updated: the
     /// machine at that time shows whether the address was moved since.
     fn leave(&self, world: &'w World, ip: IpAddr) -> AddressView<'w> {
         let (place, memory) = (self.place(world, ip, false), self.entry.memory(ip));
-        AddressView { ip, place, memory, hold: None }
+        AddressView { ip, place, memory, hold: None, unmarking: false }
     }
 
     fn place(&self, world: &'w World, ip: IpAddr, used: bool) -> Place<'w> {

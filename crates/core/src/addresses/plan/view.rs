@@ -51,6 +51,8 @@ pub(crate) struct AddressView<'w> {
     pub memory: Remembered,
     /// Why the address is not moved yet, although useless at its place.
     pub hold: Option<Hold>,
+    /// The address leaves a drained node, whose marks are withdrawn first.
+    pub unmarking: bool,
 }
 
 /// The reason for not moving a useless address yet.
@@ -132,6 +134,7 @@ impl<'w> PoolView<'w> {
         let movable = |one: &&AddressView<'w>| {
             matches!(one.place, Place::Free | Place::Stranded(..))
                 && one.hold.is_none()
+                && !one.unmarking
                 && self.entry.is_recorded(one.ip)
         };
         self.addresses.iter().filter(movable)
@@ -233,8 +236,8 @@ impl<'w> PoolFacts<'w> {
     }
 }
 
-/// End of the grace period of an ineligible node, if in the future. A node being deleted has no
-/// grace period.
+/// End of the grace period of an ineligible node, if in the future. A node that is being deleted or
+/// was drained has no grace period.
 pub(crate) fn grace_ends(
     grace: Duration,
     unfit: &Unfit,
@@ -242,7 +245,8 @@ pub(crate) fn grace_ends(
     now: Time,
 ) -> Option<Time> {
     let since = memory.ineligible_since.filter(|since| *since <= now).unwrap_or(now);
-    Some(since + grace).filter(|ends| *ends > now && *unfit != Unfit::Deleting)
+    let recovers = !matches!(unfit, Unfit::Deleting | Unfit::Cordoned);
+    Some(since + grace).filter(|ends| *ends > now && recovers)
 }
 
 /// The owner of an address: the pool that already had the address on a node, then the oldest pool,

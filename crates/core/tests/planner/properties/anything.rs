@@ -17,7 +17,7 @@ use pontoon_core::model::{
     MachineId, Node, NodeName, ObjectKey, Owner, Pod, PodState, Pool, Remembered, Request,
     Resolution, Sighting, Taint, Text,
 };
-use pontoon_core::nodes::{Cordon, Match, OwnerMatch, PodMatch, Selector, Toleration};
+use pontoon_core::nodes::{Cordon, Match, OwnerMatch, PodMatch, Selector, Toleration, Workload};
 use pontoon_core::world::Settings;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -170,6 +170,7 @@ pub fn pod() -> BoxedStrategy<Pod> {
         .prop_map(|((id, namespace, node, labels), ready, owner)| Pod {
             id: (&*id).into(),
             namespace,
+            name: id,
             node,
             labels,
             state: if ready { PodState::Ready } else { PodState::Unready },
@@ -191,13 +192,22 @@ fn conditions() -> impl Strategy<Value = Match> {
     let owners = || {
         prop_oneof![
             Just(OwnerMatch::Any),
-            owner().prop_map(OwnerMatch::Is),
+            (owner(), option::of(word(&["ReplicaSet"])))
+                .prop_map(|(owner, through)| Workload {
+                    owner,
+                    through,
+                    labels: vec!["app".into()]
+                })
+                .prop_map(OwnerMatch::Is),
             word(&["DaemonSet"]).prop_map(OwnerMatch::NotOfKind)
         ]
     };
     let pods = || {
         (option::of(word(&["default"])), selector(), owners(), any::<bool>()).prop_map(
-            |(namespace, labels, owner, unready)| PodMatch { namespace, labels, owner, unready },
+            |(namespace, labels, owner, unready)| {
+                let except = if unready { vec!["kube-system".into()] } else { vec![] };
+                PodMatch { namespace, except, labels, owner, unready }
+            },
         )
     };
     let cordon = option::weighted(0.3, pods())
@@ -265,6 +275,7 @@ pub fn pool() -> BoxedStrategy<Pool> {
             wanted,
             matching: Arc::new(matching),
             marks: &MARKS,
+            evicts: None,
             reread: None,
             cool_off,
             grace,

@@ -88,6 +88,7 @@ impl Answer {
                 Done::LedgerWritten { version: version + self.version }
             }
             (None, Action::Mark(MarkWrite { .. })) => Done::Marked { version: 100 + self.version },
+            (None, Action::Evict(_)) => Done::Evicted,
             (
                 None,
                 Action::Record(RecordAction::Read { .. })

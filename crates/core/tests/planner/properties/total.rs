@@ -110,7 +110,9 @@ impl Run {
             Event::Nodes(names) => world.retain_nodes(&names),
             Event::Pod(pod) => world.set_pod(&pod),
             Event::PodGone(id) => world.remove_pod(&id),
-            Event::Pods(ids) => world.retain_pods(&ids),
+            Event::Pods(ids) => {
+                world.retain_pods(&pontoon_core::nodes::PodMatch::every_pod(), &ids)
+            }
             Event::Pool(pool) => world.set_pool(*pool),
             Event::PoolGone(key) => world.remove_pool(&key),
             Event::Pools(keys) => world.retain_objects(&POOL, &keys),

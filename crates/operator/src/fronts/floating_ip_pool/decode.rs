@@ -263,6 +263,7 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         unreadable: unreadable.into_iter().next(),
         matching: Arc::new(matching(&spec.matching)?),
         marks: &MARKS,
+        evicts: None,
         reread: None,
         cool_off: spec.cool_off(),
         grace: spec.grace(),

@@ -77,7 +77,8 @@ impl Cluster {
             Observation::NodesListed(names) => self.world.retain_nodes(&names),
             Observation::Pod(pod) => self.world.set_pod(&pod),
             Observation::PodGone(id) => self.world.remove_pod(&id),
-            Observation::PodsListed(_, ids) => self.world.retain_pods(&ids),
+            Observation::PodsListed(range, ids) => self.world.retain_pods(&range, &ids),
+            Observation::Parent(..) | Observation::ParentsListed(..) => {}
             Observation::Object(observed) => self.observe_object(*observed),
             // Objects are never removed, so that all are planned.
             Observation::ObjectGone(_)

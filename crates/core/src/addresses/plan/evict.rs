@@ -1,0 +1,144 @@
+//! Pods that relied on an address are evicted from the node that lost it.
+//!
+//! ```text
+//! address left ──> node noted (a mark) ──> other marks withdrawn ──> pods evicted ──> note removed
+//! ```
+//!
+//! The note comes first, so that a crash after the withdrawal loses no eviction. Nothing is evicted
+//! while the place of an address or the pods of the node are unknown.
+
+use super::marks;
+use super::view::PoolView;
+use crate::Time;
+use crate::action::{Action, Eviction, MarkWrite};
+use crate::addresses::PoolEntry;
+use crate::addresses::verdict::Evicting;
+use crate::model::{Mark, Node, NodeName, PodId, Request, Tells, Text};
+use crate::plan::Draft;
+use crate::world::World;
+
+/// Plans the note of a node that is about to lose the mark of its last address, if pods that relied
+/// on the address are to be evicted. Returns whether the withdrawal of the mark must wait.
+pub(crate) fn notes_first(
+    world: &World,
+    node: &Node,
+    mark: &'static Mark,
+    draft: &mut Draft,
+) -> bool {
+    if !matches!(mark.tells, Tells::Serving(_)) {
+        return false;
+    }
+    let evicting = world.users(mark).filter_map(|key| world.pool(key));
+    let evicting = evicting.filter_map(|entry| Some((entry, request(entry)?.evicts?.note)));
+    let relying = evicting.filter(|(entry, _)| pods(world, entry, node).next().is_some());
+    let Some((entry, note)) = relying.into_iter().next() else { return false };
+    if node.marks.contains_key(note) || world.mark_fails(&node.name, note) {
+        return false;
+    }
+    write_note(world, entry, node, note, true, draft);
+    true
+}
+
+/// Plans the evictions from every noted node. Returns what is left to evict.
+pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> Vec<Evicting> {
+    let Some((request, note)) = view.request.and_then(|one| Some((one, one.evicts?.note))) else {
+        return Vec::new();
+    };
+    let noted = world.said_to_serve(note).filter_map(|name| world.node(name));
+    noted.filter_map(|node| on_node(world, view, (request, note), node, draft)).collect()
+}
+
+fn on_node(
+    world: &World,
+    view: &PoolView<'_>,
+    (request, note): (&Request, &'static Mark),
+    node: &Node,
+    draft: &mut Draft,
+) -> Option<Evicting> {
+    // The address may have come back, or not have left.
+    let marks = || request.marks.iter().filter(|mark| matches!(mark.tells, Tells::Serving(_)));
+    let serves = marks().any(|mark| marks::serves(world, node, mark));
+    let marked = marks().any(|mark| node.marks.contains_key(mark));
+    let users = || world.users(note).filter_map(|key| world.pool(key));
+    let known = users().all(|entry| knows_pods(world, entry));
+    if !known || (marked && !serves) {
+        return None;
+    }
+    let over = users().all(|entry| pods(world, entry, node).next().is_none());
+    if over || serves {
+        write_note(world, view.entry, node, note, false, draft);
+        return None;
+    }
+    let mut left = Evicting { node: node.name.clone(), pods: 0, failure: None };
+    for (pod, namespace, name) in pods(world, view.entry, node) {
+        left.pods += 1;
+        let work = world.eviction(pod);
+        if let Some(failure) = work.and_then(|work| work.failure.as_ref()) {
+            left.failure = Some(format!("{namespace}/{name}: {}", failure.message).into());
+        }
+        let next = work.map_or(Time::default(), |work| work.not_before);
+        if draft.now < next {
+            draft.wake_at(next);
+        } else if work.is_none_or(|work| !work.in_flight) {
+            evict(view, (pod, namespace, name), &node.name, draft);
+        }
+    }
+    (left.pods > 0).then_some(left)
+}
+
+fn evict(
+    view: &PoolView<'_>,
+    (pod, namespace, name): (&PodId, &Text, &Text),
+    node: &NodeName,
+    draft: &mut Draft,
+) {
+    let same = |action: &Action| matches!(action, Action::Evict(one) if one.pod == *pod);
+    if !draft.plans(same) {
+        draft.act(Action::Evict(Eviction {
+            owner: view.key.clone(),
+            pod: pod.clone(),
+            namespace: namespace.clone(),
+            name: name.clone(),
+            node: node.clone(),
+        }));
+    }
+}
+
+fn write_note(
+    world: &World,
+    entry: &PoolEntry,
+    node: &Node,
+    note: &'static Mark,
+    on: bool,
+    draft: &mut Draft,
+) {
+    if world.mark_writable(&node.name, note, draft.now) {
+        let value = match note.tells {
+            Tells::Serving(text) | Tells::Evicting(text) if on => Some(text.into()),
+            _ => None,
+        };
+        let owner = Some(entry.pool.key.clone());
+        let (node, uid) = (node.name.clone(), node.uid.clone());
+        draft.act(Action::Mark(MarkWrite { owner, node, uid, mark: note, value }));
+    }
+}
+
+/// The pods of a pool's workload on a node. None while the pods are unknown.
+fn pods<'w>(
+    world: &'w World,
+    entry: &PoolEntry,
+    node: &'w Node,
+) -> impl Iterator<Item = (&'w PodId, &'w Text, &'w Text)> {
+    let evicts = request(entry).and_then(|request| request.evicts);
+    let enabled = evicts.is_some_and(|evicts| evicts.enabled) && knows_pods(world, entry);
+    let class = entry.class.filter(|_| enabled);
+    class.into_iter().flat_map(|class| world.candidates().keeping_pods(class, &node.name))
+}
+
+fn knows_pods(world: &World, entry: &PoolEntry) -> bool {
+    entry.class.is_some_and(|class| world.candidates().knows_pods(class))
+}
+
+fn request(entry: &PoolEntry) -> Option<&Request> {
+    entry.pool.request.as_ref().ok()
+}

@@ -1,0 +1,41 @@
+//! Drained nodes lose their addresses, also while no other node can take them.
+//!
+//! A node is drained when it is cordoned and runs no pod that keeps the address there: whoever
+//! drains a node is about to take it away, and an address left on it would go with the machine.
+
+use super::placement::Placement;
+use super::steps::unassign;
+use super::view::{AddressView, Place, PoolView};
+use crate::action::{Action, AddressAction, Removal};
+use crate::addresses::verdict::Note;
+use crate::model::{Family, Machine, MachineId};
+use crate::nodes::Unfit;
+use crate::plan::Draft;
+use crate::world::World;
+
+/// Unassigns the addresses on drained nodes for which this plan has no other node.
+pub(crate) fn plan(world: &World, view: &PoolView<'_>, placement: &Placement, draft: &mut Draft) {
+    let (Some(request), Some(cloud)) = (view.request, view.cloud()) else { return };
+    for one in view.movable() {
+        let Some(machine) = drained(one) else { continue };
+        let moves = |action: &Action| match action {
+            Action::Address(
+                AddressAction::Assign { ip, .. } | AddressAction::Unassign { ip, .. },
+            ) => *ip == one.ip,
+            _ => false,
+        };
+        let has_prospect = placement.free_count(view, Family::of(one.ip)) > 0;
+        if !has_prospect && !draft.plans(moves) {
+            let machine = Machine { cloud: cloud.clone(), id: machine.clone() };
+            unassign(world, &machine, (view.entry, request), (one.ip, Removal::Drained), draft);
+        }
+    }
+}
+
+/// The machine of an address on a drained node.
+fn drained<'w>(one: &AddressView<'w>) -> Option<&'w MachineId> {
+    match &one.place {
+        Place::Stranded(machine, Note::Unfit(Unfit::Cordoned)) => Some(machine),
+        _ => None,
+    }
+}

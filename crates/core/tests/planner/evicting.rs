@@ -1,0 +1,143 @@
+//! Pods that relied on an address are evicted from the node that lost it.
+
+use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::model::{Evicts, Mark, MarkPlace, Pod, Pool, Tells, Text};
+
+use super::cloud::Fault;
+use super::fixture::*;
+use super::scene::{Scene, scene};
+
+static READY: [Mark; 1] =
+    [Mark { place: MarkPlace::Label, key: "ip.ready", tells: Tells::Serving("true") }];
+
+static NOTE: Mark =
+    Mark { place: MarkPlace::Annotation, key: "evict", tells: Tells::Evicting("true") };
+
+fn evicting(name: &str, enabled: bool) -> Pool {
+    pool(name).keeping_while().ask(|request| {
+        request.marks = &READY;
+        request.evicts = Some(Evicts { note: &NOTE, enabled });
+    })
+}
+
+fn web(id: &str, node: &str) -> Pod {
+    pod(id, node).with_labels(&[("app", "web")])
+}
+
+fn evicted(actions: &[Action]) -> Vec<Text> {
+    let name = |action: &'_ Action| match action {
+        Action::Evict(eviction) => Some(eviction.name.clone()),
+        _ => None,
+    };
+    actions.iter().filter_map(name).collect()
+}
+
+fn is_eviction(action: &Action) -> bool {
+    matches!(action, Action::Evict(_))
+}
+
+/// An address on `a`, with two pods of the workload there; `b` is free.
+fn at_rest(pool: Pool) -> Scene {
+    scene()
+        .nodes(["a", "b"])
+        .pool(pool.ips([1]))
+        .pod(web("one", "a"))
+        .pod(web("two", "a"))
+        .pod(pod("other", "a"))
+        .address(ip(1), Some("a"))
+        .settled()
+}
+
+#[test]
+fn pods_are_evicted_from_a_node_whose_address_went_elsewhere() {
+    let mut scene = at_rest(evicting("p", true));
+    scene.change_node("a", NodeFixture::not_ready);
+    let done = scene.settle();
+    assert_eq!(moves(&done), [(ip(1), "b")]);
+    let label: Vec<_> = marks(&done).into_iter().filter(|(node, _)| *node == "a").collect();
+    assert_eq!(label, [("a", Some("true")), ("a", None)], "the note, then the label");
+    assert_eq!(evicted(&done), ["one", "two"].map(Text::from));
+    assert_eq!(scene.verdict("p").evicting[0].pods, 2);
+    scene.remove_pod("one");
+    scene.remove_pod("two");
+    assert_eq!(marks(&scene.settle()), [("a", None)], "the note is removed");
+    assert!(scene.verdict("p").evicting.is_empty());
+}
+
+#[test]
+fn a_crash_after_the_label_was_withdrawn_loses_no_eviction() {
+    let mut scene = at_rest(evicting("p", true));
+    scene.change_node("a", NodeFixture::not_ready);
+    for _ in 0..5 {
+        scene.fault(is_eviction, Fault::Dropped);
+    }
+    scene.settle();
+    scene.restart(seconds(3));
+    scene.cloud.faults.clear();
+    let done = scene.run(seconds(30));
+    assert_eq!(evicted(&done), ["one", "two"].map(Text::from));
+}
+
+#[test]
+fn a_refused_eviction_is_told_and_tried_again() {
+    let mut scene = at_rest(evicting("p", true));
+    scene.remove_pod("two");
+    scene.change_node("a", NodeFixture::not_ready);
+    for _ in 0..3 {
+        scene.fault(is_eviction, Fault::Answer(FailureKind::Rejected));
+    }
+    scene.settle();
+    let told = scene.verdict("p").evicting[0].failure.clone().unwrap();
+    assert_eq!(&*told, "default/one: scripted");
+    let done = scene.run(seconds(60));
+    assert!((2..=4).contains(&evicted(&done).len()), "{:?}", evicted(&done));
+    assert_eq!(scene.verdict("p").evicting[0].failure, None);
+}
+
+#[test]
+fn nothing_is_evicted_while_the_cloud_cannot_be_asked() {
+    let mut scene = at_rest(evicting("p", true));
+    scene.cloud.refuses.push((is_list, FailureKind::Unavailable));
+    scene.cloud.refuses.push((is_assign, FailureKind::Unavailable));
+    scene.restart(seconds(3));
+    let done = scene.run(seconds(300));
+    assert_eq!((evicted(&done), marks(&done)), (vec![], vec![]));
+}
+
+#[test]
+fn nothing_is_evicted_where_eviction_is_off() {
+    let mut scene = at_rest(evicting("p", false));
+    scene.change_node("a", NodeFixture::not_ready);
+    let done = scene.run(seconds(300));
+    assert_eq!(evicted(&done), Vec::<Text>::new());
+    assert_eq!(marks(&done), [("a", None), ("b", Some("true"))]);
+}
+
+#[test]
+fn nothing_is_evicted_from_a_node_that_serves_an_address_of_another_pool() {
+    let mut scene = at_rest(evicting("p", true));
+    scene.set_pool(evicting("q", true).ips6([2]));
+    scene.cloud.place(ip6(2), Some("m-a"));
+    scene.run(seconds(120));
+    scene.cloud.place(ip(1), None);
+    let done = scene.run(seconds(120));
+    assert_eq!(evicted(&done), Vec::<Text>::new());
+}
+
+#[test]
+fn an_address_that_comes_back_ends_the_evictions() {
+    let mut scene = at_rest(evicting("p", true));
+    scene.change_node("a", NodeFixture::not_ready);
+    for _ in 0..2 {
+        scene.fault(is_eviction, Fault::Answer(FailureKind::Rejected));
+    }
+    scene.settle();
+    scene.change_node("a", NodeFixture::ready);
+    scene.change_node("b", NodeFixture::not_ready);
+    let done = scene.settle();
+    assert_eq!(moves(&done), [(ip(1), "a")]);
+    let last = marks(&done).into_iter().rfind(|(node, _)| *node == "a");
+    assert!(last.is_some());
+    assert!(scene.verdict("p").evicting.is_empty());
+    assert_eq!(evicted(&scene.run(seconds(120))), Vec::<Text>::new());
+}
