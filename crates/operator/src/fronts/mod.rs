@@ -12,6 +12,7 @@
 //! - Validation (`rules.rs`) applies to new input only. A stored object that breaks a newer rule
 //!   can still be updated.
 
+pub mod address_status;
 pub mod conditions;
 mod definitions;
 pub mod dns_record;

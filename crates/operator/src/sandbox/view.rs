@@ -11,7 +11,8 @@ use super::cluster::{Cluster, listed};
 use super::dns;
 use super::nodes::{ailments, is_well};
 use crate::api::CONDITION_READY;
-use crate::fronts::floating_ip_pool::{FloatingIPPool, IpStatus};
+use crate::fronts::address_status::IpStatus;
+use crate::fronts::floating_ip_pool::FloatingIPPool;
 
 impl Cluster {
     async fn all_pools(&self) -> Result<Option<Vec<FloatingIPPool>>, String> {

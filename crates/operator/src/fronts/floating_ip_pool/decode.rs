@@ -5,20 +5,16 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
-use pontoon_core::Time;
-use pontoon_core::model::{
-    Drift, Finding, Ledger, MachineId, Pool, RecordSet, RecordSource, Remembered, Request,
-};
+use pontoon_core::model::{Finding, Ledger, Pool, RecordSet, RecordSource, Request};
 use pontoon_providers::address_vendors;
 
 use super::FLOATING_IP_POOL;
 use super::status::PoolFace;
-use super::types::{
-    DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpStatus, MOST_ADDRESSES,
-};
+use super::types::{FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, MOST_ADDRESSES};
 use crate::api::{ADDRESSES_ANNOTATION, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION};
+use crate::fronts::address_status::recall;
 use crate::fronts::dns_record::{self, DnsRecordSet};
 use crate::fronts::flipop::MARKS;
 use crate::fronts::ledger;
@@ -127,7 +123,7 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<Decoded> {
     let stripped = annotation(ADDRESSES_ANNOTATION).is_none_or(|text| text.trim().is_empty());
     pool.ledger = ledger.unwrap_or_default();
     if pool.request.is_err() {
-        pool.named = Some(addresses(&spec.ips).0);
+        pool.named = Some(recall::addresses("spec.ips", &spec.ips).0);
     }
     if stripped {
         pool.ledger_stripped = true;
@@ -136,8 +132,11 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<Decoded> {
     pool.ledger.guarded = writable && finalizers.any(|one| one == RELEASE_FINALIZER);
     pool.releases = spec.deletion_policy == "Release";
     pool.resolution = ledger::resolution(annotation(RESOLVE_CREATE_ANNOTATION));
-    pool.remembered = remembered(&status);
-    pool.last_assignment = status.last_assignment_time.as_ref().map(time);
+    // `assigned` is set only by an acting replica, so addresses in a predecessor's status were
+    // never ours to unassign. Our conditions may stand in the same status: we write nothing else
+    // while the predecessor works.
+    pool.remembered = recall::memories(&status.ips, !status.assigned.is_empty());
+    pool.last_assignment = status.last_assignment_time.as_ref().map(recall::time);
     let record = spec.dns_record_set.as_ref();
     let records = record.map(|record| records(&pool, record, &spec.provider, &status, schema));
     let dns = record.map(dns_record::full_name).unwrap_or_default();
@@ -185,44 +184,6 @@ fn mirrored(status: &FloatingIPPoolStatus) -> Vec<IpAddr> {
     created
 }
 
-fn remembered(status: &FloatingIPPoolStatus) -> BTreeMap<IpAddr, Remembered> {
-    // `assigned` is set only by an acting replica, so addresses in a predecessor's status were
-    // never ours to unassign. Our conditions may stand in the same status: we write nothing else
-    // while the predecessor works.
-    let ours = !status.assigned.is_empty();
-    let memory = |status: &IpStatus| Remembered {
-        had: ours && !matches!(status.state.as_str(), "" | "error"),
-        held: matches!(status.state.as_str(), "active" | "in-progress" | "no-match")
-            || !status.node_name.is_empty(),
-        machine: seen_on(status),
-        ineligible_since: status.ineligible_since.as_ref().map(time),
-        assigned_at: status.last_assignment_time.as_ref().map(time),
-        drift: status.drift.as_ref().and_then(drift),
-    };
-    let entry = |(ip, status): (&String, &IpStatus)| Some((ip.parse().ok()?, memory(status)));
-    status.ips.iter().filter_map(entry).collect()
-}
-
-fn drift(status: &DriftStatus) -> Option<Drift> {
-    let at = time(status.last_found_time.as_ref()?);
-    Some(Drift { times: status.times, at, from: machine(&status.from) })
-}
-
-fn machine(provider_id: &str) -> Option<MachineId> {
-    pontoon_providers::machine_of(provider_id).map(|(_, id)| id.0.as_str().into())
-}
-
-/// The machine that holds an address according to a status. `None` while the address is in
-/// progress, because the address may be elsewhere.
-fn seen_on(status: &IpStatus) -> Option<MachineId> {
-    let there = matches!(status.state.as_str(), "active" | "no-match" | "disabled");
-    machine(&status.provider_id).filter(|_| there)
-}
-
-fn time(time: &MicroTime) -> Time {
-    Time::from_micros(time.0.as_microsecond())
-}
-
 /// The request in a spec.
 fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
     if !address_vendors().any(|(vendor, _)| vendor.name == spec.provider) {
@@ -234,7 +195,7 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         );
         return Err(finding("UnknownProvider", problem));
     }
-    let (listed, unreadable) = addresses(&spec.ips);
+    let (listed, unreadable) = recall::addresses("spec.ips", &spec.ips);
     let wanted = usize::try_from(spec.desired_ips).ok().filter(|wanted| *wanted > 0);
     if let Some(wanted) = wanted.filter(|wanted| *wanted > MOST_ADDRESSES) {
         let problem = format!("spec.desiredIPs is {wanted}; a pool has at most {MOST_ADDRESSES}");
@@ -268,23 +229,6 @@ fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
         cool_off: spec.cool_off(),
         grace: spec.grace(),
     })
-}
-
-/// The valid addresses of a list, and findings for the invalid entries. A definition less strict
-/// than ours may have let those in; the valid addresses are served anyway.
-fn addresses(texts: &[String]) -> (Vec<IpAddr>, Vec<Finding>) {
-    let (mut addresses, mut unreadable) = (Vec::with_capacity(texts.len()), Vec::new());
-    for text in texts {
-        match text.trim().parse::<IpAddr>() {
-            Ok(ip) if addresses.contains(&ip) => {}
-            Ok(ip) => addresses.push(ip),
-            Err(_) => {
-                let problem = format!("spec.ips: \"{text}\" is not an IPv4 or IPv6 address");
-                unreadable.push(finding("InvalidAddress", problem));
-            }
-        }
-    }
-    (addresses, unreadable)
 }
 
 #[cfg(test)]

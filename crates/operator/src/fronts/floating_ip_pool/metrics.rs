@@ -6,8 +6,7 @@ use std::net::IpAddr;
 use pontoon_core::addresses::verdict::{AddressVerdict, Note, State, Verdict};
 use prometheus::{GaugeVec, IntCounterVec, Opts, Registry};
 
-use super::status::provider_id;
-use super::types::IpState;
+use crate::fronts::address_status::{IpState, provider_id};
 use crate::report::metrics::registered;
 use crate::report::object_series::{Counting, ObjectSeries, Series, SeriesLabels, texts};
 

@@ -8,25 +8,21 @@ mod status;
 mod tests;
 mod types;
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::DynamicObject;
-use pontoon_core::model::{Kind, MachineId, Mark, NodeName, Scope, Subject};
+use pontoon_core::model::{Kind, Mark, Scope, Subject};
 use prometheus::Registry;
 
+use super::address_status::recall;
 use super::flipop::{FLIPOP, GROUP, MARKS, VERSION};
 use super::{Front, Labels, Observed, definitions};
 use crate::leadership::Predecessor;
 use crate::observe::schema::Schema;
 use crate::report::object_series::Series;
 use decode::Decoded;
-pub use types::{
-    DriftStatus, FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, IpState, IpStatus,
-    MOST_ADDRESSES,
-};
+pub use types::{FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, MOST_ADDRESSES};
 
 /// FLIPOP's pools: addresses, and a name for them.
 pub static FLOATING_IP_POOL: Kind = Kind {
@@ -77,23 +73,9 @@ fn observed(decoded: Decoded) -> Observed {
         version: pool.version,
         decoded,
         labels: Labels { provider: face.provider.clone(), dns },
-        homes: homes(&pool, &face.status.ips),
+        homes: recall::homes(&pool, &face.status.ips),
         addresses: Some(pool),
         records,
         face: Box::new(face),
     }
-}
-
-/// The node of each address, as far as the status says.
-fn homes(
-    pool: &pontoon_core::model::Pool,
-    ips: &BTreeMap<String, IpStatus>,
-) -> BTreeMap<IpAddr, (MachineId, NodeName)> {
-    let home = |(ip, status): (&String, &IpStatus)| {
-        let ip: IpAddr = ip.parse().ok()?;
-        let machine = pool.remembered.get(&ip)?.machine.clone()?;
-        let node = Some(status.node_name.as_str()).filter(|name| !name.is_empty())?;
-        Some((ip, (machine, node.into())))
-    };
-    ips.iter().filter_map(home).collect()
 }

@@ -1,0 +1,8 @@
+//! The status of addresses, as the kinds that ask for addresses show and recall it.
+
+pub mod recall;
+mod render;
+mod types;
+
+pub use render::{of_all, provider_id};
+pub use types::{DriftStatus, IpState, IpStatus};
