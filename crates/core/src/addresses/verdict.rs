@@ -198,7 +198,7 @@ pub enum Reason {
 
 impl Reason {
     /// Whether the account cannot be asked now.
-    fn is_of_account(&self) -> bool {
+    pub fn is_of_account(&self) -> bool {
         matches!(self, Self::CredentialsRefused(_) | Self::Throttled(_) | Self::CloudUnavailable(_))
     }
 

@@ -29,8 +29,8 @@ pub enum OwnerMatch {
     Any,
     /// The pods of a workload.
     Is(Workload),
-    /// Any owner but one of this kind, or none.
-    NotOfKind(Text),
+    /// Any owner but one of these kinds, or none.
+    NotOfKinds(Vec<Text>),
 }
 
 /// The pods of a workload, told by their owners and never by a part of their name.
@@ -49,7 +49,9 @@ impl OwnerMatch {
         match self {
             Self::Any => true,
             Self::Is(workload) => workload.has(pod),
-            Self::NotOfKind(kind) => pod.owner.as_ref().is_none_or(|owner| owner.kind != *kind),
+            Self::NotOfKinds(kinds) => {
+                pod.owner.as_ref().is_none_or(|owner| !kinds.contains(&owner.kind))
+            }
         }
     }
 

@@ -22,6 +22,8 @@ enum Test {
     Exists,
     Absent,
     In(BTreeSet<Text>),
+    /// One of these, or no such label. Kubernetes has no syntax for this.
+    InIfPresent(BTreeSet<Text>),
     NotIn(BTreeSet<Text>),
     Above(i64),
     Below(i64),
@@ -60,6 +62,30 @@ impl Selector {
         }
         requirements.sort();
         Ok(Self { requirements })
+    }
+
+    /// The requirement that labels are as given.
+    pub fn equal<'a>(labels: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let one = |(key, value): (&str, &str)| Requirement {
+            key: key.into(),
+            test: Test::In([value.into()].into()),
+        };
+        let mut requirements: Vec<_> = labels.into_iter().map(one).collect();
+        requirements.sort();
+        Self { requirements }
+    }
+
+    /// The requirement in addition that a label, if present, has one of these values.
+    #[must_use]
+    pub fn and_if_present<'a>(
+        mut self,
+        key: &str,
+        values: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let test = Test::InIfPresent(values.into_iter().map(Into::into).collect());
+        self.requirements.push(Requirement { key: key.into(), test });
+        self.requirements.sort();
+        self
     }
 
     /// An `in` requirement that every match satisfies. Used as an index key: labels without one of
@@ -102,6 +128,7 @@ impl fmt::Display for Requirement {
             Test::Absent => write!(f, "!{key}"),
             Test::In(values) if values.len() == 1 => write!(f, "{key}={}", list(values)),
             Test::In(values) => write!(f, "{key} in ({})", list(values)),
+            Test::InIfPresent(values) => write!(f, "{key} in ({}) or absent", list(values)),
             Test::NotIn(values) if values.len() == 1 => write!(f, "{key}!={}", list(values)),
             Test::NotIn(values) => write!(f, "{key} notin ({})", list(values)),
             Test::Above(limit) => write!(f, "{key}>{limit}"),
@@ -117,6 +144,7 @@ impl Test {
             Self::Exists => value.is_some(),
             Self::Absent => value.is_none(),
             Self::In(values) => value.is_some_and(|value| values.contains(value)),
+            Self::InIfPresent(values) => value.is_none_or(|value| values.contains(value)),
             Self::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
             Self::Above(limit) => number().is_some_and(|number| number > *limit),
             Self::Below(limit) => number().is_some_and(|number| number < *limit),

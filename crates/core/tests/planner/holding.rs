@@ -214,7 +214,7 @@ fn a_mark_that_cannot_be_withdrawn_does_not_hold_up_the_move() {
 fn pods_of_another_owner_do_not_keep_an_address() {
     let wanted = Owner { kind: "Deployment".into(), name: "web".into() };
     let is = OwnerMatch::Is(of_web());
-    let but = OwnerMatch::NotOfKind("DaemonSet".into());
+    let but = OwnerMatch::NotOfKinds(vec!["DaemonSet".into()]);
     let daemon = Owner { kind: "DaemonSet".into(), name: "web".into() };
     for (owner, keeping, leaving) in [(is, Some(wanted), None), (but, None, Some(daemon))] {
         let cordon = Cordon::KeepsWhile(PodMatch { owner, unready: true, ..PodMatch::default() });

@@ -13,7 +13,8 @@ use super::FRONTS;
 const HEADER: &str = "\
 # The custom resources of Pontoon, for Kubernetes 1.30 and later.
 #
-# They replace FLIPOP's definitions in place: whatever is stored stays, and stays updatable.
+# They replace those of FLIPOP and ip-address-controller in place: whatever is stored stays, and stays
+# updatable.
 #
 #   kubectl apply --server-side --force-conflicts -f crds.yaml
 #
@@ -171,6 +172,9 @@ mod tests {
                 "FloatingIPPool.spec: provider".to_owned(),
                 format!("FloatingIPPool.status.conditions.[]: {condition}"),
                 format!("NodeDNSRecordSet.status.conditions.[]: {condition}"),
+                "NetIPAllocation.spec: cloud reservedIPs".to_owned(),
+                "NetIPAllocation.spec.workloadRef: kind name".to_owned(),
+                format!("NetIPAllocation.status.conditions.[]: {condition}"),
             ]
         );
     }

@@ -19,6 +19,7 @@ pub mod dns_record;
 pub mod flipop;
 pub mod floating_ip_pool;
 pub mod ledger;
+pub mod net_ip_allocation;
 pub mod node_dns_record_set;
 pub mod observed;
 pub mod selection;
@@ -63,8 +64,11 @@ pub trait Front: Sync {
 }
 
 /// Every front, in the order in which the definitions are applied.
-pub static FRONTS: &[&dyn Front] =
-    &[&floating_ip_pool::FloatingIPPools, &node_dns_record_set::NodeDNSRecordSets];
+pub static FRONTS: &[&dyn Front] = &[
+    &floating_ip_pool::FloatingIPPools,
+    &node_dns_record_set::NodeDNSRecordSets,
+    &net_ip_allocation::NetIPAllocations,
+];
 
 /// Every kind.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {

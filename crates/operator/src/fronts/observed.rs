@@ -11,6 +11,7 @@ use pontoon_core::model::{
     Finding, Kind, MachineId, NodeName, ObjectKey, Pool, RecordSet, Subject, Text,
 };
 use pontoon_core::records::verdict::RecordVerdict;
+use pontoon_providers::address_vendors;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -76,6 +77,9 @@ pub trait Face: Debug + Send + Sync {
     /// The reason that the stored status has for a subject, if it is a lasting one. A new leader
     /// does not report it again.
     fn said(&self, subject: Subject) -> Option<&'static str>;
+
+    /// A warning about the object that is told once: the reason of the event, and the words.
+    fn warning(&self) -> Option<(&'static str, &'static str)>;
 }
 
 /// The status of an object of one kind.
@@ -97,6 +101,11 @@ pub trait StatusOf: Debug + Send + Sync {
 
     /// As in [`Face::said`].
     fn said(&self, subject: Subject) -> Option<&'static str>;
+
+    /// As in [`Face::warning`].
+    fn warning(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
 }
 
 impl<F: StatusOf> Face for F {
@@ -118,6 +127,10 @@ impl<F: StatusOf> Face for F {
 
     fn said(&self, subject: Subject) -> Option<&'static str> {
         StatusOf::said(self, subject)
+    }
+
+    fn warning(&self) -> Option<(&'static str, &'static str)> {
+        StatusOf::warning(self)
     }
 }
 
@@ -145,6 +158,17 @@ impl Identity {
 /// A defect of an object.
 pub(super) fn finding(reason: &'static str, message: impl Into<Text>) -> Finding {
     Finding { reason, message: message.into() }
+}
+
+/// Checks that a field names a provider of addresses.
+pub(super) fn known_provider(field: &str, provider: &str) -> Result<(), Finding> {
+    if address_vendors().any(|(vendor, _)| vendor.name == provider) {
+        return Ok(());
+    }
+    let known: Vec<_> = address_vendors().map(|(vendor, _)| vendor.name).collect();
+    let known = known.join(", ");
+    let problem = format!("{field} \"{provider}\" is not known; known providers: {known}");
+    Err(finding("UnknownProvider", problem))
 }
 
 /// The text of a field. An empty text means *unset*.

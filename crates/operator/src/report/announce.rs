@@ -41,6 +41,8 @@ pub struct Narrator {
 /// The last report about an object's addresses.
 #[derive(Debug)]
 pub(super) struct Told {
+    /// Whether the warning of the object's face was told.
+    pub warned: bool,
     /// Whether the next verdict is reported even if it is the same again.
     pub again: bool,
     reason: Option<&'static str>,
@@ -58,7 +60,7 @@ impl Told {
         remembered: &BTreeMap<IpAddr, Remembered>,
     ) -> Self {
         let (drifts, homes) = (BTreeMap::new(), Homes(homes));
-        let mut told = Self { again: true, reason: said, drifts, homes };
+        let mut told = Self { warned: false, again: true, reason: said, drifts, homes };
         told.see(remembered);
         told
     }
@@ -110,11 +112,12 @@ impl Narrator {
     }
 
     /// Reports the verdicts of a plan.
-    pub fn take(&mut self, objects: &mut Objects, plan: &Plan, world: &World) {
+    pub fn take(&mut self, objects: &mut Objects, plan: &Plan, world: &World, took: Duration) {
         self.take_records(objects, plan);
         self.tell_failed(objects, plan);
         for (key, verdict) in &plan.verdicts {
             let Some(object) = objects.get_mut(key) else { continue };
+            self.metrics.considered(object.series(key), took, is_well(verdict));
             self.arrivals(world, (key, object), verdict);
             self.drifts(world, (key, object), verdict);
             let again = std::mem::take(&mut object.told.again);
@@ -122,6 +125,10 @@ impl Narrator {
                 continue;
             }
             self.metrics.conditions(key, object.face.conditions());
+            if let Some((reason, note)) = object.face.warning().filter(|_| !object.told.warned) {
+                object.told.warned = true;
+                self.events.tell(about(key, &object.uid), Weight::Warning, reason, note);
+            }
             // A gauge cannot express unknown, so an unknown state leaves the gauges as they are.
             if is_known(verdict) {
                 self.metrics.addresses(object.series(key), verdict);
@@ -206,6 +213,10 @@ impl Narrator {
                 self.assign_ended(objects, world, (pool, *ip, node), finished);
             }
             AddressAction::Unassign { account, pool, ip, why } => {
+                if let Some(object) = objects.get(pool) {
+                    let worked = finished.outcome.result.is_ok();
+                    self.metrics.unassigned(object.series(pool), worked);
+                }
                 if finished.outcome.result.is_ok() && *why != Removal::Moves {
                     self.taken_off(objects, world, account, (pool, *ip), why);
                 }
@@ -421,6 +432,13 @@ fn drift_note(world: &World, key: &ObjectKey, one: &AddressVerdict, drift: &Drif
 /// the metrics keep the last known state, as the status does.
 fn is_known(verdict: &Verdict) -> bool {
     verdict.is_heard() && !matches!(verdict.reason, Reason::Invalid(_) | Reason::NoAccount(_))
+}
+
+/// Whether a plan found no failure: the predecessor's word for a pass is `success` then.
+fn is_well(verdict: &Verdict) -> bool {
+    !matches!(verdict.reason, Reason::AssignFailed(..))
+        && !verdict.reason.is_of_account()
+        && verdict.outlook() != Outlook::Stuck
 }
 
 /// Whether a verdict deserves an event. Passing states do not; drifts are reported address by

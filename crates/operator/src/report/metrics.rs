@@ -224,6 +224,16 @@ impl Metrics {
         self.with(labels.key, |series, object| series.assigned(labels, ip, worked, object));
     }
 
+    /// Counts an unassignment, successful or failed.
+    pub fn unassigned(&self, labels: SeriesLabels<'_>, worked: bool) {
+        self.with(labels.key, |series, object| series.unassigned(labels, worked, object));
+    }
+
+    /// Counts a plan that considered an object. `well` says whether the plan found no failure.
+    pub fn considered(&self, labels: SeriesLabels<'_>, took: Duration, well: bool) {
+        self.with(labels.key, |series, object| series.planned(labels, took, well, object));
+    }
+
     /// Updates the series of a shown object, with those of its kind.
     fn with(&self, key: &ObjectKey, update: impl FnOnce(&dyn Series, &mut ObjectSeries)) {
         let mut book = self.book();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use pontoon_core::addresses::verdict::Verdict;
 use pontoon_core::model::ObjectKey;
@@ -20,6 +21,13 @@ pub trait Series: fmt::Debug + Send + Sync {
 
     /// Counts an assignment of an object's address, successful or failed.
     fn assigned(&self, _: SeriesLabels<'_>, _: IpAddr, _: bool, _: &mut ObjectSeries) {}
+
+    /// Counts an unassignment of an object's address, successful or failed.
+    fn unassigned(&self, _: SeriesLabels<'_>, _: bool, _: &mut ObjectSeries) {}
+
+    /// Counts a plan that considered an object, and its duration. `well` says whether the plan found
+    /// no failure.
+    fn planned(&self, _: SeriesLabels<'_>, _: Duration, _: bool, _: &mut ObjectSeries) {}
 }
 
 /// The labels of an object's series.

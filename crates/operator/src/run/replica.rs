@@ -156,9 +156,10 @@ impl Replica {
             return;
         }
         let mut plan = self.planner.next(&mut self.world, now);
-        self.metrics.planned(self.env.now().since(now));
+        let took = self.env.now().since(now);
+        self.metrics.planned(took);
         let would = restrain(&mut plan, &self.world, &restraints);
-        self.narrator.take(&mut self.objects, &plan, &self.world);
+        self.narrator.take(&mut self.objects, &plan, &self.world, took);
         self.narrator.take_would(&mut self.objects, &plan, &would);
         self.statuses.take(&mut self.objects, &plan);
         self.wake = [plan.wake, restraints.wake()].into_iter().flatten().min();

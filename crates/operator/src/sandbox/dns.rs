@@ -11,8 +11,8 @@ use super::cluster::{Cluster, listed};
 use super::nodes::is_well;
 use super::objects::Node;
 use crate::api::CONDITION_DNS;
-use crate::fronts::flipop::IPV4_ANNOTATION;
 use crate::fronts::address_status::IpState;
+use crate::fronts::flipop::IPV4_ANNOTATION;
 use crate::fronts::floating_ip_pool::FloatingIPPool;
 use crate::fronts::node_dns_record_set::NodeDNSRecordSet;
 

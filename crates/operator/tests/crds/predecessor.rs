@@ -7,8 +7,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
-use pontoon::fronts::crds;
 use pontoon::fronts::address_status::IpStatus;
+use pontoon::fronts::crds;
 use pontoon::fronts::floating_ip_pool::{FloatingIPPool, FloatingIPPoolStatus};
 use pontoon::fronts::node_dns_record_set::NodeDNSRecordSet;
 use serde_json::{Value, json};

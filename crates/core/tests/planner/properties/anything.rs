@@ -199,7 +199,7 @@ fn conditions() -> impl Strategy<Value = Match> {
                     labels: vec!["app".into()]
                 })
                 .prop_map(OwnerMatch::Is),
-            word(&["DaemonSet"]).prop_map(OwnerMatch::NotOfKind)
+            word(&["DaemonSet"]).prop_map(|kind| OwnerMatch::NotOfKinds(vec![kind]))
         ]
     };
     let pods = || {

@@ -2,7 +2,8 @@
 
 pub mod recall;
 mod render;
+pub(super) mod rules;
 mod types;
 
-pub use render::{of_all, provider_id};
+pub use render::{of_all, provider_id, since};
 pub use types::{DriftStatus, IpState, IpStatus};

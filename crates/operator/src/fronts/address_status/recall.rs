@@ -76,3 +76,14 @@ pub fn addresses(field: &str, texts: &[String]) -> (Vec<IpAddr>, Vec<Finding>) {
     }
     (addresses, unreadable)
 }
+
+/// The addresses that an undecodable object lists in a field of its spec, or has.
+pub fn salvaged(data: &serde_json::Value, field: &str) -> Option<Vec<IpAddr>> {
+    let listed = data["spec"][field].as_array().into_iter().flatten().filter_map(|ip| ip.as_str());
+    let held = data["status"]["ips"].as_object().into_iter().flatten().map(|(ip, _)| ip.as_str());
+    let mut named: Vec<IpAddr> =
+        listed.chain(held).filter_map(|ip| ip.trim().parse().ok()).collect();
+    named.sort_unstable();
+    named.dedup();
+    (!named.is_empty()).then_some(named)
+}

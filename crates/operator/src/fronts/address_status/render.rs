@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pontoon_core::Time;
 use pontoon_core::addresses::verdict::{AddressVerdict, State, Verdict};
 use pontoon_core::model::MachineId;
 use pontoon_providers::address_vendors;
@@ -16,6 +17,22 @@ pub fn of_all(
     verdict: &Verdict,
 ) -> BTreeMap<String, IpStatus> {
     verdict.addresses.iter().filter_map(|one| address(provider, before, one)).collect()
+}
+
+/// Adds the time since which each address has its state, and its node.
+pub fn since(
+    mut ips: BTreeMap<String, IpStatus>,
+    before: &BTreeMap<String, IpStatus>,
+    now: Time,
+) -> BTreeMap<String, IpStatus> {
+    for (ip, status) in &mut ips {
+        let same = |stored: &&IpStatus| {
+            (&stored.state, &stored.node_name) == (&status.state, &status.node_name)
+        };
+        let stored = before.get(ip).filter(same).and_then(|stored| stored.since.clone());
+        status.since = stored.or_else(|| micro_time(now));
+    }
+    ips
 }
 
 /// The status of an address. An unknown address keeps its stored status.
@@ -45,6 +62,7 @@ fn address(
     };
     let status = IpStatus {
         state: state.to_string(),
+        since: None,
         node_name: one.node.as_ref().map(ToString::to_string).unwrap_or_default(),
         provider_id: provider_id(provider, one),
         error,

@@ -18,6 +18,11 @@ pub struct IpStatus {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub state: String,
 
+    /// Time since which the address has this state. Not set for pools.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "wire::time")]
+    #[schemars(with = "Option<MicroTime>")]
+    pub since: Option<MicroTime>,
+
     /// Node that holds the address, or that it is being assigned to.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub node_name: String,

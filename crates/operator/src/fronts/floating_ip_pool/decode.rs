@@ -8,7 +8,6 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
 use pontoon_core::model::{Finding, Ledger, Pool, RecordSet, RecordSource, Request};
-use pontoon_providers::address_vendors;
 
 use super::FLOATING_IP_POOL;
 use super::status::PoolFace;
@@ -18,7 +17,7 @@ use crate::fronts::address_status::recall;
 use crate::fronts::dns_record::{self, DnsRecordSet};
 use crate::fronts::flipop::MARKS;
 use crate::fronts::ledger;
-use crate::fronts::observed::{Identity, finding, given};
+use crate::fronts::observed::{Identity, finding, given, known_provider};
 use crate::fronts::selection::matching;
 use crate::observe::paused;
 use crate::observe::schema::Schema;
@@ -41,23 +40,12 @@ pub(super) fn decode(object: DynamicObject, schema: Schema) -> Option<Decoded> {
         Err(error) => {
             let problem = format!("the stored object cannot be decoded: {error}");
             let mut decoded = bare(&metadata, Err(finding("Undecodable", problem)), schema)?;
-            decoded.pool.named = salvaged(&data);
+            decoded.pool.named = recall::salvaged(&data, "ips");
             decoded.pool.ledger =
                 ledger::read(annotation(&metadata, ADDRESSES_ANNOTATION)).unwrap_or_default();
             Some(decoded)
         }
     }
-}
-
-/// The addresses that an undecodable object lists or has.
-fn salvaged(data: &serde_json::Value) -> Option<Vec<IpAddr>> {
-    let listed = data["spec"]["ips"].as_array().into_iter().flatten().filter_map(|ip| ip.as_str());
-    let held = data["status"]["ips"].as_object().into_iter().flatten().map(|(ip, _)| ip.as_str());
-    let mut named: Vec<IpAddr> =
-        listed.chain(held).filter_map(|ip| ip.trim().parse().ok()).collect();
-    named.sort_unstable();
-    named.dedup();
-    (!named.is_empty()).then_some(named)
 }
 
 fn annotation<'m>(metadata: &'m ObjectMeta, key: &str) -> Option<&'m str> {
@@ -186,15 +174,7 @@ fn mirrored(status: &FloatingIPPoolStatus) -> Vec<IpAddr> {
 
 /// The request in a spec.
 fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
-    if !address_vendors().any(|(vendor, _)| vendor.name == spec.provider) {
-        let known: Vec<_> = address_vendors().map(|(vendor, _)| vendor.name).collect();
-        let problem = format!(
-            "spec.provider \"{}\" is not known; known providers: {}",
-            spec.provider,
-            known.join(", ")
-        );
-        return Err(finding("UnknownProvider", problem));
-    }
+    known_provider("spec.provider", &spec.provider)?;
     let (listed, unreadable) = recall::addresses("spec.ips", &spec.ips);
     let wanted = usize::try_from(spec.desired_ips).ok().filter(|wanted| *wanted > 0);
     if let Some(wanted) = wanted.filter(|wanted| *wanted > MOST_ADDRESSES) {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::rules;
 use crate::api::wire::{self, Wire, is_default};
-use crate::fronts::address_status::IpStatus;
+use crate::fronts::address_status::{IpStatus, rules as address_rules};
 use crate::fronts::dns_record::{DnsRecordSet, DnsRecordStatus};
 use crate::fronts::selection::Match;
 
@@ -124,7 +124,7 @@ impl Serialize for FloatingIPPool {
 #[serde(rename_all = "camelCase", default)]
 pub struct FloatingIPPoolSpec {
     /// Cloud that the addresses belong to, e.g. `digitalocean`.
-    #[schemars(transform = rules::address_provider)]
+    #[schemars(transform = address_rules::address_provider)]
     pub provider: String,
 
     /// Region of new addresses while no node is free. With a free node, an address is reserved on
@@ -137,7 +137,7 @@ pub struct FloatingIPPoolSpec {
     /// that it reserves are listed in `status.createdIPs`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 256), inner(length(max = 64)))]
-    #[schemars(transform = rules::addresses, transform = rules::no_duplicates)]
+    #[schemars(transform = address_rules::addresses, transform = address_rules::no_duplicates)]
     pub ips: Vec<String>,
 
     /// Number of addresses to keep on nodes. Unset or 0: the number of `ips`. Greater: the rest is

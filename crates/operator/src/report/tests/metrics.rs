@@ -162,6 +162,7 @@ fn verdict(addresses: Vec<AddressVerdict>) -> Verdict {
         created: Vec::new(),
         kept: Vec::new(),
         creation_error: None,
+        evicting: Vec::new(),
         withheld: None,
     }
 }
@@ -243,12 +244,12 @@ fn a_condition_is_shown_with_its_status_and_goes_with_its_object() {
 fn the_age_of_watches_and_listings_is_shown_while_there_are_such() {
     let metrics = leading();
     let at = pontoon_core::Time::from_micros(1_500_000);
-    metrics.heard(&[("Node", Some(at)), ("Pod", None)]);
+    metrics.heard(&[("Node".to_owned(), Some(at)), ("Pod".to_owned(), None)]);
     metrics.listed("digitalocean", None);
     assert_eq!(count(&metrics, "heard_timestamp_seconds{kind=\"Node\"} 1.5"), 1);
     assert_eq!(count(&metrics, "heard_timestamp_seconds{kind=\"Pod\"} 0"), 1);
     assert_eq!(count(&metrics, "listing_last_success"), 0, "{}", metrics.page());
-    metrics.heard(&[("Node", Some(at))]);
+    metrics.heard(&[("Node".to_owned(), Some(at))]);
     metrics.listed("digitalocean", Some(at));
     assert_eq!(count(&metrics, "kind=\"Pod\""), 0);
     assert_eq!(count(&metrics, "success_timestamp_seconds{account=\"digitalocean\"} 1.5"), 1);

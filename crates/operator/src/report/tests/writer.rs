@@ -97,6 +97,7 @@ impl Stage {
             created: vec![],
             kept: vec![],
             creation_error: None,
+            evicting: Vec::new(),
             withheld: None,
         };
         let key = self.key();

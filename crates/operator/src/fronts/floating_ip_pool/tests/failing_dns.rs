@@ -43,6 +43,7 @@ fn in_place() -> Verdict {
         created: vec![],
         kept: vec![],
         creation_error: None,
+        evicting: Vec::new(),
         withheld: None,
     }
 }
