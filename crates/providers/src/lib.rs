@@ -31,7 +31,7 @@ mod vendor;
 
 pub use address::{
     Accepted, Address, AddressProvider, Capabilities, CreateRequest, Created, Families, Family,
-    MachineId, OperationId, OperationState,
+    ListRequest, Listing, MachineId, OperationId, OperationState,
 };
 pub use credential::{Bearer, Credential, Fresh, Line, Refreshed, Secret, TokenSource};
 pub use effect::Effect;
@@ -43,8 +43,8 @@ pub use record::{
 pub use rest::Body;
 pub use transport::{Transport, TransportError, https};
 pub use vendor::{
-    Account, Clock, ConfigError, Machines, Opened, Settings, Vendor, address_vendors, dns_vendors,
-    machine_of, unencrypted,
+    Account, Clock, ConfigError, CredentialFrom, Machines, Opened, Settings, Vendor,
+    address_vendors, dns_vendors, machine_of, unencrypted,
 };
 
 /// All providers, in display order.

@@ -89,7 +89,7 @@ pub(crate) async fn ipv6_addresses_live_beside_ipv4_ones(rig: Rig) {
     let accepted = rig.assign(ip6(), A).await.unwrap();
     assert_eq!(rig.outcome(ip6(), accepted).await, OperationState::Done);
     let holders: Vec<_> =
-        rig.provider.list(BOTH).await.unwrap().into_iter().map(|a| (a.ip, a.holder)).collect();
+        rig.list(BOTH).await.unwrap().into_iter().map(|a| (a.ip, a.holder)).collect();
     assert_eq!(holders, [(ip(1), Some(rig.machine(A))), (ip6(), Some(rig.machine(A)))]);
     let accepted = rig.provider.unassign(ip6()).await.unwrap();
     assert_eq!(rig.outcome(ip6(), accepted).await, OperationState::Done);

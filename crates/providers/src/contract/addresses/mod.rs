@@ -15,7 +15,8 @@ use fakecloud::{FakeCloud, Fault, On, Rule};
 
 use super::{Bench, transport};
 use crate::address::{
-    Accepted, Address, AddressProvider, CreateRequest, Families, Family, MachineId, OperationState,
+    Accepted, Address, AddressProvider, CreateRequest, Families, Family, ListRequest, MachineId,
+    OperationState,
 };
 use crate::error::Result;
 use crate::transport::Transport;
@@ -118,6 +119,13 @@ impl Rig {
         let vendor = self.bench.vendor();
         let provider_id = fakecloud::provider_id(vendor.name, number);
         (vendor.addresses.as_ref().unwrap().named)(&provider_id).unwrap()
+    }
+
+    /// Every address of the account.
+    async fn list(&self, families: Families) -> Result<Vec<Address>> {
+        let listing = self.provider.list(&ListRequest::of(families)).await?;
+        assert_eq!(listing.limited, None);
+        Ok(listing.addresses)
     }
 
     async fn assign(&self, ip: IpAddr, machine: u64) -> Result<Accepted> {
