@@ -182,8 +182,8 @@ pub struct CreateRequest {
     /// elsewhere the new address stays free. Without [`Capabilities::marks_created`], the machine
     /// identifies the address after a lost answer.
     pub machine: Option<MachineId>,
-    /// The mark of the new address, where [`Capabilities::marks_created`] holds: unique, at most 63
-    /// lower-case letters, digits and hyphens.
+    /// The mark of the new address, where [`Capabilities::marks_created`] holds: unique, at most 60
+    /// lower-case letters, digits and hyphens, so that a vendor's prefix fits into a name.
     pub mark: Option<String>,
 }
 

@@ -13,6 +13,7 @@
 mod acme;
 pub mod cloudflare;
 pub mod digitalocean;
+pub mod gcp;
 pub mod layers;
 
 mod access;
@@ -51,6 +52,7 @@ pub use vendor::{
 pub static VENDORS: &[&Vendor] = &[
     &digitalocean::VENDOR,
     &cloudflare::VENDOR,
+    &gcp::VENDOR,
     #[cfg(test)]
     &acme::VENDOR,
 ];

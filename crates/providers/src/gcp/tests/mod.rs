@@ -1,0 +1,1 @@
+//! The contract over the emulator, and answers outside the emulator's repertoire.
