@@ -162,6 +162,20 @@ impl Rig {
         self.cloud.mutations().len()
     }
 
+    /// The mutating requests of one assignment or unassignment: one, and where a reserved address
+    /// displaces the machine's own, one more for that.
+    fn one_change(&self) -> usize {
+        1 + usize::from(self.provider.capabilities().displaces_own)
+    }
+
+    /// Takes a machine's own address away, where a reserved one would displace it: an assignment is
+    /// then one mutating request at every vendor.
+    fn bare(&self, machine: u64) {
+        if self.provider.capabilities().displaces_own {
+            self.cloud.without_own_address(machine);
+        }
+    }
+
     /// Delays operations. By default the emulator completes them at once.
     fn operations_take(&self, seconds: u64) {
         self.cloud.set(|knobs| knobs.action_time = Duration::from_secs(seconds));

@@ -77,6 +77,7 @@ pub(crate) async fn an_operation_that_fails_leaves_the_address_where_it_was(rig:
 
 pub(crate) async fn an_operation_may_be_unheard_of_at_first(rig: Rig) {
     rig.cloud.reserve(ip(1), rig.region());
+    rig.bare(A);
     rig.once(Fault::Own(CloudFault::ActionHidden(Duration::from_secs(4))));
     let Accepted::Pending(id) = rig.assign(ip(1), A).await.unwrap() else { return };
     assert_eq!(rig.provider.operation(ip(1), &id).await.unwrap(), OperationState::Unheard);

@@ -120,8 +120,7 @@ async fn metadata_server() -> (String, tokio::task::JoinHandle<String>) {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut bytes = vec![0; 4096];
         let length = stream.read(&mut bytes).await.unwrap();
-        let body =
-            r#"{"access_token":"ya29.metadata","expires_in":3600,"token_type":"Bearer"}"#;
+        let body = r#"{"access_token":"ya29.metadata","expires_in":3600,"token_type":"Bearer"}"#;
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()

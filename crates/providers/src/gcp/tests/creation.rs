@@ -4,8 +4,7 @@ use super::*;
 use crate::transport::TransportError;
 
 const MARK: &str = "0f8fad5b-d9cb-469f-a165-70867728950e-64f1a-0";
-const NAMED: &str =
-    "/compute/v1/projects/p/regions/us-central1/addresses/ip-0f8fad5b-d9cb-469f-a165-70867728950e-64f1a-0";
+const NAMED: &str = "/compute/v1/projects/p/regions/us-central1/addresses/ip-0f8fad5b-d9cb-469f-a165-70867728950e-64f1a-0";
 
 fn request(mark: Option<&str>) -> CreateRequest {
     let mark = mark.map(str::to_owned);

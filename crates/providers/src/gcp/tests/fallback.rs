@@ -25,7 +25,8 @@ async fn addresses_are_found_on_machines_and_the_missing_permission_is_named() {
         .then(404, not_found());
     let request = asking(&["a", "b", "c"], &["203.0.113.8", IP]);
     let listing = script.open().list(&request).await.unwrap();
-    let found: Vec<_> = listing.addresses.iter().map(|one| (one.ip.to_string(), one.holder.clone())).collect();
+    let found: Vec<_> =
+        listing.addresses.iter().map(|one| (one.ip.to_string(), one.holder.clone())).collect();
     assert_eq!(found, [(IP.into(), Some(machine("a"))), ("203.0.113.8".into(), None)]);
     let limited = listing.limited.unwrap();
     assert!(limited.contains("compute.addresses.list"), "{limited}");

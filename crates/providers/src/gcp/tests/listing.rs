@@ -78,7 +78,8 @@ async fn pages_are_followed_by_their_tokens() {
     let found = script.open().list(&ListRequest::of(V4)).await.unwrap().addresses;
     let found: Vec<_> = found.into_iter().map(|one| (one.ip.to_string(), one.holder)).collect();
     assert_eq!(found, [(IP.into(), None), ("203.0.113.8".into(), Some(machine("a")))]);
-    let tokens: Vec<_> = script.sent().iter().map(|line| line.split('?').nth(1).unwrap().to_owned()).collect();
+    let tokens: Vec<_> =
+        script.sent().iter().map(|line| line.split('?').nth(1).unwrap().to_owned()).collect();
     assert_eq!(
         tokens,
         ["maxResults=500", "maxResults=500&pageToken=a%2Fb%3D%3D", "maxResults=500&pageToken=c"]
@@ -123,7 +124,8 @@ async fn without_a_configured_project_the_machines_projects_are_listed() {
     let listing = provider.list(&request).await.unwrap();
     assert_eq!(listing.addresses.len(), 2);
     assert_eq!(provider.read("203.0.113.9".parse().unwrap()).await.unwrap(), None);
-    let asked: Vec<_> = script.sent().iter().map(|line| line.split('/').nth(4).unwrap().to_owned()).collect();
+    let asked: Vec<_> =
+        script.sent().iter().map(|line| line.split('/').nth(4).unwrap().to_owned()).collect();
     assert_eq!(asked, ["p", "q", "p", "q"]);
 }
 

@@ -19,7 +19,35 @@ use serde_json::{Value, json};
 use super::*;
 use crate::address::Family;
 use crate::contract::script::{Script, with_variables};
+use crate::contract::{Bench, addresses};
 use crate::vendor::ConfigError;
+
+/// Google Cloud on the bench.
+struct Google;
+
+impl Bench for Google {
+    fn vendor(&self) -> &'static Vendor {
+        &VENDOR
+    }
+
+    fn region(&self) -> &'static str {
+        "us-central1"
+    }
+
+    fn tells_budget(&self) -> bool {
+        false
+    }
+
+    fn tells_wait(&self) -> bool {
+        false
+    }
+
+    fn shows_busy(&self) -> bool {
+        false
+    }
+}
+
+addresses::suite!(Google);
 
 const TOKEN: &str = "ya29.canary0123456789";
 const IP: &str = "203.0.113.7";

@@ -26,7 +26,11 @@ async fn changes() -> Vec<(String, String)> {
     let requests = script.requests.lock().unwrap();
     let identifier = |uri: &http::Uri| {
         let query = uri.query().unwrap_or_default();
-        query.split('&').find_map(|one| one.strip_prefix("requestId=")).unwrap_or_default().to_owned()
+        query
+            .split('&')
+            .find_map(|one| one.strip_prefix("requestId="))
+            .unwrap_or_default()
+            .to_owned()
     };
     requests.iter().map(|one| (one.method().to_string(), identifier(one.uri()))).collect()
 }
