@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::{VENDOR, unreadable};
 use super::place::{is_name, last, user};
-use crate::address::Address;
+use crate::address::{Address, MachineId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::rest;
 
@@ -88,6 +88,7 @@ pub(super) struct AddressObject {
     name: String,
     address: Option<String>,
     address_type: Option<String>,
+    ip_version: Option<String>,
     region: Option<String>,
     status: Option<String>,
     #[serde(default)]
@@ -100,7 +101,8 @@ impl AddressObject {
     /// has no IP yet.
     pub fn into_found(self, project: &str) -> Result<Option<Found>> {
         let external = self.address_type.as_deref().is_none_or(|kind| kind == "EXTERNAL");
-        let (Some(ip), Some(region), true) = (self.address, self.region, external) else {
+        let six = self.ip_version.as_deref() == Some("IPV6");
+        let (Some(ip), Some(region), true) = (self.address, self.region, external && !six) else {
             return Ok(None);
         };
         let ip: IpAddr = ip.parse().map_err(|_| unreadable("an address that is none"))?;
@@ -112,18 +114,17 @@ impl AddressObject {
             return Err(unreadable("a name that is none"));
         }
         let status = self.status.as_deref();
-        let mark = self.name.strip_prefix(MARK).map(str::to_owned);
+        let user = self.users.first().map(|link| user(link));
+        // Google may hide the user. The address is not free all the same.
+        let hidden = || (status == Some("IN_USE")).then(|| MachineId(format!("{project}/unknown")));
         let address = Address {
             ip,
-            holder: self.users.first().map(|link| user(link)),
+            holder: user.or_else(hidden),
             region: Some(region.clone()),
             project: Some(project.to_owned()),
-            mark,
+            mark: self.name.strip_prefix(MARK).map(str::to_owned),
             busy: status == Some("RESERVING"),
         };
-        if status == Some("IN_USE") && address.holder.is_none() {
-            return Err(unreadable("an address in use by nobody"));
-        }
         let (project, name) = (project.to_owned(), self.name);
         let fact = Fact { project, region, name, tier: self.network_tier };
         Ok(Some(Found { address, fact }))

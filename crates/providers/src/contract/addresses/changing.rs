@@ -49,6 +49,23 @@ pub(crate) async fn unassigning_a_free_address_is_success(rig: Rig) {
     assert_eq!(rig.provider.unassign(ip(1)).await.unwrap(), Accepted::Done);
 }
 
+pub(crate) async fn a_machine_without_an_address_of_its_own_gets_one_again(rig: Rig) {
+    let restore = async |number| rig.provider.restore_egress(&rig.machine(number)).await.unwrap();
+    if !rig.provider.capabilities().displaces_own {
+        assert_eq!((restore(A).await, rig.cloud.log().len()), (Accepted::Done, 0));
+        return;
+    }
+    rig.cloud.reserve_on(ip(1), A);
+    assert_eq!((restore(A).await, rig.mutations()), (Accepted::Done, 0));
+    rig.bare(B);
+    for _ in 0..2 {
+        let accepted = restore(B).await;
+        assert_eq!(rig.outcome(ip(1), accepted).await, OperationState::Done);
+        assert!(rig.cloud.own_address(B).is_some());
+    }
+    assert_eq!((rig.mutations(), rig.cloud.holder(ip(1))), (1, Some(A)));
+}
+
 pub(crate) async fn a_new_address_is_reserved_in_its_region(rig: Rig) {
     let created = rig.create(Family::V4, None).await.unwrap();
     assert_eq!(created.placement, None);

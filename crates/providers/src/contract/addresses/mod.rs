@@ -35,6 +35,7 @@ macro_rules! suite {
             assigning_what_is_there_already_is_success,
             an_address_is_unassigned_and_stays_in_the_account,
             unassigning_a_free_address_is_success,
+            a_machine_without_an_address_of_its_own_gets_one_again,
             a_new_address_is_reserved_in_its_region,
             a_new_address_is_reserved_on_its_machine,
             a_released_address_is_gone,

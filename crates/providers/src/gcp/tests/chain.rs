@@ -14,15 +14,15 @@ use http::{Extensions, HeaderMap};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::credential::{Line, Refreshed};
+use crate::credential::{Credential, Line, Refreshed};
 use crate::gcp::credential::Chain;
 use crate::vendor::Clock;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A source with prepared answers. Without any left, it does not answer.
+/// A source with one answer, which it repeats. Without any, it is silent.
 #[derive(Debug)]
-struct Prepared(Mutex<Vec<Result<&'static str, CredentialsError>>>);
+struct Prepared(Option<Result<&'static str, CredentialsError>>);
 
 impl CredentialsProvider for Prepared {
     async fn headers(
@@ -39,8 +39,7 @@ impl CredentialsProvider for Prepared {
 
 impl AccessTokenCredentialsProvider for Prepared {
     async fn access_token(&self) -> Result<AccessToken, CredentialsError> {
-        let next = self.0.lock().unwrap().pop();
-        match next {
+        match self.0.clone() {
             Some(answer) => answer.map(|token| AccessToken { token: token.into() }),
             None => pending().await,
         }
@@ -56,8 +55,7 @@ fn chain(
     let counted = built.clone();
     let build = move || {
         counted.fetch_add(1, Ordering::SeqCst);
-        let next = answers.lock().unwrap().pop().into_iter().collect();
-        Ok(AccessTokenCredentials::from(Prepared(Mutex::new(next))))
+        Ok(AccessTokenCredentials::from(Prepared(answers.lock().unwrap().pop())))
     };
     (Refreshed::new(Chain::new(build, PATIENCE)), built)
 }
@@ -75,6 +73,28 @@ async fn nothing_is_built_before_the_first_token_is_needed_and_then_once() {
     assert_eq!(built.load(Ordering::SeqCst), 0);
     for _ in 0..3 {
         assert_eq!(token(&credential).await.unwrap(), "ya29.first");
+    }
+    assert_eq!(built.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_that_google_refuses_is_not_given_again() {
+    let (credential, built) = chain(vec![Ok("ya29.revoked"), Ok("ya29.second")]);
+    assert_eq!(token(&credential).await.unwrap(), "ya29.revoked");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    credential.refused();
+    assert_eq!(token(&credential).await.unwrap(), "ya29.second");
+    assert_eq!(built.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_chain_is_kept_and_asked_again_each_half_minute() {
+    let (credential, built) = chain(vec![Ok("ya29.first")]);
+    for _ in 0..2 {
+        assert_eq!(token(&credential).await.unwrap(), "ya29.first");
+        tokio::time::sleep(Duration::from_secs(29)).await;
+        assert_eq!(token(&credential).await.unwrap(), "ya29.first");
+        tokio::time::sleep(Duration::from_secs(1)).await;
     }
     assert_eq!(built.load(Ordering::SeqCst), 1);
 }
@@ -108,7 +128,6 @@ async fn neither_debug_output_nor_a_message_shows_a_token() {
     let (credential, _) = chain(vec![Ok("ya29.canary")]);
     token(&credential).await.unwrap();
     assert!(!format!("{credential:?}").contains("canary"));
-    use crate::credential::Credential;
     assert_eq!(credential.strike_from("it is ya29.canary"), "it is [token]");
 }
 
@@ -140,6 +159,7 @@ async fn the_metadata_server_gives_a_token_for_computing() {
             .with_endpoint(url.clone())
             .with_scopes(["https://www.googleapis.com/auth/compute"])
             .build_access_token_credentials()
+            .map_err(|error| Error::new(ErrorKind::Unauthorized, error.to_string()))
     };
     let credential = Refreshed::new(Chain::new(build, Duration::from_secs(60)));
     assert_eq!(token(&credential).await.unwrap(), "ya29.metadata");

@@ -44,7 +44,9 @@ async fn what_no_machine_can_have_is_not_listed() {
     let mut unborn = address("203.0.113.9", None);
     unborn.as_object_mut().unwrap().remove("address");
     let six = address("2600:1900::1", None);
-    let script = Script::default().then(200, page(&[internal, global, unborn, six]));
+    let mut range = address("2600:1900::/96", None);
+    range["ipVersion"] = json!("IPV6");
+    let script = Script::default().then(200, page(&[internal, global, unborn, six, range]));
     let listing = script.open().list(&ListRequest::of(V4)).await.unwrap();
     assert_eq!(listing, Listing::default());
 }
@@ -67,6 +69,18 @@ async fn an_address_of_a_load_balancer_is_not_free() {
         assert!(error.message.contains("forwardingRules/web"), "{error}");
         assert_eq!(error.seen.unwrap().holder.as_ref(), Some(&holder));
     }
+}
+
+#[tokio::test]
+async fn an_address_whose_user_is_hidden_is_not_free() {
+    let mut used = address(IP, None);
+    used["status"] = json!("IN_USE");
+    let found = page(&[used]);
+    let script = Script::default().then(200, &found).then(200, &found);
+    let provider = script.open();
+    assert!(provider.read(ip()).await.unwrap().unwrap().holder.is_some());
+    let error = provider.assign(ip(), &machine("a")).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Rejected);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ mod assigning;
 mod chain;
 mod creation;
 mod egress;
+mod emulated;
 mod fallback;
 mod listing;
 mod machines;
