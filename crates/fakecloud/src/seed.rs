@@ -63,9 +63,18 @@ impl FakeCloud {
     }
 
     /// Sets the number of network interfaces of a machine, one or more. Further interfaces begin
-    /// without an external address.
+    /// without an external address, and the addresses of lost interfaces become free.
     pub fn nics(&self, id: MachineId, count: usize) -> &Self {
-        self.edit_machine(id, |m| m.interfaces.resize_with(count.max(1), Interface::default))
+        self.shared.act(|world, now| {
+            let (state, count) = (world.store.change(now), count.max(1));
+            let lost: Vec<IpAddr> =
+                state.held_by(id).filter(|a| a.interface >= count).map(|a| a.ip).collect();
+            lost.into_iter().for_each(|ip| state.set_holder(ip, None));
+            if let Some(machine) = state.machine_mut(id) {
+                machine.interfaces.resize_with(count, Interface::default);
+            }
+        });
+        self
     }
 
     /// The external address by which the machine reaches the Internet, reserved or its own, at

@@ -694,6 +694,8 @@ async fn every_interface_has_an_access_config_of_its_own() {
     assert_eq!(cloud.egress(1), Some(ip(A)));
     remove(&cloud, 1).await;
     assert_eq!((cloud.holder(ip(A)), cloud.holder(ip(B))), (None, Some(1)));
+    cloud.nics(1, 1);
+    assert_eq!(cloud.holder(ip(B)), None);
 }
 
 #[tokio::test(start_paused = true)]
