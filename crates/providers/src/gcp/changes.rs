@@ -104,11 +104,11 @@ impl Gcp {
         own: &AccessConfig,
         before: &Address,
     ) -> Result<()> {
-        if let Some(other) = own.nat_ip.map(IpAddr::from) {
-            if self.is_reserved(other).await? {
-                let words = format!("{} has the reserved address {other}", place.instance);
-                return Err(rejected(before.clone(), words));
-            }
+        if let Some(other) = own.nat_ip.map(IpAddr::from)
+            && self.is_reserved(other).await?
+        {
+            let words = format!("{} has the reserved address {other}", place.instance);
+            return Err(rejected(before.clone(), words));
         }
         let removed = self.client.remove(place, &nic.name, &own.name).await;
         let removed = removed.map_err(|error| told_if_refused(before, error))?;
