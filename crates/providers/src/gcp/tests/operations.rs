@@ -43,3 +43,34 @@ async fn an_answer_about_another_operation_is_no_answer() {
     let error = script.open().operation(ip(), &id).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NoAnswer);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_that_shows_while_it_is_waited_for_is_told_and_nothing_follows() {
+    let later = |script: Script, code: &str| {
+        script
+            .then(200, operation("PENDING"))
+            .then(200, operation("RUNNING"))
+            .then(200, failed(code, "no good"))
+    };
+    let free = Script::default().then(200, page(&[address(IP, None)])).then(200, with_own("a"));
+    let script = later(free.then(200, page(&[])), "RESOURCE_NOT_READY");
+    let error = script.open().assign(ip(), &machine("a")).await.unwrap_err();
+    assert_eq!((error.kind, error.seen.is_some()), (ErrorKind::Busy, true));
+
+    let held = Script::default()
+        .then(200, page(&[address(IP, Some("a"))]))
+        .then(200, instance("a", &[Some(("External NAT", IP))]));
+    let script = later(held, "RESOURCE_NOT_READY");
+    let error = script.open().unassign(ip()).await.unwrap_err();
+    assert_eq!(error.seen.unwrap().holder, Some(machine("a")));
+
+    let script = later(Script::default(), "QUOTA_EXCEEDED");
+    let region = "us-central1".to_owned();
+    let request = CreateRequest { family: Family::V4, region, machine: None, mark: None };
+    let error = script.open().create(&request).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::QuotaExceeded);
+
+    let there = Script::default().then(200, page(&[address(IP, None)]));
+    let script = later(there, "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE");
+    assert_eq!(script.open().release(ip()).await.unwrap_err().kind, ErrorKind::Rejected);
+}
