@@ -7,9 +7,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use crate::operation::Failure;
 use crate::store::{Address, MachineId, State};
 
-/// The machines' own external addresses: `198.18.0.0/15`, one after the other.
-const OWN_V4: u32 = 0xc612_0000;
-const OWN_V4_COUNT: u32 = 0x2_0000;
+/// The machines' own external addresses: `198.19.0.0/16`, one after the other.
+const OWN_V4: u32 = 0xc613_0000;
+const OWN_V4_COUNT: u32 = 0x1_0000;
 
 /// A network interface of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

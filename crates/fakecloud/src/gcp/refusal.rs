@@ -70,7 +70,7 @@ impl Refusal {
             "code": status.as_u16(),
             "message": message,
             "errors": [{"message": message, "domain": domain, "reason": reason}],
-            "status": code(*status, reason),
+            "status": code(*status),
         }});
         reply(*status, &body)
     }
@@ -107,10 +107,10 @@ fn usual(status: StatusCode) -> (StatusCode, &'static str, &'static str) {
     (status, reason, message)
 }
 
-fn code(status: StatusCode, reason: &str) -> &'static str {
+/// The canonical code of a status. The vendor's code beside a rate limit is not verified.
+fn code(status: StatusCode) -> &'static str {
     match status.as_u16() {
         401 => "UNAUTHENTICATED",
-        403 if reason == "rateLimitExceeded" => "RESOURCE_EXHAUSTED",
         403 => "PERMISSION_DENIED",
         404 => "NOT_FOUND",
         409 => "ALREADY_EXISTS",
