@@ -4,7 +4,7 @@
 //! | request | does |
 //! |---|---|
 //! | `GET state` | machines, addresses with their holders, zones, counts |
-//! | `POST machines` `{id, name, region, tags?}` | adds a machine |
+//! | `POST machines` `{id, name, region, tags?, private?, nics?}` | adds a machine |
 //! | `DELETE machines/{id}` | destroys a machine |
 //! | `POST addresses` `{ip, region}` or `{ip, machine}`, with `project?` | reserves an address |
 //! | `DELETE addresses/{ip}` | deletes an address |
@@ -47,6 +47,11 @@ struct NewMachine {
     region: String,
     #[serde(default)]
     tags: Vec<String>,
+    /// Without an external address of its own by design.
+    #[serde(default)]
+    private: bool,
+    /// The number of network interfaces.
+    nics: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -126,9 +131,7 @@ fn route(cloud: &FakeCloud, call: &Call) -> Outcome {
 fn seed(cloud: &FakeCloud, call: &Call, method: &str, path: &[&str]) -> Outcome {
     let found = match (method, path) {
         ("POST", ["machines"]) => {
-            let machine: NewMachine = body(call)?;
-            let tags: Vec<&str> = machine.tags.iter().map(String::as_str).collect();
-            cloud.machine(machine.id, &machine.name, &machine.region).tags(machine.id, &tags);
+            add_machine(cloud, &body(call)?);
             true
         }
         ("DELETE", ["machines", id]) => id.parse().is_ok_and(|id| cloud.destroy_machine(id)),
@@ -161,6 +164,18 @@ fn seed(cloud: &FakeCloud, call: &Call, method: &str, path: &[&str]) -> Outcome 
     }
 }
 
+fn add_machine(cloud: &FakeCloud, machine: &NewMachine) {
+    let NewMachine { id, name, region, tags, private, nics } = machine;
+    let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
+    cloud.machine(*id, name, region).tags(*id, &tags);
+    if let Some(nics) = nics {
+        cloud.nics(*id, *nics);
+    }
+    if *private {
+        cloud.without_own_address(*id);
+    }
+}
+
 fn reserve(cloud: &FakeCloud, address: NewAddress) -> Result<bool, (StatusCode, String)> {
     let NewAddress { ip, region, machine, project } = address;
     match (region, machine, project) {
@@ -190,11 +205,21 @@ fn log(cloud: &FakeCloud, only_mutations: bool) -> Outcome {
 fn show(cloud: &FakeCloud, state: &State) -> Value {
     let machines: Vec<Value> = state
         .machines()
-        .map(|m| json!({"id": m.id, "name": m.name, "region": m.region, "tags": m.tags}))
+        .map(|m| {
+            json!({
+                "id": m.id, "name": m.name, "region": m.region, "tags": m.tags,
+                "private": m.private, "egress": state.external(m.id, 0),
+            })
+        })
         .collect();
     let addresses: Vec<Value> = state
         .addresses()
-        .map(|a| json!({"ip": a.ip, "region": a.region, "project": a.project, "machine": a.holder}))
+        .map(|a| {
+            json!({
+                "ip": a.ip, "region": a.region, "project": a.project, "machine": a.holder,
+                "name": a.name,
+            })
+        })
         .collect();
     let records = |zone: &crate::zone::Zone| -> Vec<Value> {
         let shown = zone.records.values().map(|r| {

@@ -64,6 +64,10 @@ pub enum Purpose {
     CreateSix,
     /// Releases an address.
     Release,
+    /// Removes a machine's own external address.
+    DropOwn,
+    /// Restores a machine's own external address.
+    RestoreOwn,
     /// Lists the records of a name, at a host of single records.
     ReadRecords,
     /// Adds a record.
@@ -88,7 +92,8 @@ pub enum Purpose {
 impl Purpose {
     /// The purposes that every fault can meet. Not [`SeeMachines`](Self::SeeMachines), a check that
     /// is made only if the token may not see machines, and not
-    /// [`Authenticate`](Self::Authenticate), which few vendors have.
+    /// [`Authenticate`](Self::Authenticate), [`DropOwn`](Self::DropOwn) and
+    /// [`RestoreOwn`](Self::RestoreOwn), which few vendors have.
     pub const ALL: [Self; 17] = [
         Self::List,
         Self::ListSix,
@@ -167,6 +172,8 @@ impl Purpose {
             Self::CreateIn => "reserve in a region",
             Self::CreateSix => "reserve an IPv6 address",
             Self::Release => "give back",
+            Self::DropOwn => "remove a machine's own address",
+            Self::RestoreOwn => "restore a machine's own address",
             Self::ReadRecords => "list records",
             Self::AddRecord => "add a record",
             Self::EditRecord => "edit a record",

@@ -16,12 +16,13 @@ use crate::call::{Call, Reply};
 use crate::knobs::Knobs;
 use crate::limit::{RateLimit, Usage};
 use crate::request_context::Turn;
-use crate::store::MachineId;
+use crate::store::{Machine, MachineId, State};
 
 /// All emulated vendors.
 pub(crate) static EMULATORS: &[&dyn Emulator] = &[
     &crate::digitalocean::DigitalOcean,
     &crate::cloudflare::Cloudflare,
+    &crate::gcp::Gcp,
     #[cfg(feature = "acme")]
     &crate::acme::Acme,
 ];
@@ -60,11 +61,21 @@ pub(crate) trait Emulator: Sync + fmt::Debug {
     /// The purpose and subject of a call.
     fn asked(&self, call: &Call) -> Asked;
 
+    /// The same with what the state tells, at vendors whose calls tell too little.
+    fn asked_in(&self, call: &Call, _: &State) -> Asked {
+        self.asked(call)
+    }
+
     /// The variables of an operator that is to reach the emulator.
     fn environment(&self, access: &Access<'_>) -> Vec<(&'static str, String)>;
 
     /// The `spec.providerID` of the node on a machine, if the vendor has machines.
     fn provider_id(&self, machine: MachineId) -> Option<String>;
+
+    /// The same with what is known of the machine, at vendors whose provider IDs name the place.
+    fn provider_id_of(&self, machine: &Machine) -> Option<String> {
+        self.provider_id(machine.id)
+    }
 
     /// The machine of a node with this `spec.providerID`, if it is one of the vendor's.
     fn machine(&self, provider_id: &str) -> Option<MachineId>;
@@ -101,6 +112,13 @@ pub fn provider_id(vendor: &str, machine: MachineId) -> String {
     vendor.and_then(|emulator| emulator.provider_id(machine)).unwrap_or_default()
 }
 
+/// The same with what the cloud knows of the machine.
+pub(crate) fn provider_id_in(vendor: &str, state: &State, machine: MachineId) -> String {
+    let emulator = EMULATORS.iter().find(|emulator| emulator.name() == vendor);
+    let known = state.machine(machine);
+    emulator.zip(known).and_then(|(one, known)| one.provider_id_of(known)).unwrap_or_default()
+}
+
 /// The machine of a node with this `spec.providerID`.
 #[must_use]
 pub fn machine_of(provider_id: &str) -> Option<MachineId> {
@@ -110,9 +128,19 @@ pub fn machine_of(provider_id: &str) -> Option<MachineId> {
 /// The purpose and subject of a request to an emulated vendor.
 #[must_use]
 pub fn asked(request: &Request<Bytes>) -> Asked {
+    let call = copy(request);
+    of(&call).map_or_else(Asked::default, |emulator| emulator.asked(&call))
+}
+
+/// The same with what the state tells.
+pub(crate) fn asked_in(request: &Request<Bytes>, state: &State) -> Asked {
+    let call = copy(request);
+    of(&call).map_or_else(Asked::default, |emulator| emulator.asked_in(&call, state))
+}
+
+fn copy(request: &Request<Bytes>) -> Call {
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let mut copy = Request::new(request.body().clone());
     (*copy.method_mut(), *copy.uri_mut()) = (method, uri);
-    let call = Call::new(copy);
-    of(&call).map_or_else(Asked::default, |emulator| emulator.asked(&call))
+    Call::new(copy)
 }

@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use fakehttp::{DEFAULT_BASE, Recording, RuleId, Server};
+use http::Request;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use crate::asked::Asked;
 use crate::cloud::Shared;
+use crate::emulators;
 use crate::faults::Rule;
 use crate::knobs::Knobs;
 use crate::observer::Happening;
@@ -244,6 +248,13 @@ impl FakeCloud {
     pub fn observe(&self, told: impl FnMut(Happening<'_>, &State) + Send + 'static) -> &Self {
         self.shared.act(|world, _| world.observer.set(Box::new(told)));
         self
+    }
+
+    /// The purpose and subject of a request, with what the state tells: some vendors' calls alone
+    /// tell less.
+    #[must_use]
+    pub fn asked(&self, request: &Request<Bytes>) -> Asked {
+        self.look(|state| emulators::asked_in(request, state))
     }
 
     /// The current instant of tokio's clock.

@@ -2,6 +2,7 @@
 //!
 //! Settings for some requests only are [`crate::Rule`]s.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,9 @@ pub struct Knobs {
     /// Whether the token may read machines. Without the right, vendors that ask for it do not show
     /// the machines of addresses.
     pub machine_read: bool,
+    /// The permissions that the token lacks, by the vendor's names, at vendors with single
+    /// permissions.
+    pub denied: BTreeSet<String>,
     /// The plan of every zone, at hosts with plans.
     pub zone_plan: ZonePlan,
 }
@@ -68,6 +72,7 @@ impl Default for Knobs {
             token: None,
             token_expired: false,
             machine_read: true,
+            denied: BTreeSet::new(),
             zone_plan: ZonePlan::default(),
         }
     }

@@ -12,14 +12,15 @@ use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
 
 const USAGE: &str = "\
-usage: fakecloud [--port N] [--latency-ms N] [--action-ms N] [--token T] [--machines N] [--addresses N] [--keep N]
+usage: fakecloud [--port N] [--latency-ms N] [--action-ms N] [--token T] [--region R] [--machines N] [--addresses N] [--keep N]
 
   --port        the loopback port; 0 (default) picks a free one
   --latency-ms  from the arrival of a request to its effect
   --action-ms   how long an action is in progress
   --token       the only bearer token that is accepted (default: any)
-  --machines    how many machines to begin with, ids from 1, in nyc3
-  --addresses   how many free reserved IPs to begin with, in nyc3
+  --region      the region of machines and addresses to begin with (default nyc3)
+  --machines    how many machines to begin with, ids from 1
+  --addresses   how many free reserved IPs to begin with
   --keep        how many exchanges to keep (default 10000)
 ";
 
@@ -29,6 +30,7 @@ struct Options {
     latency: Duration,
     action: Duration,
     token: Option<String>,
+    region: String,
     machines: u64,
     addresses: u32,
     keep: usize,
@@ -41,6 +43,7 @@ impl Options {
             latency: Duration::ZERO,
             action: Duration::ZERO,
             token: None,
+            region: "nyc3".to_owned(),
             machines: 0,
             addresses: 0,
             keep: 10_000,
@@ -52,6 +55,7 @@ impl Options {
                 "--latency-ms" => options.latency = Duration::from_millis(number(&name, &value)?),
                 "--action-ms" => options.action = Duration::from_millis(number(&name, &value)?),
                 "--token" => options.token = Some(value),
+                "--region" => options.region = value,
                 "--machines" => options.machines = number(&name, &value)?,
                 "--addresses" => options.addresses = number(&name, &value)?,
                 "--keep" => options.keep = number(&name, &value)?,
@@ -90,11 +94,11 @@ async fn run(options: Options) -> std::io::Result<()> {
         knobs.token = options.token;
     });
     for id in 1..=options.machines {
-        cloud.machine(id, &format!("node-{id}"), "nyc3");
+        cloud.machine(id, &format!("node-{id}"), &options.region);
     }
     for nth in 0..options.addresses {
         // Addresses from 203.0.113.1 on, possibly beyond the documentation range.
-        cloud.reserve(Ipv4Addr::from(0xcb00_7101 + nth), "nyc3");
+        cloud.reserve(Ipv4Addr::from(0xcb00_7101 + nth), &options.region);
     }
     let server = cloud.serve(SocketAddr::from((Ipv4Addr::LOCALHOST, options.port))).await?;
     let mut out = std::io::stdout();

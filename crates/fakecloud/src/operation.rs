@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use tokio::time::Instant;
 
-use crate::store::MachineId;
+use crate::store::{Address, MachineId};
 
 /// Type and subject of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,37 @@ pub enum OperationKind {
         /// The holder when the operation began.
         machine: Option<MachineId>,
     },
+    /// Attaches an external address to an interface of a machine. Fails if the interface has one,
+    /// or if another interface has the address.
+    Attach {
+        /// The reserved address; `None`: a new address of the machine's own.
+        ip: Option<IpAddr>,
+        /// The machine.
+        machine: MachineId,
+        /// The number of the interface.
+        interface: usize,
+        /// The name of the attachment.
+        name: String,
+    },
+    /// Detaches the external address of an interface, if it has one.
+    Detach {
+        /// The reserved address when the operation began; `None`: an address of the machine's own.
+        ip: Option<IpAddr>,
+        /// The machine.
+        machine: MachineId,
+        /// The number of the interface.
+        interface: usize,
+    },
+    /// Reserves an address, which does not exist before the end.
+    Create {
+        /// The address as it will be.
+        address: Box<Address>,
+    },
+    /// Releases an address. Fails if a machine holds it.
+    Release {
+        /// The address as it was.
+        address: Box<Address>,
+    },
     /// An event that keeps an address busy without an effect.
     AddressEvent {
         /// The busy address.
@@ -53,6 +84,8 @@ impl OperationKind {
             | Self::Assign { ip, .. }
             | Self::Unassign { ip, .. }
             | Self::AddressEvent { ip } => Some(ip),
+            Self::Attach { ip, .. } | Self::Detach { ip, .. } => ip,
+            Self::Create { ref address } | Self::Release { ref address } => Some(address.ip),
             Self::MachineEvent { .. } => None,
         }
     }
@@ -61,9 +94,15 @@ impl OperationKind {
     #[must_use]
     pub fn machine(&self) -> Option<MachineId> {
         match *self {
-            Self::Assign { machine, .. } | Self::MachineEvent { machine, .. } => Some(machine),
+            Self::Assign { machine, .. }
+            | Self::Attach { machine, .. }
+            | Self::Detach { machine, .. }
+            | Self::MachineEvent { machine, .. } => Some(machine),
             Self::Unassign { machine, .. } => machine,
-            Self::Reserve { .. } | Self::AddressEvent { .. } => None,
+            Self::Reserve { .. }
+            | Self::Create { .. }
+            | Self::Release { .. }
+            | Self::AddressEvent { .. } => None,
         }
     }
 }
@@ -77,6 +116,19 @@ pub enum OperationStatus {
     Completed,
     /// Ended without effect.
     Errored,
+}
+
+/// The reason why an operation had no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The address or the machine did not exist any more.
+    Gone,
+    /// The address was in use.
+    InUse,
+    /// The machine had an address already.
+    Occupied,
+    /// A fault of the vendor's.
+    Unexplained,
 }
 
 /// Planned end of an operation.
@@ -107,6 +159,10 @@ pub struct Operation {
     pub due: Instant,
     /// Actual time of the end.
     pub completed: Option<Instant>,
+    /// The reason of an end without effect.
+    pub failure: Option<Failure>,
+    /// The idempotent request that started the operation: the caller's id, and the target.
+    pub(crate) request: Option<(String, String)>,
     pub(crate) hidden_until: Instant,
     pub(crate) fate: Fate,
 }

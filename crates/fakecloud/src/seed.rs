@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use crate::emulators;
 use crate::handle::FakeCloud;
+use crate::interface::Interface;
 use crate::operation::{Fate, OperationKind};
 use crate::store::{Address, Machine, MachineId, State};
 use crate::zone::{Record, Zone};
@@ -21,6 +23,8 @@ impl FakeCloud {
                 region: region.to_owned(),
                 tags: Vec::new(),
                 gpu: false,
+                private: false,
+                interfaces: vec![Interface::default()],
                 created: now,
             });
         });
@@ -44,6 +48,53 @@ impl FakeCloud {
             }
         });
         self
+    }
+
+    /// Makes a machine private by design: without an external address of its own.
+    pub fn without_own_address(&self, id: MachineId) -> &Self {
+        self.shared.act(|world, now| {
+            let state = world.store.change(now);
+            if let Some(machine) = state.machine_mut(id) {
+                machine.private = true;
+                machine.interfaces.iter_mut().for_each(|interface| interface.own = None);
+            }
+        });
+        self
+    }
+
+    /// Sets the number of network interfaces of a machine, one or more. Further interfaces begin
+    /// without an external address, and the addresses of lost interfaces become free.
+    pub fn nics(&self, id: MachineId, count: usize) -> &Self {
+        self.shared.act(|world, now| {
+            let (state, count) = (world.store.change(now), count.max(1));
+            let lost: Vec<IpAddr> =
+                state.held_by(id).filter(|a| a.interface >= count).map(|a| a.ip).collect();
+            lost.into_iter().for_each(|ip| state.set_holder(ip, None));
+            if let Some(machine) = state.machine_mut(id) {
+                machine.interfaces.resize_with(count, Interface::default);
+            }
+        });
+        self
+    }
+
+    /// The external address by which the machine reaches the Internet, reserved or its own, at
+    /// vendors where the one takes the place of the other. The first interface counts.
+    #[must_use]
+    pub fn egress(&self, id: MachineId) -> Option<IpAddr> {
+        self.look(|state| state.external(id, 0))
+    }
+
+    /// The external address of the machine's own, if it has one now.
+    #[must_use]
+    pub fn own_address(&self, id: MachineId) -> Option<IpAddr> {
+        self.look(|state| state.machine(id)?.interfaces.first()?.own)
+    }
+
+    /// The `spec.providerID` of the node on a machine, with what the cloud knows of the machine.
+    /// Empty for a vendor without machines.
+    #[must_use]
+    pub fn provider_id(&self, vendor: &str, id: MachineId) -> String {
+        self.look(|state| emulators::provider_id_in(vendor, state, id))
     }
 
     /// Destroys a machine and frees its addresses. False if the machine did not exist.
@@ -78,7 +129,7 @@ impl FakeCloud {
     ) -> &Self {
         self.shared.act(|world, now| {
             let state = world.store.change(now);
-            state.put_address(Address { ip, region, project, holder: None, reserved: now });
+            state.put_address(Address { project, ..Address::free(ip, &region, now) });
             place(state, ip, holder);
         });
         self
@@ -100,6 +151,8 @@ impl FakeCloud {
     /// Moves or frees an address as a person would, outside the emulated API: at once, even while
     /// an action is open (which still takes effect when due). Other addresses of the machine in the
     /// family become free. Appears as a finished action. A machine that does not exist gets nothing.
+    /// A machine that is left without an external address gets one of its own again, unless it is
+    /// private.
     pub fn human_moves(&self, ip: impl Into<IpAddr>, to: Option<MachineId>) {
         let ip = ip.into();
         self.shared.act(|world, now| {
@@ -251,12 +304,17 @@ impl FakeCloud {
 }
 
 /// Assigns an address to a machine, or frees it. Another address of the machine in the family
-/// becomes free.
+/// becomes free. The machine loses its own external address, and the one before gets its own back.
 fn place(state: &mut State, ip: IpAddr, holder: Option<MachineId>) {
+    let before = state.holder(ip);
     let displaced =
         holder.and_then(|machine| state.family_held_by(machine, ip.is_ipv6())).map(|a| a.ip);
     if let Some(displaced) = displaced {
         state.set_holder(displaced, None);
     }
     state.set_holder(ip, holder);
+    if ip.is_ipv4() {
+        holder.into_iter().for_each(|machine| state.drop_own(machine));
+        before.into_iter().for_each(|machine| state.restore_own(machine));
+    }
 }

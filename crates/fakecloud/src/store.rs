@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::interface::Interface;
 use crate::next_address::Handout;
-use crate::operation::{Fate, Operation, OperationKind, OperationStatus};
+use crate::operation::{Failure, Fate, Operation, OperationKind, OperationStatus};
 use crate::zone::Zone;
 
 /// Initial ids, as large as vendors' ids are today, to catch clients with 32-bit ids.
@@ -34,12 +35,16 @@ pub struct Machine {
     pub tags: Vec<String>,
     /// Hidden by the vendor from ordinary listings.
     pub gpu: bool,
+    /// Has no external address of its own by design.
+    pub private: bool,
+    /// The network interfaces, at vendors that show them. Never empty.
+    pub interfaces: Vec<Interface>,
     /// Time of creation.
     pub created: Instant,
 }
 
 /// A reserved, floating, static or elastic address.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// The address, also its identity.
     pub ip: IpAddr,
@@ -49,8 +54,31 @@ pub struct Address {
     pub project: Option<String>,
     /// The machine that receives the address's traffic.
     pub holder: Option<MachineId>,
+    /// The interface of the holder, by number.
+    pub interface: usize,
     /// Time of the reservation.
     pub reserved: Instant,
+    /// The user's name for the address, at vendors with named addresses.
+    pub name: Option<String>,
+    /// The user's note on the address, at vendors with notes.
+    pub description: Option<String>,
+}
+
+impl Address {
+    /// A free address without a project, name or note.
+    #[must_use]
+    pub fn free(ip: IpAddr, region: &str, reserved: Instant) -> Self {
+        Self {
+            ip,
+            region: region.to_owned(),
+            project: None,
+            holder: None,
+            interface: 0,
+            reserved,
+            name: None,
+            description: None,
+        }
+    }
 }
 
 /// The state at a moment. Shared cheaply, and cloned only for a read lag.
@@ -61,10 +89,14 @@ pub struct State {
     /// Index of `addresses` by holder.
     held: BTreeSet<(MachineId, IpAddr)>,
     operations: BTreeMap<u64, Operation>,
+    /// Index of `operations` by the caller's id of the request.
+    requests: BTreeMap<String, u64>,
     open: BTreeSet<(Instant, u64)>,
     zones: BTreeMap<String, Zone>,
     operations_started: u64,
     records_made: u64,
+    /// Number of external addresses that machines got for their own.
+    pub(crate) owns_made: u32,
     pub(crate) handout: Handout,
 }
 
@@ -119,6 +151,12 @@ impl State {
         self.operations.get(&id)
     }
 
+    /// The operation of an idempotent request, by the caller's id of the request.
+    #[must_use]
+    pub fn operation_of_request(&self, request: &str) -> Option<&Operation> {
+        self.operation(*self.requests.get(request)?)
+    }
+
     /// All operations, oldest first.
     pub fn operations(&self) -> impl DoubleEndedIterator<Item = &Operation> {
         self.operations.values()
@@ -154,8 +192,11 @@ impl State {
 }
 
 impl State {
+    /// Adds or replaces a machine. It has an external address of its own, unless it holds one.
     pub(crate) fn put_machine(&mut self, machine: Machine) {
-        self.machines.insert(machine.id, machine);
+        let id = machine.id;
+        self.machines.insert(id, machine);
+        self.restore_own(id);
     }
 
     pub(crate) fn machine_mut(&mut self, id: MachineId) -> Option<&mut Machine> {
@@ -198,6 +239,14 @@ impl State {
             self.held.insert((machine, ip));
         }
         address.holder = holder;
+        address.interface = 0;
+    }
+
+    /// Assigns a held address to another interface of its holder.
+    pub(crate) fn set_interface(&mut self, ip: IpAddr, interface: usize) {
+        if let Some(address) = self.addresses.get_mut(&ip) {
+            address.interface = interface;
+        }
     }
 
     /// The next new address: never a reserved address.
@@ -232,6 +281,8 @@ impl State {
                 started,
                 due,
                 completed: None,
+                failure: None,
+                request: None,
                 hidden_until: started,
                 fate,
             },
@@ -247,25 +298,61 @@ impl State {
         }
     }
 
+    /// Remembers the request that started the operation: the caller's id, and the target.
+    pub(crate) fn remember_request(&mut self, operation: u64, id: &str, target: &str) {
+        if let Some(operation) = self.operations.get_mut(&operation) {
+            operation.request = Some((id.to_owned(), target.to_owned()));
+            self.requests.insert(id.to_owned(), operation.id);
+        }
+    }
+
     fn finish(&mut self, due: Instant, id: u64) {
         self.open.remove(&(due, id));
         let Some(operation) = self.operations.get(&id) else {
             return;
         };
         let (kind, fate) = (operation.kind.clone(), operation.fate);
-        let succeeded = match fate {
-            Fate::Succeeds => self.apply(&kind),
-            Fate::Ignored => true,
-            Fate::Errors => false,
+        let failure = match fate {
+            Fate::Succeeds => self.apply(&kind).err(),
+            Fate::Ignored => None,
+            Fate::Errors => Some(Failure::Unexplained),
         };
         if let Some(operation) = self.operations.get_mut(&id) {
             operation.completed = Some(due);
-            operation.status =
-                if succeeded { OperationStatus::Completed } else { OperationStatus::Errored };
+            operation.failure = failure;
+            operation.status = match failure {
+                None => OperationStatus::Completed,
+                Some(_) => OperationStatus::Errored,
+            };
         }
     }
 
-    fn apply(&mut self, kind: &OperationKind) -> bool {
+    fn apply(&mut self, kind: &OperationKind) -> Result<(), Failure> {
+        match kind {
+            OperationKind::Attach { ip: Some(ip), machine, interface, name } => {
+                self.attach(*ip, (*machine, *interface), name)
+            }
+            OperationKind::Attach { ip: None, machine, interface, name } => {
+                self.attach_own((*machine, *interface), name)
+            }
+            OperationKind::Detach { machine, interface, .. } => {
+                self.detach((*machine, *interface));
+                Ok(())
+            }
+            OperationKind::Create { address } => {
+                self.put_address((**address).clone());
+                Ok(())
+            }
+            OperationKind::Release { address } => match self.holder(address.ip) {
+                Some(_) => Err(Failure::InUse),
+                None => self.remove_address(address.ip).map(drop).ok_or(Failure::Gone),
+            },
+            _ if self.apply_simple(kind) => Ok(()),
+            _ => Err(Failure::Gone),
+        }
+    }
+
+    fn apply_simple(&mut self, kind: &OperationKind) -> bool {
         match *kind {
             OperationKind::Assign { ip, machine, alone } => {
                 let other = self.family_held_by(machine, ip.is_ipv6()).filter(|a| a.ip != ip);
@@ -282,9 +369,7 @@ impl State {
                 self.set_holder(ip, None);
                 possible
             }
-            OperationKind::Reserve { .. }
-            | OperationKind::AddressEvent { .. }
-            | OperationKind::MachineEvent { .. } => true,
+            _ => true,
         }
     }
 

@@ -33,6 +33,18 @@ async fn cloudflare_s_own_client_finds_nothing_odd() {
     drives(cloud, "drive_cloudflare.py", "Cloudflare/Python 5.9").await;
 }
 
+#[tokio::test]
+async fn gcp_s_own_client_finds_nothing_odd() {
+    let cloud = client::fresh();
+    cloud
+        .machine(1, "one", "us-central1")
+        .machine(2, "two", "us-central1")
+        .machine(3, "three", "europe-west1")
+        .set(|k| k.action_time = Duration::from_millis(150));
+    // The client's own name is in another header.
+    drives(cloud, "drive_gcp.py", "python-requests/2.34").await;
+}
+
 /// Runs a script against a cloud, and checks the caller's `User-Agent`.
 async fn drives(cloud: FakeCloud, script: &str, agent: &str) {
     // Made by the first test; the other tests wait.

@@ -159,6 +159,12 @@ async fn other_processes_seed_and_steer_it() {
     let state = ask("GET", "/_fake/state", Value::Null).await;
     assert_eq!(state["addresses"].as_array().unwrap().len(), 2);
     assert_eq!(state["machines"][1]["name"], "seven");
+    assert_eq!(state["machines"][1]["private"], false);
+    assert_eq!(state["machines"][1]["egress"], json!(cloud.egress(7)));
+    let hidden = json!({"id": 8, "name": "eight", "region": "fra1", "private": true, "nics": 2});
+    ask("POST", "/_fake/machines", hidden).await;
+    assert_eq!(cloud.egress(8), None);
+    assert_eq!(cloud.look(|state| state.machine(8).map(|m| m.interfaces.len())), Some(2));
     let zone = &state["domains"][0];
     assert_eq!(zone["id"], cloud.zone_id("example.com"));
     assert_eq!(zone["records"][0]["data"], "192.0.2.1");
@@ -173,6 +179,7 @@ async fn other_processes_seed_and_steer_it() {
 async fn the_binary_prints_its_url_and_serves_until_it_is_ended() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_fakecloud"))
         .args(["--port", "0", "--machines", "2", "--addresses", "3", "--action-ms", "10"])
+        .args(["--region", "us-central1"])
         .env_remove("PONTOON_EXCHANGES")
         .stdout(Stdio::piped())
         .spawn()
@@ -186,4 +193,5 @@ async fn the_binary_prints_its_url_and_serves_until_it_is_ended() {
     let state = json_of(&state.unwrap());
     assert_eq!(state["machines"].as_array().unwrap().len(), 2);
     assert_eq!(state["addresses"][2]["ip"], "203.0.113.3");
+    assert_eq!(state["machines"][0]["region"], "us-central1");
 }

@@ -136,7 +136,8 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
 
 /// The providers with credentials in the environment.
 fn credentials(variable: &dyn Fn(&str) -> Option<String>) -> String {
-    let found = VENDORS.iter().filter(|vendor| variable(vendor.credential).is_some());
+    let is_set = |name: &&str| variable(name).is_some();
+    let found = VENDORS.iter().filter(|vendor| vendor.credential.variables().iter().any(is_set));
     let found: Vec<_> = found.map(|vendor| vendor.name).collect();
     if found.is_empty() { "none".to_owned() } else { found.join(", ") }
 }

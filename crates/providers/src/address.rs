@@ -25,13 +25,14 @@ pub trait AddressProvider: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Every address of the account in `families`, all pages. Pages shift while they are read, so
-    /// an address missing here may still exist: only [`read`](Self::read) proves absence.
-    async fn list(&self, families: Families) -> Result<Vec<Address>>;
+    /// Every address of the account in the request's families, all pages. Pages shift while they
+    /// are read, so an address missing here may still exist: only [`read`](Self::read) proves
+    /// absence. A listing that cannot show everything says so in [`Listing::limited`].
+    async fn list(&self, request: &ListRequest) -> Result<Listing>;
 
     /// The same listing at a higher priority, for a move waiting to be confirmed.
-    async fn confirm(&self, families: Families) -> Result<Vec<Address>> {
-        self.list(families).await
+    async fn confirm(&self, request: &ListRequest) -> Result<Listing> {
+        self.list(request).await
     }
 
     /// Reads a single address. `None` if the provider says the account does not have the address.
@@ -51,6 +52,12 @@ pub trait AddressProvider: Send + Sync + fmt::Debug {
 
     /// The state of an accepted operation on `ip`.
     async fn operation(&self, ip: IpAddr, operation: &OperationId) -> Result<OperationState>;
+
+    /// Gives `machine` an address of its own again, by which it reaches the Internet, where
+    /// [`Capabilities::displaces_own`] holds. A machine that has an address is left alone.
+    async fn restore_egress(&self, _machine: &MachineId) -> Result<Accepted> {
+        Ok(Accepted::Done)
+    }
 }
 
 /// The provider's name for a machine, normalised so that equal machines compare equal.
@@ -86,6 +93,41 @@ pub struct Families {
     pub v6: bool,
 }
 
+/// What to list. The machines and addresses are read only where
+/// [`Capabilities::lists_by_machine`] holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListRequest {
+    /// The families to list.
+    pub families: Families,
+    /// The machines of the cluster's nodes at this provider.
+    pub machines: Vec<MachineId>,
+    /// The addresses that somebody asks about.
+    pub addresses: Vec<IpAddr>,
+}
+
+impl ListRequest {
+    /// A request that names neither machines nor addresses.
+    pub fn of(families: Families) -> Self {
+        Self { families, ..Self::default() }
+    }
+}
+
+/// The answer to a listing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The addresses, in order.
+    pub addresses: Vec<Address>,
+    /// What the listing could not see and which permission is missing, for a person.
+    pub limited: Option<String>,
+}
+
+impl Listing {
+    /// A listing of everything.
+    pub fn of(addresses: Vec<Address>) -> Self {
+        Self { addresses, limited: None }
+    }
+}
+
 /// An address as the provider shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
@@ -119,6 +161,14 @@ pub struct Capabilities {
     /// [`marks_created`](Self::marks_created) holds, only its age identifies the address left by a
     /// creation with a lost answer.
     pub places_created: Families,
+    /// A listing reads the machines and addresses that the request names: a provider that has a
+    /// part of the permissions alone finds addresses on machines, and an account without a
+    /// configured project is known by its machines.
+    pub lists_by_machine: bool,
+    /// A reserved address takes the place of the machine's own, which is restored after
+    /// ([`AddressProvider::restore_egress`]). Assigning removes the machine's own address by a
+    /// request before, unassigning restores it by a request after.
+    pub displaces_own: bool,
 }
 
 /// A new address to reserve.
@@ -132,8 +182,8 @@ pub struct CreateRequest {
     /// elsewhere the new address stays free. Without [`Capabilities::marks_created`], the machine
     /// identifies the address after a lost answer.
     pub machine: Option<MachineId>,
-    /// The mark of the new address, where [`Capabilities::marks_created`] holds: unique, at most 63
-    /// lower-case letters, digits and hyphens.
+    /// The mark of the new address, where [`Capabilities::marks_created`] holds: unique, at most 60
+    /// lower-case letters, digits and hyphens, so that a vendor's prefix fits into a name.
     pub mark: Option<String>,
 }
 

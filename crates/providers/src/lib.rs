@@ -13,6 +13,7 @@
 mod acme;
 pub mod cloudflare;
 pub mod digitalocean;
+pub mod gcp;
 pub mod layers;
 
 mod access;
@@ -31,7 +32,7 @@ mod vendor;
 
 pub use address::{
     Accepted, Address, AddressProvider, Capabilities, CreateRequest, Created, Families, Family,
-    MachineId, OperationId, OperationState,
+    ListRequest, Listing, MachineId, OperationId, OperationState,
 };
 pub use credential::{Bearer, Credential, Fresh, Line, Refreshed, Secret, TokenSource};
 pub use effect::Effect;
@@ -43,14 +44,15 @@ pub use record::{
 pub use rest::Body;
 pub use transport::{Transport, TransportError, https};
 pub use vendor::{
-    Account, Clock, ConfigError, Machines, Opened, Settings, Vendor, address_vendors, dns_vendors,
-    machine_of, unencrypted,
+    Account, Clock, ConfigError, CredentialFrom, Machines, Opened, Settings, Vendor,
+    address_vendors, dns_vendors, machine_of, unencrypted,
 };
 
 /// All providers, in display order.
 pub static VENDORS: &[&Vendor] = &[
     &digitalocean::VENDOR,
     &cloudflare::VENDOR,
+    &gcp::VENDOR,
     #[cfg(test)]
     &acme::VENDOR,
 ];

@@ -15,8 +15,8 @@ use crate::transport::Transport;
 pub struct Vendor {
     /// The name in `spec.provider` and `spec.dnsRecordSet.provider`.
     pub name: &'static str,
-    /// The variable without which the account cannot be opened.
-    pub credential: &'static str,
+    /// Where the credential of the account is named.
+    pub credential: CredentialFrom,
     /// The variable with an alternative endpoint.
     pub api_url: &'static str,
     /// Opens the account given by the settings: what [`addresses`](Self::addresses) and
@@ -26,6 +26,34 @@ pub struct Vendor {
     pub addresses: Option<Machines>,
     /// The provider hosts DNS.
     pub dns: bool,
+}
+
+/// Where the credential of an account is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CredentialFrom {
+    /// The variable without which the account cannot be opened.
+    Variable(&'static str),
+    /// Several sources, of which some need no variable: the account opens without any, and the
+    /// first call tells if no source has a credential. These variables name one.
+    Chain(&'static [&'static str]),
+}
+
+impl CredentialFrom {
+    /// The variables that hold or name a credential.
+    pub fn variables(&self) -> &[&'static str] {
+        match self {
+            Self::Variable(name) => std::slice::from_ref(name),
+            Self::Chain(names) => names,
+        }
+    }
+
+    /// The variable without which the account cannot be opened, if there is one.
+    pub fn required(self) -> Option<&'static str> {
+        match self {
+            Self::Variable(name) => Some(name),
+            Self::Chain(_) => None,
+        }
+    }
 }
 
 /// Facts about a provider of addresses that need no account.
@@ -151,11 +179,12 @@ mod tests {
         for vendor in VENDORS {
             let open =
                 |settings: &Settings<'_>| (vendor.open)(settings, Script::default().transport());
-            let account = with_variables(&[(vendor.credential, "secret")], open).unwrap();
+            let secret = vendor.credential.variables()[0];
+            let account = with_variables(&[(secret, "secret")], open).unwrap();
             assert_eq!(account.addresses.is_some(), vendor.addresses.is_some(), "{}", vendor.name);
             assert_eq!(account.records.is_some(), vendor.dns, "{}", vendor.name);
-            let missing = with_variables(&[], open).unwrap_err();
-            assert_eq!(missing, ConfigError::Missing(vendor.credential));
+            let missing = with_variables(&[], open).err();
+            assert_eq!(missing, vendor.credential.required().map(ConfigError::Missing));
         }
     }
 }

@@ -123,7 +123,7 @@ fn act(turn: &mut Turn<'_>, call: &Call) -> Result<String, &'static str> {
             let (region, now) = (field(call, "Region").unwrap_or_default(), turn.now);
             let state = turn.change();
             let ip = state.take_fresh(false);
-            let made = Address { ip, region, project: None, holder: None, reserved: now };
+            let made = Address::free(ip, &region, now);
             state.put_address(made.clone());
             Ok(show(state, &made))
         }

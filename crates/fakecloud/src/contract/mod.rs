@@ -1,6 +1,7 @@
-//! Checks recorded exchanges against a vendor's OpenAPI 3 document: validates the emulator, and the
-//! recorded clients.
+//! Checks recorded exchanges against a vendor's OpenAPI 3 or discovery document: validates the
+//! emulator, and the recorded clients.
 
+mod discovery;
 mod document;
 mod own;
 mod schema;
@@ -81,7 +82,8 @@ impl Contract {
     /// Loads and compiles a document.
     ///
     /// # Errors
-    /// If the file cannot be read, is not OpenAPI 3 in JSON, or has a broken reference or schema.
+    /// If the file cannot be read, is neither OpenAPI 3 in JSON nor a discovery document, or has a
+    /// broken reference or schema.
     pub fn load(path: &Path) -> Result<Self, Unusable> {
         let unusable =
             |error: &dyn std::fmt::Display| Unusable(format!("{}: {error}", path.display()));
@@ -93,9 +95,15 @@ impl Contract {
     /// Compiles a document.
     ///
     /// # Errors
-    /// If the value is not OpenAPI 3, or has a broken reference or schema.
+    /// If the value is neither OpenAPI 3 nor a discovery document, or has a broken reference or
+    /// schema.
     pub fn new(document: &Value) -> Result<Self, Unusable> {
-        let operations = document::operations(document).map_err(Unusable)?;
+        let operations = if discovery::is_one(document) {
+            document::operations(&discovery::openapi(document))
+        } else {
+            document::operations(document)
+        };
+        let operations = operations.map_err(Unusable)?;
         Ok(Self { operations })
     }
 

@@ -126,3 +126,85 @@ fn a_document_with_a_reference_to_nowhere_is_unusable() {
     }));
     assert_eq!(error.unwrap_err().to_string(), "#/components/responses/x leads nowhere");
 }
+
+/// The same as a discovery document: `POST things` and `GET things/{name}`.
+fn discovered() -> Contract {
+    Contract::new(&json!({
+        "discoveryVersion": "v1",
+        "baseUrl": "https://api.example.com/v1/",
+        "parameters": {"alt": {"type": "string", "location": "query", "enum": ["json"]}},
+        "resources": {"things": {"methods": {
+            "insert": {
+                "id": "x.things.insert", "path": "things", "httpMethod": "POST",
+                "request": {"$ref": "Thing"}, "response": {"$ref": "Thing"},
+            },
+            "get": {
+                "id": "x.things.get", "path": "things/{name}", "httpMethod": "GET",
+                "parameters": {
+                    "name": {"type": "string", "location": "path", "required": true, "pattern": "[a-z]+"},
+                    "most": {"type": "integer", "location": "query", "minimum": "0"},
+                },
+                "response": {"$ref": "Thing"},
+            },
+        }}},
+        "schemas": {
+            "Thing": {"id": "Thing", "type": "object", "properties": {
+                "kind": {"type": "string", "default": "x#thing"},
+                "id": {"type": "string", "format": "uint64"},
+                "name": {"type": "string", "annotations": {"required": ["x.things.insert"]}},
+                "mark": {"type": "string", "format": "byte"},
+                "parts": {"type": "array", "items": {"$ref": "Part"}},
+                "rest": {"type": "object", "additionalProperties": {"type": "any"}},
+            }},
+            "Part": {"id": "Part", "type": "object", "properties": {"type": {"type": "string"}}},
+        },
+    }))
+    .unwrap()
+}
+
+#[test]
+fn a_discovery_document_is_held_against_exchanges_in_the_same_way() {
+    let contract = discovered();
+    let thing = || json!({"kind": "x#thing", "id": "7", "mark": "aGk=", "parts": [{"type": "a"}], "rest": {"a": 1}});
+    let made = exchange("POST", "/v1/things?alt=json", json!({"name": "a"}), 200, thing());
+    assert_eq!(contract.check(&made).unwrap(), "x.things.insert");
+    let read = |target: &str, answer: Value| exchange("GET", target, Value::Null, 200, answer);
+    assert_eq!(contract.check(&read("/v1/things/a?most=1", thing())).unwrap(), "x.things.get");
+    let error = json!({"error": {"code": 404, "message": "no", "errors": [
+        {"domain": "global", "reason": "notFound", "message": "no"},
+    ]}});
+    let missing = exchange("GET", "/v1/things/a", Value::Null, 404, error);
+    assert_eq!(contract.check(&missing).unwrap(), "x.things.get");
+    let with = |field: &str, value: Value| {
+        let mut thing = thing();
+        thing[field] = value;
+        read("/v1/things/a", thing)
+    };
+    for (exchange, part) in [
+        (read("/things/a", thing()), Part::Path),
+        (read("/v1/things/a1", thing()), Part::Path),
+        (read("/v1/things/a?most=-1", thing()), Part::Query),
+        (read("/v1/things/a?alt=xml", thing()), Part::Query),
+        (exchange("POST", "/v1/things", json!({}), 200, thing()), Part::RequestBody),
+        (
+            exchange("POST", "/v1/things", json!({"name": "a", "size": 1}), 200, thing()),
+            Part::RequestBody,
+        ),
+        (exchange("POST", "/v1/things", Value::Null, 200, thing()), Part::RequestBody),
+        (read("/v1/things/a", json!({})), Part::ResponseBody),
+        (with("kind", json!("x#part")), Part::ResponseBody),
+        (with("id", json!(7)), Part::ResponseBody),
+        (with("id", json!("x")), Part::ResponseBody),
+        (with("mark", json!("!")), Part::ResponseBody),
+        (with("parts", json!([{"type": 7}])), Part::ResponseBody),
+        (with("more", json!(1)), Part::ResponseBody),
+        (
+            exchange("GET", "/v1/things/a", Value::Null, 404, json!({"error": "no"})),
+            Part::ResponseBody,
+        ),
+        (exchange("GET", "/v1/things/a", Value::Null, 302, Value::Null), Part::Status),
+    ] {
+        let violation = contract.check(&exchange).unwrap_err();
+        assert_eq!(violation.part, part, "{violation}");
+    }
+}

@@ -98,9 +98,10 @@ fn object(
 
 fn kind(kind: &OperationKind) -> &str {
     match kind {
-        OperationKind::Reserve { .. } => "reserve_ip",
-        OperationKind::Assign { .. } => "assign_ip",
-        OperationKind::Unassign { .. } => "unassign_ip",
+        OperationKind::Reserve { .. } | OperationKind::Create { .. } => "reserve_ip",
+        OperationKind::Assign { .. } | OperationKind::Attach { .. } => "assign_ip",
+        OperationKind::Unassign { .. } | OperationKind::Detach { .. } => "unassign_ip",
+        OperationKind::Release { .. } => "release_ip",
         OperationKind::AddressEvent { .. } => "convert_ip",
         OperationKind::MachineEvent { what, .. } => what,
     }

@@ -147,13 +147,7 @@ fn reserve(turn: &mut Turn<'_>, region: &str, project: Option<String>) -> IpAddr
     let now = turn.now;
     let state = turn.change();
     let ip = state.take_fresh(false);
-    state.put_address(Address {
-        ip,
-        region: region.to_owned(),
-        project,
-        holder: None,
-        reserved: now,
-    });
+    state.put_address(Address { project, ..Address::free(ip, region, now) });
     turn.note(OperationKind::Reserve { ip }, region);
     ip
 }

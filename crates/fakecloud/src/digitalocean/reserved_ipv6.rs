@@ -57,13 +57,7 @@ fn create(turn: &mut Turn<'_>, call: &Call) -> Answer {
     let reserved_at = seconds(turn.clock.wall(now));
     let state = turn.change();
     let ip = state.take_fresh(true);
-    state.put_address(Address {
-        ip,
-        region: region.to_owned(),
-        project: None,
-        holder: None,
-        reserved: now,
-    });
+    state.put_address(Address::free(ip, region, now));
     let shown = json!({"ip": ip, "region_slug": region, "reserved_at": reserved_at});
     Ok(Reply::json(StatusCode::CREATED, &json!({"reserved_ipv6": shown})))
 }

@@ -1,4 +1,5 @@
-//! Checks the emulators, and their recorded clients, against the vendors' OpenAPI documents.
+//! Checks the emulators, and their recorded clients, against the vendors' OpenAPI and discovery
+//! documents.
 
 #![allow(clippy::unwrap_used, reason = "a test, helpers included")]
 
@@ -6,6 +7,7 @@
 mod client;
 mod cloudflare;
 mod digitalocean;
+mod gcp;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -27,7 +29,7 @@ struct Vendor {
     documents_5xx: bool,
 }
 
-static VENDORS: [Vendor; 2] = [
+static VENDORS: [Vendor; 3] = [
     Vendor {
         name: "digitalocean",
         prefix: "/v2/",
@@ -41,6 +43,13 @@ static VENDORS: [Vendor; 2] = [
         document: LazyLock::new(|| document("cloudflare")),
         not_emulated: &[],
         documents_5xx: false,
+    },
+    Vendor {
+        name: "gcp",
+        prefix: "/compute/v1/",
+        document: LazyLock::new(|| document("gcp-compute")),
+        not_emulated: &["compute.addresses.setLabels", "compute.instances.updateNetworkInterface"],
+        documents_5xx: true,
     },
 ];
 
@@ -64,6 +73,7 @@ impl Vendor {
     async fn drive(&self, cloud: &FakeCloud) {
         match self.name {
             "cloudflare" => cloudflare::drive(cloud).await,
+            "gcp" => gcp::drive(cloud).await,
             _ => digitalocean::drive(cloud).await,
         }
     }

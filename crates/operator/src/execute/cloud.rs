@@ -6,7 +6,7 @@ use pontoon_core::action::{AddressAction, Done, Failure, FailureKind, OperationS
 use pontoon_core::model::{Family, Intent, Sighting, Text};
 use pontoon_providers as providers;
 use pontoon_providers::layers::Hold;
-use pontoon_providers::{AddressProvider, ErrorKind, Families};
+use pontoon_providers::{AddressProvider, ErrorKind, Families, ListRequest};
 
 /// Makes a call to the provider.
 pub(super) async fn call(
@@ -38,10 +38,13 @@ async fn list(
     families: &[Family],
     confirms: bool,
 ) -> providers::Result<Done> {
-    let asked = Families { v4: families.contains(&Family::V4), v6: families.contains(&Family::V6) };
+    let asked = ListRequest::of(Families {
+        v4: families.contains(&Family::V4),
+        v6: families.contains(&Family::V6),
+    });
     let listed =
-        if confirms { provider.confirm(asked).await? } else { provider.list(asked).await? };
-    Ok(Done::Listed(listed.into_iter().map(|one| (one.ip, sighting(one))).collect()))
+        if confirms { provider.confirm(&asked).await? } else { provider.list(&asked).await? };
+    Ok(Done::Listed(listed.addresses.into_iter().map(|one| (one.ip, sighting(one))).collect()))
 }
 
 async fn read(provider: &dyn AddressProvider, ip: IpAddr) -> providers::Result<Done> {

@@ -96,11 +96,11 @@ async fn an_unknown_provider_is_refused_and_the_known_ones_are_named() {
     check(&[
         (
             pool_with(json!({"provider": "digitalocaen"})),
-            r#"spec.provider: Invalid value: "digitalocaen": "digitalocaen" is not a known provider; known: digitalocean"#,
+            r#"spec.provider: Invalid value: "digitalocaen": "digitalocaen" is not a known provider; known: digitalocean, gcp"#,
         ),
         (
             pool_with(json!({"provider": ""})),
-            r#"spec.provider: Invalid value: "": "" is not a known provider; known: digitalocean"#,
+            r#"spec.provider: Invalid value: "": "" is not a known provider; known: digitalocean, gcp"#,
         ),
         (
             pool_with(json!({"dnsRecordSet": record(json!({"provider": "bind"}))})),

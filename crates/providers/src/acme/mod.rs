@@ -13,14 +13,14 @@ use async_trait::async_trait;
 
 use crate::access::{Access, Variables};
 use crate::address::{
-    Accepted, Address, AddressProvider, Capabilities, CreateRequest, Created, Families, MachineId,
-    OperationId, OperationState,
+    Accepted, Address, AddressProvider, Capabilities, CreateRequest, Created, Families,
+    ListRequest, Listing, MachineId, OperationId, OperationState,
 };
 use crate::credential::Secret;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::{Budget, Priority, RateRules, within};
 use crate::transport::Transport;
-use crate::vendor::{Account, Machines, Opened, Settings, Vendor};
+use crate::vendor::{Account, CredentialFrom, Machines, Opened, Settings, Vendor};
 
 use client::Client;
 use session::Session;
@@ -28,7 +28,7 @@ use session::Session;
 /// ACME's entry in the registry.
 pub static VENDOR: Vendor = Vendor {
     name: "acme",
-    credential: KEY,
+    credential: CredentialFrom::Variable(KEY),
     api_url: VARIABLES.api_url,
     open,
     addresses: Some(Machines { named, shown, region_required: true }),
@@ -79,11 +79,16 @@ impl AddressProvider for Acme {
             ipv6: false,
             marks_created: false,
             places_created: Families::default(),
+            lists_by_machine: false,
+            displaces_own: false,
         }
     }
 
-    async fn list(&self, families: Families) -> Result<Vec<Address>> {
-        if families.v4 { self.client.list().await } else { Ok(Vec::new()) }
+    async fn list(&self, request: &ListRequest) -> Result<Listing> {
+        if !request.families.v4 {
+            return Ok(Listing::default());
+        }
+        self.client.list().await.map(Listing::of)
     }
 
     async fn read(&self, ip: IpAddr) -> Result<Option<Address>> {

@@ -29,7 +29,7 @@ use crate::record::{
     WantedRecord,
 };
 use crate::transport::Transport;
-use crate::vendor::{Account, Opened, Settings, Vendor};
+use crate::vendor::{Account, CredentialFrom, Opened, Settings, Vendor};
 
 use client::Client;
 use error::{Refusal, unreadable};
@@ -38,7 +38,7 @@ use zones::{Found, Zones};
 /// Cloudflare's entry in the registry.
 pub static VENDOR: Vendor = Vendor {
     name: "cloudflare",
-    credential: config::TOKEN,
+    credential: CredentialFrom::Variable(config::TOKEN),
     api_url: config::API_URL,
     open,
     addresses: None,

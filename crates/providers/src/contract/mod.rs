@@ -37,6 +37,16 @@ pub(crate) trait Bench: Sync {
         true
     }
 
+    /// Whether a refusal by the rate limit tells how long to wait.
+    fn tells_wait(&self) -> bool {
+        true
+    }
+
+    /// Whether an address shows that an operation on it is under way.
+    fn shows_busy(&self) -> bool {
+        true
+    }
+
     /// Whether the vendor has a document, with which recorded exchanges are compared.
     fn is_documented(&self) -> bool {
         true

@@ -76,7 +76,7 @@ fn answering(host: &dyn JsonHost, status: u16, body: Vec<u8>) -> Arc<dyn RecordP
         async move { Ok(answer.unwrap()) }
     }));
     let vendor = host.vendor();
-    with_variables(&[(vendor.credential, "secret")], |settings| {
+    with_variables(&[(vendor.credential.variables()[0], "secret")], |settings| {
         (vendor.open)(settings, transport).unwrap().records.unwrap()
     })
 }

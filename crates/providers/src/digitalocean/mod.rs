@@ -26,12 +26,12 @@ use async_trait::async_trait;
 
 use crate::address::{
     Accepted, Address, AddressProvider, Capabilities, CreateRequest, Created, Families, Family,
-    MachineId, OperationId, OperationState,
+    ListRequest, Listing, MachineId, OperationId, OperationState,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::{Budget, Priority, within};
 use crate::transport::Transport;
-use crate::vendor::{Account, Machines, Opened, Settings, Vendor};
+use crate::vendor::{Account, CredentialFrom, Machines, Opened, Settings, Vendor};
 
 use client::Client;
 use config::Config;
@@ -41,7 +41,7 @@ use wire::Action;
 /// DigitalOcean's entry in the registry.
 pub static VENDOR: Vendor = Vendor {
     name: "digitalocean",
-    credential: config::TOKEN,
+    credential: CredentialFrom::Variable(config::TOKEN),
     api_url: config::API_URL,
     open,
     addresses: Some(Machines { named, shown, region_required: true }),
@@ -96,6 +96,8 @@ impl AddressProvider for DigitalOcean {
             ipv6: true,
             marks_created: false,
             places_created: Families { v4: true, v6: false },
+            lists_by_machine: false,
+            displaces_own: false,
         }
     }
 
@@ -103,12 +105,12 @@ impl AddressProvider for DigitalOcean {
         self.client.project()
     }
 
-    async fn list(&self, families: Families) -> Result<Vec<Address>> {
-        self.list_families(families, Priority::Housekeeping).await
+    async fn list(&self, request: &ListRequest) -> Result<Listing> {
+        self.list_families(request.families, Priority::Housekeeping).await.map(Listing::of)
     }
 
-    async fn confirm(&self, families: Families) -> Result<Vec<Address>> {
-        self.list_families(families, Priority::Following).await
+    async fn confirm(&self, request: &ListRequest) -> Result<Listing> {
+        self.list_families(request.families, Priority::Following).await.map(Listing::of)
     }
 
     async fn read(&self, ip: IpAddr) -> Result<Option<Address>> {

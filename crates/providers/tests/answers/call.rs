@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use pontoon_providers::digitalocean::VENDOR;
 use pontoon_providers::{
-    Accepted, Address, Clock, CreateRequest, Created, Families, Family, MachineId, OperationId,
-    OperationState, Result, Settings, Transport,
+    Accepted, Address, Clock, CreateRequest, Created, Families, Family, ListRequest, MachineId,
+    OperationId, OperationState, Result, Settings, Transport,
 };
 
 pub const TOKEN: &str = "dop_v1_canary0123456789";
@@ -65,7 +65,10 @@ impl Call {
         let settings = Settings { variable: &variable, timeout: Duration::from_secs(5), clock };
         let provider = (VENDOR.open)(&settings, transport).unwrap().addresses.unwrap();
         match self {
-            Self::List(families) => provider.list(*families).await.map(Said::Listed),
+            Self::List(families) => {
+                let listing = provider.list(&ListRequest::of(*families)).await;
+                listing.map(|listing| Said::Listed(listing.addresses))
+            }
             Self::Read(ip) => provider.read(*ip).await.map(Said::Read),
             Self::Assign(ip, machine) => provider.assign(*ip, machine).await.map(Said::Accepted),
             Self::Unassign(ip) => provider.unassign(*ip).await.map(Said::Accepted),

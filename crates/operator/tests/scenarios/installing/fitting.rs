@@ -140,14 +140,14 @@ async fn the_first_line_of_the_log_says_what_starts_where_and_with_which_credent
     assert_eq!(said["message"], "pontoon starts");
     assert_eq!(said["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!((&said["mode"], &said["replica"]), (&"Observe".into(), &"pod".into()));
-    assert_eq!(said["credentials"], "digitalocean");
+    assert_eq!(said["credentials"], "digitalocean, gcp");
     let server = said["server"].as_str().unwrap();
     assert!(server.starts_with("http") && server.contains("127.0.0.1:"), "{line}");
 
     let replica = Replica::start(&arena, "words", &["--log-format=text"]);
     let line = first(&replica).await;
     assert!(line.contains(" INFO pontoon starts version="), "{line}");
-    assert!(line.contains("credentials=\"digitalocean, cloudflare\""), "{line}");
+    assert!(line.contains("credentials=\"digitalocean, cloudflare, gcp\""), "{line}");
 }
 
 #[test]

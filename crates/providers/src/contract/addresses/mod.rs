@@ -15,7 +15,8 @@ use fakecloud::{FakeCloud, Fault, On, Rule};
 
 use super::{Bench, transport};
 use crate::address::{
-    Accepted, Address, AddressProvider, CreateRequest, Families, Family, MachineId, OperationState,
+    Accepted, Address, AddressProvider, CreateRequest, Families, Family, ListRequest, MachineId,
+    OperationState,
 };
 use crate::error::Result;
 use crate::transport::Transport;
@@ -34,6 +35,7 @@ macro_rules! suite {
             assigning_what_is_there_already_is_success,
             an_address_is_unassigned_and_stays_in_the_account,
             unassigning_a_free_address_is_success,
+            a_machine_without_an_address_of_its_own_gets_one_again,
             a_new_address_is_reserved_in_its_region,
             a_new_address_is_reserved_on_its_machine,
             a_released_address_is_gone,
@@ -120,6 +122,13 @@ impl Rig {
         (vendor.addresses.as_ref().unwrap().named)(&provider_id).unwrap()
     }
 
+    /// Every address of the account.
+    async fn list(&self, families: Families) -> Result<Vec<Address>> {
+        let listing = self.provider.list(&ListRequest::of(families)).await?;
+        assert_eq!(listing.limited, None);
+        Ok(listing.addresses)
+    }
+
     async fn assign(&self, ip: IpAddr, machine: u64) -> Result<Accepted> {
         self.provider.assign(ip, &self.machine(machine)).await
     }
@@ -152,6 +161,20 @@ impl Rig {
 
     fn mutations(&self) -> usize {
         self.cloud.mutations().len()
+    }
+
+    /// The mutating requests of one assignment or unassignment: one, and where a reserved address
+    /// displaces the machine's own, one more for that.
+    fn one_change(&self) -> usize {
+        1 + usize::from(self.provider.capabilities().displaces_own)
+    }
+
+    /// Takes a machine's own address away, where a reserved one would displace it: an assignment is
+    /// then one mutating request at every vendor.
+    fn bare(&self, machine: u64) {
+        if self.provider.capabilities().displaces_own {
+            self.cloud.without_own_address(machine);
+        }
     }
 
     /// Delays operations. By default the emulator completes them at once.

@@ -9,8 +9,8 @@ use super::{A, B, BOTH, Rig, V4, ip};
 use crate::address::{Accepted, Address, Families, OperationId, OperationState};
 
 pub(crate) async fn an_empty_account_has_nothing(rig: Rig) {
-    assert_eq!(rig.provider.list(BOTH).await.unwrap(), []);
-    assert_eq!(rig.provider.list(Families::default()).await.unwrap(), []);
+    assert_eq!(rig.list(BOTH).await.unwrap(), []);
+    assert_eq!(rig.list(Families::default()).await.unwrap(), []);
 }
 
 pub(crate) async fn a_listing_shows_each_address_once_whatever_the_pages(rig: Rig) {
@@ -19,7 +19,7 @@ pub(crate) async fn a_listing_shows_each_address_once_whatever_the_pages(rig: Ri
         rig.cloud.reserve(Ipv4Addr::new(198, 18, high, low), rig.region());
     }
     rig.cloud.reserve_on(ip(1), A);
-    let found = rig.provider.list(V4).await.unwrap();
+    let found = rig.list(V4).await.unwrap();
     assert_eq!(found.len(), 451);
     assert!(found.is_sorted_by(|a, b| a.ip < b.ip));
     let held: Vec<_> = found.into_iter().filter(|address| address.holder.is_some()).collect();
@@ -30,9 +30,9 @@ pub(crate) async fn a_listing_shows_each_address_once_whatever_the_pages(rig: Ri
 
 pub(crate) async fn a_listing_asks_only_for_the_families_wanted(rig: Rig) {
     rig.cloud.reserve(ip(1), rig.region());
-    rig.provider.list(Families::default()).await.unwrap();
+    rig.list(Families::default()).await.unwrap();
     assert_eq!(rig.cloud.log().len(), 0);
-    rig.provider.list(V4).await.unwrap();
+    rig.list(V4).await.unwrap();
     assert_eq!(rig.cloud.log().len(), 1);
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn a_listing_survives_pages_that_shift(rig: Rig) {
     }
     rig.cloud.inject(Rule::new(On::reads(), Fault::Own(CloudFault::PageGap)));
     // A vendor without pages has no gap.
-    let found = rig.provider.list(V4).await.unwrap().len();
+    let found = rig.list(V4).await.unwrap().len();
     assert!((250..=251).contains(&found), "{found}");
 }
 
@@ -77,6 +77,7 @@ pub(crate) async fn an_operation_that_fails_leaves_the_address_where_it_was(rig:
 
 pub(crate) async fn an_operation_may_be_unheard_of_at_first(rig: Rig) {
     rig.cloud.reserve(ip(1), rig.region());
+    rig.bare(A);
     rig.once(Fault::Own(CloudFault::ActionHidden(Duration::from_secs(4))));
     let Accepted::Pending(id) = rig.assign(ip(1), A).await.unwrap() else { return };
     assert_eq!(rig.provider.operation(ip(1), &id).await.unwrap(), OperationState::Unheard);

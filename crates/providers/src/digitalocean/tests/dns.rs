@@ -155,7 +155,7 @@ async fn records_and_addresses_share_the_budget_of_their_token() {
     assert_eq!(kind(records.list(&place(), A).await), ErrorKind::RateLimited { retry_after });
     let v4 = Families { v4: true, v6: false };
     let held = Hold { retry_after, pacing: false };
-    assert_eq!(kind(addresses.list(v4).await), ErrorKind::HeldBack(held));
+    assert_eq!(kind(addresses.list(&ListRequest::of(v4)).await), ErrorKind::HeldBack(held));
     assert_eq!(cloud.log().len(), 1);
 }
 

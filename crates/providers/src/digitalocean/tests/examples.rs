@@ -36,7 +36,8 @@ async fn every_example_of_an_answer_is_understood() {
         .then(202, example(&spec, "reserved_ip_reserving"))
         .then(201, example(&spec, "reserved_ipv6_reserved"));
     let provider = script.open();
-    let found = provider.list(Families { v4: true, v6: true }).await.unwrap();
+    let found =
+        provider.list(&ListRequest::of(Families { v4: true, v6: true })).await.unwrap().addresses;
     assert_eq!(found.len(), 3);
     let held = provider.read(ip()).await.unwrap().unwrap();
     assert_eq!(held.holder, Some(droplet(3_164_444)));

@@ -15,7 +15,7 @@ const V4: Families = Families { v4: true, v6: false };
 #[tokio::test]
 async fn pages_are_followed_by_number_and_never_to_another_host() {
     let script = Script::default().then(200, page([2, 3], true)).then(200, page([1], false));
-    let found = script.open().list(V4).await.unwrap();
+    let found = script.open().list(&ListRequest::of(V4)).await.unwrap().addresses;
     let ips: Vec<_> = found.iter().map(|address| address.ip.to_string()).collect();
     assert_eq!(ips, ["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
     assert_eq!(
@@ -29,13 +29,13 @@ async fn pages_are_followed_by_number_and_never_to_another_host() {
 #[tokio::test]
 async fn an_address_on_two_pages_is_listed_once() {
     let script = Script::default().then(200, page([1, 2], true)).then(200, page([2, 3], false));
-    assert_eq!(script.open().list(V4).await.unwrap().len(), 3);
+    assert_eq!(script.open().list(&ListRequest::of(V4)).await.unwrap().addresses.len(), 3);
 }
 
 #[tokio::test]
 async fn a_page_that_repeats_ends_the_listing_with_an_error() {
     let script = Script::default().then(200, page([1, 2], true)).then(200, page([1, 2], true));
-    let error = script.open().list(V4).await.unwrap_err();
+    let error = script.open().list(&ListRequest::of(V4)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NoAnswer);
     assert!(error.message.contains("repeats"), "{error}");
 }
@@ -58,7 +58,7 @@ async fn a_listing_without_end_is_given_up() {
         }
     }));
     let account = open_with(&[("DIGITALOCEAN_ACCESS_TOKEN", TOKEN)], transport).unwrap();
-    let error = account.addresses.unwrap().list(V4).await.unwrap_err();
+    let error = account.addresses.unwrap().list(&ListRequest::of(V4)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NoAnswer);
     assert_eq!(*calls.lock().unwrap() as usize, MOST_PAGES);
 }
@@ -71,7 +71,7 @@ async fn every_field_is_read_and_none_but_address_and_droplet_is_needed() {
         { "ip": "10.0.0.2", "droplet": null, "region": null, "project_id": "", "new": [1] },
     ]});
     let script = Script::default().then(200, listing);
-    let found = script.open().list(V4).await.unwrap();
+    let found = script.open().list(&ListRequest::of(V4)).await.unwrap().addresses;
     let first = Address {
         ip: "10.0.0.1".parse().unwrap(),
         holder: Some(droplet(5)),

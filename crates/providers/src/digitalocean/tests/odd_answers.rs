@@ -33,7 +33,7 @@ async fn success_that_cannot_be_read_is_no_answer_whatever_was_asked() {
         let open = || Script::default().then(200, odd).open();
         let id = OperationId("1".into());
         let kinds = [
-            open().list(families).await.map(drop).unwrap_err().kind,
+            open().list(&ListRequest::of(families)).await.map(drop).unwrap_err().kind,
             open().read(ip()).await.map(drop).unwrap_err().kind,
             open().assign(ip(), &droplet(7)).await.map(drop).unwrap_err().kind,
             open().unassign(ip()).await.map(drop).unwrap_err().kind,
@@ -70,7 +70,8 @@ async fn an_answer_about_another_action_is_no_answer() {
 async fn an_address_of_the_other_family_is_no_answer() {
     let held = json!({ "ip": IP6, "droplet": { "id": 7 } });
     let script = Script::default().then(200, json!({ "reserved_ips": [held] }));
-    let error = script.open().list(Families { v4: true, v6: false }).await.unwrap_err();
+    let error =
+        script.open().list(&ListRequest::of(Families { v4: true, v6: false })).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NoAnswer);
     let script = Script::default().then(202, json!({ "reserved_ip": held }));
     let request =

@@ -15,7 +15,7 @@ async fn an_ipv4_address_without_the_key_is_not_a_free_one() {
         .then(200, json!({ "reserved_ip": { "ip": IP, "locked": false } }));
     let provider = script.open();
     let families = Families { v4: true, v6: false };
-    assert_names_the_scope(&provider.list(families).await.unwrap_err());
+    assert_names_the_scope(&provider.list(&ListRequest::of(families)).await.unwrap_err());
     assert_names_the_scope(&provider.read(ip()).await.unwrap_err());
 }
 
