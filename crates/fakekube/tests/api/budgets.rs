@@ -79,6 +79,11 @@ async fn a_budget_is_written_like_any_object() {
         let forced = format!("{one}?fieldManager=two&force=true");
         assert_eq!(s.patch(&forced, APPLY, &applied).await.status, 200);
         report(s, "a", json!({"disruptionsAllowed": 1, "disruptedPods": {}, "conditions": []})).await;
+        let mut whole = s.get(&one).await.body;
+        whole["status"]["expectedPods"] = json!(7);
+        let put = s.put(&path(s, "/a/status"), &whole).await;
+        assert_eq!(put.body["status"]["expectedPods"], 7);
+        assert_eq!(s.put(&path(s, "/a/status"), &whole).await.status, 409);
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
         s.get_as(&path(s, ""), table).await;
         assert_eq!(s.delete(&one).await.status, 200);
@@ -177,6 +182,27 @@ async fn a_refused_eviction_says_why() {
         s.merge(&path(s, "/a"), &json!({"spec": {"minAvailable": 2}})).await;
         assert_eq!(evict(s, "p").await, 429);
         report(s, "a", json!({"observedGeneration": 2})).await;
+        assert_eq!(evict(s, "p").await, 201);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_budget_with_too_many_open_evictions_refuses_more() {
+    both("budget-open", async |s| {
+        running(s, "p", true).await;
+        s.compare(false);
+        let at = "2024-01-01T00:00:00Z";
+        let mut pods: serde_json::Map<String, Value> =
+            (0..2000).map(|index| (format!("q{index}"), json!(at))).collect();
+        let status = |pods: &serde_json::Map<String, Value>| json!({"disruptionsAllowed": 5, "disruptedPods": pods});
+        pods.insert("last".to_owned(), json!(at));
+        reported(s, "a", status(&pods)).await;
+        s.compare(true);
+        assert_eq!(evict(s, "p").await, 403);
+        s.compare(false);
+        report(s, "a", json!({"disruptedPods": {"last": null}})).await;
+        s.compare(true);
         assert_eq!(evict(s, "p").await, 201);
     })
     .await;

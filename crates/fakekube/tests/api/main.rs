@@ -28,11 +28,13 @@ mod owners;
 mod patch;
 mod pods;
 mod routes;
+mod scale;
 mod selectors;
 mod types;
 mod update;
 mod watch;
 mod workloads;
+mod wrong_workloads;
 
 use control_plane::ControlPlane;
 use fakekube::FakeKube;
