@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let plane = ControlPlane::start().await?.ok_or("no control plane")?;
     let client = plane.client()?;
     let registry = Registry::new();
-    let mut documents = Map::new();
+    let mut documents = Vec::new();
     for group in registry.groups() {
         for version in registry.versions(group) {
             let plurals: Vec<_> =
@@ -38,14 +38,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 group => format!("apis/{group}/{version}"),
             };
             let document = get(&client, &format!("/openapi/v3/{name}")).await?;
-            documents.insert(name, reduced(document, &plurals));
+            documents.push((name, reduced(document, &plurals)));
         }
     }
     for scope in ["Namespaced", "Cluster"] {
-        documents.insert(scope.to_owned(), template(&client, scope).await?);
+        documents.push((scope.to_owned(), template(&client, scope).await?));
     }
     let mut file = GzEncoder::new(File::create(FILE)?, Compression::best());
-    file.write_all(Value::Object(documents).to_string().as_bytes())?;
+    for (name, document) in documents {
+        writeln!(file, "{name} {document}")?;
+    }
     file.finish()?;
     Ok(())
 }
@@ -104,7 +106,7 @@ fn reduced(mut document: Value, plurals: &[&str]) -> Value {
     document
 }
 
-/// Whether a path is that of a collection, an object or a status.
+/// Whether a path is that of a collection, an object, a status or a scale.
 fn served(path: &str, plurals: &[&str]) -> bool {
     let rest = path.split("/v1/").nth(1).unwrap_or_default();
     let rest = match rest.strip_prefix("namespaces/{namespace}/") {
@@ -113,7 +115,9 @@ fn served(path: &str, plurals: &[&str]) -> bool {
     };
     let parts: Vec<_> = rest.split('/').collect();
     match parts.as_slice() {
-        [plural] | [plural, "{name}"] | [plural, "{name}", "status"] => plurals.contains(plural),
+        [plural] | [plural, "{name}"] | [plural, "{name}", "status" | "scale"] => {
+            plurals.contains(plural)
+        }
         _ => false,
     }
 }

@@ -12,6 +12,7 @@ struct Entry {
     categories: &'static [&'static str],
     namespaced: bool,
     status: bool,
+    scale: bool,
 }
 
 const ALL_VERBS: [&str; 8] =
@@ -39,8 +40,22 @@ const ENTRIES: &[Entry] = &[
             true,
         )
     },
+    workload("DaemonSet", "daemonsets", "daemonset", &["ds"], false),
+    workload("Deployment", "deployments", "deployment", &["deploy"], true),
+    workload("ReplicaSet", "replicasets", "replicaset", &["rs"], true),
+    workload("StatefulSet", "statefulsets", "statefulset", &["sts"], true),
     entry("coordination.k8s.io", "v1", "Lease", "leases", "lease", &[], true, false),
     entry("events.k8s.io", "v1", "Event", "events", "event", &["ev"], true, false),
+    entry(
+        "policy",
+        "v1",
+        "PodDisruptionBudget",
+        "poddisruptionbudgets",
+        "poddisruptionbudget",
+        &["pdb"],
+        true,
+        true,
+    ),
 ];
 
 #[expect(clippy::too_many_arguments, reason = "a table row")]
@@ -54,7 +69,33 @@ const fn entry(
     namespaced: bool,
     status: bool,
 ) -> Entry {
-    Entry { group, version, kind, plural, singular, short, categories: &[], namespaced, status }
+    Entry {
+        group,
+        version,
+        kind,
+        plural,
+        singular,
+        short,
+        categories: &[],
+        namespaced,
+        status,
+        scale: false,
+    }
+}
+
+/// A kind of the group `apps`.
+const fn workload(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    short: &'static [&'static str],
+    scale: bool,
+) -> Entry {
+    Entry {
+        categories: &["all"],
+        scale,
+        ..entry("apps", "v1", kind, plural, singular, short, true, true)
+    }
 }
 
 pub(crate) fn kinds() -> impl Iterator<Item = Kind> {
@@ -84,7 +125,7 @@ impl Entry {
             schema: None,
             verbs: verbs.map(|verb| (*verb).to_owned()).collect(),
             selectable: Vec::new(),
-            scale: false,
+            scale: self.scale,
             storage: (storage_group.to_owned(), self.plural.to_owned()),
         }
     }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::openapi::types;
 use crate::refusal::Refusal;
 use crate::registry::Kind;
+use crate::verbs::go_package;
 
 /// Length of a body's excerpt in messages, in bytes.
 const SHOWN: usize = 30;
@@ -140,8 +141,14 @@ fn check_kind(kind: &Kind, object: &Value, body: &[u8]) -> Result<(), Refusal> {
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     let version = if version.is_empty() { &kind.version } else { version };
     let full = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
-    let why = if version_fits && KNOWN_CORE.contains(&given) && kind.group.is_empty() {
-        format!("converting (v1.{given}) to (core.{}): unknown conversion", kind.kind)
+    let known = match kind.group.as_str() {
+        "" => KNOWN_CORE,
+        "apps" => KNOWN_APPS,
+        _ => &[],
+    };
+    let why = if version_fits && known.contains(&given) {
+        let package = go_package(kind);
+        format!("converting (v1.{given}) to ({package}.{}): unknown conversion", kind.kind)
     } else {
         format!(
             "no kind {given:?} is registered for version {full:?} in scheme \"pkg/runtime/scheme.go:111\""
@@ -153,6 +160,10 @@ fn check_kind(kind: &Kind, object: &Value, body: &[u8]) -> Result<(), Refusal> {
 /// Core kinds that the server decodes, but refuses at the path of another kind.
 const KNOWN_CORE: &[&str] =
     &["ConfigMap", "Event", "Namespace", "Node", "Pod", "Secret", "Service", "ServiceAccount"];
+
+/// The same for the group `apps`.
+const KNOWN_APPS: &[&str] =
+    &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
 
 fn check_custom_kind(
     kind: &Kind,

@@ -4,8 +4,9 @@
 
 use serde_json::{Value, json};
 
-use crate::events;
 use crate::registry::Kind;
+use crate::strategy::Special;
+use crate::{events, workloads};
 
 /// Converts a stored object to the form of a kind's version.
 pub(crate) fn load(kind: &Kind, stored: &Value) -> Value {
@@ -36,11 +37,15 @@ pub(crate) fn save(kind: &Kind, object: Value) -> Value {
 }
 
 /// Only the metadata of an object.
-pub(crate) fn partial(object: &Value) -> Value {
+pub(crate) fn partial(kind: &Kind, object: &Value) -> Value {
+    let mut metadata = object["metadata"].clone();
+    if Special::of(kind) == Special::DaemonSet {
+        workloads::forget_template_generation(&mut metadata);
+    }
     json!({
         "apiVersion": "meta.k8s.io/v1",
         "kind": "PartialObjectMetadata",
-        "metadata": object["metadata"],
+        "metadata": metadata,
     })
 }
 

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use crate::pod_spec::{self, set};
 use crate::strategy::times;
 
 /// Fills in the defaults of a pod's spec.
@@ -10,67 +11,36 @@ pub(crate) fn default(pod: &mut Value) {
     let Some(spec) = pod["spec"].as_object_mut() else {
         return;
     };
-    set(spec, "restartPolicy", json!("Always"));
-    set(spec, "terminationGracePeriodSeconds", json!(30));
-    set(spec, "dnsPolicy", json!("ClusterFirst"));
-    set(spec, "securityContext", json!({}));
-    set(spec, "schedulerName", json!("default-scheduler"));
+    pod_spec::default(spec);
     set(spec, "enableServiceLinks", json!(true));
+    pod_spec::containers(spec).for_each(request_limits);
+    if spec.get("hostNetwork") == Some(&json!(true)) {
+        pod_spec::containers(spec).for_each(open_on_host);
+    }
     // The following values come from admission.
     set(spec, "priority", json!(0));
     set(spec, "preemptionPolicy", json!("PreemptLowerPriority"));
     tolerate(spec);
-    if let Some(account) = spec.get("serviceAccountName").cloned() {
-        set(spec, "serviceAccount", account);
-    }
-    let on_host = spec.get("hostNetwork") == Some(&json!(true));
-    for list in ["containers", "initContainers"] {
-        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
-        for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
-            default_container(container, on_host);
-        }
-    }
-    let volumes = spec.get_mut("volumes").and_then(Value::as_array_mut);
-    for volume in volumes.into_iter().flatten() {
-        for source in ["configMap", "secret", "projected", "downwardAPI"] {
-            if let Some(source) = volume.get_mut(source).and_then(Value::as_object_mut) {
-                set(source, "defaultMode", json!(420));
-            }
+}
+
+/// Requests what is limited and not requested.
+fn request_limits(container: &mut Map<String, Value>) {
+    let Some(resources) = container.get_mut("resources") else { return };
+    let limits = resources["limits"].as_object().cloned().unwrap_or_default();
+    for (name, limit) in limits {
+        if resources["requests"][&name].is_null() {
+            resources["requests"][&name] = limit;
         }
     }
 }
 
-fn default_container(container: &mut Map<String, Value>, on_host: bool) {
-    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':')).map(|(_, tag)| tag);
-    let floating = tag.is_none_or(|tag| tag == "latest") && !image.contains('@');
-    let policy = if floating { "Always" } else { "IfNotPresent" };
-    set(container, "imagePullPolicy", json!(policy));
-    set(container, "terminationMessagePath", json!("/dev/termination-log"));
-    set(container, "terminationMessagePolicy", json!("File"));
-    set(container, "resources", json!({}));
+/// Opens the ports of a container on its host, too.
+fn open_on_host(container: &mut Map<String, Value>) {
     let ports = container.get_mut("ports").and_then(Value::as_array_mut);
     for port in ports.into_iter().flatten().filter_map(Value::as_object_mut) {
-        set(port, "protocol", json!("TCP"));
-        if let (true, Some(number)) = (on_host, port.get("containerPort").cloned()) {
+        if let Some(number) = port.get("containerPort").cloned() {
             set(port, "hostPort", number);
         }
-    }
-    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        if let Some(probe) = container.get_mut(probe).and_then(Value::as_object_mut) {
-            default_probe(probe);
-        }
-    }
-}
-
-fn default_probe(probe: &mut Map<String, Value>) {
-    set(probe, "timeoutSeconds", json!(1));
-    set(probe, "periodSeconds", json!(10));
-    set(probe, "successThreshold", json!(1));
-    set(probe, "failureThreshold", json!(3));
-    if let Some(get) = probe.get_mut("httpGet").and_then(Value::as_object_mut) {
-        set(get, "path", json!("/"));
-        set(get, "scheme", json!("HTTP"));
     }
 }
 
@@ -154,13 +124,6 @@ pub(crate) fn complete_status(pod: &mut Value) {
     }
 }
 
-fn set(fields: &mut Map<String, Value>, name: &str, value: Value) {
-    let slot = fields.entry(name).or_insert(Value::Null);
-    if slot.is_null() {
-        *slot = value;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,19 +135,5 @@ mod tests {
         assert_eq!(class(&pod(json!({}))), "BestEffort");
         assert_eq!(class(&pod(json!({"requests": {"cpu": "1"}}))), "Burstable");
         assert_eq!(class(&pod(guaranteed)), "Guaranteed");
-    }
-
-    #[test]
-    fn the_pull_policy_follows_the_tag() {
-        for (image, policy) in [
-            ("i", "Always"),
-            ("r:5000/i", "Always"),
-            ("i:latest", "Always"),
-            ("i:1", "IfNotPresent"),
-        ] {
-            let mut pod = json!({"spec": {"containers": [{"image": image}]}});
-            default(&mut pod);
-            assert_eq!(pod["spec"]["containers"][0]["imagePullPolicy"], policy, "{image}");
-        }
     }
 }

@@ -170,6 +170,25 @@ impl Refusal {
         refusal
     }
 
+    /// An eviction that a disruption budget does not allow now. With 0 seconds the server does not
+    /// say when to try again.
+    pub(crate) fn disrupts(why: &str, seconds: u64) -> Self {
+        let message = "Cannot evict pod as it would violate the pod's disruption budget.";
+        let mut details = json!({"causes": [{"reason": "DisruptionBudget", "message": why}]});
+        let retry_after = Some(seconds).filter(|seconds| *seconds > 0);
+        if let Some(seconds) = retry_after {
+            details["retryAfterSeconds"] = json!(seconds);
+        }
+        Self { retry_after, ..Self::new(429, "TooManyRequests", message).with(details) }
+    }
+
+    /// An eviction that a disruption budget never allows as it is.
+    pub(crate) fn over_budget(name: &str, why: &str) -> Self {
+        let message = format!("poddisruptionbudget.policy {name:?} is forbidden: {why}");
+        let details = about("policy", "poddisruptionbudget", name);
+        Self::new(403, "Forbidden", message).with(details)
+    }
+
     /// A resource version before the start of the history.
     pub(crate) fn too_old(asked: u64, oldest: u64) -> Self {
         Self::new(410, "Expired", format!("too old resource version: {asked} ({oldest})"))

@@ -60,7 +60,7 @@ pub struct Kind {
     pub verbs: Vec<String>,
     /// `spec.versions[i].selectableFields[].jsonPath` without the leading dot.
     pub selectable: Vec<String>,
-    /// Whether the definition of a custom kind declares `/scale`, which is not served.
+    /// Whether objects have `/scale`, which is served for built-in kinds alone.
     pub scale: bool,
     /// Group and plural under which objects are stored. The versions of a kind share a place, and
     /// so do the two Event kinds.

@@ -31,11 +31,13 @@ const OTHER_CORE: &[&str] = &[
     "watch",
 ];
 
+/// Resources of the group `apps` that kube-apiserver serves and fakekube lacks.
+const OTHER_APPS: &[&str] = &["controllerrevisions"];
+
 /// Groups that kube-apiserver serves and fakekube lacks.
 const OTHER_GROUPS: &[&str] = &[
     "admissionregistration.k8s.io",
     "apiregistration.k8s.io",
-    "apps",
     "authentication.k8s.io",
     "authorization.k8s.io",
     "autoscaling",
@@ -45,7 +47,6 @@ const OTHER_GROUPS: &[&str] = &[
     "flowcontrol.apiserver.k8s.io",
     "networking.k8s.io",
     "node.k8s.io",
-    "policy",
     "rbac.authorization.k8s.io",
     "resource.k8s.io",
     "scheduling.k8s.io",
@@ -110,7 +111,12 @@ fn resource(
         [plural, name, sub] => (*plural, Some(*name), Some(*sub)),
         _ => return Err(unknown(registry, group)),
     };
-    if group.is_empty() && OTHER_CORE.contains(&plural) {
+    let others = match group {
+        "" => OTHER_CORE,
+        "apps" => OTHER_APPS,
+        _ => &[],
+    };
+    if others.contains(&plural) {
         return Err(Refusal::unsupported(plural));
     }
     let Some(kind) = registry.get(group, version, plural) else {
@@ -159,6 +165,7 @@ fn check_sub(kind: &Kind, name: Option<&str>, sub: Option<&str>) -> Result<(), R
     if (sub == "status" && kind.status_subresource)
         || (sub == "finalize" && kind.built_in() && kind.plural == "namespaces")
         || (sub == "eviction" && kind.built_in() && kind.plural == "pods")
+        || (sub == "scale" && kind.built_in() && kind.scale)
     {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::object::copy;
 use crate::registry::Kind;
-use crate::{crd, events, pods};
+use crate::{budgets, crd, events, pods, workloads};
 
 /// Kinds with special rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,11 @@ pub(crate) enum Special {
     Event,
     NewEvent,
     Definition,
+    Deployment,
+    ReplicaSet,
+    StatefulSet,
+    DaemonSet,
+    Budget,
     /// A built-in kind without special rules.
     Plain,
     Custom,
@@ -39,13 +44,23 @@ impl Special {
             ("coordination.k8s.io", _) => Self::Lease,
             ("events.k8s.io", _) => Self::NewEvent,
             ("apiextensions.k8s.io", _) => Self::Definition,
+            ("apps", "deployments") => Self::Deployment,
+            ("apps", "replicasets") => Self::ReplicaSet,
+            ("apps", "statefulsets") => Self::StatefulSet,
+            ("apps", "daemonsets") => Self::DaemonSet,
+            ("policy", _) => Self::Budget,
             _ => Self::Plain,
         }
     }
 
     /// Whether PUT may omit the resource version.
     pub(crate) fn unconditional(self) -> bool {
-        !matches!(self, Self::Lease | Self::Definition | Self::Custom)
+        !matches!(self, Self::Lease | Self::Definition | Self::Budget | Self::Custom)
+    }
+
+    /// Whether objects have a template of pods.
+    pub(crate) fn is_workload(self) -> bool {
+        matches!(self, Self::Deployment | Self::ReplicaSet | Self::StatefulSet | Self::DaemonSet)
     }
 
     /// Whether PUT creates a missing object.
@@ -60,7 +75,8 @@ impl Special {
 
     /// Whether `metadata.generation` counts changes.
     pub(crate) fn counts_generations(self) -> bool {
-        matches!(self, Self::Pod | Self::Definition | Self::Custom)
+        matches!(self, Self::Pod | Self::Definition | Self::Budget | Self::Custom)
+            || self.is_workload()
     }
 
     /// Whether a status update also changes labels and other metadata.
@@ -88,11 +104,13 @@ pub(crate) fn on_create(kind: &Kind, object: &mut Value, now: Timestamp) {
             crd::default(object);
             crd::reset_status(object);
         }
+        Special::Budget => object["status"] = json!({}),
         Special::Custom if kind.status_subresource => {
             if let Some(fields) = object.as_object_mut() {
                 fields.remove("status");
             }
         }
+        special if special.is_workload() => workloads::on_create(special, object),
         _ => {}
     }
     complete(kind, object);
@@ -107,6 +125,8 @@ pub(crate) fn complete(kind: &Kind, object: &mut Value) {
         Special::NewEvent => events::complete_new(object),
         Special::Lease if !object["spec"].is_object() => object["spec"] = json!({}),
         Special::Pod => pods::complete_status(object),
+        Special::Budget => budgets::complete(object),
+        special if special.is_workload() => workloads::complete(special, object),
         _ => {}
     }
 }
@@ -139,6 +159,9 @@ pub(crate) fn on_update(kind: &Kind, object: &mut Value, old: &Value, status_onl
             copy(object, old, "spec");
         }
         Special::Definition => crd::default(object),
+        special if special.is_workload() => {
+            workloads::on_update(special, object, old, status_only);
+        }
         _ => {}
     }
     complete(kind, object);

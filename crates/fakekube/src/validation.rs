@@ -6,7 +6,7 @@ use crate::object::meta;
 use crate::openapi;
 use crate::refusal::Refusal;
 use crate::registry::{Kind, Registry};
-use crate::schema::{Cause, Structural, builtin_validate};
+use crate::schema::{Cause, Structural, builtin_validate, workload_warnings};
 use crate::strategy::Special;
 use crate::verbs::Turn;
 use crate::{crd, decode, events};
@@ -149,6 +149,14 @@ pub(crate) fn check(turn: &Turn<'_>, object: &Value, old: Option<&Value>) -> Res
     // Both Event kinds share a type in the server, without a group.
     let group = if Special::of(&kind) == Special::NewEvent { "" } else { &kind.group };
     Err(Refusal::invalid_as(group, &kind.kind, meta(object, "name"), &causes))
+}
+
+/// Warns of what is accepted and unwise.
+pub(crate) fn warn(turn: &mut Turn<'_>, object: &Value, created: bool) {
+    let kind = turn.kind();
+    if Special::of(&kind).is_workload() && !turn.status_only() {
+        turn.state.warnings.extend(workload_warnings(&kind.kind, object, created));
+    }
 }
 
 /// Violations of a built-in kind beyond [`builtin_validate`].

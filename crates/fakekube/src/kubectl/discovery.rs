@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::registry::{Kind, Registry};
 
 /// The real server's order of its own groups; all other groups follow by name.
-const OWN_GROUPS: [&str; 3] = ["events.k8s.io", "apiextensions.k8s.io", "coordination.k8s.io"];
+const OWN_GROUPS: [&str; 5] =
+    ["apps", "events.k8s.io", "policy", "apiextensions.k8s.io", "coordination.k8s.io"];
 
 /// The answer at `/api`.
 #[must_use]
@@ -99,18 +100,26 @@ fn group(registry: &Registry, name: &str) -> Value {
     json!({"name": name, "versions": versions, "preferredVersion": versions.first()})
 }
 
-/// A kind's resource and its subresource.
+/// A kind's resource and its subresources.
 fn resources(kind: &Kind) -> Vec<Value> {
     let mut resource = json!({
         "name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced,
         "kind": kind.kind, "verbs": kind.verbs,
     });
     add_names(&mut resource, kind);
+    let verbs = ["get", "patch", "update"];
     let status = json!({
         "name": format!("{}/status", kind.plural), "singularName": "",
-        "namespaced": kind.namespaced, "kind": kind.kind, "verbs": ["get", "patch", "update"],
+        "namespaced": kind.namespaced, "kind": kind.kind, "verbs": verbs,
     });
     let mut resources = vec![resource];
+    if is_scaled(kind) {
+        resources.push(json!({
+            "name": format!("{}/scale", kind.plural), "singularName": "",
+            "namespaced": kind.namespaced, "group": "autoscaling", "version": "v1",
+            "kind": "Scale", "verbs": verbs,
+        }));
+    }
     if is_evicted(kind) {
         resources.push(json!({
             "name": "pods/eviction", "singularName": "", "namespaced": true,
@@ -140,8 +149,13 @@ fn discovered(registry: &Registry, group: &str, version: &str) -> Value {
                 json!({"subresource": "eviction", "responseKind": response, "verbs": ["create"]}),
             );
         }
+        let verbs = ["get", "patch", "update"];
+        if is_scaled(kind) {
+            let response = json!({"group": "autoscaling", "version": "v1", "kind": "Scale"});
+            subresources
+                .push(json!({"subresource": "scale", "responseKind": response, "verbs": verbs}));
+        }
         if kind.status_subresource {
-            let verbs = ["get", "patch", "update"];
             subresources
                 .push(json!({"subresource": "status", "responseKind": response, "verbs": verbs}));
         }
@@ -157,6 +171,11 @@ fn discovered(registry: &Registry, group: &str, version: &str) -> Value {
 /// Whether the objects of a kind have the subresource `eviction`.
 fn is_evicted(kind: &Kind) -> bool {
     kind.built_in() && kind.plural == "pods"
+}
+
+/// Whether the objects of a kind have the subresource `scale`.
+fn is_scaled(kind: &Kind) -> bool {
+    kind.built_in() && kind.scale
 }
 
 fn add_names(resource: &mut Value, kind: &Kind) {
@@ -175,8 +194,8 @@ mod tests {
     #[test]
     fn what_is_not_served_is_not_there() {
         let registry = Registry::new();
-        assert!(resource_list(&registry, "apps", "v1").is_none());
-        assert!(api_group(&registry, "apps").is_none());
+        assert!(resource_list(&registry, "batch", "v1").is_none());
+        assert!(api_group(&registry, "batch").is_none());
         assert!(api_group(&registry, "").is_none());
     }
 

@@ -87,7 +87,7 @@ mod tests {
                 .any(|schema| schema["x-kubernetes-group-version-kind"] == json!([wanted.clone()]));
             assert!(found, "{}", kind.kind);
         }
-        assert!(document(&registry, "apps", "v1").is_none());
+        assert!(document(&registry, "batch", "v1").is_none());
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(crate) struct Writing<'a> {
     pub(crate) kind: &'a Kind,
     /// Name of the field manager.
     pub(crate) manager: &'a str,
-    /// `status`, or empty.
+    /// `status`, `scale`, or empty.
     pub(crate) subresource: &'a str,
     /// Time of the write, in the format of metadata.
     pub(crate) time: &'a str,
@@ -51,9 +51,33 @@ pub(crate) fn is_managed(kind: &Kind) -> bool {
 
 /// The zero value of a kind in Go, which has some parts even when empty.
 pub(crate) fn zero(kind: &Kind) -> Value {
+    let template = json!({"metadata": {}, "spec": {"containers": null}});
     let mut zero = match Special::of(kind) {
         Special::Pod => json!({"spec": {"containers": null}, "status": {}}),
         Special::Node | Special::Namespace => json!({"spec": {}, "status": {}}),
+        Special::Deployment => json!({
+            "spec": {"selector": null, "template": template, "strategy": {}}, "status": {},
+        }),
+        Special::ReplicaSet => json!({
+            "spec": {"selector": null, "template": template}, "status": {"replicas": 0},
+        }),
+        Special::StatefulSet => json!({
+            "spec": {"selector": null, "template": template, "serviceName": "", "updateStrategy": {}},
+            "status": {"replicas": 0, "availableReplicas": 0},
+        }),
+        Special::DaemonSet => json!({
+            "spec": {"selector": null, "template": template, "updateStrategy": {}},
+            "status": {
+                "currentNumberScheduled": 0, "numberMisscheduled": 0,
+                "desiredNumberScheduled": 0, "numberReady": 0,
+            },
+        }),
+        Special::Budget => json!({
+            "spec": {},
+            "status": {
+                "disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0,
+            },
+        }),
         Special::Definition => json!({
             "spec": {"group": "", "names": {"plural": "", "kind": ""}, "scope": "", "versions": null},
             "status": {"conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": null},
@@ -92,12 +116,14 @@ impl Writing<'_> {
     fn reset(&self) -> Fields {
         let special = Special::of(self.kind);
         let paths: &[&[&str]] = match (self.subresource, special) {
+            ("scale", _) => &[&["status"]],
             ("", _) if self.kind.status_subresource => &[&["status"]],
             ("", _) => &[],
             (_, Special::Custom) => &[&["metadata"], &["spec"]],
             (_, Special::Pod) => {
                 &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
             }
+            (_, Special::Deployment) => &[&["spec"], &["metadata", "labels"]],
             _ => &[&["spec"]],
         };
         paths.iter().fold(Fields::default(), |all, path| all.union(&Fields::path(path)))

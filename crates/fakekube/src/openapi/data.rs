@@ -1,26 +1,41 @@
 //! The real server's OpenAPI data, dumped by `examples/dump_openapi.rs`.
 
 use std::io::Read as _;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use flate2::read::GzDecoder;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::registry::Kind;
 
 /// The data as stored.
 pub(crate) const COMPRESSED: &[u8] = include_bytes!("data/openapi.json.gz");
 
-static DOCUMENTS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+/// A line of the data: the document's name, a space, the document.
+struct Line {
+    name: String,
+    text: String,
+    /// Parsed at first use: most programs ask for few documents.
+    value: OnceLock<Value>,
+}
+
+static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
     let mut text = String::new();
     // Errors cannot happen: the file is part of the binary, and a test reads it.
     let _ = GzDecoder::new(COMPRESSED).read_to_string(&mut text);
-    serde_json::from_str(&text).unwrap_or_default()
+    let lines = text.lines().filter_map(|line| line.split_once(' '));
+    let line = |(name, text): (&str, &str)| Line {
+        name: name.to_owned(),
+        text: text.to_owned(),
+        value: OnceLock::new(),
+    };
+    lines.map(line).collect()
 });
 
 /// The document of a built-in group and version (`api/v1`), or a template (`Namespaced`).
 pub(crate) fn document(name: &str) -> Option<&'static Value> {
-    DOCUMENTS.get(name)
+    let line = LINES.iter().find(|line| line.name == name)?;
+    Some(line.value.get_or_init(|| serde_json::from_str(&line.text).unwrap_or_default()))
 }
 
 /// The server's name of the document of a group and version.

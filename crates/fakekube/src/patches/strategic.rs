@@ -80,6 +80,10 @@ impl Merge<'_> {
         self.path.push(name.clone());
         let slot = fields.entry(name).or_insert(Value::Null);
         let done = match change {
+            Value::Object(_) if slot.is_object() && self.replaces() => {
+                *slot = change;
+                Ok(())
+            }
             Value::Object(_) => self.map(slot, change),
             Value::Array(changes) => self.list(slot, changes, None),
             plain => {
@@ -89,6 +93,13 @@ impl Merge<'_> {
         };
         self.path.pop();
         done
+    }
+
+    /// Whether the map at the path is replaced as a whole.
+    fn replaces(&self) -> bool {
+        let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
+        let strategy = merge_strategy(self.kind, &path);
+        strategy.is_some_and(|strategy| strategy.patch_strategy == "replace")
     }
 
     /// Merges a list for which the patch gives an order, with or without changes.

@@ -3,20 +3,24 @@
 
 use serde_json::Value;
 
-use super::Cause;
 use super::metadata::{self, Naming};
-use super::names;
+use super::{Cause, budgets, names, workloads};
 use crate::registry::Kind;
 
 /// Violations of an object of a built-in kind. With an old object, checks an update.
 ///
 /// Checked are: name, labels, annotations, owners and finalizers of every kind; the containers of a
-/// Pod and changes of its spec; the taints of a Node; the keys of a ConfigMap and a Secret, and the
+/// Pod and changes of its spec; selector, template, strategy and counts of a workload; selector and
+/// counts of a PodDisruptionBudget; the taints of a Node; the keys of a ConfigMap and a Secret, and the
 /// type of a Secret; the times of a Lease; names, scope and versions of a CustomResourceDefinition.
 /// All other fields are accepted unchecked.
 #[must_use]
 pub fn builtin_validate(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let naming = if kind.kind == "Namespace" { Naming::Label } else { Naming::Subdomain };
+    let naming = match kind.kind.as_str() {
+        "Namespace" | "StatefulSet" => Naming::Label,
+        "PodDisruptionBudget" => Naming::Segment,
+        _ => Naming::Subdomain,
+    };
     let mut causes = metadata::check(new, old, naming);
     match kind.kind.as_str() {
         "ConfigMap" => data_keys(new, &["data", "binaryData"], &mut causes),
@@ -27,6 +31,10 @@ pub fn builtin_validate(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<Ca
         "Node" => taints(new, &mut causes),
         "Pod" => pod(new, old, &mut causes),
         "Lease" => lease(new, &mut causes),
+        "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => {
+            workloads::check(&kind.kind, new, old, &mut causes);
+        }
+        "PodDisruptionBudget" => budgets::check(new, &mut causes),
         "CustomResourceDefinition" => definition(new, &mut causes),
         _ => {}
     }
@@ -81,12 +89,24 @@ fn taints(new: &Value, causes: &mut Vec<Cause>) {
 }
 
 fn pod(new: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
-    let containers: Vec<_> = new["spec"]["containers"].as_array().into_iter().flatten().collect();
+    containers(&new["spec"], "spec", causes);
+    if let Some(old) = old.filter(|old| old["spec"]["nodeName"] != new["spec"]["nodeName"]) {
+        let bound = old["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
+        if bound {
+            let detail = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+            causes.push(Cause::forbidden("spec", detail));
+        }
+    }
+}
+
+/// Checks the containers in the spec of a pod or a template.
+pub(super) fn containers(spec: &Value, path: &str, causes: &mut Vec<Cause>) {
+    let containers: Vec<_> = spec["containers"].as_array().into_iter().flatten().collect();
     if containers.is_empty() {
-        causes.push(Cause::required("spec.containers", ""));
+        causes.push(Cause::required(format!("{path}.containers"), ""));
     }
     for (index, container) in containers.iter().enumerate() {
-        let path = format!("spec.containers[{index}]");
+        let path = format!("{path}.containers[{index}]");
         match container["name"].as_str().unwrap_or_default() {
             "" => causes.push(Cause::required(format!("{path}.name"), "")),
             name => {
@@ -102,13 +122,6 @@ fn pod(new: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
         }
         if container["image"].as_str().unwrap_or_default().is_empty() {
             causes.push(Cause::required(format!("{path}.image"), ""));
-        }
-    }
-    if let Some(old) = old.filter(|old| old["spec"]["nodeName"] != new["spec"]["nodeName"]) {
-        let bound = old["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
-        if bound {
-            let detail = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
-            causes.push(Cause::forbidden("spec", detail));
         }
     }
 }

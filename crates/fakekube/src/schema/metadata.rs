@@ -98,7 +98,7 @@ fn common(meta: &Value, path: &str, created: bool, causes: &mut Vec<Cause>) {
     }
 }
 
-fn labels(labels: &Value, path: &str, causes: &mut Vec<Cause>) {
+pub(super) fn labels(labels: &Value, path: &str, causes: &mut Vec<Cause>) {
     for (key, value) in labels.as_object().into_iter().flatten() {
         for wrong in names::label_key(key) {
             causes.push(Cause::invalid(path, &Value::from(key.as_str()), wrong));
@@ -109,7 +109,7 @@ fn labels(labels: &Value, path: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-fn annotations(annotations: &Value, path: &str, causes: &mut Vec<Cause>) {
+pub(super) fn annotations(annotations: &Value, path: &str, causes: &mut Vec<Cause>) {
     let mut length = 0;
     for (key, value) in annotations.as_object().into_iter().flatten() {
         for wrong in names::label_key(&key.to_lowercase()) {

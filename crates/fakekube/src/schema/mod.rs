@@ -8,9 +8,11 @@
 //! [`Structural::validate`]. Unchanged parts of an update are not validated again (ratcheting),
 //! except by rules that compare with the old object.
 
+mod budgets;
 mod builtin;
 mod cause;
 mod correlation;
+mod counts;
 mod fields;
 mod functions;
 mod lists;
@@ -20,14 +22,17 @@ mod node;
 mod number;
 mod outcome;
 mod rules;
+mod selectors;
 mod text;
 mod value;
 mod variables;
+mod workloads;
 
 use serde_json::Value;
 
 pub use builtin::builtin_validate;
 pub use cause::{Cause, invalid_message};
+pub(crate) use workloads::warnings as workload_warnings;
 
 use cause::NO_FIELD;
 use correlation::Correlation;

@@ -117,7 +117,7 @@ fn too_long(text: &str, max: usize, unit: &str) -> Vec<String> {
     wrong.then(|| format!("must be no more than {max} {unit}")).into_iter().collect()
 }
 
-fn explained(rule: &str, format: &str, examples: &[&str]) -> String {
+pub(super) fn explained(rule: &str, format: &str, examples: &[&str]) -> String {
     let examples: Vec<_> = examples.iter().map(|example| format!("'{example}', ")).collect();
     let examples = examples.join(" or ");
     format!("{rule} (e.g. {examples}regex used for validation is '{format}')")

@@ -1,5 +1,7 @@
 //! Server-side apply, and field ownership after any write.
 
+use std::borrow::Cow;
+
 use fakehttp::seconds;
 use serde_json::{Value, json};
 
@@ -99,7 +101,11 @@ impl Turn<'_> {
         manager: &'a str,
         time: &'a str,
     ) -> Writing<'a> {
-        let subresource = if self.status_only() { "status" } else { "" };
+        let subresource = match self.target.sub.as_deref() {
+            Some("status") => "status",
+            Some("scale") => "scale",
+            _ => "",
+        };
         Writing { kind, manager, subresource, time }
     }
 
@@ -143,7 +149,8 @@ impl Turn<'_> {
                     base
                 } else {
                     let (manager, time) = (self.manager(), seconds(self.now));
-                    self.writing(&kind, &manager, &time).updated(old, object, base)
+                    let [old, new] = [old, &*object].map(|object| self.as_owned(object));
+                    self.writing(&kind, &manager, &time).updated(&old, &new, base)
                 }
             }
         };
@@ -154,6 +161,17 @@ impl Turn<'_> {
             managers = before;
         }
         show(object, &managers);
+    }
+
+    /// The object as its managers see it: a scale omits 0 replicas.
+    fn as_owned<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
+        let none = object["spec"]["replicas"] == json!(0);
+        if self.target.sub.as_deref() != Some("scale") || !none {
+            return Cow::Borrowed(object);
+        }
+        let mut object = object.clone();
+        object["spec"].as_object_mut().map(|spec| spec.remove("replicas"));
+        Cow::Owned(object)
     }
 }
 

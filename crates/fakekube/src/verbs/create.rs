@@ -69,6 +69,7 @@ impl Turn<'_> {
         strategy::on_create(&kind, &mut object, self.now);
         validation::default(&kind, &mut object);
         validation::check(self, &object, None)?;
+        validation::warn(self, &object, true);
         self.own_new(&mut object, applied);
         let mut stored = object::save(&kind, object);
         for _ in 0..TRIES {

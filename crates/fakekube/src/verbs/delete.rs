@@ -11,11 +11,11 @@ use crate::params::{self, Params, dry_run};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::route::key;
-use crate::schema::Cause;
 use crate::strategy::Special;
 use crate::{accept, lifecycle};
 
 use super::Turn;
+use super::cascade::Cascade;
 use super::list::Page;
 
 /// Namespaces that cannot be deleted.
@@ -23,6 +23,7 @@ const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 /// The options of a delete.
 pub(super) struct Options {
+    pub(super) cascade: Option<Cascade>,
     pub(super) grace: Option<i64>,
     pub(super) uid: Option<String>,
     pub(super) version: Option<String>,
@@ -36,14 +37,12 @@ impl Options {
         let mut directives = params.dry_run.clone();
         directives.extend(body["dryRun"].as_array().into_iter().flatten().filter_map(text));
         let mut causes = dry_run(&directives);
-        let known = ["Foreground", "Background", "Orphan", "nil"];
         let policy = text(&body["propagationPolicy"]).or(params.propagation.clone());
-        if let Some(policy) = policy.filter(|policy| !known[..3].contains(&policy.as_str())) {
-            let known = known.map(str::to_owned);
-            causes.push(Cause::not_supported("propagationPolicy", &json!(policy), &known));
-        }
+        let orphan = body["orphanDependents"].as_bool();
+        let cascade = Cascade::read(policy.as_deref(), orphan, &mut causes);
         params::refuse("DeleteOptions", &causes)?;
         Ok(Self {
+            cascade,
             grace: body["gracePeriodSeconds"].as_i64().or(params.grace),
             uid: text(&body["preconditions"]["uid"]),
             version: text(&body["preconditions"]["resourceVersion"]),
@@ -131,11 +130,17 @@ impl Turn<'_> {
             return Ok(self.delete_owner(key, &found, options.dry));
         }
         let grace = if special == Special::Pod { pod_grace(&found, options.grace) } else { 0 };
-        let marked = marked(&found, grace, self.now);
-        if options.dry {
-            return Ok(Fate { object: found, gone: !held(&marked) && grace == 0 });
+        let mut marked = marked(&found, grace, self.now);
+        if let Some(cascade) = options.cascade
+            && !matches!(special, Special::Event | Special::NewEvent)
+        {
+            cascade.set(&mut marked);
         }
-        let gone = !held(&found) && grace == 0;
+        let gone = !held(&marked) && grace == 0;
+        if options.dry {
+            let object = if gone { found } else { Arc::new(marked) };
+            return Ok(Fate { object, gone });
+        }
         if gone && special != Special::Pod {
             let object = self.state.store.delete(&kind.storage, key).unwrap_or(found);
             lifecycle::settle(self.state);

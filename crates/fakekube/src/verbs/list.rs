@@ -51,7 +51,7 @@ impl Turn<'_> {
                 })
             }
             Form::PartialList => {
-                let items = objects.iter().map(|stored| object::partial(stored));
+                let items = objects.iter().map(|stored| object::partial(&kind, stored));
                 json!({
                     "kind": "PartialObjectMetadataList",
                     "apiVersion": "meta.k8s.io/v1",

@@ -1,6 +1,7 @@
 //! Dispatch and implementation of requests.
 
 mod apply;
+mod cascade;
 mod create;
 mod delete;
 mod evict;
@@ -8,6 +9,7 @@ mod fixed;
 mod list;
 mod patch;
 mod read;
+mod scale;
 mod update;
 pub(crate) mod watch;
 
@@ -118,6 +120,7 @@ impl Turn<'_> {
                 Err(Refusal::bad_request("name must be provided"))
             }
             ("POST", true, Some("eviction")) => self.evict(),
+            ("GET" | "PUT" | "PATCH", true, Some("scale")) => self.scale(),
             ("PUT", true, sub) if sub != Some("eviction") => self.update(),
             ("PATCH", true, None | Some("status")) => self.patch(),
             ("DELETE", true, None) => self.delete(),
@@ -147,7 +150,7 @@ impl Turn<'_> {
         let kind = self.kind();
         let body = match self.form {
             Form::Object | Form::Discovery => object::load(&kind, stored),
-            Form::Partial => object::partial(&object::load(&kind, stored)),
+            Form::Partial => object::partial(&kind, stored),
             Form::PartialList => {
                 let message = format!(
                     "you requested PartialObjectMetadataList, but the requested object is not a list (*{}.{})",
@@ -172,6 +175,8 @@ pub(crate) fn go_package(kind: &Kind) -> &'static str {
         _ if !kind.built_in() => "unstructured",
         "coordination.k8s.io" => "coordination",
         "apiextensions.k8s.io" => "apiextensions",
+        "apps" => "apps",
+        "policy" => "policy",
         _ => "core",
     }
 }

@@ -70,7 +70,26 @@ impl Turn<'_> {
         }
     }
 
+    /// A scale after a patch.
+    pub(super) fn patched_scale(&self, mut scale: Value) -> Result<Value, Refusal> {
+        if self.applies() {
+            return Err(Refusal::unsupported("server-side apply of a scale"));
+        }
+        let way = self.way()?;
+        self.params.check_write("PatchOptions")?;
+        self.change(way, &mut scale)?;
+        Ok(scale)
+    }
+
     fn apply(&self, way: Way, object: &mut Value) -> Result<(), Refusal> {
+        self.change(way, object)?;
+        match decode::mismatch(&self.target.kind, object) {
+            Some(why) => Err(self.unfit(way, object, why)),
+            None => Ok(()),
+        }
+    }
+
+    fn change(&self, way: Way, object: &mut Value) -> Result<(), Refusal> {
         let body = &self.call.body;
         let patch: Value = serde_json::from_slice(body).map_err(|error| {
             let why = go_error(&error, body);
@@ -106,10 +125,7 @@ impl Turn<'_> {
         if !object["metadata"].is_object() {
             object["metadata"] = json!({});
         }
-        match decode::mismatch(&self.target.kind, object) {
-            Some(why) => Err(self.unfit(way, object, why)),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Unknown fields after a patch have a message of their own.

@@ -113,6 +113,7 @@ impl Turn<'_> {
         validation::default(&kind, &mut object);
         count_generation(&kind, &mut object, &old, status_only);
         validation::check(self, &object, Some(&old))?;
+        validation::warn(self, &object, false);
         self.own(&mut object, &old, &given, applied);
         let object = object::save(&kind, object);
         if object == *stored_old || self.params.dry() {
@@ -213,14 +214,19 @@ fn count_generation(kind: &Kind, object: &mut Value, old: &Value, status_only: b
     let wanted = |object: &Value| {
         let mut object = object.clone();
         if let Some(fields) = object.as_object_mut() {
-            fields.remove("metadata");
+            for name in ["apiVersion", "kind", "metadata"] {
+                fields.remove(name);
+            }
             if special != Special::Custom || kind.status_subresource {
                 fields.remove("status");
             }
         }
         object
     };
-    if wanted(object) != wanted(old) {
+    // Annotations of a Deployment are copied to its ReplicaSets.
+    let annotated = special == Special::Deployment
+        && object["metadata"].get("annotations") != old["metadata"].get("annotations");
+    if annotated || wanted(object) != wanted(old) {
         let before = old["metadata"]["generation"].as_i64().unwrap_or_default();
         object["metadata"]["generation"] = json!(before + 1);
     }

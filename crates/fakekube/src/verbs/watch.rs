@@ -116,7 +116,7 @@ impl Watching {
         let object = object::load(&self.kind, stored);
         let object = match self.form {
             Form::Object | Form::Discovery => object,
-            Form::Partial | Form::PartialList => object::partial(&object),
+            Form::Partial | Form::PartialList => object::partial(&self.kind, &object),
             Form::Table(tables) => {
                 let meta = object::table_meta(stored);
                 tables.render(&self.kind, &[object], meta, &self.include_object, now)

@@ -2,7 +2,7 @@
 //! honest.
 //!
 //! Each scenario is a list of requests. A scenario runs on a fresh fakekube and on the shared real
-//! server, and all answers (code, warnings, whole body) must be equal after masking UIDs, times and
+//! server, and all answers (code, some headers, whole body) must be equal after masking UIDs, times and
 //! resource versions. Without Go the real half is skipped with a line on stderr; with `CI=true` the
 //! test fails instead.
 //!
@@ -13,6 +13,7 @@ mod mask;
 mod server;
 
 mod apply;
+mod budgets;
 mod create;
 mod custom;
 mod definitions;
@@ -23,13 +24,17 @@ mod list;
 mod namespaces;
 mod negotiation;
 mod nodes;
+mod owners;
 mod patch;
 mod pods;
 mod routes;
+mod scale;
 mod selectors;
 mod types;
 mod update;
 mod watch;
+mod workloads;
+mod wrong_workloads;
 
 use control_plane::ControlPlane;
 use fakekube::FakeKube;

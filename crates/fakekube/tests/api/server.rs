@@ -153,7 +153,8 @@ impl Server {
         let status = parts.status.as_u16();
         let warnings: Vec<&str> =
             parts.headers.get_all("warning").iter().filter_map(|one| one.to_str().ok()).collect();
-        let content_type = parts.headers.get("content-type").and_then(|one| one.to_str().ok());
+        let header = |name: &str| parts.headers.get(name).and_then(|one| one.to_str().ok());
+        let (content_type, again) = (header("content-type"), header("retry-after"));
         let body = read(&text);
         if !self.quiet.get() {
             let mut mask = self.mask.borrow_mut();
@@ -162,9 +163,9 @@ impl Server {
                 body => format!("{:#}", mask.value(body)),
             };
             let path = mask.text(path);
-            self.transcript
-                .borrow_mut()
-                .push(format!("{method} {path}: {status} {content_type:?} {warnings:?}\n{shown}"));
+            self.transcript.borrow_mut().push(format!(
+                "{method} {path}: {status} {content_type:?} {again:?} {warnings:?}\n{shown}"
+            ));
         }
         Answer { status, body }
     }

@@ -49,9 +49,7 @@ async fn exchanges_hold_both_sides_and_the_events_of_watches() {
 async fn what_is_not_known_is_answered_with_501_and_noted() {
     let fake = FakeKube::new(1);
     let client = client(&fake);
-    for path in
-        ["/apis/apps/v1/deployments", "/api/v1/services", "/openapi/v2", "/api/v1/watch/nodes"]
-    {
+    for path in ["/apis/batch/v1/jobs", "/api/v1/services", "/openapi/v2", "/api/v1/watch/nodes"] {
         let request = Request::get(path).body(kube::client::Body::empty()).unwrap();
         assert_eq!(client.send(request).await.unwrap().status(), 501, "{path}");
     }

@@ -12,3 +12,4 @@ mod lists;
 mod mask;
 mod nodes;
 mod waits;
+mod workloads;

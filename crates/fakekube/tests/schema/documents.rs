@@ -121,13 +121,13 @@ async fn everything_at_once_is_listed_alike() {
     }
 }
 
-/// Removes subresources that fakekube lacks: all except status and the eviction of pods.
+/// Removes subresources that fakekube lacks: all except status, scale and the eviction of pods.
 fn without_further_subresources(resource: &mut Value) {
     let Some(fields) = resource.as_object_mut() else { return };
     let left = match fields.get_mut("subresources").and_then(Value::as_array_mut) {
         Some(list) => {
             list.retain(|entry| {
-                entry["subresource"] == "status" || entry["subresource"] == "eviction"
+                ["status", "scale", "eviction"].iter().any(|known| entry["subresource"] == *known)
             });
             list.len()
         }
@@ -186,7 +186,9 @@ async fn the_documents_of_built_in_kinds_are_those_of_this_version() {
     for (group, version, name) in [
         ("", "v1", "api/v1"),
         ("coordination.k8s.io", "v1", "apis/coordination.k8s.io/v1"),
+        ("apps", "v1", "apis/apps/v1"),
         ("events.k8s.io", "v1", "apis/events.k8s.io/v1"),
+        ("policy", "v1", "apis/policy/v1"),
         ("apiextensions.k8s.io", "v1", "apis/apiextensions.k8s.io/v1"),
     ] {
         let theirs = get(&client, &format!("/openapi/v3/{name}")).await;

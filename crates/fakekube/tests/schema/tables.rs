@@ -181,6 +181,56 @@ async fn built_in_kinds_are_printed_alike() {
     .await;
 }
 
+/// A workload with two containers, and one whose status was reported.
+fn workloads(reported: &Value) -> Vec<Value> {
+    let containers = json!([{"name": "a", "image": "i:1"}, {"name": "b", "image": "j:2"}]);
+    let spec = |selector: Value| {
+        json!({"selector": selector, "template": {
+            "metadata": {"labels": {"app": "web", "tier": "b"}}, "spec": {"containers": containers}}})
+    };
+    let some = spec(json!({"matchLabels": {"app": "web"}}));
+    let mut many = spec(json!({"matchLabels": {"tier": "b"}, "matchExpressions": [
+        {"key": "app", "operator": "In", "values": ["web", "db"]}, {"key": "none", "operator": "DoesNotExist"}]}));
+    many["template"]["spec"]["nodeSelector"] = json!({"pool": "edge", "a": "b"});
+    vec![
+        json!({"metadata": {"name": "fresh", "annotations": {"a": "b"}}, "spec": some}),
+        json!({"metadata": {"name": "reported"}, "spec": many, "status": reported}),
+    ]
+}
+
+#[tokio::test]
+async fn workloads_and_budgets_are_printed_alike() {
+    let Some(client) = real().await else { return };
+    let registry = Registry::new();
+    let replicas = json!({"replicas": 3, "readyReplicas": 2, "availableReplicas": 1});
+    let mut updated = replicas.clone();
+    updated["updatedReplicas"] = json!(2);
+    let scheduled = json!({"desiredNumberScheduled": 5, "currentNumberScheduled": 4, "numberReady": 3,
+        "updatedNumberScheduled": 2, "numberAvailable": 1, "numberMisscheduled": 0});
+    for (plural, reported) in [
+        ("deployments", &updated),
+        ("replicasets", &replicas),
+        ("statefulsets", &updated),
+        ("daemonsets", &scheduled),
+    ] {
+        let kind = registry.get("apps", "v1", plural).unwrap();
+        for object in workloads(reported) {
+            create(&client, kind, object).await;
+        }
+        compare(&client, kind).await;
+    }
+    let kind = registry.get("policy", "v1", "poddisruptionbudgets").unwrap();
+    let counts = json!({"disruptionsAllowed": 2, "currentHealthy": 3, "desiredHealthy": 1, "expectedPods": 3});
+    for object in [
+        json!({"metadata": {"name": "bare"}}),
+        json!({"metadata": {"name": "least"}, "spec": {"minAvailable": "50%"}, "status": counts}),
+        json!({"metadata": {"name": "most"}, "spec": {"maxUnavailable": 1}}),
+    ] {
+        create(&client, kind, object).await;
+    }
+    compare(&client, kind).await;
+}
+
 #[tokio::test]
 async fn custom_kinds_are_printed_alike() {
     let Some(client) = real().await else { return };

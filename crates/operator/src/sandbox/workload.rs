@@ -18,8 +18,8 @@ use super::objects::{Node, Pod, watched};
 /// The label selector of the ingress pods.
 pub const SELECTOR: &str = "app=nginx,component=controller";
 
-/// The controller in the owner reference of the ingress pods. No such object exists: the group
-/// `apps` is not served.
+/// The controller in the owner reference of the ingress pods. No such object exists: the sandbox
+/// makes the pods itself.
 const OWNER: &str = "nginx-5d8c6b7f94";
 
 /// Time that a pod takes to start or to end.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::description::{core_description, description};
 use super::age::age_of;
-use super::{Row, event, node, pod};
+use super::{Row, budget, event, node, pod, workload};
 use crate::registry::Kind;
 
 /// Columns and row function of a built-in kind.
@@ -58,6 +58,10 @@ const fn wide(name: &'static str, description: Description) -> BuiltInColumn {
     BuiltInColumn { priority: 1, ..column(name, description) }
 }
 
+const fn number(name: &'static str, description: Description) -> BuiltInColumn {
+    BuiltInColumn { r#type: "integer", ..column(name, description) }
+}
+
 const NAME: BuiltInColumn = BuiltInColumn {
     name: "Name",
     r#type: "string",
@@ -108,6 +112,16 @@ static PRINTERS: &[BuiltIn] = &[
         columns: &[NAME, AGE],
         row: |object, now| row(object, Vec::new(), now),
     },
+    BuiltIn { group: "apps", kind: "DaemonSet", columns: DAEMON, row: workload::daemon_row },
+    BuiltIn {
+        group: "apps",
+        kind: "Deployment",
+        columns: DEPLOYMENT,
+        row: workload::deployment_row,
+    },
+    BuiltIn { group: "apps", kind: "ReplicaSet", columns: REPLICAS, row: workload::replicas_row },
+    BuiltIn { group: "apps", kind: "StatefulSet", columns: STATEFUL, row: workload::stateful_row },
+    BuiltIn { group: "policy", kind: "PodDisruptionBudget", columns: BUDGET, row: budget::row },
     BuiltIn {
         group: "coordination.k8s.io",
         kind: "Lease",
@@ -159,6 +173,62 @@ static POD: &[BuiltInColumn] = &[
     wide("Node", Field(&["spec", "nodeName"])),
     wide("Nominated Node", Field(&["status", "nominatedNodeName"])),
     wide("Readiness Gates", Field(&["spec", "readinessGates"])),
+];
+
+const CONTAINERS: BuiltInColumn =
+    wide("Containers", Text("Names of each container in the template."));
+const IMAGES: BuiltInColumn =
+    wide("Images", Text("Images referenced by each container in the template."));
+const SELECTOR: BuiltInColumn = wide("Selector", Field(&["spec", "selector"]));
+
+static DEPLOYMENT: &[BuiltInColumn] = &[
+    NAME,
+    column("Ready", Text("Number of the pod with ready state")),
+    column("Up-to-date", Field(&["status", "updatedReplicas"])),
+    column("Available", Field(&["status", "availableReplicas"])),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+];
+
+static REPLICAS: &[BuiltInColumn] = &[
+    NAME,
+    number("Desired", Field(&["spec", "replicas"])),
+    number("Current", Field(&["status", "replicas"])),
+    number("Ready", Field(&["status", "readyReplicas"])),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+];
+
+static STATEFUL: &[BuiltInColumn] =
+    &[NAME, column("Ready", Text("Number of the pod with ready state")), AGE, CONTAINERS, IMAGES];
+
+static DAEMON: &[BuiltInColumn] = &[
+    NAME,
+    number("Desired", Field(&["status", "desiredNumberScheduled"])),
+    number("Current", Field(&["status", "currentNumberScheduled"])),
+    number("Ready", Field(&["status", "numberReady"])),
+    number("Up-to-date", Field(&["status", "updatedNumberScheduled"])),
+    number("Available", Field(&["status", "numberAvailable"])),
+    column("Node Selector", Field(&["spec", "template", "spec", "nodeSelector"])),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+];
+
+static BUDGET: &[BuiltInColumn] = &[
+    NAME,
+    column("Min Available", Text("The minimum number of pods that must be available.")),
+    column("Max Unavailable", Text("The maximum number of pods that may be unavailable.")),
+    number(
+        "Allowed Disruptions",
+        Text("Calculated number of pods that may be disrupted at this time."),
+    ),
+    AGE,
 ];
 
 static EVENT: &[BuiltInColumn] = &[

@@ -4,16 +4,19 @@
 //! the columns for `-o wide`.
 
 mod age;
+mod budget;
 mod columns;
 mod event;
 mod json_path;
 mod node;
 mod pod;
+mod workload;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::description::description;
+use crate::object::partial;
 use crate::registry::{Column, Kind};
 
 pub use json_path::JsonPath;
@@ -48,7 +51,7 @@ pub fn render(
         .iter()
         .map(|object| {
             let Row { cells, conditions } = printer.row(object, now);
-            let mut row = json!({"cells": cells, "object": included(object, include_object)});
+            let mut row = json!({"cells": cells, "object": included(kind, object, include_object)});
             if let Some(conditions) = conditions {
                 row["conditions"] = conditions;
             }
@@ -61,14 +64,11 @@ pub fn render(
     })
 }
 
-fn included(object: &Value, how: &str) -> Value {
+fn included(kind: &Kind, object: &Value, how: &str) -> Value {
     match how {
         "None" => Value::Null,
         "Object" => object.clone(),
-        _ => json!({
-            "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
-            "metadata": object["metadata"],
-        }),
+        _ => partial(kind, object),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Converts protobuf bodies to JSON, for the kinds that stock kubectl sends in protobuf (`create`,
 //! `drain`).
 //!
-//! Field numbers are those of Kubernetes' `generated.proto`. A body with a field outside these
-//! tables gets 501 rather than a partial decode.
+//! A body with a field outside the tables in `fields` gets 501 rather than a partial decode.
+
+mod fields;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,130 +12,12 @@ use serde_json::{Map, Value, json};
 
 use crate::call::Call;
 use crate::refusal::Refusal;
+use fields::{Field, KINDS, SHARE, Shape, Type};
 
 const CONTENT_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
 /// Prefix of every body.
 const MAGIC: &[u8] = b"k8s\0";
-
-/// Type of a field. Go omits empty values from JSON unless they are behind a pointer.
-#[derive(Clone, Copy)]
-enum Type {
-    Text,
-    Bytes,
-    /// Omitted if 0.
-    Number,
-    /// Shown even if 0.
-    Count,
-    Flag,
-    Time,
-    Of(&'static [Field]),
-}
-
-#[derive(Clone, Copy)]
-enum Shape {
-    One,
-    Many,
-    /// Keys are texts.
-    Map,
-}
-
-type Field = (u64, &'static str, Shape, Type);
-
-const OWNER: &[Field] = &[
-    (1, "kind", Shape::One, Type::Text),
-    (3, "name", Shape::One, Type::Text),
-    (4, "uid", Shape::One, Type::Text),
-    (5, "apiVersion", Shape::One, Type::Text),
-    (6, "controller", Shape::One, Type::Flag),
-    (7, "blockOwnerDeletion", Shape::One, Type::Flag),
-];
-
-const METADATA: &[Field] = &[
-    (1, "name", Shape::One, Type::Text),
-    (2, "generateName", Shape::One, Type::Text),
-    (3, "namespace", Shape::One, Type::Text),
-    (4, "selfLink", Shape::One, Type::Text),
-    (5, "uid", Shape::One, Type::Text),
-    (6, "resourceVersion", Shape::One, Type::Text),
-    (7, "generation", Shape::One, Type::Number),
-    (8, "creationTimestamp", Shape::One, Type::Time),
-    (9, "deletionTimestamp", Shape::One, Type::Time),
-    (10, "deletionGracePeriodSeconds", Shape::One, Type::Count),
-    (11, "labels", Shape::Map, Type::Text),
-    (12, "annotations", Shape::Map, Type::Text),
-    (13, "ownerReferences", Shape::Many, Type::Of(OWNER)),
-    (14, "finalizers", Shape::Many, Type::Text),
-];
-
-const REFERENCE: &[Field] = &[
-    (1, "kind", Shape::One, Type::Text),
-    (2, "namespace", Shape::One, Type::Text),
-    (3, "name", Shape::One, Type::Text),
-    (4, "uid", Shape::One, Type::Text),
-    (5, "apiVersion", Shape::One, Type::Text),
-    (6, "resourceVersion", Shape::One, Type::Text),
-    (7, "fieldPath", Shape::One, Type::Text),
-];
-
-const DELETE_OPTIONS: &[Field] = &[
-    (1, "gracePeriodSeconds", Shape::One, Type::Count),
-    (2, "preconditions", Shape::One, Type::Of(PRECONDITIONS)),
-    (3, "orphanDependents", Shape::One, Type::Flag),
-    (4, "propagationPolicy", Shape::One, Type::Text),
-    (5, "dryRun", Shape::Many, Type::Text),
-];
-
-const PRECONDITIONS: &[Field] =
-    &[(1, "uid", Shape::One, Type::Text), (2, "resourceVersion", Shape::One, Type::Text)];
-
-/// The supported kinds.
-const KINDS: &[(&str, &[Field])] = &[
-    (
-        "ConfigMap",
-        &[
-            (1, "metadata", Shape::One, Type::Of(METADATA)),
-            (2, "data", Shape::Map, Type::Text),
-            (3, "binaryData", Shape::Map, Type::Bytes),
-            (4, "immutable", Shape::One, Type::Flag),
-        ],
-    ),
-    (
-        "Secret",
-        &[
-            (1, "metadata", Shape::One, Type::Of(METADATA)),
-            (2, "data", Shape::Map, Type::Bytes),
-            (3, "type", Shape::One, Type::Text),
-            (4, "stringData", Shape::Map, Type::Text),
-            (5, "immutable", Shape::One, Type::Flag),
-        ],
-    ),
-    (
-        "Namespace",
-        &[
-            (1, "metadata", Shape::One, Type::Of(METADATA)),
-            (2, "spec", Shape::One, Type::Of(&[(1, "finalizers", Shape::Many, Type::Text)])),
-            (3, "status", Shape::One, Type::Of(&[(1, "phase", Shape::One, Type::Text)])),
-        ],
-    ),
-    (
-        "ServiceAccount",
-        &[
-            (1, "metadata", Shape::One, Type::Of(METADATA)),
-            (2, "secrets", Shape::Many, Type::Of(REFERENCE)),
-            (3, "imagePullSecrets", Shape::Many, Type::Of(&[(1, "name", Shape::One, Type::Text)])),
-            (4, "automountServiceAccountToken", Shape::One, Type::Flag),
-        ],
-    ),
-    (
-        "Eviction",
-        &[
-            (1, "metadata", Shape::One, Type::Of(METADATA)),
-            (2, "deleteOptions", Shape::One, Type::Of(DELETE_OPTIONS)),
-        ],
-    ),
-    ("DeleteOptions", DELETE_OPTIONS),
-];
 
 const UNKNOWN: &[Field] = &[
     (1, "typeMeta", Shape::One, Type::Of(TYPE_META)),
@@ -255,7 +138,8 @@ fn value(part: &Part<'_>, kind: Type) -> Option<Value> {
         Type::Text => json!(std::str::from_utf8(part.bytes()?).ok()?),
         Type::Bytes => json!(STANDARD.encode(part.bytes()?)),
         Type::Number | Type::Count => json!(part.number()?.cast_signed()),
-        Type::Flag => json!(part.number()? != 0),
+        Type::Flag | Type::Mark => json!(part.number()? != 0),
+        Type::Share => share(&message(part.bytes()?, SHARE)?),
         Type::Time => time(part.bytes()?)?,
         Type::Of(fields) => message(part.bytes()?, fields)?,
     })
@@ -271,13 +155,23 @@ fn time(bytes: &[u8]) -> Option<Value> {
     Some(json!(fakehttp::seconds(jiff::Timestamp::from_second(seconds).ok()?)))
 }
 
+/// A number or a text, such as a percentage.
+fn share(parts: &Value) -> Value {
+    let (named, other) = match parts["type"].as_i64() {
+        Some(1) => (parts.get("text"), json!("")),
+        _ => (parts.get("number"), json!(0)),
+    };
+    named.cloned().unwrap_or(other)
+}
+
 fn is_left_out(value: &Value, kind: Type) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
         Value::Object(fields) => fields.is_empty(),
         Value::Number(number) => matches!(kind, Type::Number) && number.as_i64() == Some(0),
-        Value::Bool(_) | Value::Array(_) => false,
+        Value::Bool(set) => matches!(kind, Type::Mark) && !set,
+        Value::Array(_) => false,
     }
 }
 
@@ -309,9 +203,19 @@ mod tests {
     }
 
     #[test]
+    fn a_share_is_a_number_or_a_text() {
+        let budget =
+            |share: &[u8]| read(&envelope("PodDisruptionBudget", &field(2, &field(1, share))));
+        let number = [0x08, 0, 0x10, 7];
+        let text = [vec![0x08, 1, 0x10, 0], field(3, b"50%")].concat();
+        assert_eq!(budget(&number).unwrap()["spec"]["minAvailable"], 7);
+        assert_eq!(budget(&text).unwrap()["spec"]["minAvailable"], "50%");
+    }
+
+    #[test]
     fn what_is_not_known_is_not_read_in_part() {
         assert_eq!(read(&envelope("Secret", &field(9, b"new"))), None);
-        assert_eq!(read(&envelope("Deployment", b"")), None);
+        assert_eq!(read(&envelope("Job", b"")), None);
         assert_eq!(read(b"{}"), None);
         assert_eq!(read(&envelope("Secret", &[0x0a, 0x7f])), None);
     }
