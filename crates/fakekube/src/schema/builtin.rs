@@ -10,8 +10,8 @@ use crate::registry::Kind;
 /// Violations of an object of a built-in kind. With an old object, checks an update.
 ///
 /// Checked are: name, labels, annotations, owners and finalizers of every kind; the containers of a
-/// Pod and changes of its spec; selector, template, strategy and counts of a workload; selector and
-/// counts of a PodDisruptionBudget; the taints of a Node; the keys of a ConfigMap and a Secret, and the
+/// Pod and changes of its spec; selector, template, strategy and counts of a workload; selector,
+/// counts and conditions of a PodDisruptionBudget; the taints of a Node; the keys of a ConfigMap and a Secret, and the
 /// type of a Secret; the times of a Lease; names, scope and versions of a CustomResourceDefinition.
 /// All other fields are accepted unchecked.
 #[must_use]

@@ -29,7 +29,7 @@ pub(super) fn check(kind: &str, new: &Value, old: Option<&Value>, causes: &mut V
         "StatefulSet" => stateful(spec, causes),
         _ => {}
     }
-    check_status(&new["status"], causes);
+    check_status(kind, &new["status"], causes);
     if let Some(old) = old {
         unchanged(kind, spec, &old["spec"], causes);
     }
@@ -178,7 +178,7 @@ fn stateful(spec: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_status(status: &Value, causes: &mut Vec<Cause>) {
+fn check_status(kind: &str, status: &Value, causes: &mut Vec<Cause>) {
     let fields: Vec<&str> =
         status.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
     not_negative(status, "status", &fields, causes);
@@ -193,6 +193,11 @@ fn check_status(status: &Value, causes: &mut Vec<Cause>) {
     for part in parts.into_iter().filter(|part| count(part) > count("replicas")) {
         let why = "cannot be greater than status.replicas";
         causes.push(Cause::invalid(format!("status.{part}"), &status[part], why));
+    }
+    if count("availableReplicas") > count("readyReplicas") {
+        let path = if kind == "StatefulSet" { "status." } else { "" };
+        let why = format!("cannot be greater than {path}readyReplicas");
+        causes.push(Cause::invalid("status.availableReplicas", &status["availableReplicas"], why));
     }
 }
 

@@ -111,6 +111,25 @@ async fn wrong_budgets_are_refused() {
         s.post(&path(s, ""), &budget("a")).await;
         let negative = json!({"status": {"disruptionsAllowed": -1, "currentHealthy": -1}});
         assert_eq!(s.merge(&path(s, "/a/status"), &negative).await.status, 422);
+        let good = json!({"type": "A", "status": "True", "reason": "R", "lastTransitionTime": "2024-01-01T00:00:00Z"});
+        let with = |field: &str, value: Value| {
+            let mut condition = good.clone();
+            condition[field] = value;
+            condition
+        };
+        for conditions in [
+            json!([{"type": "A"}]),
+            json!([with("type", json!("a b"))]),
+            json!([with("status", json!("Odd"))]),
+            json!([with("reason", json!("a-b"))]),
+            json!([with("reason", json!(""))]),
+            json!([good, good]),
+        ] {
+            let wrong = json!({"status": {"conditions": conditions}});
+            assert_eq!(s.merge(&path(s, "/a/status"), &wrong).await.status, 422);
+        }
+        let right = json!({"status": {"conditions": [with("reason", json!("R_1:S,T"))]}});
+        assert_eq!(s.merge(&path(s, "/a/status"), &right).await.status, 200);
     })
     .await;
 }

@@ -199,6 +199,10 @@ async fn the_status_of_a_workload_is_written_apart() {
         whole["status"]["replicas"] = json!(4);
         let put = s.put(&path(s, "deployments", "/a/status"), &whole).await;
         assert_eq!(put.body["status"]["replicas"], 4);
+        let ahead = json!({"status": {"replicas": 4, "readyReplicas": 1, "availableReplicas": 2}});
+        for (_, plural) in &KINDS[..3] {
+            assert_eq!(s.merge(&path(s, plural, "/a/status"), &ahead).await.status, 422);
+        }
         let many = json!({"status": {"readyReplicas": 5}});
         assert_eq!(s.merge(&path(s, "deployments", "/a/status"), &many).await.status, 422);
     })
