@@ -190,6 +190,8 @@ fn build(cluster: &Cluster) -> (World, Planner) {
             places_new: Families::V4,
             marks_new: false,
             region_required: false,
+            lists_by_machine: false,
+            displaces_own: false,
         },
     };
     world.set_account("account".into(), Ok(setup));
@@ -231,6 +233,7 @@ fn build(cluster: &Cluster) -> (World, Planner) {
         account: "account".into(),
         families: vec![Family::V4],
         confirms: false,
+        scope: Default::default(),
     });
     let outcome = Outcome { action, sent_at: at(1), result: Ok(Done::Listed(listed)), jitter: 0 };
     world.finish(outcome, at(2));

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::Time;
-pub use crate::addresses::action::{AddressAction, LedgerWrite, Removal};
+pub use crate::addresses::action::{AddressAction, LedgerWrite, ListScope, Removal};
 use crate::model::{AccountId, ObjectKey, OperationId, Record, Sighting, Site, Text};
 pub use crate::nodes::action::{Eviction, MarkWrite};
 pub use crate::records::action::RecordAction;
@@ -111,6 +111,8 @@ pub struct Outcome {
 pub enum Done {
     /// `List`: every address shown.
     Listed(Vec<(IpAddr, Sighting)>),
+    /// `List`: every address that the account lets us see, and what it does not let us see.
+    ListedInPart(Vec<(IpAddr, Sighting)>, Text),
     /// `ReadAddress`: the address, or `None` if the address does not exist.
     Read(Option<Sighting>),
     /// `ReadOperation`: the operation's state.

@@ -95,6 +95,8 @@ impl Clouds {
                         places_new: families(capabilities.places_created),
                         marks_new: capabilities.marks_created,
                         region_required: machines.region_required,
+                        lists_by_machine: capabilities.lists_by_machine,
+                        displaces_own: capabilities.displaces_own,
                     },
                 }
             });

@@ -40,6 +40,11 @@ pub struct Abilities {
     pub marks_new: bool,
     /// Whether a reservation needs a region.
     pub region_required: bool,
+    /// Whether a listing must name the machines and addresses that it is about.
+    pub lists_by_machine: bool,
+    /// Whether an address takes the place of a machine's own, by which the machine reaches the
+    /// Internet and which is restored afterwards.
+    pub displaces_own: bool,
 }
 
 /// An account at a provider.
@@ -222,7 +227,8 @@ impl Account {
         // A listing requested meanwhile is still due. A late answer does not make `last` older.
         let wanted = self.listing.wanted;
         let last = self.listing.last.max(Some(sent_at));
-        self.listing = Listing { last, wanted, ..Listing::default() };
+        let limited = self.listing.limited.take();
+        self.listing = Listing { last, wanted, limited, ..Listing::default() };
         self.trouble = None;
         self.refused = false;
         self.setbacks.expire(now, settings);

@@ -20,6 +20,20 @@ pub enum AddressAction {
         /// Whether an open operation waits for the listing's confirmation, which makes the listing
         /// a part of a failover.
         confirms: bool,
+        /// The machines and addresses that the listing is about, for a provider that needs them.
+        scope: ListScope,
+    },
+    /// Give a machine its own address again, by which it reaches the Internet, if it has none. Left
+    /// to do after a crash in the middle of an assignment or unassignment.
+    RestoreEgress {
+        /// The account.
+        account: AccountId,
+        /// A pool of the account.
+        pool: ObjectKey,
+        /// The node.
+        node: NodeName,
+        /// The node's machine.
+        machine: MachineId,
     },
     /// Read an address that is missing from a listing.
     Read {
@@ -83,6 +97,15 @@ pub enum AddressAction {
     },
 }
 
+/// What a listing is about. Empty for providers that list a whole account.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListScope {
+    /// Machines of nodes that may have an address.
+    pub machines: Vec<MachineId>,
+    /// Addresses that pools have.
+    pub addresses: Vec<IpAddr>,
+}
+
 impl AddressAction {
     /// Whether the call reads, or changes the provider.
     pub fn effect(&self) -> Effect {
@@ -91,6 +114,7 @@ impl AddressAction {
             Self::Assign { .. }
             | Self::Unassign { .. }
             | Self::Release { .. }
+            | Self::RestoreEgress { .. }
             | Self::Create { .. } => Effect::ChangesProvider,
         }
     }
@@ -104,6 +128,7 @@ impl AddressAction {
             | Self::Assign { account, .. }
             | Self::Unassign { account, .. }
             | Self::Release { account, .. }
+            | Self::RestoreEgress { account, .. }
             | Self::Create { account, .. } => account,
         }
     }
@@ -115,6 +140,7 @@ impl AddressAction {
             Self::Assign { pool, .. }
             | Self::Unassign { pool, .. }
             | Self::Release { pool, .. }
+            | Self::RestoreEgress { pool, .. }
             | Self::Create { pool, .. } => Some(pool),
         }
     }
@@ -129,6 +155,7 @@ impl fmt::Display for AddressAction {
             Self::Assign { ip, node, .. } => write!(f, "assign {ip} to {node}"),
             Self::Unassign { ip, .. } => write!(f, "unassign {ip}"),
             Self::Release { ip, .. } => write!(f, "release {ip}"),
+            Self::RestoreEgress { node, .. } => write!(f, "restore the own address of {node}"),
             Self::Create { intent, .. } => reserve(f, 1, &intent.region),
         }
     }

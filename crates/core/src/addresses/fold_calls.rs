@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use super::{Account, Operation};
 use crate::Time;
 use crate::action::{AddressAction, Outcome};
-use crate::model::ObjectKey;
-use crate::world::World;
+use crate::model::{MachineId, ObjectKey};
+use crate::world::{Work, World};
 
 impl World {
     /// Notes the start of a call about addresses.
@@ -28,6 +28,7 @@ impl World {
                 });
             }
             AddressAction::Assign { account, pool, ip, machine, .. } => {
+                self.egress_restored.remove(machine);
                 self.departs(pool, *ip);
                 let operation = Operation::Sent { to: Some(machine.clone()) };
                 self.with_account(account, |account| {
@@ -37,6 +38,9 @@ impl World {
             AddressAction::Unassign { account, pool, ip, .. } => {
                 let address = self.accounts.get(account).and_then(|account| account.address(*ip));
                 let holder = address.and_then(|address| address.machines()[0].cloned());
+                if let Some(machine) = &holder {
+                    self.egress_restored.remove(machine);
+                }
                 match self.pools.get_mut(pool) {
                     // The last machine tells a delisted address from a stranger.
                     Some(entry) if entry.is_leaving(*ip) => entry.leaves(*ip, holder),
@@ -49,6 +53,9 @@ impl World {
                 // changes.
                 self.touch_address(*ip);
             }
+            AddressAction::RestoreEgress { machine, .. } => {
+                self.egress_work.entry(machine.clone()).or_default().in_flight = true;
+            }
             AddressAction::Release { account, ip, .. } => self.with_account(account, |account| {
                 account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));
             }),
@@ -57,6 +64,30 @@ impl World {
                 self.with_pool(pool, |entry| entry.sends(intent));
             }
         }
+    }
+
+    /// Notes the outcome of restoring a machine's own address.
+    fn egress_restored(&mut self, machine: &MachineId, outcome: Outcome, now: Time) {
+        match outcome.result {
+            Ok(_) => {
+                self.egress_work.remove(machine);
+                self.egress_restored.insert(machine.clone());
+            }
+            Err(failure) => {
+                let work = self.egress_work.entry(machine.clone()).or_default();
+                work.failed(failure, now, outcome.jitter, &self.settings);
+            }
+        }
+    }
+
+    /// Attempts to restore the own address of a machine.
+    pub(crate) fn egress_work(&self, machine: &MachineId) -> Option<&Work> {
+        self.egress_work.get(machine)
+    }
+
+    /// Whether a machine has its own address again since the last call about it.
+    pub(crate) fn is_egress_restored(&self, machine: &MachineId) -> bool {
+        self.egress_restored.contains(machine)
     }
 
     fn departs(&mut self, pool: &ObjectKey, ip: IpAddr) {
@@ -76,7 +107,7 @@ impl World {
             });
         }
         match call {
-            AddressAction::List { account, families, confirms } => {
+            AddressAction::List { account, families, confirms, .. } => {
                 self.listed(&account, (&families, confirms), outcome, now);
             }
             AddressAction::Read { account, ip } => self.address_read(&account, ip, &outcome, now),
@@ -88,6 +119,10 @@ impl World {
             }
             AddressAction::Unassign { account, pool, ip, .. } => {
                 self.moved(&account, &pool, ip, None, &outcome, now);
+            }
+            AddressAction::RestoreEgress { pool, machine, .. } => {
+                self.egress_restored(&machine, outcome, now);
+                self.dirty.insert(pool);
             }
             AddressAction::Release { account, pool, ip } => {
                 self.released(&account, &pool, ip, &outcome, now);

@@ -33,13 +33,18 @@ impl World {
             return;
         };
         account.listing.in_flight = false;
-        match outcome.result {
+        let (result, limited) = match outcome.result {
+            Ok(Done::ListedInPart(listed, limited)) => (Ok(Done::Listed(listed)), Some(limited)),
+            result => (result, None),
+        };
+        match result {
             Ok(Done::Listed(listed)) => {
                 let silent = account.listing.silence.is_some();
                 if silent {
                     account.setbacks.retry_sooner(now);
                 }
-                let news = silent || account.listing.last.is_none();
+                let news =
+                    silent || account.listing.last.is_none() || account.listing.limited != limited;
                 let (claims, users) = (&self.claims, self.users.get(id));
                 let changed = account.fold_listing(
                     outcome.sent_at,
@@ -48,6 +53,7 @@ impl World {
                     &self.settings,
                     |ip| claims.of(ip).any(|pool| users.is_some_and(|all| all.contains(pool))),
                 );
+                account.listing.limited = limited;
                 self.reoccupy_touched(id);
                 for ip in changed {
                     self.touch_address(ip);

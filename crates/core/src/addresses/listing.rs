@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::Time;
 use crate::action::{Failure, FailureKind};
+use crate::model::Text;
 use crate::world::Settings;
 
 /// Longest back-off of an awaited listing. A wait demanded by the provider may be longer.
@@ -32,6 +33,8 @@ pub struct Listing {
     pub rests_until: Time,
     /// Earliest time of an awaited listing after failures.
     pub probed_from: Time,
+    /// What the last successful listing could not show, for want of a permission.
+    pub limited: Option<Text>,
     /// The outage since the last successful listing.
     pub silence: Option<Silence>,
 }

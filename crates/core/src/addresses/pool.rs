@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use crate::Time;
 use crate::action::{Failure, FailureKind};
 use crate::model::{Intent, Ledger, MachineId, Pool, Remembered, Text};
-use crate::nodes::ClassId;
+use crate::nodes::{ClassId, Match};
 use crate::world::{Settings, Work};
 
 /// A pool with its progress.
@@ -311,6 +311,11 @@ impl PoolEntry {
         let made = |progress: &IntentProgress| *progress == IntentProgress::Made(ip);
         let only_made = self.intents.values().any(made) && !self.pool.ledger.created.contains(&ip);
         self.has(ip) && !only_made
+    }
+
+    /// The rules for nodes, if the spec is valid.
+    pub(crate) fn rules(&self) -> Option<&Match> {
+        self.pool.request.as_ref().ok().map(|request| &*request.matching)
     }
 
     /// Whether an address belongs to the pool's list, ledger or finished reservations.

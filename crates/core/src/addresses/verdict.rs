@@ -45,6 +45,8 @@ pub struct Verdict {
     pub creation_error: Option<Text>,
     /// Nodes without an address of the pool, from which pods of its workload are evicted.
     pub evicting: Vec<Evicting>,
+    /// What the account does not let us see, and the missing permission.
+    pub limited: Option<Text>,
     /// Planned actions that are not executed. Filled in by the executor.
     pub withheld: Option<Withheld>,
 }
@@ -289,6 +291,7 @@ impl fmt::Display for Verdict {
                 let nodes = if self.eligible == 1 { "node" } else { "nodes" };
                 let (served, eligible) = (self.nodes_served(), self.eligible);
                 write!(f, "{wanted} {addresses} on {served} of {eligible} eligible {nodes}")?;
+                self.tell_limited(f)?;
                 return self.tell_unused(f);
             }
             _ if !self.is_heard() => {}
@@ -299,6 +302,7 @@ impl fmt::Display for Verdict {
             _ => write!(f, "{active} of {wanted} in place; ")?,
         }
         self.explain(f)?;
+        self.tell_limited(f)?;
         self.tell_unused(f)
     }
 }
@@ -321,6 +325,11 @@ impl Verdict {
             }
             _ => self.reason.explain(f),
         }
+    }
+
+    /// Writes what the account does not let us see.
+    fn tell_limited(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.limited.as_ref().map_or(Ok(()), |limited| write!(f, "; {limited}"))
     }
 
     /// Writes the number of reserved but unused addresses, which cost money, and how to get rid of

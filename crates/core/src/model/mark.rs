@@ -37,6 +37,8 @@ pub enum Tells {
     /// A fixed text, as long as pods that relied on an address are to be evicted from the node. The
     /// mark outlives a crash between the withdrawal of other marks and the evictions.
     Evicting(&'static str),
+    /// A fixed text, as long as the node's machine may lack its own address because of us.
+    OwesEgress(&'static str),
 }
 
 /// The marks of a node, with their values.
@@ -48,7 +50,7 @@ impl Mark {
         match self.tells {
             Tells::Addresses(Family::V4) => &[Family::V4],
             Tells::Addresses(Family::V6) => &[Family::V6],
-            Tells::Serving(_) | Tells::Evicting(_) => &Family::ALL,
+            Tells::Serving(_) | Tells::Evicting(_) | Tells::OwesEgress(_) => &Family::ALL,
         }
     }
 
@@ -61,13 +63,21 @@ impl Mark {
             Tells::Addresses(_) => {
                 serves.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into()
             }
-            Tells::Serving(text) | Tells::Evicting(text) => text.into(),
+            Tells::Serving(text) | Tells::Evicting(text) | Tells::OwesEgress(text) => text.into(),
         })
+    }
+
+    /// The fixed text of the value, if it is one.
+    pub fn text(&self) -> Option<&'static str> {
+        match self.tells {
+            Tells::Addresses(_) => None,
+            Tells::Serving(text) | Tells::Evicting(text) | Tells::OwesEgress(text) => Some(text),
+        }
     }
 
     /// Whether the value is a fixed text.
     pub fn is_fixed(&self) -> bool {
-        matches!(self.tells, Tells::Serving(_) | Tells::Evicting(_))
+        self.text().is_some()
     }
 
     /// The addresses that a value names. A fixed text names none.
@@ -76,7 +86,7 @@ impl Mark {
             Tells::Addresses(_) => {
                 value.split(',').filter_map(|ip| ip.trim().parse().ok()).collect()
             }
-            Tells::Serving(_) | Tells::Evicting(_) => Vec::new(),
+            Tells::Serving(_) | Tells::Evicting(_) | Tells::OwesEgress(_) => Vec::new(),
         }
     }
 }

@@ -54,6 +54,11 @@ impl Draft {
         }
     }
 
+    /// Notes that a pool's assignment is prepared, and follows in the next plan.
+    pub fn prepares(&mut self, pool: &ObjectKey) {
+        self.assigning.insert(pool.clone());
+    }
+
     pub fn act(&mut self, action: Action) {
         match &action {
             Action::Address(AddressAction::Assign { pool, ip, node, .. }) => {
@@ -203,7 +208,7 @@ fn urgency(action: &Action) -> u8 {
         Action::Address(call) => match call {
             AddressAction::Assign { .. } => 0,
             AddressAction::Create { .. } | AddressAction::Unassign { .. } => 1,
-            AddressAction::Release { .. } => 3,
+            AddressAction::Release { .. } | AddressAction::RestoreEgress { .. } => 3,
             AddressAction::List { .. }
             | AddressAction::Read { .. }
             | AddressAction::ReadOperation { .. } => 4,

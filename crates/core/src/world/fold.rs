@@ -50,7 +50,8 @@ impl World {
             Action::Ledger(LedgerWrite { pool, uid, version, ledger, .. }) => {
                 self.ledger_written(&pool, (&uid, version), ledger, outcome, now);
             }
-            Action::Mark(MarkWrite { node, uid, mark, value, .. }) => {
+            Action::Mark(MarkWrite { owner, node, uid, mark, value }) => {
+                self.dirty.extend(owner.filter(|owner| self.pools.contains_key(owner)));
                 self.mark_written(&node, &uid, (mark, value), outcome, now);
             }
             Action::Evict(eviction) => self.evicted(&eviction, outcome, now),

@@ -42,6 +42,9 @@ pub struct World {
     pub(crate) said_to_serve: BTreeMap<&'static Mark, BTreeSet<NodeName>>,
     pub(crate) mark_work: BTreeMap<(NodeName, &'static Mark), Work>,
     pub(crate) evictions: BTreeMap<PodId, Work>,
+    /// Attempts to restore the own address of machines, and machines that have it again.
+    pub(crate) egress_work: BTreeMap<MachineId, Work>,
+    pub(crate) egress_restored: BTreeSet<MachineId>,
     pub(crate) candidates: Candidates,
     pub(crate) pools: BTreeMap<ObjectKey, PoolEntry>,
     pub(crate) claims: Claims,
@@ -83,6 +86,8 @@ impl World {
             said_to_serve: BTreeMap::new(),
             mark_work: BTreeMap::new(),
             evictions: BTreeMap::new(),
+            egress_work: BTreeMap::new(),
+            egress_restored: BTreeSet::new(),
             candidates: Candidates::default(),
             pools: BTreeMap::new(),
             claims: Claims::default(),
@@ -163,6 +168,8 @@ impl World {
         self.open_from = open_from;
         self.mark_work.clear();
         self.evictions.clear();
+        self.egress_work.clear();
+        self.egress_restored.clear();
         // Calls of an earlier term have no outcome. Addresses that such calls reserved are
         // recognised by the intents in the ledgers.
         self.reserving.clear();
@@ -203,6 +210,11 @@ impl World {
     /// Accounts named by a pool.
     pub(crate) fn accounts_in_use(&self) -> impl Iterator<Item = (&AccountId, &Account)> {
         self.users.keys().filter_map(|id| Some((id, self.accounts.get(id)?)))
+    }
+
+    /// The pools of an account.
+    pub(crate) fn users_of(&self, id: &AccountId) -> impl Iterator<Item = &PoolEntry> {
+        self.users.get(id).into_iter().flatten().filter_map(|key| self.pools.get(key))
     }
 
     /// Whether a pool of an account has an IPv6 address.

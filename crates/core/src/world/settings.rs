@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::Kind;
+use crate::model::{Kind, Mark};
 
 /// Intervals, deadlines and back-offs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Settings {
     pub retry_initial: Duration,
     /// Longest back-off.
     pub retry_max: Duration,
+    /// The mark of nodes whose machine may lack its own address because of us; `None` marks none.
+    pub egress: Option<&'static Mark>,
 }
 
 impl Default for Settings {
@@ -30,6 +32,7 @@ impl Default for Settings {
             settle: Duration::from_secs(5),
             retry_initial: Duration::from_secs(1),
             retry_max: Duration::from_secs(300),
+            egress: None,
         }
     }
 }

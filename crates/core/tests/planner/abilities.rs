@@ -1,13 +1,13 @@
 //! Plans follow what a provider can do.
 
-use pontoon_core::action::{Action, AddressAction, Removal};
+use pontoon_core::action::{Action, AddressAction, Done, Removal};
 use pontoon_core::addresses::verdict::{Note, Reason, State};
-use pontoon_core::model::{Families, Family};
+use pontoon_core::model::{Families, Family, Sighting};
 
 use super::cloud::Fault;
 use super::fixture::*;
 use super::profiles::{PROFILES, account};
-use super::scene::{Scene, able, scene_at};
+use super::scene::{Scene, able, scene, scene_at};
 
 /// Two nodes and an address on the first, at a provider that moves addresses by two calls.
 fn in_two_steps() -> Scene {
@@ -171,4 +171,38 @@ fn addresses_are_spread_over_nodes_where_a_machine_carries_many() {
     let mut counts = ["a", "b", "c"].map(on);
     counts.sort_unstable();
     assert_eq!(counts, [1, 1, 2]);
+}
+
+#[test]
+fn a_listing_names_the_machines_and_addresses_that_it_is_about_where_the_provider_needs_them() {
+    let setup = able(|abilities| abilities.lists_by_machine = true);
+    let mut scene = scene_at(setup)
+        .node(node("a").labelled("pool", "edge"))
+        .nodes(["b"])
+        .pool(pool("p").ips([1]).on("pool=edge"))
+        .address(ip(1), Some("a"));
+    let done = scene.settle();
+    let scope = done.iter().find_map(|action| match action {
+        Action::Address(AddressAction::List { scope, .. }) => Some(scope),
+        _ => None,
+    });
+    let scope = scope.expect("a listing");
+    assert_eq!(
+        (scope.machines.as_slice(), scope.addresses.as_slice()),
+        (&["m-a".into()][..], &[ip(1)][..])
+    );
+}
+
+#[test]
+fn what_a_listing_could_not_show_is_told() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1]));
+    let begun = scene.begin();
+    let list = begun.into_iter().find(is_list).expect("a listing");
+    scene.held_back.clear();
+    let seen = Sighting { holder: Some("m-a".into()), ..Sighting::default() };
+    let part = Done::ListedInPart(vec![(ip(1), seen)], "compute.addresses.list is missing".into());
+    scene.finish(list, scene.now, Ok(part));
+    scene.settle();
+    let told = scene.verdict("p").to_string();
+    assert_eq!(told, "1 address on 1 of 1 eligible node; compute.addresses.list is missing");
 }

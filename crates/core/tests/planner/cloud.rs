@@ -181,6 +181,7 @@ impl Cloud {
                 assert!(seen.is_none_or(|seen| seen.holder.is_none()), "released from a machine");
                 Ok(Done::Released)
             }
+            Action::Address(AddressAction::RestoreEgress { .. }) => Ok(Done::Effective),
             Action::Ledger(LedgerWrite { .. })
             | Action::Mark(MarkWrite { .. })
             | Action::Evict(_)

@@ -116,6 +116,7 @@ fn a_listing_that_is_late_to_show_a_new_address_is_ignored() {
         account: ACCOUNT.into(),
         families: vec![pontoon_core::model::Family::V4],
         confirms: false,
+        scope: Default::default(),
     });
     scene.world.begin(&list);
     scene.pass(seconds(1));

@@ -445,6 +445,7 @@ fn an_old_sighting_at_the_target_does_not_confirm_a_call_without_an_answer() {
         account: ACCOUNT.into(),
         families: vec![],
         confirms: false,
+        scope: Default::default(),
     });
     scene.finish(list, before, Ok(Done::Listed(vec![(ip(1), at_c)])));
     scene.planned();

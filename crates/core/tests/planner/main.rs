@@ -16,6 +16,7 @@ mod crashing;
 mod creating;
 mod doubting;
 mod drifting;
+mod egress;
 mod evicting;
 mod failing;
 mod grace;

@@ -20,6 +20,8 @@ pub const PROFILES: [Profile; 5] = [
             places_new: Families::V4,
             marks_new: false,
             region_required: true,
+            lists_by_machine: false,
+            displaces_own: false,
         },
     ),
     // One access config for each interface; deterministic names.
@@ -32,6 +34,8 @@ pub const PROFILES: [Profile; 5] = [
             places_new: Families::NONE,
             marks_new: true,
             region_required: true,
+            lists_by_machine: true,
+            displaces_own: true,
         },
     ),
     // Tags in the call that allocates; a region is part of the endpoint.
@@ -44,6 +48,8 @@ pub const PROFILES: [Profile; 5] = [
             places_new: Families::NONE,
             marks_new: true,
             region_required: false,
+            lists_by_machine: false,
+            displaces_own: false,
         },
     ),
     // Each step writes a whole network interface.
@@ -56,6 +62,8 @@ pub const PROFILES: [Profile; 5] = [
             places_new: Families::NONE,
             marks_new: true,
             region_required: true,
+            lists_by_machine: false,
+            displaces_own: false,
         },
     ),
     // Many addresses for each server; labels in the call that creates.
@@ -68,6 +76,8 @@ pub const PROFILES: [Profile; 5] = [
             places_new: Families::BOTH,
             marks_new: true,
             region_required: true,
+            lists_by_machine: false,
+            displaces_own: false,
         },
     ),
 ];

@@ -27,6 +27,7 @@ fn list() -> Action {
         account: ACCOUNT.into(),
         families: vec![Family::V4],
         confirms: false,
+        scope: Default::default(),
     })
 }
 

@@ -32,6 +32,7 @@ pub struct Scene {
     pub tolerant: bool,
     /// Begun actions with pending answers.
     pub held_back: Vec<(Action, Time)>,
+    settings: Settings,
     setups: BTreeMap<&'static str, AccountSetup>,
     nodes: BTreeMap<NodeName, Node>,
     pods: BTreeMap<PodId, Pod>,
@@ -56,6 +57,8 @@ pub fn setup() -> AccountSetup {
             places_new: Families::V4,
             marks_new: false,
             region_required: true,
+            lists_by_machine: false,
+            displaces_own: false,
         },
     }
 }
@@ -74,11 +77,17 @@ pub fn scene() -> Scene {
 
 /// An empty cluster with the given account.
 pub fn scene_at(setup: AccountSetup) -> Scene {
+    scene_with(setup, Settings::default())
+}
+
+/// An empty cluster with the given account and settings.
+pub fn scene_with(setup: AccountSetup, settings: Settings) -> Scene {
     let mut cloud = Cloud::new(setup.abilities);
     cloud.project = setup.project.as_ref().map(|_| "project");
     let mut scene = Scene {
         now: at(0),
-        world: World::new(Settings::default(), &KINDS),
+        world: World::new(settings, &KINDS),
+        settings,
         planner: Planner::default(),
         cloud,
         dns: Dns::default(),
@@ -229,7 +238,7 @@ impl Scene {
     }
 
     fn boot(&mut self, open_from: Time) {
-        self.world = World::new(Settings::default(), &KINDS);
+        self.world = World::new(self.settings, &KINDS);
         self.planner = Planner::default();
         self.held_back.clear();
         for (name, setup) in &self.setups {

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use pontoon_core::action::{AddressAction, Done, Failure, FailureKind, OperationState};
+use pontoon_core::action::{AddressAction, Done, Failure, FailureKind, ListScope, OperationState};
 use pontoon_core::model::{Family, Intent, Sighting, Text};
 use pontoon_providers as providers;
 use pontoon_providers::layers::Hold;
@@ -14,7 +14,9 @@ pub(super) async fn call(
     call: &AddressAction,
 ) -> Result<Done, Failure> {
     let result = match call {
-        AddressAction::List { families, confirms, .. } => list(provider, families, *confirms).await,
+        AddressAction::List { families, confirms, scope, .. } => {
+            list(provider, families, *confirms, scope).await
+        }
         AddressAction::Read { ip, .. } => read(provider, *ip).await,
         AddressAction::ReadOperation { ip, operation, .. } => {
             let id = providers::OperationId(operation.to_string());
@@ -25,6 +27,10 @@ pub(super) async fn call(
             provider.assign(*ip, &machine).await.map(accepted)
         }
         AddressAction::Unassign { ip, .. } => provider.unassign(*ip).await.map(accepted),
+        AddressAction::RestoreEgress { machine, .. } => {
+            let machine = providers::MachineId(machine.to_string());
+            provider.restore_egress(&machine).await.map(accepted)
+        }
         AddressAction::Release { ip, .. } => provider.release(*ip).await.map(|()| Done::Released),
         AddressAction::Create { intent, mark, .. } => {
             create(provider, intent, mark.as_deref()).await
@@ -37,14 +43,24 @@ async fn list(
     provider: &dyn AddressProvider,
     families: &[Family],
     confirms: bool,
+    scope: &ListScope,
 ) -> providers::Result<Done> {
-    let asked = ListRequest::of(Families {
-        v4: families.contains(&Family::V4),
-        v6: families.contains(&Family::V6),
-    });
+    let machines = scope.machines.iter().map(|machine| providers::MachineId(machine.to_string()));
+    let asked = ListRequest {
+        families: Families {
+            v4: families.contains(&Family::V4),
+            v6: families.contains(&Family::V6),
+        },
+        machines: machines.collect(),
+        addresses: scope.addresses.clone(),
+    };
     let listed =
         if confirms { provider.confirm(&asked).await? } else { provider.list(&asked).await? };
-    Ok(Done::Listed(listed.addresses.into_iter().map(|one| (one.ip, sighting(one))).collect()))
+    let addresses = listed.addresses.into_iter().map(|one| (one.ip, sighting(one))).collect();
+    Ok(match listed.limited {
+        Some(limited) => Done::ListedInPart(addresses, limited.as_str().into()),
+        None => Done::Listed(addresses),
+    })
 }
 
 async fn read(provider: &dyn AddressProvider, ip: IpAddr) -> providers::Result<Done> {

@@ -211,6 +211,7 @@ mod tests {
             account: "digitalocean".into(),
             families: Vec::new(),
             confirms: false,
+            scope: Default::default(),
         });
         let wait = Duration::from_secs(1);
         for kind in [

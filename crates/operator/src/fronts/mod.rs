@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::DynamicObject;
-use pontoon_core::model::{Kind, Mark};
+use pontoon_core::model::{Kind, Mark, MarkPlace, Tells};
 use prometheus::Registry;
 
 use crate::leadership::Predecessor;
@@ -75,9 +75,16 @@ pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     FRONTS.iter().map(|front| front.kind())
 }
 
-/// Marks that we put on nodes.
+/// On a node: its machine may lack its own address because of us, and is owed one.
+pub static EGRESS: Mark = Mark {
+    place: MarkPlace::Annotation,
+    key: "pontoon.dev/restore-egress",
+    tells: Tells::OwesEgress("true"),
+};
+
+/// Marks that we put on nodes: those of each kind, and the note of machines without egress.
 pub fn marks() -> impl Iterator<Item = &'static Mark> {
-    FRONTS.iter().flat_map(|front| front.marks())
+    FRONTS.iter().flat_map(|front| front.marks()).chain([&EGRESS])
 }
 
 /// Every predecessor, once.

@@ -230,7 +230,9 @@ impl Narrator {
             AddressAction::ReadOperation { ip, .. } => {
                 self.given_up(objects, world, *ip, finished);
             }
-            AddressAction::List { .. } | AddressAction::Read { .. } => {}
+            AddressAction::List { .. }
+            | AddressAction::Read { .. }
+            | AddressAction::RestoreEgress { .. } => {}
         }
     }
 

@@ -21,6 +21,7 @@ pub fn names(action: &Action) -> Names {
             AddressAction::Assign { .. } => ("AssignIP", Some("WouldAssign")),
             AddressAction::Unassign { .. } => ("UnassignIP", Some("WouldUnassign")),
             AddressAction::Release { .. } => ("ReleaseIP", Some("WouldRelease")),
+            AddressAction::RestoreEgress { .. } => ("RestoreEgress", Some("WouldRestoreEgress")),
             AddressAction::Create { .. } => ("CreateIP", Some("WouldCreate")),
         },
         Action::Record(RecordAction::Read { .. }) => ("ListDNSRecords", None),

@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use crate::clouds::Clouds;
 use crate::env::Env;
 use crate::execute::{ClusterId, Executor, Term};
-use crate::fronts::{FRONTS, kinds};
+use crate::fronts::{EGRESS, FRONTS, kinds};
 use crate::leadership::{self, Identity, Leadership, Post, Predecessors, Sentry, Timing};
 use crate::observe::Station;
 use crate::report::events::{Events, Weight, about_lease};
@@ -167,6 +167,7 @@ fn world(options: &Options, clouds: &Clouds) -> World {
         settle: options.timing.settle,
         retry_initial: options.retry_initial,
         retry_max: options.retry_max,
+        egress: Some(&EGRESS),
         ..Settings::default()
     };
     let mut world = World::new(settings, &kinds().collect::<Vec<_>>());

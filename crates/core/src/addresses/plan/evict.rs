@@ -10,7 +10,7 @@
 use super::marks;
 use super::view::PoolView;
 use crate::Time;
-use crate::action::{Action, Eviction, MarkWrite};
+use crate::action::{Action, Eviction};
 use crate::addresses::PoolEntry;
 use crate::addresses::verdict::Evicting;
 use crate::model::{Mark, Node, NodeName, PodId, Request, Tells, Text};
@@ -35,7 +35,7 @@ pub(crate) fn notes_first(
     if node.marks.contains_key(note) || world.mark_fails(&node.name, note) {
         return false;
     }
-    write_note(world, entry, node, note, true, draft);
+    marks::write_note(world, &entry.pool.key, node, note, true, draft);
     true
 }
 
@@ -66,7 +66,7 @@ fn on_node(
     }
     let over = users().all(|entry| pods(world, entry, node).next().is_none());
     if over || serves {
-        write_note(world, view.entry, node, note, false, draft);
+        marks::write_note(world, view.key, node, note, false, draft);
         return None;
     }
     let mut left = Evicting { node: node.name.clone(), pods: 0, failure: None };
@@ -101,25 +101,6 @@ fn evict(
             name: name.clone(),
             node: node.clone(),
         }));
-    }
-}
-
-fn write_note(
-    world: &World,
-    entry: &PoolEntry,
-    node: &Node,
-    note: &'static Mark,
-    on: bool,
-    draft: &mut Draft,
-) {
-    if world.mark_writable(&node.name, note, draft.now) {
-        let value = match note.tells {
-            Tells::Serving(text) | Tells::Evicting(text) if on => Some(text.into()),
-            _ => None,
-        };
-        let owner = Some(entry.pool.key.clone());
-        let (node, uid) = (node.name.clone(), node.uid.clone());
-        draft.act(Action::Mark(MarkWrite { owner, node, uid, mark: note, value }));
     }
 }
 

@@ -39,6 +39,22 @@ pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
     open
 }
 
+/// Plans a note on a node, which is a mark with a fixed text, or its removal.
+pub(crate) fn write_note(
+    world: &World,
+    owner: &ObjectKey,
+    node: &Node,
+    note: &'static Mark,
+    on: bool,
+    draft: &mut Draft,
+) {
+    if world.mark_writable(&node.name, note, draft.now) {
+        let value = note.text().filter(|_| on).map(Into::into);
+        let (owner, node, uid) = (Some(owner.clone()), node.name.clone(), node.uid.clone());
+        draft.act(Action::Mark(MarkWrite { owner, node, uid, mark: note, value }));
+    }
+}
+
 /// The pool that a new value of a mark is for: of an address that the mark gains, else loses; else a
 /// pool that uses the mark.
 fn marked_for(
@@ -131,7 +147,7 @@ fn correction(world: &World, node: &Node, mark: &'static Mark) -> Correction {
             let unserved = said.iter().filter(|ip| ours(ip) && !serves.contains(ip));
             unserved.into_iter().any(|ip| is_in_doubt(world, node, *ip))
         }
-        (Tells::Serving(_) | Tells::Evicting(_), Some(_)) => {
+        (Tells::Serving(_) | Tells::Evicting(_) | Tells::OwesEgress(_), Some(_)) => {
             wanted.is_none() && may_serve(world, node, mark)
         }
     };

@@ -12,6 +12,7 @@
 //!                     recognise.rs)
 //!                     which are to be released                   (release.rs)
 //! for each node:      which marks must it carry                  (marks.rs)
+//! for each account:   which machines lack an address of their own (egress.rs)
 //! for each pool:      which pods must leave nodes without it     (evict.rs)
 //!                     what is there to say                       (report.rs, lacking.rs)
 //!                     when is it planned again                   (waiting_for_room.rs)
@@ -24,6 +25,7 @@ mod cool_off;
 mod creation;
 pub(crate) mod delisted;
 pub(crate) mod drift;
+mod egress;
 mod evict;
 mod gate;
 mod lacking;
@@ -85,6 +87,9 @@ pub(crate) fn plan<'w>(
             draft.wait(view.key, groups.filter(|_| !marks_open && !leaves));
         }
         draft.say(view.key, verdict);
+    }
+    for (id, account) in world.accounts_in_use() {
+        egress::plan(world, id, account, draft);
     }
     draft.wake_at(world.next_mark_attempt());
     views

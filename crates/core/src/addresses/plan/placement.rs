@@ -179,7 +179,7 @@ impl Placement {
                 draft.wake_at(next);
                 self.seats.leave_last(seat);
             } else {
-                match bring(view, one, (node, machine), draft) {
+                match bring(world, view, one, (node, machine), draft) {
                     Brought::Sent => self.seats.take(seat),
                     Brought::Cooling => {
                         self.cool(view, request.cool_off, draft);
@@ -223,7 +223,7 @@ impl Placement {
         let wanted: Vec<_> = demands.iter().map(|demand| (demand.group, demand.count)).collect();
         let paired = pair(&offers, &wanted);
         for (demand, nodes) in demands.iter().zip(paired) {
-            self.place(demand, nodes, draft);
+            self.place(world, demand, nodes, draft);
         }
     }
 
@@ -270,11 +270,13 @@ impl Placement {
             draft.wake_at(due);
             let (next, refused) = self.seats.next_for(world, view, one.ip, now);
             match next {
-                Next::Node(node, machine) => match bring(view, one, (&node, &machine), draft) {
-                    Brought::Sent => self.seats.take_on(view, family, machine),
-                    Brought::Cooling => self.cool(view, request.cool_off, draft),
-                    Brought::Held(next) => draft.wake_at(next),
-                },
+                Next::Node(node, machine) => {
+                    match bring(world, view, one, (&node, &machine), draft) {
+                        Brought::Sent => self.seats.take_on(view, family, machine),
+                        Brought::Cooling => self.cool(view, request.cool_off, draft),
+                        Brought::Held(next) => draft.wake_at(next),
+                    }
+                }
                 Next::At(time) => draft.wake_at(time),
                 Next::NoRoom => {}
             }
@@ -326,6 +328,7 @@ impl Placement {
     /// Gives the nodes of a demand to the pool's addresses, or to its reservations.
     fn place(
         &mut self,
+        world: &World,
         demand: &Demand<'_, '_>,
         nodes: Vec<(NodeName, MachineId)>,
         draft: &mut Draft,
@@ -336,7 +339,7 @@ impl Placement {
         for ip in demand.addresses.iter().take(demand.count) {
             match nodes.next() {
                 Some((node, machine)) => {
-                    self.place_one(view, *ip, (&node, machine), draft);
+                    self.place_one(world, view, *ip, (&node, machine), draft);
                 }
                 None => unplaced += 1,
             }
@@ -352,13 +355,14 @@ impl Placement {
     /// Brings an address to its node.
     fn place_one(
         &mut self,
+        world: &World,
         view: &PoolView<'_>,
         ip: IpAddr,
         (node, machine): (&NodeName, MachineId),
         draft: &mut Draft,
     ) {
         let Some(one) = view.addresses.iter().find(|one| one.ip == ip) else { return };
-        match bring(view, one, (node, &machine), draft) {
+        match bring(world, view, one, (node, &machine), draft) {
             Brought::Sent => self.seats.take_on(view, Family::of(ip), machine),
             Brought::Cooling => {}
             Brought::Held(next) => draft.wake_at(next),

@@ -1,13 +1,15 @@
 //! Reads of an account: one listing for all addresses, and direct reads of single addresses or
 //! operations only where listings are not enough.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::gate::is_open;
 use crate::Time;
-use crate::action::{Action, AddressAction};
-use crate::addresses::{Account, Knowledge, Operation};
-use crate::model::{AccountId, Families, Family};
+use crate::action::{Action, AddressAction, ListScope};
+use crate::addresses::{Account, Knowledge, Operation, PoolEntry};
+use crate::model::{AccountId, Families, Family, Node};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -123,7 +125,9 @@ fn list_when(
     let due = due.max(account.listing.opens(awaited || confirms)).max(held_until);
     if due <= draft.now {
         let families = families(world, id, account);
-        draft.act(Action::Address(AddressAction::List { account: id.clone(), families, confirms }));
+        let scope = scope(world, id, account);
+        let account = id.clone();
+        draft.act(Action::Address(AddressAction::List { account, families, confirms, scope }));
     } else {
         draft.wake_at(due);
     }
@@ -175,4 +179,29 @@ fn families(world: &World, id: &AccountId, account: &Account) -> Vec<Family> {
     let v6 = has.v6 && (!has.v4 || account.has_v6() || world.asks_for_v6(id));
     let asked = Families { v4: has.v4, v6 };
     Family::ALL.into_iter().filter(|family| asked.has(*family)).collect()
+}
+
+/// The machines and addresses that a listing is about, for a provider that needs them: the nodes
+/// that the account's pools select, and the pools' addresses.
+fn scope(world: &World, id: &AccountId, account: &Account) -> ListScope {
+    if !account.abilities().is_some_and(|abilities| abilities.lists_by_machine) {
+        return ListScope::default();
+    }
+    let rules: BTreeSet<_> = world.users_of(id).filter_map(PoolEntry::rules).collect();
+    let selected = |node: &&Node| rules.iter().any(|rules| rules.nodes.accepts(&node.labels));
+    let nodes = world.nodes().filter(selected);
+    let machines = nodes.filter_map(|node| node.machine.as_ref());
+    let machines = machines.filter(|machine| account.cloud() == Some(&machine.cloud));
+    let has = |entry: &PoolEntry| {
+        entry.addresses().iter().copied().chain(entry.leaving()).collect::<Vec<_>>()
+    };
+    let addresses: BTreeSet<IpAddr> = world.users_of(id).flat_map(has).collect();
+    ListScope {
+        machines: machines
+            .map(|machine| machine.id.clone())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect(),
+        addresses: addresses.into_iter().collect(),
+    }
 }

@@ -50,6 +50,7 @@ pub(crate) fn verdict(
         kept: view.entry.pool.ledger.kept.clone(),
         creation_error: creation_failure(view, creation).map(|failure| failure.message.clone()),
         evicting: Vec::new(),
+        limited: view.account.and_then(|account| account.listing.limited.clone()),
         withheld: None,
         addresses,
     };
@@ -191,7 +192,8 @@ fn reason(
         return Reason::AssignFailed(one.ip, message.clone(), *next);
     }
     let assigning = |one: &AddressVerdict| one.state == State::InProgress;
-    if draft.assigns(view.key) || verdict.addresses.iter().any(assigning) {
+    let unmarking = view.addresses.iter().any(|one| one.unmarking);
+    if draft.assigns(view.key) || unmarking || verdict.addresses.iter().any(assigning) {
         return Reason::Assigning;
     }
     if creation.open > 0 || creation.writes {

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use super::egress;
 use super::gate::may_change;
 use super::view::{AddressView, Place, PoolView};
 use crate::Time;
@@ -13,7 +14,7 @@ use crate::world::World;
 
 /// The result of bringing an address to a node.
 pub(crate) enum Brought {
-    /// A call of this plan assigns the address, or unassigns it first.
+    /// A call of this plan assigns the address, or unassigns it first, or a note precedes the call.
     Sent,
     /// The pool has begun as many assignments as its cool-off allows.
     Cooling,
@@ -24,6 +25,7 @@ pub(crate) enum Brought {
 /// Brings an address to a node's machine, by one call if the provider can move. Otherwise unassigns
 /// first, and the plan that finds the address unassigned makes the second call.
 pub(crate) fn bring(
+    world: &World,
     view: &PoolView<'_>,
     one: &AddressView<'_>,
     (node, machine): (&NodeName, &MachineId),
@@ -40,6 +42,8 @@ pub(crate) fn bring(
         let next = account.setbacks.next_off(ip, from);
         if draft.now < next {
             return Brought::Held(next);
+        } else if !egress::is_noted(world, (view.key, account), from, draft) {
+            return Brought::Sent;
         } else if !draft.spend(view.key) {
             return Brought::Cooling;
         }
@@ -49,6 +53,9 @@ pub(crate) fn bring(
             ip,
             why: Removal::Moves,
         }));
+        return Brought::Sent;
+    }
+    if !egress::is_noted(world, (view.key, account), machine, draft) {
         return Brought::Sent;
     }
     if !draft.spend(view.key) {
@@ -72,9 +79,14 @@ pub(crate) fn unassign(
     }
     let account = world.account(&request.account);
     let next = account.map_or(Time::default(), |one| one.setbacks.next_off(ip, &machine.id));
+    let noted = |draft: &mut Draft| {
+        account.is_none_or(|account| {
+            egress::is_noted(world, (&entry.pool.key, account), &machine.id, draft)
+        })
+    };
     if draft.now < next {
         draft.wake_at(next);
-    } else {
+    } else if noted(draft) {
         let (account, pool) = (request.account.clone(), entry.pool.key.clone());
         draft.act(Action::Address(AddressAction::Unassign { account, pool, ip, why }));
     }

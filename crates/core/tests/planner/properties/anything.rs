@@ -47,9 +47,16 @@ pub fn duration() -> impl Strategy<Value = Duration> {
 
 pub fn settings() -> impl Strategy<Value = Settings> {
     let times = (duration(), duration(), duration(), duration(), duration());
-    let odd = times.prop_map(|(resync, call_deadline, settle, retry_initial, retry_max)| {
-        Settings { resync, record_resync: resync, call_deadline, settle, retry_initial, retry_max }
-    });
+    let odd =
+        times.prop_map(|(resync, call_deadline, settle, retry_initial, retry_max)| Settings {
+            resync,
+            record_resync: resync,
+            call_deadline,
+            settle,
+            retry_initial,
+            retry_max,
+            egress: None,
+        });
     prop_oneof![Just(Settings::default()), odd]
 }
 
@@ -120,6 +127,8 @@ pub fn setup() -> BoxedStrategy<Result<AccountSetup, Finding>> {
                 places_new,
                 marks_new,
                 region_required,
+                lists_by_machine: false,
+                displaces_own: false,
             }
         },
     );
@@ -328,7 +337,7 @@ pub fn action() -> BoxedStrategy<Action> {
         (node_name(), word(&["u"]), select(&Family::ALL[..]), option::of(word(&["192.0.2.1"])));
     prop_oneof![
         2 => (account(), vec(select(&Family::ALL[..]), 0..3), any::<bool>()).prop_map(
-            |(account, families, confirms)| Action::Address(AddressAction::List { account, families, confirms })
+            |(account, families, confirms)| Action::Address(AddressAction::List { account, families, confirms, scope: Default::default(), })
         ),
         1 => on().prop_map(|(account, ip)| Action::Address(AddressAction::Read { account, ip })),
         1 => (on(), operation()).prop_map(|((account, ip), id)| {

@@ -89,6 +89,7 @@ impl Answer {
             }
             (None, Action::Mark(MarkWrite { .. })) => Done::Marked { version: 100 + self.version },
             (None, Action::Evict(_)) => Done::Evicted,
+            (None, Action::Address(AddressAction::RestoreEgress { .. })) => Done::Effective,
             (
                 None,
                 Action::Record(RecordAction::Read { .. })
@@ -110,6 +111,8 @@ pub fn accounts() -> [(&'static str, Result<AccountSetup, Finding>); 3] {
             places_new: Families { v4: true, v6: cloud == CLOUD },
             marks_new: false,
             region_required: true,
+            lists_by_machine: false,
+            displaces_own: false,
         },
     };
     let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };

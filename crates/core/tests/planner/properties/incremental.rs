@@ -90,6 +90,7 @@ fn crowded(pools: Vec<Pool>) -> World {
         account: ACCOUNT.into(),
         families: vec![Family::V4],
         confirms: false,
+        scope: Default::default(),
     });
     let result = Ok(Done::Listed(vec![]));
     world.finish(Outcome { action, sent_at: at(0), result, jitter: 0 }, at(1));

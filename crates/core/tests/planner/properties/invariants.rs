@@ -50,6 +50,9 @@ fn subject(action: &Action) -> String {
             format!("{} of {pool}", intent.id)
         }
         Action::Mark(MarkWrite { node, mark, .. }) => format!("{mark} of {node}"),
+        Action::Address(AddressAction::RestoreEgress { machine, .. }) => {
+            format!("own of {machine}")
+        }
         Action::Evict(eviction) => format!("eviction of {:?}", eviction.pod),
         Action::Record(RecordAction::Read { owner, family, .. }) => {
             format!("reading {family:?} of {owner}")

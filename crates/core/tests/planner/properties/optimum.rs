@@ -34,6 +34,7 @@ fn world_of(small: Small) -> World {
         account: ACCOUNT.into(),
         families: Family::ALL.to_vec(),
         confirms: false,
+        scope: Default::default(),
     });
     let result = Ok(Done::Listed(small.addresses.into_iter().collect()));
     world.finish(Outcome { action, sent_at: at(0), result, jitter: 0 }, at(1));

@@ -100,6 +100,7 @@ fn plan_of(objects: &[Object], listed: &BTreeMap<IpAddr, Sighting>) -> Plan {
                     account: (*account).into(),
                     families,
                     confirms: false,
+                    scope: Default::default(),
                 });
                 let result = Ok(Done::Listed(listed));
                 world.begin(&action);

@@ -37,6 +37,7 @@ fn list() -> Action {
         account: "digitalocean".into(),
         families: Vec::new(),
         confirms: false,
+        scope: Default::default(),
     })
 }
 
@@ -163,6 +164,7 @@ fn verdict(addresses: Vec<AddressVerdict>) -> Verdict {
         kept: Vec::new(),
         creation_error: None,
         evicting: Vec::new(),
+        limited: None,
         withheld: None,
     }
 }

@@ -98,6 +98,7 @@ impl Stage {
             kept: vec![],
             creation_error: None,
             evicting: Vec::new(),
+            limited: None,
             withheld: None,
         };
         let key = self.key();

@@ -43,6 +43,8 @@ impl Cluster {
                 places_new: Families::V4,
                 marks_new: false,
                 region_required: true,
+                lists_by_machine: false,
+                displaces_own: false,
             },
         };
         world.set_account("digitalocean".into(), Ok(setup));
@@ -136,6 +138,7 @@ impl Cluster {
             account: "digitalocean".into(),
             families,
             confirms: false,
+            scope: Default::default(),
         });
         let result = Ok(Done::Listed(listed.into()));
         self.world.finish(Outcome { action, sent_at: NOW, result, jitter: 0 }, NOW);

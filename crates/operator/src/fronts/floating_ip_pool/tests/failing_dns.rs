@@ -44,6 +44,7 @@ fn in_place() -> Verdict {
         kept: vec![],
         creation_error: None,
         evicting: Vec::new(),
+        limited: None,
         withheld: None,
     }
 }

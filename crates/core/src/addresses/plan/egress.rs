@@ -1,0 +1,119 @@
+//! Machines get their own address back, which an assigned address displaced.
+//!
+//! ```text
+//! node noted (a mark) ──> address assigned or unassigned ──> own address there again ──> note removed
+//! ```
+//!
+//! At some providers an address takes the place of a machine's own, and both calls take several
+//! requests. A crash or a failure in between leaves a machine without any, and so its node without
+//! access to the Internet. The note comes first: a machine may have no address of its own by design,
+//! so that its absence alone says nothing.
+
+use std::net::IpAddr;
+
+use super::gate::may_change;
+use super::marks;
+use super::report::is_heard;
+use crate::action::{Action, AddressAction};
+use crate::addresses::{Account, Knowledge};
+use crate::model::{AccountId, Family, MachineId, Mark, Node, ObjectKey};
+use crate::plan::Draft;
+use crate::world::World;
+
+/// Whether a call may change the address of a machine: its node is noted, or cannot be. Otherwise
+/// plans the note.
+pub(crate) fn is_noted(
+    world: &World,
+    (pool, account): (&ObjectKey, &Account),
+    machine: &MachineId,
+    draft: &mut Draft,
+) -> bool {
+    let (Some(note), Some(cloud)) = (note(world, account), account.cloud()) else { return true };
+    let mut nodes = world.nodes_on(cloud, machine).filter_map(|name| world.node(name));
+    let Some(node) = nodes.next() else { return true };
+    // A failover does not wait for an API server that fails.
+    if node.marks.contains_key(note) || world.mark_fails(&node.name, note) {
+        return true;
+    }
+    marks::write_note(world, pool, node, note, true, draft);
+    draft.prepares(pool);
+    false
+}
+
+/// Settles what noted machines of an account are owed.
+pub(crate) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
+    let Some(note) = note(world, account).filter(|_| is_heard(world, account)) else { return };
+    let Some(owner) = world.users_of(id).find(|entry| entry.pool.paused.is_none()) else { return };
+    let noted = world.said_to_serve(note).filter_map(|name| world.node(name));
+    for node in noted {
+        let Some(machine) = node.machine.as_ref().filter(|one| account.cloud() == Some(&one.cloud))
+        else {
+            continue;
+        };
+        if is_changing(world, account, node, draft) {
+            continue;
+        }
+        if holds_any(world, account, node) || world.is_egress_restored(&machine.id) {
+            marks::write_note(world, &owner.pool.key, node, note, false, draft);
+        } else if may_change(world, id, draft.now) {
+            restore(world, (id, &owner.pool.key), node, &machine.id, draft);
+        }
+    }
+}
+
+/// The note, at a provider whose addresses displace a machine's own.
+fn note(world: &World, account: &Account) -> Option<&'static Mark> {
+    let displaces = account.abilities().is_some_and(|abilities| abilities.displaces_own);
+    world.settings().egress.filter(|_| displaces)
+}
+
+fn restore(
+    world: &World,
+    (account, pool): (&AccountId, &ObjectKey),
+    node: &Node,
+    machine: &MachineId,
+    draft: &mut Draft,
+) {
+    let work = world.egress_work(machine);
+    if work.is_some_and(|work| work.in_flight) {
+        return;
+    }
+    let next = work.map(|work| work.not_before).filter(|next| draft.now < *next);
+    if next.is_some() {
+        return draft.wake_at(next);
+    }
+    draft.act(Action::Address(AddressAction::RestoreEgress {
+        account: account.clone(),
+        pool: pool.clone(),
+        node: node.name.clone(),
+        machine: machine.clone(),
+    }));
+}
+
+/// The addresses that a node's machine holds, may hold or is about to hold.
+fn occupants(world: &World, node: &Node) -> Vec<IpAddr> {
+    let machine = node.machine.iter();
+    let all = machine.flat_map(|one| Family::ALL.map(|family| (one, family)));
+    all.flat_map(|(one, family)| world.occupants(&one.cloud, &one.id, family)).collect()
+}
+
+/// Whether an address of the machine is unknown, or a call about one is under way or planned.
+fn is_changing(world: &World, account: &Account, node: &Node, draft: &Draft) -> bool {
+    let unsure = |ip: &IpAddr| {
+        let address = account.address(*ip);
+        let known = |knowledge: &Knowledge| matches!(knowledge, Knowledge::Known { .. });
+        draft.moves(*ip)
+            || address.is_none_or(|one| one.operation.is_some() || !known(&one.knowledge))
+    };
+    let planned = |action: &Action| match action {
+        Action::Address(AddressAction::Assign { node: target, .. }) => *target == node.name,
+        _ => false,
+    };
+    occupants(world, node).iter().any(unsure) || draft.plans(planned)
+}
+
+fn holds_any(world: &World, account: &Account, node: &Node) -> bool {
+    let machine = node.machine.as_ref().map(|machine| &machine.id);
+    let on_it = |ip: &IpAddr| account.address(*ip).is_some_and(|one| one.machines()[0] == machine);
+    occupants(world, node).iter().any(on_it)
+}

@@ -1,0 +1,125 @@
+//! Machines get their own address back, which an assigned address displaced.
+
+use pontoon_core::action::{Action, AddressAction, FailureKind};
+use pontoon_core::addresses::AccountSetup;
+use pontoon_core::model::{Mark, MarkPlace, Tells};
+use pontoon_core::world::Settings;
+
+use super::cloud::Fault;
+use super::fixture::*;
+use super::scene::{Scene, able, scene_with};
+
+static NOTE: Mark =
+    Mark { place: MarkPlace::Annotation, key: "owes", tells: Tells::OwesEgress("true") };
+
+fn setup() -> AccountSetup {
+    able(|abilities| {
+        abilities.moves_at_once = false;
+        abilities.displaces_own = true;
+    })
+}
+
+fn displacing() -> Scene {
+    scene_with(setup(), Settings { egress: Some(&NOTE), ..Settings::default() })
+}
+
+/// Address 1 on `a`; `b` is free.
+fn at_rest() -> Scene {
+    displacing().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), Some("a")).settled()
+}
+
+/// The calls and notes, in order.
+fn story(actions: &[Action]) -> Vec<String> {
+    let told = |action: &Action| match action {
+        Action::Mark(write) if *write.mark == NOTE => {
+            let word = if write.value.is_some() { "note" } else { "forget" };
+            Some(format!("{word} {}", write.node))
+        }
+        Action::Address(AddressAction::Unassign { .. }) => Some("unassign".to_owned()),
+        Action::Address(AddressAction::Assign { node, .. }) => Some(format!("assign {node}")),
+        Action::Address(AddressAction::RestoreEgress { node, .. }) => {
+            Some(format!("restore {node}"))
+        }
+        _ => None,
+    };
+    actions.iter().filter_map(told).collect()
+}
+
+fn is_restore(action: &Action) -> bool {
+    matches!(action, Action::Address(AddressAction::RestoreEgress { .. }))
+}
+
+#[test]
+fn both_nodes_of_a_move_are_noted_first_and_the_old_one_gets_its_own_address_back() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    let done = story(&scene.run(seconds(10)));
+    let place = |what: &str| done.iter().position(|one| one == what).expect(what);
+    assert!(place("note a") < place("unassign"), "{done:?}");
+    assert!(place("note b") < place("assign b"), "{done:?}");
+    assert!(place("unassign") < place("restore a"), "{done:?}");
+    assert!(place("restore a") < place("forget a"), "{done:?}");
+    assert!(place("assign b") < place("forget b"), "{done:?}");
+    assert!(!done.contains(&"restore b".to_owned()), "it has the address: {done:?}");
+    assert_eq!(done.len(), 7, "and no more: {done:?}");
+}
+
+#[test]
+fn a_crash_between_the_calls_leaves_no_machine_without_an_address() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    until(&mut scene, "unassign");
+    scene.answer();
+    // The pool is gone before anything is assigned again, and another pool uses the account.
+    scene.remove_pool("p");
+    scene.set_pool(pool("q").ips([2]).on("no=where"));
+    scene.restart(seconds(3));
+    let done = story(&scene.run(seconds(30)));
+    assert_eq!(done, ["restore a", "forget a"]);
+}
+
+#[test]
+fn a_note_that_cannot_be_written_does_not_hold_up_a_failover() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    for _ in 0..9 {
+        scene.fault(is_mark, Fault::Answer(FailureKind::Refused));
+    }
+    scene.run(seconds(10));
+    assert_eq!(scene.home(ip(1)), Some("b"));
+}
+
+#[test]
+fn restoring_is_tried_again_until_it_works() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    for _ in 0..3 {
+        scene.fault(is_restore, Fault::Answer(FailureKind::Unavailable));
+    }
+    let done = scene.run(seconds(60));
+    assert_eq!(count(&done, is_restore), 4);
+    assert_eq!(story(&done).last().map(String::as_str), Some("forget a"));
+}
+
+#[test]
+fn at_other_providers_nothing_is_noted() {
+    let mut scene = super::scene::scene()
+        .nodes(["a", "b"])
+        .pool(pool("p").ips([1]))
+        .address(ip(1), Some("a"))
+        .settled();
+    scene.change_node("a", NodeFixture::not_ready);
+    assert_eq!(story(&scene.run(seconds(10))), ["assign b"]);
+}
+
+/// Answers until an action of this kind has begun.
+fn until(scene: &mut Scene, what: &str) {
+    for _ in 0..9 {
+        let begun = scene.begin();
+        if story(&begun).iter().any(|one| one == what) {
+            return;
+        }
+        scene.answer();
+    }
+    panic!("no {what}");
+}
