@@ -1,12 +1,14 @@
 //! Writes to Kubernetes that a plan asks for: ledgers, marks and evictions.
 
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{DeleteParams, EvictParams, Patch, PatchParams, Preconditions};
+use k8s_openapi::api::policy::v1;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ObjectMeta, Preconditions};
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
 use pontoon_core::action::{Done, Eviction, Failure, FailureKind, LedgerWrite, MarkWrite};
 use pontoon_core::model::MarkPlace;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::api::{ADDRESSES_ANNOTATION, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION, objects};
 use crate::connect::WRITE_DEADLINE;
@@ -65,9 +67,13 @@ pub(super) async fn evict(client: &Client, eviction: &Eviction) -> Result<Done, 
     let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let uid = Some(pod.to_string());
     let preconditions = Some(Preconditions { uid, resource_version: None });
-    let delete_options = Some(DeleteParams { preconditions, ..DeleteParams::default() });
-    let params = EvictParams { delete_options, ..EvictParams::default() };
-    match api.evict(name, &params).await {
+    // Not `Api::evict`: its options are under a name that the API server does not know, and ignored.
+    let object = v1::Eviction {
+        delete_options: Some(DeleteOptions { preconditions, ..DeleteOptions::default() }),
+        metadata: ObjectMeta { name: Some(name.to_string()), ..ObjectMeta::default() },
+    };
+    let params = PostParams::default();
+    match api.create_subresource::<_, Value>("eviction", name, &params, &object).await {
         Ok(_) => Ok(Done::Evicted),
         // The pod is gone, or another pod has its name.
         Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(Done::Evicted),

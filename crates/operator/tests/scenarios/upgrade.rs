@@ -7,9 +7,15 @@ use serde_json::json;
 
 use crate::arena::{Arena, On, eventually, on_both};
 
-/// A definition of the predecessor, from test data beside the clone.
+/// A definition of FLIPOP, from test data beside the clone.
 pub fn predecessors_definition(file: &str) -> Option<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/crds/flipop");
+    others_definition("flipop", file)
+}
+
+/// A definition of another predecessor, from the same place.
+pub fn others_definition(folder: &str, file: &str) -> Option<String> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/crds");
+    let folder = shared.join(folder);
     match std::fs::read_to_string(folder.join(file)) {
         Ok(text) => Some(text),
         Err(error) if std::env::var("CI").as_deref() == Ok("true") => panic!("{file}: {error}"),
