@@ -214,18 +214,7 @@ fn build(cluster: &Cluster) -> (World, Planner) {
     for (n, mark) in marks.iter().enumerate() {
         world.set_node(node(cluster, n, *mark));
     }
-    let labels: Labels = Arc::new([("app".into(), "web".into())].into());
-    for n in 0..cluster.pods {
-        world.set_pod(&Pod {
-            id: format!("0b54a3c1-7b1e-4b52-9e5f-{n:012}").as_str().into(),
-            namespace: "ingress".into(),
-            name: format!("web-{n}").as_str().into(),
-            node: format!("node-{:05}", n % cluster.nodes).as_str().into(),
-            labels: labels.clone(),
-            state: PodState::Ready,
-            owner: None,
-        });
-    }
+    add_pods(cluster, &mut world);
     for source in [Source::Nodes, Source::Pods, Source::Objects(&POOL)] {
         world.source_read(source);
     }
@@ -242,6 +231,21 @@ fn build(cluster: &Cluster) -> (World, Planner) {
     assert!(first.actions.is_empty(), "{:?}", &first.actions[..1]);
     quiet(&mut world, &mut planner);
     (world, planner)
+}
+
+fn add_pods(cluster: &Cluster, world: &mut World) {
+    let labels: Labels = Arc::new([("app".into(), "web".into())].into());
+    for n in 0..cluster.pods {
+        world.set_pod(&Pod {
+            id: format!("0b54a3c1-7b1e-4b52-9e5f-{n:012}").as_str().into(),
+            namespace: "ingress".into(),
+            name: format!("web-{n}").as_str().into(),
+            node: format!("node-{:05}", n % cluster.nodes).as_str().into(),
+            labels: labels.clone(),
+            state: PodState::Ready,
+            owner: None,
+        });
+    }
 }
 
 /// Says whatever is left to say.
