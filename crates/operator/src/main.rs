@@ -16,6 +16,7 @@ use pontoon::leadership::Timing;
 use pontoon::panicking::end_the_process_on_panic;
 use pontoon::pause::{self, Pausable};
 use pontoon::report::metrics::Metrics;
+use pontoon::report::object_series::ReplicaLabels;
 use pontoon::run::{self, Options, Surroundings};
 use pontoon::serve::{self, Health, Pages};
 use pontoon_providers::VENDORS;
@@ -109,7 +110,12 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         "pontoon starts"
     );
     let client = connect(config).map_err(|error| error.to_string())?;
-    let metrics = Metrics::new().and_then(|metrics| metrics.with_process(env.now()));
+    let labels = ReplicaLabels {
+        cluster: variable("CLUSTER_NAME"),
+        pod: options.name.clone(),
+        version: variable("CONTROLLER_VERSION"),
+    };
+    let metrics = Metrics::of(&labels).and_then(|metrics| metrics.with_process(env.now()));
     let metrics = metrics.map_err(|error| error.to_string())?;
     let health = Health::new(env.clone());
     for (address, pages) in

@@ -106,6 +106,7 @@ pub async fn serve(
     if pages == Pages::All {
         let page = move || async move {
             metrics.heard(&health.hearing.last_heard());
+            metrics.health(health.blind().is_none(), health.stuck().is_none());
             let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
             (kind, metrics.page()).into_response()
         };

@@ -182,7 +182,8 @@ async fn carry_out(action: &Action, means: Means) -> Result<Done, Failure> {
 /// Counts a call to a provider, unless the request was never sent.
 fn count(metrics: &Metrics, action: &Action, result: &Result<Done, Failure>, took: Duration) {
     if !matches!(result, Err(failure) if never_left(failure.kind)) {
-        metrics.called(action, result.is_ok(), took);
+        let failure = result.as_ref().err().map(|failure| failure.kind);
+        metrics.called(action, failure, took);
     }
 }
 

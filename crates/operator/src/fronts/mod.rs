@@ -34,7 +34,7 @@ use prometheus::Registry;
 
 use crate::leadership::Predecessor;
 use crate::observe::schema::Schema;
-use crate::report::object_series::Series;
+use crate::report::object_series::{ReplicaLabels, Series};
 pub use definitions::{crds, crds_yaml};
 pub use observed::{Face, Labels, Observed, Verdicts};
 
@@ -60,7 +60,11 @@ pub trait Front: Sync {
     ///
     /// # Errors
     /// None in practice: the names are constants.
-    fn series(&self, registry: &Registry) -> Result<Arc<dyn Series>, prometheus::Error>;
+    fn series(
+        &self,
+        registry: &Registry,
+        replica: &ReplicaLabels,
+    ) -> Result<Arc<dyn Series>, prometheus::Error>;
 }
 
 /// Every front, in the order in which the definitions are applied.

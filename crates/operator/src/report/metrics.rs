@@ -17,7 +17,9 @@ use prometheus::{
 };
 
 use super::names::names;
-use super::object_series::{Book, Counting, ObjectSeries, Series, SeriesLabels, texts};
+use super::object_series::{
+    Book, CallSeries, Counting, ObjectSeries, ReplicaLabels, Series, SeriesLabels, texts,
+};
 use super::process::Process;
 use super::standing::Standing;
 use super::write_metrics::{Write, WriteMetrics};
@@ -76,6 +78,14 @@ impl Metrics {
     /// # Errors
     /// None in practice: the names are constants.
     pub fn new() -> Result<Self, prometheus::Error> {
+        Self::of(&ReplicaLabels::default())
+    }
+
+    /// A new registry with all metrics of a named replica.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn of(replica: &ReplicaLabels) -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
         let gauge = |name: &str, help: &str, labels: &[&str]| {
             let gauge = GaugeVec::new(Opts::new(name, help), labels)?;
@@ -88,7 +98,8 @@ impl Metrics {
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
         let heard = "When the API server last said something on a watch.";
         let answered = "When the last listing of an account was sent that was answered.";
-        let series = |front: &'static dyn Front| Ok((front.kind(), front.series(&registry)?));
+        let series =
+            |front: &'static dyn Front| Ok((front.kind(), front.series(&registry, replica)?));
         let fronts =
             FRONTS.iter().copied().map(series).collect::<Result<_, prometheus::Error>>()?;
         let condition = "1: the status of a condition, as the object's own status has it.";
@@ -158,6 +169,7 @@ impl Metrics {
     /// Sets whether this replica leads. A follower shows no objects and no calls.
     pub fn leads(&self, leads: bool) {
         self.leader.set(f64::from(u8::from(leads)));
+        self.fronts.values().for_each(|series| series.leads(leads));
         let mut book = self.book();
         book.leads = leads;
         if !leads {
@@ -242,9 +254,19 @@ impl Metrics {
         }
     }
 
+    /// Shows whether this replica is ready and healthy.
+    pub fn health(&self, ready: bool, healthy: bool) {
+        self.fronts.values().for_each(|series| series.health(ready, healthy));
+    }
+
     /// Counts a finished call to a provider.
-    pub fn called(&self, action: &Action, worked: bool, took: Duration) {
+    pub fn called(&self, action: &Action, failure: Option<FailureKind>, took: Duration) {
         let (Some(account), Some(call)) = (action.account(), names(action).call) else { return };
+        let worked = failure.is_none();
+        if let Action::Address(call) = action {
+            let call = CallSeries { provider: &account.0, call, failure, took };
+            self.fronts.values().for_each(|series| series.called(call));
+        }
         let owner = action.owner();
         let (kind, namespace, name) =
             owner.map_or(("", "", ""), |key| (key.kind.name, &*key.namespace, &*key.name));

@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use pontoon_core::action::{AddressAction, FailureKind};
 use pontoon_core::addresses::verdict::Verdict;
 use pontoon_core::model::ObjectKey;
 use pontoon_core::records::verdict::RecordVerdict;
@@ -25,9 +26,42 @@ pub trait Series: fmt::Debug + Send + Sync {
     /// Counts an unassignment of an object's address, successful or failed.
     fn unassigned(&self, _: SeriesLabels<'_>, _: bool, _: &mut ObjectSeries) {}
 
+    /// Shows whether this replica leads.
+    fn leads(&self, _: bool) {}
+
+    /// Shows whether this replica is ready and healthy.
+    fn health(&self, _: bool, _: bool) {}
+
+    /// Counts a finished call about addresses, of any object.
+    fn called(&self, _: CallSeries<'_>) {}
+
     /// Counts a plan that considered an object, and its duration. `well` says whether the plan found
     /// no failure.
     fn planned(&self, _: SeriesLabels<'_>, _: Duration, _: bool, _: &mut ObjectSeries) {}
+}
+
+/// The replica, as its series name it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReplicaLabels {
+    /// The name of the cluster (`CLUSTER_NAME`), if given.
+    pub cluster: Option<String>,
+    /// The name of the pod.
+    pub pod: String,
+    /// The version to show (`CONTROLLER_VERSION`), if given.
+    pub version: Option<String>,
+}
+
+/// A finished call about addresses, as the series of a kind count it.
+#[derive(Clone, Copy, Debug)]
+pub struct CallSeries<'a> {
+    /// The provider.
+    pub provider: &'a str,
+    /// The call.
+    pub call: &'a AddressAction,
+    /// The failure, if any.
+    pub failure: Option<FailureKind>,
+    /// The duration.
+    pub took: Duration,
 }
 
 /// The labels of an object's series.

@@ -20,7 +20,7 @@ use super::flipop::{FLIPOP, GROUP, MARKS, VERSION};
 use super::{Front, Labels, Observed, definitions};
 use crate::leadership::Predecessor;
 use crate::observe::schema::Schema;
-use crate::report::object_series::Series;
+use crate::report::object_series::{ReplicaLabels, Series};
 use decode::Decoded;
 pub use types::{FloatingIPPool, FloatingIPPoolSpec, FloatingIPPoolStatus, MOST_ADDRESSES};
 
@@ -60,7 +60,11 @@ impl Front for FloatingIPPools {
         decode::decode(object, schema).map(observed)
     }
 
-    fn series(&self, registry: &Registry) -> Result<Arc<dyn Series>, prometheus::Error> {
+    fn series(
+        &self,
+        registry: &Registry,
+        _: &ReplicaLabels,
+    ) -> Result<Arc<dyn Series>, prometheus::Error> {
         Ok(Arc::new(metrics::PoolSeries::register(registry)?))
     }
 }

@@ -7,8 +7,11 @@ use pontoon_core::addresses::verdict::{AddressVerdict, State, Verdict};
 use pontoon_core::verdict::Outlook;
 use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
 
+use super::process_metrics::ProcessSeries;
 use crate::report::metrics::registered;
-use crate::report::object_series::{Counting, ObjectSeries, Series, SeriesLabels, texts};
+use crate::report::object_series::{
+    CallSeries, Counting, ObjectSeries, ReplicaLabels, Series, SeriesLabels, texts,
+};
 
 const NAME: &str = "crd_name";
 const ATTACHED: &str = "ip_attach_total";
@@ -29,20 +32,23 @@ pub(super) struct AllocationSeries {
     detach: IntCounterVec,
     planned: IntCounterVec,
     duration: HistogramVec,
+    process: ProcessSeries,
 }
 
 impl AllocationSeries {
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
-        let full = |name: &str| format!("netipallocation_{name}");
+    pub fn register(
+        registry: &Registry,
+        replica: &ReplicaLabels,
+    ) -> Result<Self, prometheus::Error> {
+        let opts = |name: &str, help: &str| opts(replica, name, help);
         let gauge = |name: &str, help: &str, labels: &[&str]| {
-            registered(registry, GaugeVec::new(Opts::new(full(name), help), labels)?)
+            registered(registry, GaugeVec::new(opts(name, help), labels)?)
         };
         let counter = |name: &str, help: &str| {
-            let labels = [NAME, "status"];
-            registered(registry, IntCounterVec::new(Opts::new(full(name), help), &labels)?)
+            registered(registry, IntCounterVec::new(opts(name, help), &[NAME, "status"])?)
         };
         let buckets = vec![0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
-        let duration = HistogramOpts::new(full(DURATION), "Duration of plans.").buckets(buckets);
+        let duration = HistogramOpts::from(opts(DURATION, "Duration of plans.")).buckets(buckets);
         let ip = [NAME, "ip", "node"];
         Ok(Self {
             status: gauge("crd_status", "Whether every IP is attached, without error.", &[NAME])?,
@@ -55,6 +61,7 @@ impl AllocationSeries {
             detach: counter(DETACHED, "Unassignments.")?,
             planned: counter(PLANNED, "Plans that considered an allocation.")?,
             duration: registered(registry, HistogramVec::new(duration, &[NAME])?)?,
+            process: ProcessSeries::register(registry, replica)?,
         })
     }
 
@@ -74,7 +81,28 @@ impl AllocationSeries {
     }
 }
 
+/// The name and help of a series, with the cluster if it has a name.
+pub(super) fn opts(replica: &ReplicaLabels, name: &str, help: &str) -> Opts {
+    let opts = Opts::new(format!("netipallocation_{name}"), help);
+    match &replica.cluster {
+        Some(cluster) => opts.const_label("cluster", cluster),
+        None => opts,
+    }
+}
+
 impl Series for AllocationSeries {
+    fn leads(&self, leads: bool) {
+        self.process.leads(leads);
+    }
+
+    fn health(&self, ready: bool, healthy: bool) {
+        self.process.health(ready, healthy);
+    }
+
+    fn called(&self, call: CallSeries<'_>) {
+        self.process.called(call);
+    }
+
     fn addresses(&self, labels: SeriesLabels<'_>, verdict: &Verdict, object: &mut ObjectSeries) {
         let name = labels.key.name.to_string();
         let (active, wanted) = (verdict.active(), verdict.wanted);

@@ -3,6 +3,7 @@
 
 mod decode;
 mod metrics;
+mod process_metrics;
 mod rules;
 mod status;
 #[cfg(test)]
@@ -19,7 +20,7 @@ use prometheus::Registry;
 use super::{Front, Observed, definitions};
 use crate::leadership::Predecessor;
 use crate::observe::schema::Schema;
-use crate::report::object_series::Series;
+use crate::report::object_series::{ReplicaLabels, Series};
 pub use types::{NetIPAllocation, NetIPAllocationSpec, NetIPAllocationStatus};
 
 /// ip-address-controller's allocations.
@@ -74,7 +75,11 @@ impl Front for NetIPAllocations {
         decode::decode(object, schema)
     }
 
-    fn series(&self, registry: &Registry) -> Result<Arc<dyn Series>, prometheus::Error> {
-        Ok(Arc::new(metrics::AllocationSeries::register(registry)?))
+    fn series(
+        &self,
+        registry: &Registry,
+        replica: &ReplicaLabels,
+    ) -> Result<Arc<dyn Series>, prometheus::Error> {
+        Ok(Arc::new(metrics::AllocationSeries::register(registry, replica)?))
     }
 }

@@ -1,5 +1,6 @@
 //! Allocations as people write them.
 
+use pontoon_core::action::{Action, AddressAction, FailureKind, ListScope};
 use pontoon_core::model::{Finding, Owner, Request};
 use pontoon_core::nodes::{Cordon, OwnerMatch, PodMatch};
 use serde_json::{Value, json};
@@ -7,6 +8,8 @@ use serde_json::{Value, json};
 use super::decode::decode;
 use crate::fronts::Observed;
 use crate::observe::schema::Schema;
+use crate::report::metrics::Metrics;
+use crate::report::object_series::ReplicaLabels;
 
 fn seen(spec: Value) -> Observed {
     let object = json!({
@@ -134,4 +137,37 @@ fn an_object_that_cannot_be_decoded_keeps_the_addresses_that_it_lists() {
     let pool = observed.addresses.unwrap();
     assert_eq!(pool.request.unwrap_err().reason, "Undecodable");
     assert_eq!(pool.named.unwrap().len(), 1);
+}
+
+#[test]
+fn the_predecessors_series_of_the_process_name_pod_version_and_cluster() {
+    let labels = ReplicaLabels {
+        cluster: Some("prod".to_owned()),
+        pod: "pontoon-0".to_owned(),
+        version: None,
+    };
+    let metrics = Metrics::of(&labels).unwrap();
+    metrics.leads(true);
+    metrics.health(true, true);
+    let list = AddressAction::List {
+        account: "gcp".into(),
+        families: vec![],
+        confirms: false,
+        scope: ListScope::default(),
+    };
+    let refused = Some(FailureKind::Refused);
+    metrics.called(&Action::Address(list), refused, std::time::Duration::from_millis(300));
+    let page = metrics.page();
+    for series in [
+        "netipallocation_controller_is_leader{cluster=\"prod\",pod_name=\"pontoon-0\"} 1",
+        "netipallocation_controller_ready{cluster=\"prod\",pod_name=\"pontoon-0\"} 1",
+        "netipallocation_controller_healthy{cluster=\"prod\",pod_name=\"pontoon-0\"} 1",
+        "netipallocation_controller_info{cluster=\"prod\",pod_name=\"pontoon-0\",version=\"1.0.0\"} 1",
+        "netipallocation_gcp_api_errors_total{cluster=\"prod\",error_type=\"permission_denied\",\
+         operation=\"check_ip\"} 1",
+        "netipallocation_gcp_api_duration_seconds_bucket{cluster=\"prod\",operation=\"check_ip\",\
+         le=\"0.25\"} 0",
+    ] {
+        assert!(page.contains(series), "{series} is not in\n{page}");
+    }
 }

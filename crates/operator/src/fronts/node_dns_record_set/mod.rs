@@ -18,7 +18,7 @@ use super::flipop::{FLIPOP, GROUP, VERSION};
 use super::{Front, Labels, Observed, definitions};
 use crate::leadership::Predecessor;
 use crate::observe::schema::Schema;
-use crate::report::object_series::Series;
+use crate::report::object_series::{ReplicaLabels, Series};
 use decode::Decoded;
 pub use types::{NodeDNSRecordSet, NodeDNSRecordSetSpec, NodeDNSRecordSetStatus};
 
@@ -69,7 +69,11 @@ impl Front for NodeDNSRecordSets {
         })
     }
 
-    fn series(&self, registry: &Registry) -> Result<Arc<dyn Series>, prometheus::Error> {
+    fn series(
+        &self,
+        registry: &Registry,
+        _: &ReplicaLabels,
+    ) -> Result<Arc<dyn Series>, prometheus::Error> {
         Ok(Arc::new(metrics::RecordSetSeries::register(registry)?))
     }
 }

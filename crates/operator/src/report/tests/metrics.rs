@@ -47,7 +47,7 @@ fn count(metrics: &Metrics, part: &str) -> usize {
 
 /// An assignment, as reported by the executor and the narrator.
 fn assigns(metrics: &Metrics, pool: &ObjectKey) {
-    metrics.called(&assign(pool), true, Duration::from_millis(3));
+    metrics.called(&assign(pool), None, Duration::from_millis(3));
     let labels = SeriesLabels { key: pool, provider: "digitalocean", dns: "" };
     metrics.assigned(labels, "192.0.2.1".parse().unwrap(), true);
 }
@@ -72,7 +72,7 @@ fn counters_go_with_their_object_and_leave_those_of_others() {
         metrics.see(pool, "1");
         assigns(&metrics, pool);
     }
-    metrics.called(&list(), true, Duration::ZERO);
+    metrics.called(&list(), None, Duration::ZERO);
     metrics.forget(&gone);
     assert_eq!(count(&metrics, "name=\"gone\""), 0, "{}", metrics.page());
     assert_eq!(count(&metrics, "ip_assignments{"), 1);
@@ -123,11 +123,11 @@ fn a_replica_that_does_not_lead_shows_its_process_and_nothing_else() {
     let pool = key(&FLOATING_IP_POOL, "ingress");
     metrics.see(&pool, "1");
     assigns(&metrics, &pool);
-    metrics.called(&list(), true, Duration::ZERO);
+    metrics.called(&list(), None, Duration::ZERO);
     metrics.leads(false);
     // Calls that were under way when leadership ended.
     assigns(&metrics, &pool);
-    metrics.called(&list(), true, Duration::ZERO);
+    metrics.called(&list(), None, Duration::ZERO);
     assert_eq!(count(&metrics, "flipop_"), 0, "{}", metrics.page());
     assert_eq!(count(&metrics, "pontoon_leader 0"), 1);
     // The next term counts from zero.
