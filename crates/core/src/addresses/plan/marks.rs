@@ -104,13 +104,17 @@ pub(crate) fn serves(world: &World, node: &Node, mark: &'static Mark) -> bool {
 /// there as far as is known.
 pub(crate) fn may_hold(world: &World, node: &Node, mark: &'static Mark) -> bool {
     world.pools().any(|(_, entry)| match &entry.pool.request {
-        // The marks of an object with a defect are unknown.
-        Err(_) => true,
+        Err(_) => may_use(world, entry, mark),
         Ok(request) if request.marks.contains(mark) => {
             entry.addresses().iter().any(|ip| may_be_on(world, node, *ip))
         }
         Ok(_) => false,
     })
+}
+
+/// Whether a pool with a defect, whose marks are unknown, may use a mark: pools of its kind do.
+fn may_use(world: &World, entry: &PoolEntry, mark: &'static Mark) -> bool {
+    world.users(mark).any(|key| key.kind == entry.pool.key.kind)
 }
 
 fn may_be_on(world: &World, node: &Node, ip: IpAddr) -> bool {
@@ -165,8 +169,7 @@ fn correction(world: &World, node: &Node, mark: &'static Mark) -> Correction {
 /// Whether a node may serve an address of a pool that uses the mark, as far as is known.
 fn may_serve(world: &World, node: &Node, mark: &'static Mark) -> bool {
     world.pools().any(|(_, entry)| match &entry.pool.request {
-        // The marks of an object with a defect are unknown.
-        Err(_) => true,
+        Err(_) => may_use(world, entry, mark),
         Ok(request) if request.marks.contains(mark) => {
             entry.addresses().iter().any(|ip| is_in_doubt(world, node, *ip))
         }
