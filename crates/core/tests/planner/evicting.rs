@@ -141,3 +141,23 @@ fn an_address_that_comes_back_ends_the_evictions() {
     assert!(scene.verdict("p").evicting.is_empty());
     assert_eq!(evicted(&scene.run(seconds(120))), Vec::<Text>::new());
 }
+
+#[test]
+fn nothing_is_evicted_before_the_address_has_left() {
+    let mut scene = at_rest(evicting("p", true).with_grace(30));
+    scene.change_node("a", NodeFixture::not_ready);
+    let done = scene.run(seconds(20));
+    assert_eq!((moves(&done), evicted(&done)), (vec![], Vec::<Text>::new()), "it may recover");
+    let done = scene.run(seconds(60));
+    assert_eq!(moves(&done), [(ip(1), "b")]);
+    assert_eq!(evicted(&done), ["one", "two"].map(Text::from));
+}
+
+#[test]
+fn nothing_is_evicted_while_no_other_node_can_take_the_address() {
+    let mut scene = at_rest(evicting("p", true));
+    scene.remove_node("b");
+    scene.change_node("a", NodeFixture::not_ready);
+    let done = scene.run(seconds(600));
+    assert_eq!((moves(&done), evicted(&done)), (vec![], Vec::<Text>::new()));
+}

@@ -1,7 +1,7 @@
 //! A label with a fixed text, shared by several pools, says whether a node serves an address.
 
 use pontoon_core::action::FailureKind;
-use pontoon_core::model::{Mark, MarkPlace, Node, Pool, Tells};
+use pontoon_core::model::{Mark, MarkPlace, Node, ObjectKey, Pool, Tells};
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -79,4 +79,13 @@ fn the_annotation_of_another_kind_does_not_name_the_address() {
     scene.change_node("a", |node| node.marked("192.0.2.1"));
     // The annotation names no address of a pool that uses the annotation; the label stays.
     assert_eq!(marks(&scene.settle()), []);
+}
+
+#[test]
+fn a_defect_of_an_object_of_another_kind_leaves_no_doubt() {
+    let mut scene = at_rest();
+    let other = ObjectKey { kind: &ALLOCATION, ..key("other") };
+    scene.set_pool(Pool { key: other, ..pool("other").ips([3]).invalid() });
+    scene.change_node("c", labelled);
+    assert_eq!(marks(&scene.settle()), [("c", None)]);
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod accepted;
+mod allocations;
 mod predecessor;
 mod refused;
 mod shown;
@@ -22,6 +23,8 @@ use kube::runtime::wait::await_condition;
 use kube::{Api, Client, Error};
 use pontoon::fronts::crds;
 use pontoon::fronts::flipop::{GROUP, VERSION};
+use pontoon::fronts::net_ip_allocation::NET_IP_ALLOCATION;
+use pontoon_core::model::Kind;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::time::{sleep, timeout};
@@ -60,6 +63,10 @@ async fn until_ours_are_served(client: &Client) {
     let wrong = [
         pool("probe", json!({"provider": "unknown", "ips": ["192.0.2.1"]})),
         record_set("probe", json!({"provider": "unknown"})),
+        allocation(
+            "probe",
+            json!({"reservedIPs": ["192.0.2.1"], "cloud": {"provider": "unknown"}}),
+        ),
     ];
     for object in &wrong {
         timeout(PATIENCE, async {
@@ -82,6 +89,15 @@ fn record_set(name: &str, spec: Value) -> Value {
     object("NodeDNSRecordSet", name, spec)
 }
 
+/// The manifest of an allocation.
+fn allocation(name: &str, spec: Value) -> Value {
+    let Kind { group, version, name: kind, .. } = &NET_IP_ALLOCATION;
+    json!({
+        "apiVersion": format!("{group}/{version}"), "kind": kind,
+        "metadata": {"name": name}, "spec": spec,
+    })
+}
+
 fn object(kind: &str, name: &str, spec: Value) -> Value {
     json!({
         "apiVersion": format!("{GROUP}/{VERSION}"), "kind": kind,
@@ -91,15 +107,20 @@ fn object(kind: &str, name: &str, spec: Value) -> Value {
 
 /// The API of a manifest's kind.
 fn api_of(client: &Client, manifest: &Value) -> Api<DynamicObject> {
-    let kind = manifest["kind"].as_str().unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let (api_version, kind) = (text(&manifest["apiVersion"]), text(&manifest["kind"]));
+    let (group, version) = api_version.split_once('/').unwrap();
     let resource = ApiResource {
-        group: GROUP.into(),
-        version: VERSION.into(),
-        api_version: format!("{GROUP}/{VERSION}"),
-        kind: kind.into(),
+        group: group.into(),
+        version: version.into(),
         plural: format!("{}s", kind.to_lowercase()),
+        api_version: api_version.clone(),
+        kind,
     };
-    Api::namespaced_with(client.clone(), "default", &resource)
+    match manifest["metadata"]["namespace"].as_str() {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    }
 }
 
 /// Creates an object as a dry run.

@@ -48,7 +48,8 @@ fn every_field_of_the_predecessor_is_still_there_with_its_type() {
     }
 }
 
-fn contains(ours: &Value, theirs: &Value, path: &str) {
+/// Asserts that a schema has every field of another one.
+pub fn contains(ours: &Value, theirs: &Value, path: &str) {
     assert_eq!(ours["type"], theirs["type"], "{path}");
     for below in ["items", "additionalProperties"] {
         if !theirs[below].is_null() {

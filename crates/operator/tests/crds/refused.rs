@@ -24,13 +24,13 @@ fn record(changes: Value) -> Value {
     record
 }
 
-fn with(mut manifest: Value, changes: Value) -> Value {
+pub fn with(mut manifest: Value, changes: Value) -> Value {
     let Value::Object(changes) = changes else { panic!("not fields") };
     manifest["spec"].as_object_mut().unwrap().extend(changes);
     manifest
 }
 
-async fn check(table: &[(Value, &str)]) {
+pub async fn check(table: &[(Value, &str)]) {
     let Some((_, client)) = ours().await else { return };
     for (manifest, message) in table {
         let refused = try_create(&client, manifest).await;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::arena::{Arena, On, eventually};
 use crate::bad_input::lax_definitions;
-use crate::installing::{root, shipped};
+use crate::installing::{objects, root};
 use crate::predecessor::Predecessor;
 use crate::replica::Replica;
 
@@ -33,19 +33,18 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does_and_no
     arena.pool("ingress", spec).await;
     let reserved = json!({"dnsRecordSet": record("nodes"), "addressType": IPV4_ANNOTATION});
     arena.record_set("nodes", reserved).await;
-    // The status of an undecodable object is written with a patch.
-    arena.raw_pool("odd", json!({"ips": {"a": 1}})).await;
-    let odd = json!({
-        "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "NodeDNSRecordSet",
-        "metadata": {"name": "odd"}, "spec": {"match": 7},
-    });
-    arena.manifest(odd).await;
+    allocation(&arena).await;
     let flipop = Predecessor::start(&arena).await;
+    let others = [
+        Predecessor::ip_address_controller(&arena, "flipop").await,
+        Predecessor::ip_address_controller(&arena, "kube-system").await,
+    ];
     let extra = ["POD_NAMESPACE=flipop", "--kubeconfig", account.to_str().unwrap()];
     let replica = Replica::start(&arena, "least", &extra);
     arena.event("ingress", "CompetingController").await;
-    drop(flipop);
+    drop((flipop, others));
     arena.flipop_lease("held", |holder, _| holder.starts_with("pontoon/")).await;
+    pods_are_evicted(&arena).await;
     arena.ready("ingress").await;
     arena.event("ingress", "AllAssigned").await;
     let created = arena.status("ingress").await.created_ips;
@@ -64,6 +63,7 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does_and_no
         pause(&arena, "false").await;
         arena.says("ingress", "AllAssigned").await;
     }
+    undecodable_objects(&arena).await;
     let extra = ["--mode=observe", extra[0], extra[1], extra[2]];
     let observer = Replica::start(&arena, "watcher", &extra);
     observer.leads().await;
@@ -78,6 +78,37 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does_and_no
     replica.terminate().await;
     observer.terminate().await;
     are_used(&arena, rights().collect()).await;
+}
+
+/// An allocation over two nodes of its own, with a pod of its Deployment on the first.
+async fn allocation(arena: &Arena) {
+    for (node, droplet) in [("c", 3), ("d", 4)] {
+        arena.node(node, droplet).await;
+        arena.label(node, "pool", "allocation").await;
+    }
+    arena.cloud.reserve("198.51.100.1".parse::<std::net::IpAddr>().unwrap(), "nyc3");
+    arena.deployment("web").await;
+    arena.pod_of("web", "c").await;
+    let spec = json!({"nodeSelector": {"pool": "allocation"}, "gracePeriodSeconds": 0});
+    arena.allocation("edge", spec).await;
+}
+
+async fn pods_are_evicted(arena: &Arena) {
+    arena.labelled("c", true).await;
+    arena.set_ready("c", false).await;
+    arena.labelled("d", true).await;
+    arena.pod_is_gone("web-c").await;
+}
+
+/// The status of an undecodable object is written with a patch.
+async fn undecodable_objects(arena: &Arena) {
+    arena.raw_pool("odd", json!({"ips": {"a": 1}})).await;
+    let odd = json!({
+        "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "NodeDNSRecordSet",
+        "metadata": {"name": "odd"}, "spec": {"match": 7},
+    });
+    arena.manifest(odd).await;
+    arena.raw_allocation("odd", json!({"reservedIPs": {"a": 1}})).await;
 }
 
 async fn pause(arena: &Arena, text: &str) {
@@ -223,7 +254,8 @@ impl Right {
 /// All rights of the shipped roles.
 fn rights() -> impl Iterator<Item = Right> {
     let mut rights = Vec::new();
-    for role in [shipped("ClusterRole"), shipped("Role")] {
+    let is_role = |object: &Value| object["kind"] == "ClusterRole" || object["kind"] == "Role";
+    for role in objects().into_iter().filter(is_role) {
         let namespace = role["metadata"]["namespace"].as_str().map(ToOwned::to_owned);
         for rule in role["rules"].as_array().unwrap() {
             let names = match &*words(&rule["resourceNames"]) {

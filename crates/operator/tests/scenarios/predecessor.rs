@@ -26,9 +26,18 @@ impl Predecessor {
 
     /// Starts in a namespace, with a Lease of this duration in seconds.
     pub async fn start_in(arena: &Arena, namespace: &str, lasts: i32) -> Self {
+        Self::start_as(arena, FLIPOP.lease, namespace, lasts).await
+    }
+
+    /// ip-address-controller instead of FLIPOP, in a namespace.
+    pub async fn ip_address_controller(arena: &Arena, namespace: &str) -> Self {
+        Self::start_as(arena, "ip-address-controller-leader", namespace, LASTS).await
+    }
+
+    async fn start_as(arena: &Arena, name: &'static str, namespace: &str, lasts: i32) -> Self {
         let leases: Api<Lease> = Api::namespaced(arena.client.clone(), namespace);
         let lease = json!({
-            "metadata": {"name": FLIPOP.lease},
+            "metadata": {"name": name},
             "spec": {"holderIdentity": "flipop-0", "leaseDurationSeconds": lasts,
                      "leaseTransitions": 0, "renewTime": "2026-01-01T00:00:00.000000Z"},
         });
@@ -39,7 +48,7 @@ impl Predecessor {
                 tokio::time::sleep(Duration::from_millis(500)).await;
                 let time = format!("2026-01-01T{:02}:{:02}:00.000000Z", second / 60, second % 60);
                 let renewal = Patch::Merge(json!({"spec": {"renewTime": time}}));
-                leases.patch(FLIPOP.lease, &PatchParams::default(), &renewal).await.unwrap();
+                leases.patch(name, &PatchParams::default(), &renewal).await.unwrap();
             }
         }))
     }

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The note comes first, so that a crash after the withdrawal loses no eviction. Nothing is evicted
-//! while the place of an address or the pods of the node are unknown.
+//! while an address is or may be on the node, which may recover, nor while the pods of the node are
+//! unknown.
 
 use super::marks;
 use super::view::PoolView;
@@ -55,8 +56,8 @@ fn on_node(
     node: &Node,
     draft: &mut Draft,
 ) -> Option<Evicting> {
-    // The address may have come back, or not have left.
     let marks = || request.marks.iter().filter(|mark| matches!(mark.tells, Tells::Serving(_)));
+    // The address may have come back.
     let serves = marks().any(|mark| marks::serves(world, node, mark));
     let marked = marks().any(|mark| node.marks.contains_key(mark));
     let users = || world.users(note).filter_map(|key| world.pool(key));
@@ -67,6 +68,11 @@ fn on_node(
     let over = users().all(|entry| pods(world, entry, node).next().is_none());
     if over || serves {
         marks::write_note(world, view.key, node, note, false, draft);
+        return None;
+    }
+    // The address may not have left: a node that is not ready keeps it for the grace period, and
+    // until another node can take it.
+    if marks().any(|mark| marks::may_hold(world, node, mark)) {
         return None;
     }
     let mut left = Evicting { node: node.name.clone(), pods: 0, failure: None };

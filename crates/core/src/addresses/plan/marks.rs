@@ -111,10 +111,38 @@ fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, &
     nodes
 }
 
-/// Whether a node serves an address of a pool that uses the mark, or may serve one as far as is
-/// known.
+/// Whether a node serves an address of a pool that uses the mark.
 pub(crate) fn serves(world: &World, node: &Node, mark: &'static Mark) -> bool {
-    !served(world, node, mark).is_empty() || may_serve(world, node, mark)
+    !served(world, node, mark).is_empty()
+}
+
+/// Whether an address of a pool that uses the mark is on a node, fit to serve or not, or may be
+/// there as far as is known.
+pub(crate) fn may_hold(world: &World, node: &Node, mark: &'static Mark) -> bool {
+    world.pools().any(|(_, entry)| match &entry.pool.request {
+        Err(_) => may_use(world, entry, mark),
+        Ok(request) if request.marks.contains(mark) => {
+            entry.addresses().iter().any(|ip| may_be_on(world, node, *ip))
+        }
+        Ok(_) => false,
+    })
+}
+
+/// Whether a pool with a defect, whose marks are unknown, may use a mark: pools of its kind do.
+fn may_use(world: &World, entry: &PoolEntry, mark: &'static Mark) -> bool {
+    world.users(mark).any(|key| key.kind == entry.pool.key.kind)
+}
+
+fn may_be_on(world: &World, node: &Node, ip: IpAddr) -> bool {
+    let address = owned(world, ip).and_then(|(_, account)| account.address(ip));
+    let Some(address) = address else { return true };
+    let machine = node.machine.as_ref().map(|machine| &machine.id);
+    let arrives = || address.operation.as_ref().is_some_and(|one| one.to() == machine);
+    match &address.knowledge {
+        Knowledge::Unknown => true,
+        Knowledge::Known { sighting, .. } => is_on(sighting, node) || arrives(),
+        Knowledge::Missing | Knowledge::Gone => arrives(),
+    }
 }
 
 /// The change a mark needs.
@@ -157,8 +185,7 @@ fn correction(world: &World, node: &Node, mark: &'static Mark) -> Correction {
 /// Whether a node may serve an address of a pool that uses the mark, as far as is known.
 fn may_serve(world: &World, node: &Node, mark: &'static Mark) -> bool {
     world.pools().any(|(_, entry)| match &entry.pool.request {
-        // The marks of an object with a defect are unknown.
-        Err(_) => true,
+        Err(_) => may_use(world, entry, mark),
         Ok(request) if request.marks.contains(mark) => {
             entry.addresses().iter().any(|ip| is_in_doubt(world, node, *ip))
         }

@@ -70,5 +70,5 @@ async fn the_api_server_in_memory_takes_the_kinds_that_it_knows() {
     let apply = ["apply", "--validate=strict", "-f", file.to_str().unwrap()];
     let Some(done) = arena.kubectl(&apply).await else { return };
     assert!(done.status.success(), "{done:?}");
-    assert_eq!(String::from_utf8_lossy(&done.stdout).lines().count(), 4);
+    assert_eq!(String::from_utf8_lossy(&done.stdout).lines().count(), 5);
 }

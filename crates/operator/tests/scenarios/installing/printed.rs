@@ -43,7 +43,7 @@ async fn the_readmes_commands_install_it_and_take_it_away_without_the_definition
     run(&arena, away).await;
     assert!(deployments.get_opt("pontoon").await.unwrap().is_none());
     assert!(arena.namespaced::<ServiceAccount>().get_opt("pontoon").await.unwrap().is_none());
-    assert_eq!(definitions(&arena).await, 2);
+    assert_eq!(definitions(&arena).await, 3);
 }
 
 #[tokio::test]
