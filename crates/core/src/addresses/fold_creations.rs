@@ -8,6 +8,15 @@ use crate::action::{Done, Failure, FailureKind, Outcome};
 use crate::model::{AccountId, Intent, Ledger, MachineId, ObjectKey, OperationId, Text};
 use crate::world::{Settings, Work, World};
 
+/// A reservation under way on a machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Reserving {
+    /// The pool and the intent.
+    holder: (ObjectKey, Text),
+    /// The end of a call that had no answer. `None` while an answer is due.
+    until: Option<Time>,
+}
+
 impl World {
     pub(crate) fn ledger_written(
         &mut self,
@@ -32,17 +41,34 @@ impl World {
         self.reclaim(pool);
     }
 
-    /// Seats with a reservation in flight, and the pool and intent of each.
-    pub(crate) fn reserving(&self) -> impl Iterator<Item = (&Seat, &(ObjectKey, Text))> {
-        self.reserving.iter()
+    /// Seats with a reservation in flight, with the pool and intent of each, and the end of a call
+    /// that had no answer: such a call may still take effect.
+    pub(crate) fn reserving(
+        &self,
+        now: Time,
+    ) -> impl Iterator<Item = (&Seat, &(ObjectKey, Text), Option<Time>)> {
+        let open = self.reserving.iter().filter(move |(_, one)| one.is_open(now));
+        open.map(|(seat, one)| (seat, &one.holder, one.until))
     }
 
     pub(crate) fn reserving_begins(&mut self, id: &AccountId, pool: &ObjectKey, intent: &Intent) {
         let cloud = self.accounts.get(id).and_then(Account::cloud);
         if let (Some(cloud), Some(machine)) = (cloud, &intent.target) {
             let seat = (cloud.clone(), machine.clone(), intent.family);
-            self.reserving.insert(seat, (pool.clone(), intent.id.clone()));
+            let holder = (pool.clone(), intent.id.clone());
+            self.reserving.insert(seat, Reserving { holder, until: None });
         }
+    }
+
+    /// Notes the outcome of a reservation. A call without an answer keeps its machine as long as it
+    /// may take effect, because its pool may be deleted meanwhile.
+    fn reserving_ends(&mut self, intent: &Intent, outcome: &Outcome, now: Time) {
+        let lost = outcome.result.as_ref().is_err_and(|one| one.kind == FailureKind::NoAnswer);
+        let until = if lost { outcome.sent_at + self.settings.doubt() } else { now };
+        for one in self.reserving.values_mut().filter(|one| one.holder.1 == intent.id) {
+            one.until = Some(until);
+        }
+        self.reserving.retain(|_, one| one.is_open(now));
     }
 
     pub(crate) fn created(
@@ -54,7 +80,7 @@ impl World {
         now: Time,
     ) {
         let settings = self.settings;
-        self.reserving.retain(|_, (_, id)| *id != intent.id);
+        self.reserving_ends(intent, &outcome, now);
         let target = intent.target.as_ref();
         let progress = match &outcome.result {
             Ok(Done::Created { ip, pending }) => {
@@ -132,6 +158,13 @@ impl World {
             }
         });
         self.touch_address(ip);
+    }
+}
+
+impl Reserving {
+    /// Whether the call may still take effect.
+    fn is_open(&self, now: Time) -> bool {
+        self.until.is_none_or(|until| now < until)
     }
 }
 

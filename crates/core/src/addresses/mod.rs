@@ -22,6 +22,7 @@ pub use pool::{IntentProgress, PoolEntry};
 pub use setbacks::{PATIENCE, Setback, Setbacks};
 
 pub(crate) use claims::{Changes, Claims};
+pub(crate) use fold_creations::Reserving;
 pub(crate) use free_nodes::Vacancy;
 
 use crate::model::{Family, MachineId, Text};

@@ -18,7 +18,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::Time;
-use crate::addresses::{Account, AccountSetup, Claims, PoolEntry, Seat, Vacancy};
+use crate::addresses::{Account, AccountSetup, Claims, PoolEntry, Reserving, Seat, Vacancy};
 use crate::model::{
     AccountId, Finding, Kind, Machine, MachineId, Mark, Node, NodeName, ObjectKey, PodId, Pool,
     Request, Subject, Text,
@@ -54,9 +54,8 @@ pub struct World {
     /// Pools of each account by the interval at which they want the account to be listed.
     pub(crate) rereads: BTreeMap<AccountId, BTreeSet<(Duration, ObjectKey)>>,
     pub(crate) vacancy: Vacancy,
-    /// Machines with a reservation under way, with its pool and intent. The pool may be gone before
-    /// the answer arrives.
-    pub(crate) reserving: BTreeMap<Seat, (ObjectKey, Text)>,
+    /// Machines with a reservation under way. Its pool may be gone before the call is over.
+    pub(crate) reserving: BTreeMap<Seat, Reserving>,
     /// Addresses that were reserved for pools now deleted, and so for no other pool.
     pub(crate) orphans: BTreeSet<IpAddr>,
     pub(crate) records: Records,

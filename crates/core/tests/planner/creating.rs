@@ -167,6 +167,23 @@ fn a_machine_that_an_address_is_being_reserved_on_is_left_alone_though_the_pool_
 }
 
 #[test]
+fn a_machine_whose_reservation_had_no_answer_is_left_alone_though_the_pool_is_gone() {
+    for gone_before_the_answer in [true, false] {
+        let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1)).address(ip(1), None);
+        scene.fault(is_create, Fault::Dropped);
+        until_begun(&mut scene, is_create);
+        if !gone_before_the_answer {
+            scene.answer();
+        }
+        scene.remove_pool("p");
+        scene.answer();
+        scene.set_pool(pool("q").ips([1]));
+        assert_eq!(moves(&scene.run(seconds(9))), [], "the call may still take effect");
+        assert_eq!(moves(&scene.run(seconds(2))), [(ip(1), "a")]);
+    }
+}
+
+#[test]
 fn an_address_that_was_there_before_is_never_adopted() {
     let project = AccountSetup { project: Some("project".into()), ..setup() };
     let mut scene = scene_at(project).pool(pool("p").wants(1)).address(ip(9), None);

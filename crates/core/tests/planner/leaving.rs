@@ -246,6 +246,65 @@ fn an_entry_that_somebody_moves_while_it_is_taken_off_stays_where_it_is() {
 }
 
 #[test]
+fn an_entry_that_somebody_moves_before_its_assignment_is_confirmed_stays_where_it_is() {
+    let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1, 2]));
+    let mut scene = scene.address(ip(1), None).address(ip(2), None);
+    scene.fault(is_assign, Fault::Slow);
+    assert_eq!(moves(&scene.settle()), [(ip(1), "a"), (ip(2), "b")]);
+    scene.change_pool("p", listing([2]));
+    scene.settle();
+    scene.cloud.work();
+    let mut scene = scene.address(ip(1), Some("c"));
+    let done = scene.run(seconds(90));
+    assert_eq!((unassigned(&done), scene.home(ip(1))), (vec![], Some("c")), "{done:#?}");
+    assert_eq!(scene.states("p"), [State::Active]);
+}
+
+#[test]
+fn an_entry_that_somebody_moves_while_it_makes_room_stays_where_it_is() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]).wants(1));
+    let scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b"));
+    let mut scene = scene.address(ip(4), None).settled();
+    scene.fault(is_unassign, Fault::Slow);
+    scene.set_pool(pool("q").ips([4]));
+    assert_eq!(unassigned(&scene.settle()), [ip(2)]);
+    scene.change_pool("p", listing([1]));
+    scene.set_node(node("c"));
+    scene.settle();
+    scene.cloud.work();
+    let mut scene = scene.address(ip(2), Some("c"));
+    let done = scene.run(seconds(90));
+    assert_eq!((unassigned(&done), scene.home(ip(2))), (vec![], Some("c")), "{done:#?}");
+}
+
+#[test]
+fn an_entry_that_is_removed_before_its_assignment_is_confirmed_leaves_its_node() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]));
+    let mut scene = scene.address(ip(1), None).address(ip(2), None);
+    scene.fault(is_assign, Fault::Slow);
+    scene.settle();
+    scene.change_pool("p", listing([2]));
+    scene.settle();
+    scene.cloud.work();
+    assert_eq!(unassigned(&scene.run(seconds(90))), [ip(1)]);
+    assert_eq!((scene.home(ip(1)), scene.states("p")), (None, vec![State::Active]));
+}
+
+#[test]
+fn a_removed_entry_whose_move_between_two_nodes_fails_leaves_the_first() {
+    let mut scene = two_in_place();
+    scene.set_node(node("c"));
+    scene.settle();
+    scene.fault(is_assign, Fault::Broken);
+    scene.change_node("a", NodeFixture::not_ready);
+    assert_eq!(moves(&scene.begin()), [(ip(1), "c")]);
+    scene.change_pool("p", listing([2]));
+    scene.answer();
+    assert_eq!(unassigned(&scene.run(seconds(180))), [ip(1)]);
+    assert_eq!(scene.home(ip(1)), None);
+}
+
+#[test]
 fn a_removed_entry_that_was_not_in_its_name_is_not_added() {
     let set = ask(of_pool("p"), |request| request.empty = EmptyPolicy::Remove);
     let scene = scene().nodes(["a", "b"]).records(set).pool(pool("p").ips([1, 2]).wants(1));

@@ -287,8 +287,18 @@ impl Oracle {
         let alone = self.names.shared.get(&ip).is_none_or(|time| *time < decided.api);
         asking.surely_lists(ip, floor)
             && alone
+            && self.is_surely_served(asking, ip, decided.api)
             && !self.is_given_back(asking, ip)
             && !self.cloud.touched_since(ip, decided.cloud)
+    }
+
+    /// Whether every view from `floor` on shows an eligible node on the machine of a pool's address.
+    /// A machine that passed from one node to another is eligible all the time, but a view of the new
+    /// nodes beside the old pods shows the latter node without its pods.
+    fn is_surely_served(&self, asking: &Asking, ip: IpAddr, floor: Millis) -> bool {
+        let Source::Pool(key) = &asking.source else { return true };
+        let (pool, holder) = (self.cluster.pools.get(key), self.cloud.holder(ip));
+        pool.zip(holder).is_some_and(|(pool, holder)| pool.surely_uses(holder, floor))
     }
 
     /// Updates the addresses to list for every object.

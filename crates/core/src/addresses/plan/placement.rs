@@ -58,7 +58,7 @@ impl Placement {
     /// An attempt without a chance now (refused, full, paused, unknown) therefore never takes a
     /// node from an attempt with a chance.
     pub fn plan<'w>(world: &'w World, views: &[PoolView<'w>], draft: &mut Draft) -> Self {
-        let mut placement = Self { seats: Seats::new(world), ..Self::default() };
+        let mut placement = Self { seats: Seats::new(world, draft), ..Self::default() };
         for (_, view) in plannable(views) {
             placement.seats.keep_targets(view, |intent| may_arrive(view, intent));
             pace(view, draft);

@@ -11,6 +11,7 @@ use crate::Time;
 use crate::addresses::verdict::Obstacle;
 use crate::addresses::{Account, IntentProgress, Seat, Setback};
 use crate::model::{Family, Intent, MachineId, NodeName, ObjectKey, Text};
+use crate::plan::Draft;
 use crate::world::World;
 
 /// Number of node names listed in a status.
@@ -51,9 +52,13 @@ pub(crate) enum Next {
 
 impl Seats {
     /// Starts with the seats of reservations in flight.
-    pub fn new(world: &World) -> Self {
-        let reserving = world.reserving().map(|(seat, holder)| (seat.clone(), holder.clone()));
-        Self { reserved: reserving.collect(), ..Self::default() }
+    pub fn new(world: &World, draft: &mut Draft) -> Self {
+        let mut reserved = BTreeMap::new();
+        for (seat, holder, until) in world.reserving(draft.now) {
+            reserved.insert(seat.clone(), holder.clone());
+            draft.wake_at(until);
+        }
+        Self { reserved, ..Self::default() }
     }
 
     /// Whether a seat has neither an address nor a reservation in this plan.

@@ -138,9 +138,16 @@ impl<'w> PoolFacts<'w> {
     }
 
     /// The view of an address the pool no longer names. The remembered facts are not updated: the
-    /// machine at that time shows whether the address was moved since.
+    /// machine at that time shows whether the address was moved since. During a call of ours that
+    /// machine is the one that the call concerns; a move between two machines may end on either.
     fn leave(&self, world: &'w World, ip: IpAddr) -> AddressView<'w> {
-        let (place, memory) = (self.place(world, ip, false), self.entry.memory(ip));
+        let (place, mut memory) = (self.place(world, ip, false), self.entry.memory(ip));
+        let address = self.account.and_then(|account| account.address(ip));
+        if let (Place::Moving(_), Some(address)) = (&place, address)
+            && let [Some(one), None] | [None, Some(one)] = address.machines()
+        {
+            memory.machine.get_or_insert_with(|| one.clone());
+        }
         AddressView { ip, place, memory, hold: None, unmarking: false }
     }
 
