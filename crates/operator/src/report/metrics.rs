@@ -263,7 +263,9 @@ impl Metrics {
     pub fn called(&self, action: &Action, failure: Option<FailureKind>, took: Duration) {
         let (Some(account), Some(call)) = (action.account(), names(action).call) else { return };
         let worked = failure.is_none();
-        if let Action::Address(call) = action {
+        if let Action::Address(call) = action
+            && self.book().leads
+        {
             let call = CallSeries { provider: &account.0, call, failure, took };
             self.fronts.values().for_each(|series| series.called(call));
         }

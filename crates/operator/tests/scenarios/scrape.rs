@@ -54,7 +54,8 @@ impl Replica {
         eventually("a page of the process alone", || async {
             let page = self.scrape().await;
             let ours = |line: &&str| {
-                ["#", "pontoon_", "process_"].iter().any(|start| line.starts_with(start))
+                let own = ["#", "pontoon_", "process_", "netipallocation_controller_"];
+                own.iter().any(|start| line.starts_with(start))
             };
             let others: Vec<_> = page.lines().filter(|line| !ours(line)).collect();
             let others = others.join("\n");

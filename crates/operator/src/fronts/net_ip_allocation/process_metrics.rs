@@ -64,8 +64,14 @@ impl ProcessSeries {
         Ok(series)
     }
 
+    /// A replica that does not lead makes no calls, and shows none.
     pub fn leads(&self, leads: bool) {
         self.leads.with_label_values(&[&self.pod]).set(f64::from(u8::from(leads)));
+        if !leads {
+            self.errors.reset();
+            self.other_errors.reset();
+            self.duration.reset();
+        }
     }
 
     pub fn health(&self, ready: bool, healthy: bool) {
