@@ -118,9 +118,13 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
     let metrics = Metrics::of(&labels).and_then(|metrics| metrics.with_process(env.now()));
     let metrics = metrics.map_err(|error| error.to_string())?;
     let health = Health::new(env.clone());
-    for (address, pages) in
-        [(&args.metrics_bind_addr, Pages::All), (&args.health_probe_bind_address, Pages::Health)]
-    {
+    // The port of ip-address-controller, in addition.
+    let port = variable("METRICS_PORT").map(|port| format!(":{port}")).unwrap_or_default();
+    for (address, pages) in [
+        (&args.metrics_bind_addr, Pages::All),
+        (&args.health_probe_bind_address, Pages::Health),
+        (&port, Pages::All),
+    ] {
         if !address.is_empty() {
             let listener = serve::listen(address).await?;
             tracing::info!(address, ?pages, "serving");

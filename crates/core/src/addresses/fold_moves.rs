@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::address::ask_again_after;
 use super::listing::ASK_AGAIN;
 use super::setbacks::is_refusal;
-use super::{Account, Knowledge, Operation, PATIENCE};
+use super::{Account, Knowledge, Operation, PATIENCE, PoolEntry};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
 use crate::model::{AccountId, Family, MachineId, ObjectKey, OperationId};
@@ -22,6 +22,17 @@ const LOOK_AFTER: Duration = Duration::from_secs(2);
 const READ_AGAIN: Duration = Duration::from_secs(2);
 
 impl World {
+    /// Replans the pools that ask for an interval of their own. Each listing counts as a pass for
+    /// them, in which nothing may have changed.
+    fn touch_rereading(&mut self, id: &AccountId) {
+        let asks = |entry: &&PoolEntry| {
+            entry.pool.request.as_ref().is_ok_and(|request| request.reread.is_some())
+        };
+        let keys: Vec<_> =
+            self.users_of(id).filter(asks).map(|entry| entry.pool.key.clone()).collect();
+        self.dirty.extend(keys);
+    }
+
     pub(crate) fn listed(
         &mut self,
         id: &AccountId,
@@ -61,6 +72,7 @@ impl World {
                 if news {
                     self.touch_account(id);
                 }
+                self.touch_rereading(id);
             }
             Ok(_) => {}
             Err(Failure { kind: FailureKind::HeldBack { wait, .. }, .. }) => {

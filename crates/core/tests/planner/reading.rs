@@ -383,3 +383,15 @@ fn an_account_is_listed_at_the_shortest_interval_that_a_pool_asks_for() {
     scene.remove_pool("q");
     assert_eq!(listings(&mut scene), 2);
 }
+
+#[test]
+fn each_listing_counts_as_a_pass_for_a_pool_with_an_interval_of_its_own() {
+    for (interval, planned) in [(Some(seconds(30)), true), (None, false)] {
+        let asked = pool("p").ips([1]).ask(|request| request.reread = interval);
+        let mut scene = scene().nodes(["a"]).pool(asked).address(ip(1), Some("a")).settled();
+        scene.pass(seconds(61));
+        assert!(scene.begin().iter().any(is_list));
+        scene.answer();
+        assert_eq!(scene.plan().verdicts.contains_key(&key("p")), planned, "{interval:?}");
+    }
+}
