@@ -16,9 +16,17 @@ use super::{Observation, Selection, Watch};
 /// The kind, in readiness and metrics.
 const KIND: &str = "Pod";
 
-/// The name of a watch in readiness and metrics: the kind, and the namespace if there is one.
+/// Between kind and namespace in the name of a watch.
+const IN: &str = " in ";
+
+/// The name of a watch in readiness: the kind, and the namespace if there is one.
 pub(crate) fn name_of(kind: &str, namespace: Option<&str>) -> String {
-    namespace.map_or_else(|| kind.to_owned(), |namespace| format!("{kind} in {namespace}"))
+    namespace.map_or_else(|| kind.to_owned(), |namespace| format!("{kind}{IN}{namespace}"))
+}
+
+/// The kind in the name of a watch.
+pub(crate) fn kind_of(watch: &str) -> &str {
+    watch.split_once(IN).map_or(watch, |(kind, _)| kind)
 }
 
 /// The parts of a Pod that planning reads; the rest is skipped while decoding.

@@ -24,6 +24,7 @@ use super::process::Process;
 use super::standing::Standing;
 use super::write_metrics::{Write, WriteMetrics};
 use crate::fronts::{FRONTS, Front};
+use crate::observe::pod::kind_of;
 
 const CALL: &[&str] = &["provider", "call", "kind", "namespace", "name"];
 
@@ -149,13 +150,19 @@ impl Metrics {
         Ok(self)
     }
 
-    /// Sets when each watch was last heard.
+    /// Sets when each kind was last heard. Of several watches over a kind, in several namespaces, the
+    /// one that was silent longest counts.
     pub fn heard(&self, watches: &[(String, Option<Time>)]) {
-        let _whole = self.book();
-        self.watch_heard.reset();
+        let mut kinds: BTreeMap<&str, f64> = BTreeMap::new();
         for (watch, heard) in watches {
             let heard = heard.map_or(0.0, seconds);
-            self.watch_heard.with_label_values(&[watch.as_str()]).set(heard);
+            let oldest = kinds.entry(kind_of(watch)).or_insert(heard);
+            *oldest = oldest.min(heard);
+        }
+        let _whole = self.book();
+        self.watch_heard.reset();
+        for (kind, heard) in kinds {
+            self.watch_heard.with_label_values(&[kind]).set(heard);
         }
     }
 

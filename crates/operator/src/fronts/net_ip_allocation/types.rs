@@ -166,7 +166,7 @@ pub struct DeploymentRef {
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Cloud {
-    /// Provider of the addresses, e.g. `gcp`.
+    /// Provider of the addresses.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 64))]
     #[schemars(transform = address_rules::address_provider)]

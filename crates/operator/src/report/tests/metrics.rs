@@ -246,7 +246,8 @@ fn a_condition_is_shown_with_its_status_and_goes_with_its_object() {
 fn the_age_of_watches_and_listings_is_shown_while_there_are_such() {
     let metrics = leading();
     let at = pontoon_core::Time::from_micros(1_500_000);
-    metrics.heard(&[("Node".to_owned(), Some(at)), ("Pod".to_owned(), None)]);
+    let pods = |namespace: &str| format!("Pod in {namespace}");
+    metrics.heard(&[("Node".to_owned(), Some(at)), (pods("a"), Some(at)), (pods("b"), None)]);
     metrics.listed("digitalocean", None);
     assert_eq!(count(&metrics, "heard_timestamp_seconds{kind=\"Node\"} 1.5"), 1);
     assert_eq!(count(&metrics, "heard_timestamp_seconds{kind=\"Pod\"} 0"), 1);
