@@ -17,7 +17,6 @@ const ALLOWED: &[(&str, &str)] = &[
         "the default that FLIPOP documents, and examples for users",
     ),
     ("operator/src/fronts/floating_ip_pool/types.rs", "an example for users"),
-    ("operator/src/fronts/net_ip_allocation/types.rs", "an example for users"),
     (
         "operator/src/fronts/net_ip_allocation/process_metrics.rs",
         "names of the predecessor's series",
