@@ -110,6 +110,8 @@ pub struct AddressVerdict {
     pub machine: Option<MachineId>,
     /// The provider ID of `node`, as the node gives it.
     pub provider_id: Option<Text>,
+    /// Whether `node` is cordoned.
+    pub cordoned: bool,
     /// The obstacle to being active.
     pub note: Option<Note>,
     /// Facts for the status, read back after a restart.

@@ -133,6 +133,8 @@ pub(crate) fn verdict(
     };
     let node = machine.as_ref().and_then(|machine| view.node_on(world, machine)).cloned();
     let (memory, note) = (one.memory.clone(), Some(note));
-    let provider_id = node.as_ref().and_then(|node| world.node(node)?.provider_id.clone());
-    Some(AddressVerdict { ip: one.ip, state, node, machine, provider_id, note, memory })
+    let known = node.as_ref().and_then(|node| world.node(node));
+    let provider_id = known.and_then(|node| node.provider_id.clone());
+    let cordoned = known.is_some_and(|node| node.cordoned);
+    Some(AddressVerdict { ip: one.ip, state, node, machine, provider_id, cordoned, note, memory })
 }

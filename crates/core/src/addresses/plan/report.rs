@@ -96,8 +96,10 @@ fn address(world: &World, view: &PoolView<'_>, one: &AddressView<'_>) -> Address
     }
     let node = machine.and_then(|machine| view.node_on(world, machine)).cloned();
     let (machine, memory) = (machine.cloned(), one.memory.clone());
-    let provider_id = node.as_ref().and_then(|node| world.node(node)?.provider_id.clone());
-    AddressVerdict { ip: one.ip, state, node, machine, provider_id, note, memory }
+    let known = node.as_ref().and_then(|node| world.node(node));
+    let provider_id = known.and_then(|node| node.provider_id.clone());
+    let cordoned = known.is_some_and(|node| node.cordoned);
+    AddressVerdict { ip: one.ip, state, node, machine, provider_id, cordoned, note, memory }
 }
 
 /// The state of an address by its place, its machine or target, and the obstacle to being active.

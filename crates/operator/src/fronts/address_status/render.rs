@@ -106,6 +106,7 @@ mod tests {
             state: State::NoMatch,
             node: None,
             machine: Some("7".into()),
+            cordoned: false,
             provider_id: None,
             note: None,
             memory: Remembered::default(),

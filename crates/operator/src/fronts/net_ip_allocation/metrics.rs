@@ -28,6 +28,7 @@ pub(super) struct AllocationSeries {
     unattached: GaugeVec,
     ip_attached: GaugeVec,
     node_ready: GaugeVec,
+    node_cordoned: GaugeVec,
     attach: IntCounterVec,
     detach: IntCounterVec,
     planned: IntCounterVec,
@@ -57,6 +58,7 @@ impl AllocationSeries {
             unattached: gauge("unattached_ips_total", "IPs on no healthy node.", &[NAME])?,
             ip_attached: gauge("ip_attached", "Whether an IP is on a node.", &ip)?,
             node_ready: gauge("node_ip_ready", "Whether a node serves an IP.", &["node", NAME])?,
+            node_cordoned: gauge("node_cordoned", "Whether a node is cordoned.", &["node"])?,
             attach: counter(ATTACHED, "Assignments.")?,
             detach: counter(DETACHED, "Unassignments.")?,
             planned: counter(PLANNED, "Plans that considered an allocation.")?,
@@ -121,6 +123,10 @@ impl Series for AllocationSeries {
             if let Some(node) = node {
                 let labels = vec![node.to_owned(), name.clone()];
                 gauges.push((self.node_ready.clone(), labels, 1.0));
+            }
+            if let Some(node) = &one.node {
+                let cordoned = f64::from(u8::from(one.cordoned));
+                gauges.push((self.node_cordoned.clone(), vec![node.to_string()], cordoned));
             }
         }
         object.set(gauges);

@@ -1,7 +1,8 @@
 //! Allocations as people write them.
 
 use pontoon_core::action::{Action, AddressAction, FailureKind, ListScope};
-use pontoon_core::model::{Finding, Owner, Request};
+use pontoon_core::addresses::verdict::{AddressVerdict, Reason, State, Verdict};
+use pontoon_core::model::{Finding, Owner, Remembered, Request};
 use pontoon_core::nodes::{Cordon, OwnerMatch, PodMatch};
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use super::decode::decode;
 use crate::fronts::Observed;
 use crate::observe::schema::Schema;
 use crate::report::metrics::Metrics;
-use crate::report::object_series::ReplicaLabels;
+use crate::report::object_series::{ReplicaLabels, SeriesLabels};
 
 fn seen(spec: Value) -> Observed {
     let object = json!({
@@ -167,6 +168,55 @@ fn the_predecessors_series_of_the_process_name_pod_version_and_cluster() {
          operation=\"check_ip\"} 1",
         "netipallocation_gcp_api_duration_seconds_bucket{cluster=\"prod\",operation=\"check_ip\",\
          le=\"0.25\"} 0",
+    ] {
+        assert!(page.contains(series), "{series} is not in\n{page}");
+    }
+}
+
+#[test]
+fn an_address_that_is_on_no_node_is_shown_on_none_and_a_cordoned_node_as_such() {
+    let metrics = Metrics::new().unwrap();
+    metrics.leads(true);
+    let key = seen(json!({})).key;
+    metrics.see(&key, "u");
+    let address = |last: u8, node: Option<&str>| AddressVerdict {
+        ip: [192, 0, 2, last].into(),
+        state: if node.is_some() { State::Active } else { State::Unassigned },
+        node: node.map(Into::into),
+        machine: node.map(Into::into),
+        provider_id: None,
+        cordoned: node.is_some(),
+        note: None,
+        memory: Remembered::default(),
+    };
+    let verdict = Verdict {
+        reason: Reason::NoMatchingNode,
+        addresses: vec![address(1, Some("a")), address(2, None)],
+        wanted: 2,
+        available: vec![],
+        available_count: 0,
+        eligible: 1,
+        census: None,
+        unusable: vec![],
+        last_assignment: None,
+        created: vec![],
+        kept: vec![],
+        creation_error: None,
+        evicting: vec![],
+        limited: None,
+        withheld: None,
+    };
+    metrics.addresses(SeriesLabels { key: &key, provider: "moon", dns: "" }, &verdict);
+    let page = metrics.page();
+    for series in [
+        "netipallocation_crd_status{crd_name=\"edge\"} 0",
+        "netipallocation_reserved_ips_total{crd_name=\"edge\"} 2",
+        "netipallocation_attached_ips_total{crd_name=\"edge\"} 1",
+        "netipallocation_unattached_ips_total{crd_name=\"edge\"} 1",
+        "netipallocation_ip_attached{crd_name=\"edge\",ip=\"192.0.2.1\",node=\"a\"} 1",
+        "netipallocation_ip_attached{crd_name=\"edge\",ip=\"192.0.2.2\",node=\"none\"} 0",
+        "netipallocation_node_cordoned{node=\"a\"} 1",
+        "netipallocation_node_ip_ready{crd_name=\"edge\",node=\"a\"} 1",
     ] {
         assert!(page.contains(series), "{series} is not in\n{page}");
     }

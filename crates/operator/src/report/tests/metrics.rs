@@ -143,6 +143,7 @@ fn address(last: u8, state: State, machine: Option<&str>, node: Option<&str>) ->
         state,
         node: node.map(Into::into),
         machine: machine.map(Into::into),
+        cordoned: false,
         provider_id: None,
         note: (state == State::NoMatch).then_some(Note::NoNode),
         memory: Remembered::default(),
