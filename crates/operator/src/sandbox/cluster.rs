@@ -8,11 +8,13 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use pontoon_core::model::{Kind, Text};
 use serde_json::{Value, json};
 
 use super::{dns, manifest};
 use crate::fronts;
 use crate::fronts::flipop::{GROUP, VERSION};
+use crate::observe::schema::Schema;
 
 /// The namespace of the ingress and of its pools.
 pub(super) const NAMESPACE: &str = "ingress";
@@ -149,12 +151,9 @@ impl Cluster {
     /// Creates the counterparts of an object at the provider.
     fn provide(&self, object: &Value) {
         dns::provide(&self.cloud, object);
-        for ip in object["spec"]["ips"].as_array().into_iter().flatten() {
-            let ip: Option<IpAddr> = ip.as_str().and_then(|ip| ip.parse().ok());
-            if let Some(ip) = ip.filter(|_| manifest::is_pool(object)) {
-                let region = object["spec"]["region"].as_str().filter(|text| !text.is_empty());
-                self.cloud.reserve(ip, region.unwrap_or(REGION));
-            }
+        let (listed, region) = listed_addresses(object).unwrap_or_default();
+        for ip in listed {
+            self.cloud.reserve(ip, region.as_deref().unwrap_or(REGION));
         }
         if let Some(machine) = object["spec"]["providerID"].as_str().and_then(fakecloud::machine_of)
         {
@@ -191,6 +190,21 @@ impl Cluster {
     }
 }
 
+/// The addresses that an object of one of our kinds lists, and their region.
+fn listed_addresses(object: &Value) -> Option<(Vec<IpAddr>, Option<Text>)> {
+    let is_its = |kind: &Kind| {
+        object["apiVersion"] == format!("{}/{}", kind.group, kind.version)
+            && object["kind"] == kind.name
+    };
+    let front = fronts::FRONTS.iter().find(|front| is_its(front.kind()))?;
+    let object = serde_json::from_value(object.clone()).ok()?;
+    let pool = front.decode(object, Schema::Current)?.addresses?;
+    match pool.request {
+        Ok(request) => Some((request.listed, request.region)),
+        Err(_) => Some((pool.named?, None)),
+    }
+}
+
 /// The address with this number, from the ranges for documentation and benchmarks.
 fn address(number: u64) -> IpAddr {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
@@ -218,5 +232,29 @@ pub(super) fn told(error: kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message,
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_addresses_that_an_object_of_any_kind_lists_exist_at_the_provider() {
+        let listed = |group: &str, kind: &str, spec: Value| {
+            let version = format!("{group}/v1alpha1");
+            let metadata = json!({"name": "x", "namespace": "y"});
+            let object = json!({
+                "apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec,
+            });
+            listed_addresses(&object).map(|(ips, region)| (ips.len(), region.is_some()))
+        };
+        let pool = json!({"provider": PROVIDER, "region": REGION, "ips": ["192.0.2.1"]});
+        assert_eq!(listed(GROUP, "FloatingIPPool", pool.clone()), Some((1, true)));
+        let cloud = json!({"provider": PROVIDER});
+        let allocation = json!({"reservedIPs": ["192.0.2.1", "192.0.2.2"], "cloud": cloud});
+        let group = "netinfra.darkbrains.com";
+        assert_eq!(listed(group, "NetIPAllocation", allocation), Some((2, false)));
+        assert_eq!(listed("example.com", "FloatingIPPool", pool), None);
     }
 }

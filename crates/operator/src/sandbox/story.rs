@@ -102,12 +102,12 @@ impl Story {
         let note = event.note.as_deref().unwrap_or_default();
         match event.reason.as_deref() {
             Some("Assigned") => self.tell_now(note),
-            reason => self.tell_now(&format!(
-                "{}/{} {}: {note}",
-                about.namespace.as_deref().unwrap_or_default(),
-                about.name.as_deref().unwrap_or_default(),
-                reason.unwrap_or_default()
-            )),
+            reason => {
+                let namespace = about.namespace.as_deref().filter(|text| !text.is_empty());
+                let namespace = namespace.map(|text| format!("{text}/")).unwrap_or_default();
+                let name = about.name.as_deref().unwrap_or_default();
+                self.tell_now(&format!("{namespace}{name} {}: {note}", reason.unwrap_or_default()));
+            }
         }
     }
 }
