@@ -97,7 +97,7 @@ pub enum AddressAction {
     },
 }
 
-/// What a listing is about. Empty for providers that list a whole account.
+/// The subjects of a listing. Empty for providers that list a whole account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListScope {
     /// Machines of nodes that may have an address.

@@ -33,7 +33,7 @@ pub struct Listing {
     pub rests_until: Time,
     /// Earliest time of an awaited listing after failures.
     pub probed_from: Time,
-    /// What the last successful listing could not show, for want of a permission.
+    /// The gap in the last successful listing, and the missing permission.
     pub limited: Option<Text>,
     /// The outage since the last successful listing.
     pub silence: Option<Silence>,

@@ -45,7 +45,7 @@ pub struct Verdict {
     pub creation_error: Option<Text>,
     /// Nodes without an address of the pool, from which pods of its workload are evicted.
     pub evicting: Vec<Evicting>,
-    /// What the account does not let us see, and the missing permission.
+    /// The gap in the account's listings, and the missing permission.
     pub limited: Option<Text>,
     /// Planned actions that are not executed. Filled in by the executor.
     pub withheld: Option<Withheld>,

@@ -22,7 +22,7 @@ enum Test {
     Exists,
     Absent,
     In(BTreeSet<Text>),
-    /// One of these, or no such label. Kubernetes has no syntax for this.
+    /// The label has one of these values, or is absent. Kubernetes has no syntax for this.
     InIfPresent(BTreeSet<Text>),
     NotIn(BTreeSet<Text>),
     Above(i64),

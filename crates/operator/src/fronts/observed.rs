@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use pontoon_core::Time;
 use pontoon_core::addresses::verdict::Verdict;
 use pontoon_core::model::{
-    Finding, Kind, MachineId, NodeName, ObjectKey, Pool, RecordSet, Subject, Text,
+    Finding, Kind, Ledger, MachineId, NodeName, ObjectKey, Pool, RecordSet, Request, Subject, Text,
 };
 use pontoon_core::records::verdict::RecordVerdict;
 use pontoon_providers::address_vendors;
@@ -16,8 +16,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::api::RELEASE_FINALIZER;
 use crate::observe::objects::key;
-use crate::observe::version;
+use crate::observe::{paused, version};
 
 /// A decoded object.
 #[derive(Debug)]
@@ -153,6 +154,34 @@ impl Identity {
             created_at: Time::from_micros(created_at.map_or(0, |time| time.0.as_microsecond())),
         })
     }
+}
+
+/// A pool of which the metadata and the request are known, and nothing of the status. The release
+/// finalizer is ours, and so no other controller's.
+pub(super) fn bare(
+    kind: &'static Kind,
+    metadata: &ObjectMeta,
+    request: Result<Request, Finding>,
+) -> Option<Pool> {
+    let Identity { key, uid, version, created_at } = Identity::of(kind, metadata)?;
+    let finalizers = metadata.finalizers.iter().flatten().map(String::as_str);
+    Some(Pool {
+        key,
+        uid,
+        version,
+        created_at,
+        request,
+        named: None,
+        ledger: Ledger::default(),
+        ledger_stripped: false,
+        resolution: None,
+        deleting: metadata.deletion_timestamp.is_some(),
+        releases: false,
+        finalizers: finalizers.filter(|one| *one != RELEASE_FINALIZER).map(Into::into).collect(),
+        paused: paused(metadata),
+        remembered: BTreeMap::new(),
+        last_assignment: None,
+    })
 }
 
 /// A defect of an object.

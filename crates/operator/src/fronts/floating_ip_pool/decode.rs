@@ -1,13 +1,12 @@
 //! Turns FloatingIPPools into pools. A defect is a finding on the object itself, and never stops
 //! the watch or another pool.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
-use pontoon_core::model::{Finding, Ledger, Pool, RecordSet, RecordSource, Request};
+use pontoon_core::model::{Finding, Pool, RecordSet, RecordSource, Request};
 
 use super::FLOATING_IP_POOL;
 use super::status::PoolFace;
@@ -17,9 +16,8 @@ use crate::fronts::address_status::recall;
 use crate::fronts::dns_record::{self, DnsRecordSet};
 use crate::fronts::flipop::MARKS;
 use crate::fronts::ledger;
-use crate::fronts::observed::{Identity, finding, given, known_provider};
+use crate::fronts::observed::{self, finding, given, known_provider};
 use crate::fronts::selection::matching;
-use crate::observe::paused;
 use crate::observe::schema::Schema;
 
 /// A pool in the making: what it asks for, and its status.
@@ -58,25 +56,7 @@ fn bare(
     request: Result<Request, Finding>,
     schema: Schema,
 ) -> Option<Decoded> {
-    let Identity { key, uid, version, created_at } = Identity::of(&FLOATING_IP_POOL, metadata)?;
-    let finalizers = metadata.finalizers.iter().flatten().map(String::as_str);
-    let pool = Pool {
-        key,
-        uid,
-        version,
-        created_at,
-        request,
-        named: None,
-        ledger: Ledger::default(),
-        ledger_stripped: false,
-        resolution: None,
-        deleting: metadata.deletion_timestamp.is_some(),
-        releases: false,
-        finalizers: finalizers.filter(|one| *one != RELEASE_FINALIZER).map(Into::into).collect(),
-        paused: paused(metadata),
-        remembered: BTreeMap::new(),
-        last_assignment: None,
-    };
+    let pool = observed::bare(&FLOATING_IP_POOL, metadata, request)?;
     let face = PoolFace {
         status: FloatingIPPoolStatus::default(),
         generation: metadata.generation,

@@ -1,13 +1,11 @@
 //! Turns NetIPAllocations into pools. A defect is a finding on the object itself, and never stops the
 //! watch or another allocation.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
-use pontoon_core::model::{Evicts, Finding, Ledger, Owner, Pool, Request, Text};
+use pontoon_core::model::{Evicts, Finding, Owner, Pool, Request, Text};
 use pontoon_core::nodes::{Cordon, Match, OwnerMatch, PodMatch, Selector, Toleration, Workload};
 
 use super::rules::WORKLOADS;
@@ -15,10 +13,10 @@ use super::status::AllocationFace;
 use super::types::{NetIPAllocation, NetIPAllocationSpec, NetIPAllocationStatus, WorkloadRef};
 use super::{MARKS, NET_IP_ALLOCATION};
 use crate::fronts::address_status::recall;
-use crate::fronts::observed::{Identity, finding, given, known_provider};
+use crate::fronts::observed::{bare, finding, given, known_provider};
 use crate::fronts::{Labels, Observed};
+use crate::observe::replica_set;
 use crate::observe::schema::Schema;
-use crate::observe::{paused, replica_set};
 
 /// Interval between two reads of the cloud, and its minimum, in seconds.
 const INTERVAL: i64 = 30;
@@ -48,7 +46,8 @@ pub(super) fn decode(object: DynamicObject, schema: Schema) -> Option<Observed> 
             }
             Err(error) => {
                 let problem = format!("the stored object cannot be decoded: {error}");
-                let mut pool = bare(&metadata, Err(finding("Undecodable", problem)))?;
+                let mut pool =
+                    bare(&NET_IP_ALLOCATION, &metadata, Err(finding("Undecodable", problem)))?;
                 pool.named = recall::salvaged(&data, "reservedIPs");
                 (pool, AllocationFace::bare(&metadata, schema), false)
             }
@@ -66,28 +65,6 @@ pub(super) fn decode(object: DynamicObject, schema: Schema) -> Option<Observed> 
     })
 }
 
-/// An object with known metadata only. Allocations reserve nothing, and so have no ledger.
-fn bare(metadata: &ObjectMeta, request: Result<Request, Finding>) -> Option<Pool> {
-    let Identity { key, uid, version, created_at } = Identity::of(&NET_IP_ALLOCATION, metadata)?;
-    Some(Pool {
-        key,
-        uid,
-        version,
-        created_at,
-        request,
-        named: None,
-        ledger: Ledger::default(),
-        ledger_stripped: false,
-        resolution: None,
-        deleting: metadata.deletion_timestamp.is_some(),
-        releases: false,
-        finalizers: metadata.finalizers.iter().flatten().map(|one| one.as_str().into()).collect(),
-        paused: paused(metadata),
-        remembered: BTreeMap::new(),
-        last_assignment: None,
-    })
-}
-
 fn understood(object: NetIPAllocation, schema: Schema) -> Option<(Pool, AllocationFace)> {
     let NetIPAllocation { metadata, spec, status } = object;
     let status: NetIPAllocationStatus = status.unwrap_or_default();
@@ -95,7 +72,7 @@ fn understood(object: NetIPAllocation, schema: Schema) -> Option<(Pool, Allocati
         Schema::Old => Err(Schema::finding()),
         _ => request(&spec),
     };
-    let mut pool = bare(&metadata, request)?;
+    let mut pool = bare(&NET_IP_ALLOCATION, &metadata, request)?;
     if pool.request.is_err() {
         pool.named = Some(recall::addresses("spec.reservedIPs", &spec.reserved_ips).0);
     }
