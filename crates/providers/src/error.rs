@@ -35,6 +35,20 @@ impl Error {
         }
         self
     }
+
+    /// The error of a refused change whose read-back failed too. The kind is never a permanent
+    /// refusal, because the change may not have been needed.
+    pub(crate) fn unsettled(self, unread: &Self) -> Self {
+        let kind = match unread.kind {
+            ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::RateLimited { .. } => {
+                unread.kind
+            }
+            ErrorKind::HeldBack(hold) => ErrorKind::RateLimited { retry_after: hold.retry_after },
+            _ if self.kind == ErrorKind::Busy => ErrorKind::Busy,
+            _ => ErrorKind::Unavailable,
+        };
+        Self::new(kind, format!("{}; reading it back: {}", self.message, unread.message))
+    }
 }
 
 impl From<TransportError> for Error {

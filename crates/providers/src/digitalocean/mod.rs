@@ -162,7 +162,7 @@ impl AddressProvider for DigitalOcean {
         match self.client.read(ip, Priority::Housekeeping).await {
             Ok(seen) => Err(told_with(seen, refusal)),
             Err(unread) if unread.kind == ErrorKind::NotFound => Ok(()),
-            Err(unread) => Err(unsettled(refusal, &unread)),
+            Err(unread) => Err(refusal.unsettled(&unread)),
         }
     }
 
@@ -238,7 +238,7 @@ impl DigitalOcean {
         let seen = match self.client.read(ip, Priority::Failover).await {
             Ok(seen) => seen,
             Err(unread) if unread.kind == ErrorKind::NotFound => return Err(unread),
-            Err(unread) => return Err(unsettled(refusal, &unread)),
+            Err(unread) => return Err(refusal.unsettled(&unread)),
         };
         if !seen.busy && seen.holder.as_ref() == wanted {
             return Ok(Accepted::Done);
@@ -281,18 +281,4 @@ fn is_refusal(error: &Error) -> bool {
 fn told_with(seen: Address, refusal: Error) -> Error {
     let kind = if seen.busy { ErrorKind::Busy } else { refusal.kind };
     Error { kind, seen: Some(Box::new(seen)), ..refusal }
-}
-
-/// The error of a refused change whose read-back failed too. The kind is never a permanent refusal,
-/// because the change may not have been needed.
-fn unsettled(refusal: Error, unread: &Error) -> Error {
-    let kind = match unread.kind {
-        ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::RateLimited { .. } => {
-            unread.kind
-        }
-        ErrorKind::HeldBack(hold) => ErrorKind::RateLimited { retry_after: hold.retry_after },
-        _ if refusal.kind == ErrorKind::Busy => ErrorKind::Busy,
-        _ => ErrorKind::Unavailable,
-    };
-    Error::new(kind, format!("{}; reading it back: {}", refusal.message, unread.message))
 }

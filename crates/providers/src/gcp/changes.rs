@@ -189,7 +189,7 @@ impl Gcp {
                 let kind = if not_found { ErrorKind::Rejected } else { refusal.kind };
                 Err(told_with(seen, Error { kind, ..refusal }))
             }
-            Err(unread) => Err(unsettled(refusal, &unread)),
+            Err(unread) => Err(refusal.unsettled(&unread)),
         }
     }
 
@@ -266,18 +266,4 @@ fn told_with(seen: Address, error: Error) -> Error {
 /// The refusal to remove an access config, with the address as it was read before.
 fn told_if_refused(seen: &Address, error: Error) -> Error {
     if is_refusal(&error) { told_with(seen.clone(), error) } else { error }
-}
-
-/// The error of a refused change whose read-back failed too. The kind is never a permanent refusal,
-/// because the change may not have been needed.
-fn unsettled(refusal: Error, unread: &Error) -> Error {
-    let kind = match unread.kind {
-        ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::RateLimited { .. } => {
-            unread.kind
-        }
-        ErrorKind::HeldBack(hold) => ErrorKind::RateLimited { retry_after: hold.retry_after },
-        _ if refusal.kind == ErrorKind::Busy => ErrorKind::Busy,
-        _ => ErrorKind::Unavailable,
-    };
-    Error::new(kind, format!("{}; reading it back: {}", refusal.message, unread.message))
 }
