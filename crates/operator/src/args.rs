@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::fronts::predecessors;
-use crate::leadership::{Predecessor, Predecessors, Timing};
+use crate::leadership::{LEASE, OBSERVERS_LEASE, Predecessor, Predecessors, Sought, Timing};
 use crate::pause::{self, Pausable};
 use crate::run::Mode;
 #[cfg(feature = "sandbox")]
@@ -152,8 +152,9 @@ pub struct RunArgs {
     )]
     pub leader_elect: bool,
 
-    /// Further namespaces in which FLIPOP may be installed, besides `flipop` and the operator's
-    /// own. While FLIPOP renews its Lease there, the operator only observes.
+    /// Further namespaces in which FLIPOP or ip-address-controller may be installed, besides
+    /// `flipop`, `kube-system` and the operator's own. While one of them renews its Lease there, the
+    /// operator only observes its objects.
     #[arg(
         long,
         env = "PREDECESSOR_NAMESPACES",
@@ -163,8 +164,22 @@ pub struct RunArgs {
     )]
     pub predecessor_namespaces: Vec<String>,
 
-    /// Time after which another replica may replace a silent leader.
-    #[arg(long, default_value = "15s", value_parser = duration, value_name = "TIME")]
+    /// Name of ip-address-controller's Lease, if not ip-address-controller-leader. While that
+    /// controller renews its Lease, the operator only observes allocations. Afterwards the leader
+    /// holds the Lease. The operator's own Lease is always `pontoon`.
+    #[arg(long, env = "LEASE_NAME", value_parser = lease_name, value_name = "NAME")]
+    pub ip_address_controller_lease_name: Option<String>,
+
+    /// Time after which another replica may replace a silent leader, an hour at most. A number
+    /// without a unit means seconds, as ip-address-controller's variable. A predecessor's Lease is
+    /// believed for its own duration, up to a minute or this time if longer.
+    #[arg(
+        long,
+        env = "LEASE_DURATION",
+        default_value = "15s",
+        value_parser = lease_duration,
+        value_name = "TIME"
+    )]
     pub leader_elect_lease_duration: Duration,
 
     /// Time after which a leader that cannot renew its Lease steps down.
@@ -199,12 +214,18 @@ impl RunArgs {
         }
     }
 
-    /// The predecessors, and the namespaces in which each may be installed, besides our own: the
-    /// namespace of its installation guide, and those of the flag.
+    /// The predecessors, the names of their Leases, and the namespaces in which each may be
+    /// installed, besides our own: the namespace of its installation guide, and those of the flag.
     pub fn predecessors(&self) -> Predecessors {
         let flag = || self.predecessor_namespaces.iter().filter(|name| !name.is_empty()).cloned();
         let places = |one: &Predecessor| flag().chain([one.namespace.to_owned()]).collect();
-        predecessors().map(|one| (one, places(one))).collect()
+        let chosen = self.ip_address_controller_lease_name.as_ref().filter(|name| !name.is_empty());
+        let sought = |one: &'static Predecessor| {
+            let usual = Sought::usual(one, places(one));
+            let chosen = chosen.filter(|_| one.renamable).cloned();
+            Sought { lease: chosen.unwrap_or(usual.lease), ..usual }
+        };
+        predecessors().map(sought).collect()
     }
 
     /// Refuses times that lead to a busy loop, or to no retry at all.
@@ -237,6 +258,44 @@ fn namespace(text: &str) -> Result<String, String> {
     }
     Ok(name.to_owned())
 }
+
+/// The name of a predecessor's Lease, or empty for the usual one.
+fn lease_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
+    let edge = |c: char| c == '-' || c == '.';
+    if name.len() > 253 || !name.chars().all(fits) || name.starts_with(edge) || name.ends_with(edge)
+    {
+        let problem = "LEASE_NAME is the name of ip-address-controller's Lease: small letters, digits, \
+                       hyphens and dots";
+        return Err(problem.to_owned());
+    }
+    let fixed = predecessors().filter(|one| !one.renamable).map(|one| one.lease);
+    if [LEASE, OBSERVERS_LEASE].into_iter().chain(fixed).any(|taken| taken == name) {
+        let problem = "LEASE_NAME is the name of ip-address-controller's Lease, and this is the Lease of \
+                       another controller";
+        return Err(problem.to_owned());
+    }
+    Ok(name.to_owned())
+}
+
+/// The duration of a Lease: a duration, or a number of seconds; the default if empty.
+fn lease_duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(Timing::default().lease);
+    }
+    let seconds = text.parse().ok().map(Duration::from_secs);
+    let lasts = seconds.or_else(|| duration(text).ok()).filter(|lasts| *lasts <= LONGEST_LEASE);
+    lasts.ok_or_else(|| {
+        "write a number of seconds (LEASE_DURATION=60), or a number and a unit: 15s, 1m; an hour at \
+         most"
+            .to_owned()
+    })
+}
+
+/// The longest duration of a Lease: a leader that vanishes is replaced no sooner.
+const LONGEST_LEASE: Duration = Duration::from_secs(3600);
 
 /// A boolean, in every form that the predecessors' flags accept.
 fn boolean(text: &str) -> Result<bool, String> {
@@ -306,7 +365,7 @@ mod tests {
     fn predecessors_are_looked_for_where_they_are_documented_and_where_the_flag_says() {
         let namespaces = |args: &[&str]| {
             let mut all = run_args(args).predecessors();
-            Vec::from_iter(all.remove(0).1)
+            Vec::from_iter(all.remove(0).namespaces)
         };
         assert_eq!(namespaces(&[]), ["flipop"]);
         assert_eq!(namespaces(&["--predecessor-namespaces="]), ["flipop"]);
@@ -315,6 +374,46 @@ mod tests {
         let refused = ["pontoon", "run", "--predecessor-namespaces=Net_1"];
         let error = Cli::try_parse_from(refused).unwrap_err().to_string();
         assert!(error.contains("separated by commas"), "{error}");
+    }
+
+    #[test]
+    fn the_lease_of_ip_address_controller_has_the_name_that_its_users_gave_it_and_flipops_its_own()
+    {
+        let leases = |args: &[&str]| {
+            let all = run_args(args).predecessors().into_iter();
+            all.map(|one| one.lease).collect::<Vec<_>>()
+        };
+        let flipop = "floating-ip-pool-controller-leader-election";
+        assert_eq!(leases(&[]), [flipop, "ip-address-controller-leader"]);
+        let flag = "--ip-address-controller-lease-name";
+        assert_eq!(leases(&[flag, ""]), [flipop, "ip-address-controller-leader"]);
+        assert_eq!(leases(&[flag, "sip.leader-2"]), [flipop, "sip.leader-2"]);
+        let refused = |name: &str| {
+            let args = ["pontoon", "run", flag, name];
+            Cli::try_parse_from(args).unwrap_err().to_string()
+        };
+        for name in ["Leader", "a/b", "a b", ".a", "a-"] {
+            assert!(refused(name).contains("small letters, digits"), "{name}");
+        }
+        for name in [flipop, "pontoon", "pontoon-observe"] {
+            assert!(refused(name).contains("of another controller"), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_duration_of_a_lease_may_be_a_number_of_seconds_as_ip_address_controllers() {
+        let lease = |text: &str| {
+            run_args(&["--leader-elect-lease-duration", text]).leader_elect_lease_duration.as_secs()
+        };
+        assert_eq!((lease("60"), lease("60s"), lease("1m"), lease("")), (60, 60, 60, 15));
+        for text in ["soon", "-1", "3601", "9e9h"] {
+            let args = ["pontoon", "run", &format!("--leader-elect-lease-duration={text}")];
+            let error = Cli::try_parse_from(args).unwrap_err().to_string();
+            assert!(error.contains("LEASE_DURATION=60"), "{error}");
+        }
+        let short = run_args(&["--leader-elect-lease-duration=5"]);
+        let error = short.timing().validate(short.provider_timeout).unwrap_err().to_string();
+        assert!(error.contains("--leader-elect-lease-duration"), "{error}");
     }
 
     #[test]

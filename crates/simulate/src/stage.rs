@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use kube::Client;
 use pontoon::env::Env;
 use pontoon::fronts::flipop::FLIPOP;
-use pontoon::leadership::Timing;
+use pontoon::leadership::{Sought, Timing};
 use pontoon::report::metrics::Metrics;
 use pontoon::run::{self, Mode, Options, Surroundings};
 use pontoon::serve::Health;
@@ -322,7 +322,7 @@ fn options(process: &Process, mode: Mode) -> Options {
         namespace: "default".to_owned(),
         name: process.name.clone(),
         pod: Some(process.pod.clone()),
-        predecessors: vec![(&FLIPOP, [NAMESPACE.to_owned()].into())],
+        predecessors: vec![Sought::usual(&FLIPOP, [NAMESPACE.to_owned()].into())],
         leader_elect: true,
         mode,
         timing: Timing::default(),

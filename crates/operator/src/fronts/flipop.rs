@@ -6,8 +6,11 @@ use pontoon_core::model::{Family, Mark, MarkPlace, Tells};
 use crate::leadership::Predecessor;
 
 /// FLIPOP. One Lease for both of its kinds.
-pub static FLIPOP: Predecessor =
-    Predecessor { lease: "floating-ip-pool-controller-leader-election", namespace: "flipop" };
+pub static FLIPOP: Predecessor = Predecessor {
+    lease: "floating-ip-pool-controller-leader-election",
+    renamable: false,
+    namespace: "flipop",
+};
 
 /// The API group.
 pub const GROUP: &str = "flipop.digitalocean.com";

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | changed within its own duration | a rival |
 //! | found held, and unchanged since | unknown until its duration is over |
-//! | unchanged for its own duration (a minute at most), released or gone | quiet |
+//! | unchanged for its own duration (a minute or our own at most), released or gone | quiet |
 //! | a predecessor's, held by a Pontoon | quiet: our own Lease says which replica acts |
 //! | not read yet, or forbidden to read | unknown |
 
@@ -18,14 +18,16 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
 
-use super::pulse::Pulse;
+use super::pulse::{LONGEST_DURATION, Pulse};
 use super::{LEASE, lease_object};
 
 /// A system whose objects we serve in its place, and which may still run.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Predecessor {
-    /// The name of its Lease.
+    /// The usual name of its Lease, by which we know the predecessor.
     pub lease: &'static str,
+    /// Whether its users can choose another name for the Lease.
+    pub renamable: bool,
     /// The namespace in its own installation guide.
     pub namespace: &'static str,
 }
@@ -38,7 +40,7 @@ pub(super) const US: &str = "pontoon/";
 pub struct Rivalry {
     /// Another Pontoon that acts while we do not. Concerns every object.
     pub pontoon: Presence,
-    /// Each predecessor, by its Lease. Concerns the objects of its kinds alone.
+    /// Each predecessor, by the usual name of its Lease. Concerns the objects of its kinds alone.
     pub predecessors: BTreeMap<&'static str, Presence>,
 }
 
@@ -54,8 +56,8 @@ pub enum Presence {
 }
 
 impl Rivalry {
-    /// Whether we may act for the kinds of the predecessor with this Lease; without a Lease, for
-    /// every kind.
+    /// Whether we may act for the kinds of the predecessor whose Lease usually has this name;
+    /// without a name, for every kind.
     pub fn permits(&self, lease: Option<&str>) -> bool {
         let absent = |presence: &Presence| *presence == Presence::Absent;
         let concerned = |name: &str| lease.is_none_or(|lease| lease == name);
@@ -128,8 +130,10 @@ struct Seen {
 
 #[derive(Debug)]
 pub(super) struct Rivals {
-    /// The Leases of the predecessors.
-    predecessors: BTreeSet<&'static str>,
+    /// The Lease of each predecessor: the usual name, and the name in this cluster.
+    predecessors: BTreeMap<&'static str, String>,
+    /// The longest duration that a Lease can claim for itself.
+    longest: Duration,
     /// Our name in a predecessor's Lease.
     us: String,
     /// Places that count and cannot be seen.
@@ -138,15 +142,18 @@ pub(super) struct Rivals {
 }
 
 impl Rivals {
-    /// Rivals with Leases at `places`, of which those of `predecessors` are named. Every place
-    /// starts unseen.
+    /// Rivals with Leases at `places`, of which those of `predecessors` are named: by their usual
+    /// names, and by those in this cluster. Every place starts unseen. `lasts` is the duration that
+    /// the user gave to Leases.
     pub fn new(
         places: &BTreeSet<Place>,
-        predecessors: BTreeSet<&'static str>,
+        predecessors: BTreeMap<&'static str, String>,
         identity: &str,
+        lasts: Duration,
     ) -> Self {
         let hidden = places.iter().map(|place| (place.clone(), Blindness::NotListed)).collect();
-        Self { predecessors, us: format!("{US}{identity}"), hidden, leases: BTreeMap::new() }
+        let (us, longest) = (format!("{US}{identity}"), lasts.max(LONGEST_DURATION));
+        Self { predecessors, longest, us, hidden, leases: BTreeMap::new() }
     }
 
     /// Our name in a predecessor's Lease.
@@ -162,7 +169,7 @@ impl Rivals {
             return;
         };
         let before = self.leases.get(place);
-        let pulse = Pulse::felt(before.map(|before| &before.pulse), &lease, now);
+        let pulse = Pulse::felt(before.map(|before| &before.pulse), &lease, self.longest, now);
         let (claim_at, refused) =
             before.map_or((Duration::ZERO, false), |before| (before.claim_at, before.refused));
         self.leases.insert(place.clone(), Seen { lease, pulse, claim_at, refused });
@@ -177,7 +184,7 @@ impl Rivals {
     pub fn judge(&self, now: Duration) -> (Rivalry, Option<Duration>) {
         let alive = self.leases.values().filter(|seen| seen.pulse.may_live(now));
         let wake = alive.map(|seen| seen.pulse.alive_until()).min();
-        let of = |lease: &&'static str| (*lease, self.presence(lease, now));
+        let of = |(usual, lease): (&&'static str, &String)| (*usual, self.presence(lease, now));
         let predecessors = self.predecessors.iter().map(of).collect();
         (Rivalry { pontoon: self.presence(LEASE, now), predecessors }, wake)
     }
@@ -221,8 +228,9 @@ impl Rivals {
     /// The rivalry for an acting replica: a predecessor is absent only once its Lease is ours,
     /// unless we have no right to hold the Lease.
     pub fn with_untaken(&self, mut rivalry: Rivalry) -> Rivalry {
-        for (lease, presence) in &mut rivalry.predecessors {
-            let mut all = self.leases.iter().filter(|(place, _)| place.1 == *lease);
+        for (usual, presence) in &mut rivalry.predecessors {
+            let name = self.predecessors.get(usual);
+            let mut all = self.leases.iter().filter(|(place, _)| Some(&place.1) == name);
             let untaken = all.find(|(_, seen)| !seen.refused && !self.is_ours(&seen.lease));
             if let (Presence::Absent, Some((place, _))) = (&*presence, untaken) {
                 *presence = Presence::Unknown(Doubt::Untaken(words(place)));
@@ -233,9 +241,11 @@ impl Rivals {
 
     /// The Leases of absent predecessors.
     fn absent(&self, rivalry: &Rivalry) -> impl Iterator<Item = (&Place, &Seen)> {
-        let is_absent =
-            |place: &Place| rivalry.predecessors.get(place.1.as_str()) == Some(&Presence::Absent);
-        self.leases.iter().filter(move |(place, _)| is_absent(place))
+        let is_absent = |usual: &str| rivalry.predecessors.get(usual) == Some(&Presence::Absent);
+        let absent = move |place: &Place| {
+            self.predecessors.iter().any(|(usual, name)| *name == place.1 && is_absent(usual))
+        };
+        self.leases.iter().filter(move |(place, _)| absent(place))
     }
 
     /// The predecessors' Leases held by us.
@@ -245,7 +255,8 @@ impl Rivals {
     }
 
     fn predecessors(&self) -> impl Iterator<Item = (&Place, &Seen)> {
-        self.leases.iter().filter(|(place, _)| self.predecessors.contains(place.1.as_str()))
+        let theirs = |place: &Place| self.predecessors.values().any(|name| *name == place.1);
+        self.leases.iter().filter(move |(place, _)| theirs(place))
     }
 
     fn is_ours(&self, lease: &Lease) -> bool {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 
 use super::competition::{Place, place};
-use super::pulse::Pulse;
+use super::pulse::{LONGEST_DURATION, Pulse};
 
 /// Time between two warnings, for any number of Leases.
 const REPEAT: Duration = Duration::from_secs(60);
@@ -25,7 +25,7 @@ pub(super) struct Elsewhere {
 impl Elsewhere {
     pub fn seen(&mut self, lease: &Lease, now: Duration) {
         let place = place(lease);
-        let pulse = Pulse::felt(self.pulses.get(&place), lease, now);
+        let pulse = Pulse::felt(self.pulses.get(&place), lease, LONGEST_DURATION, now);
         self.pulses.insert(place, pulse);
     }
 

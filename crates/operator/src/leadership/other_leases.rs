@@ -12,7 +12,7 @@
 //! Watching a Lease that counts needs a right in its namespace, and without the right we do not
 //! act. The watch over all other namespaces needs a cluster-wide right and is optional.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::time::Duration;
 
@@ -33,8 +33,26 @@ use crate::env::Env;
 use crate::observe::follow::Event;
 use crate::report::metrics::Metrics;
 
-/// The predecessors, and the namespaces in which each may be installed, beside our own.
-pub type Predecessors = Vec<(&'static Predecessor, BTreeSet<String>)>;
+/// The predecessors, each with where its Lease may be.
+pub type Predecessors = Vec<Sought>;
+
+/// A predecessor, and where its Lease may be.
+#[derive(Clone, Debug)]
+pub struct Sought {
+    /// The predecessor.
+    pub predecessor: &'static Predecessor,
+    /// The name of its Lease in this cluster.
+    pub lease: String,
+    /// The namespaces in which it may be installed, beside our own.
+    pub namespaces: BTreeSet<String>,
+}
+
+impl Sought {
+    /// A predecessor whose Lease has its usual name.
+    pub fn usual(predecessor: &'static Predecessor, namespaces: BTreeSet<String>) -> Self {
+        Self { predecessor, lease: predecessor.lease.to_owned(), namespaces }
+    }
+}
 
 /// The sentry's settings.
 #[derive(Clone, Debug)]
@@ -57,9 +75,9 @@ impl Post {
     /// The places where a Lease counts.
     fn counted(&self) -> BTreeSet<Place> {
         let mut counted = BTreeSet::new();
-        for (predecessor, namespaces) in &self.predecessors {
+        for Sought { lease, namespaces, .. } in &self.predecessors {
             for namespace in namespaces.iter().chain([&self.namespace]) {
-                counted.insert((namespace.clone(), predecessor.lease.to_owned()));
+                counted.insert((namespace.clone(), lease.clone()));
                 // An acting replica with an election is the only one that acts.
                 if !self.acts || (!self.elects && *namespace == self.namespace) {
                     counted.insert((namespace.clone(), LEASE.to_owned()));
@@ -69,9 +87,15 @@ impl Post {
         counted
     }
 
-    /// The names of the predecessors' Leases.
-    fn leases(&self) -> BTreeSet<&'static str> {
-        self.predecessors.iter().map(|(predecessor, _)| predecessor.lease).collect()
+    /// The Leases of the predecessors: their usual names, and those in this cluster.
+    fn leases(&self) -> BTreeMap<&'static str, String> {
+        let named = |one: &Sought| (one.predecessor.lease, one.lease.clone());
+        self.predecessors.iter().map(named).collect()
+    }
+
+    /// The names of the Leases that other controllers may have.
+    fn names(&self) -> Vec<String> {
+        [LEASE.to_owned()].into_iter().chain(self.leases().into_values()).collect()
     }
 
     /// Whether the Lease at a place is neither ours nor counts.
@@ -100,7 +124,7 @@ impl Sentry {
         metrics: Metrics,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let counted = post.counted();
-        let rivals = Rivals::new(&counted, post.leases(), &post.identity);
+        let rivals = Rivals::new(&counted, post.leases(), &post.identity, post.timing.lease);
         let (to, rivalry) = watch::channel(rivals.judge(env.elapsed()).0);
         let (ending, ended) = watch::channel(());
         let relieve = watch::Sender::new(false);
@@ -109,13 +133,13 @@ impl Sentry {
             let leases = Api::namespaced(client.clone(), &place.0);
             Near { place: place.clone(), watch: LeaseWatch::new(leases, &place.1, env.clone()) }
         };
-        let far = |name| {
-            let leases = Api::all(client.clone());
-            Far { name, watch: LeaseWatch::new(leases, name, env.clone()), shown: None }
+        let far = |name: String| {
+            let watch = LeaseWatch::new(Api::all(client.clone()), &name, env.clone());
+            Far { name, watch, shown: None }
         };
         let round = Round {
             near: counted.iter().map(near).collect(),
-            far: [LEASE].into_iter().chain(post.leases()).map(far).collect(),
+            far: post.names().into_iter().map(far).collect(),
             elsewhere: Elsewhere::default(),
             role: leadership.role(),
             relieved: relieve.subscribe(),
@@ -156,7 +180,7 @@ struct Near {
 
 /// The watch over Leases of one name in all namespaces.
 struct Far {
-    name: &'static str,
+    name: String,
     watch: LeaseWatch,
     /// Places shown by the list under way.
     shown: Option<BTreeSet<Place>>,
@@ -236,8 +260,8 @@ impl Round {
 
     /// Warns of Leases that do not count.
     fn warn(&mut self, now: Duration) {
-        for name in [LEASE].into_iter().chain(self.post.leases()) {
-            self.metrics.standing().elsewhere(name, self.elsewhere.count(name, now));
+        for name in self.post.names() {
+            self.metrics.standing().elsewhere(&name, self.elsewhere.count(&name, now));
         }
         if let Some(leases) = self.elsewhere.news(now) {
             tracing::warn!(
@@ -299,7 +323,7 @@ impl Round {
                 far.shown.iter_mut().for_each(|shown| shown.extend([place.clone()]));
             }
             Event::Listed => {
-                self.elsewhere.retain(far.name, &far.shown.take().unwrap_or_default());
+                self.elsewhere.retain(&far.name, &far.shown.take().unwrap_or_default());
             }
             Event::Gone(lease) => self.elsewhere.gone(&place(&lease)),
         }
@@ -314,7 +338,7 @@ impl Round {
                 "no right to list this Lease in all namespaces: nobody is warned of one elsewhere"
             );
         } else {
-            self.complaints.tell_of_others(trouble, "watch", self.far[index].name, now);
+            self.complaints.tell_of_others(trouble, "watch", &self.far[index].name, now);
         }
     }
 

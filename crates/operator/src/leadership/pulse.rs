@@ -11,8 +11,8 @@ use super::{LEASE, lease_object};
 /// Duration of a Lease without a duration: client-go's default.
 const DEFAULT_DURATION: Duration = Duration::from_secs(15);
 
-/// Longest duration that a Lease can claim for itself.
-const LONGEST_DURATION: Duration = Duration::from_secs(60);
+/// Longest duration that a Lease can claim for itself, unless the user says more.
+pub(super) const LONGEST_DURATION: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pulse {
@@ -23,12 +23,13 @@ pub(super) struct Pulse {
 }
 
 impl Pulse {
-    /// The pulse after a sighting of `lease` at `now`; `before` is the pulse before.
-    pub fn felt(before: Option<&Self>, lease: &Lease, now: Duration) -> Self {
+    /// The pulse after a sighting of `lease` at `now`; `before` is the pulse before. The Lease can
+    /// claim a duration of at most `longest`.
+    pub fn felt(before: Option<&Self>, lease: &Lease, longest: Duration, now: Duration) -> Self {
         // Labels are no sign of life.
         let news = before.is_none_or(|before| before.spec != lease.spec);
-        let until =
-            now + lease_object::duration(lease).unwrap_or(DEFAULT_DURATION).min(LONGEST_DURATION);
+        let lasts = lease_object::duration(lease).unwrap_or(DEFAULT_DURATION);
+        let until = now + lasts.min(longest);
         let (renewed, alive_until) = match before {
             _ if is_free(lease) => (false, Duration::ZERO),
             Some(before) if !news => (before.renewed, before.alive_until),

@@ -20,7 +20,7 @@ use super::brake::Brake;
 use super::cluster::told;
 use crate::env::Env;
 use crate::fronts;
-use crate::leadership::{LEASE, Timing};
+use crate::leadership::{LEASE, Sought, Timing};
 use crate::report::metrics::Metrics;
 use crate::run::{self, Mode, Options, Surroundings};
 use crate::serve::{self, Health, Pages};
@@ -175,7 +175,9 @@ fn options(name: &str) -> Options {
         namespace: NAMESPACE.to_owned(),
         name: name.to_owned(),
         pod: Some(name.to_owned()),
-        predecessors: fronts::predecessors().map(|one| (one, BTreeSet::new())).collect(),
+        predecessors: fronts::predecessors()
+            .map(|one| Sought::usual(one, BTreeSet::new()))
+            .collect(),
         leader_elect: true,
         mode: Mode::Active,
         timing: Timing::default(),

@@ -34,9 +34,13 @@ pub static NET_IP_ALLOCATION: Kind = Kind {
     asks_for: &[Subject::Addresses],
 };
 
-/// ip-address-controller. Its own manifests install it in kube-system.
-static IP_ADDRESS_CONTROLLER: Predecessor =
-    Predecessor { lease: "ip-address-controller-leader", namespace: "kube-system" };
+/// ip-address-controller. Its own manifests install it in kube-system; its `LEASE_NAME` renames its
+/// Lease.
+static IP_ADDRESS_CONTROLLER: Predecessor = Predecessor {
+    lease: "ip-address-controller-leader",
+    renamable: true,
+    namespace: "kube-system",
+};
 
 /// On a node, as a label: the node serves an address of an allocation. Workloads select nodes by it.
 pub const READY_LABEL: &str = "ip.ready";

@@ -50,7 +50,8 @@ fn rivals() -> Rivals {
 }
 
 fn among<const N: usize>(places: [Place; N]) -> Rivals {
-    Rivals::new(&places.into(), [NAME, OTHER].into(), "me")
+    let named = [NAME, OTHER].map(|name| (name, name.to_owned()));
+    Rivals::new(&places.into(), named.into(), "me", at(15))
 }
 
 /// Whether the predecessor is at work, and when this may change without an event.
@@ -124,6 +125,32 @@ fn a_predecessor_is_a_rival_while_it_renews_and_quiet_a_duration_later() {
     rivals.seen(&there(), theirs("old", 2), at(10));
     assert_eq!(judged(&rivals, at(16)).0, Presence::AtWork(known), "seen again is no renewal");
     assert_eq!(judged(&rivals, at(17)), (Presence::Absent, None));
+}
+
+#[test]
+fn a_lease_may_last_as_long_as_the_user_says_of_leases() {
+    let named = [(NAME, NAME.to_owned())].into();
+    let mut rivals = Rivals::new(&[there()].into(), named, "me", at(300));
+    for renewal in 0..2 {
+        rivals.seen(&there(), Some(lasting("flipop", NAME, "flipop-0", renewal, 300)), at(0));
+    }
+    assert!(matches!(judged(&rivals, at(299)).0, Presence::AtWork(_)));
+    assert_eq!(judged(&rivals, at(300)), (Presence::Absent, None));
+}
+
+#[test]
+fn a_lease_with_a_name_of_its_users_is_that_of_its_predecessor_and_is_held() {
+    let renamed = place("flipop", "renamed");
+    let named = [(NAME, "renamed".to_owned())].into();
+    let mut rivals = Rivals::new(&[renamed.clone()].into(), named, "me", at(15));
+    let lease = |renewal| Some(lease("flipop", "renamed", "flipop-0", renewal));
+    rivals.seen(&renamed, lease(0), at(0));
+    rivals.seen(&renamed, lease(1), at(1));
+    let (Presence::AtWork(rival), _) = judged(&rivals, at(1)) else { panic!("at work") };
+    assert_eq!(rival.lease, "flipop/renamed");
+    let (rivalry, _) = rivals.judge(at(16));
+    assert_eq!(rivals.due(&rivalry, at(16)).unwrap().metadata.name.as_deref(), Some("renamed"));
+    assert!(matches!(rivals.with_untaken(rivalry).predecessors[NAME], Presence::Unknown(_)));
 }
 
 #[test]
