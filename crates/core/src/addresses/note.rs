@@ -16,7 +16,7 @@ pub enum Note {
     Conflict(ObjectKey),
     /// The account has no address with this IP.
     Gone,
-    /// The provider has no addresses of this family.
+    /// Addresses of this family are not assigned at the provider.
     Unsupported(Family),
     /// The provider is working on the address for another client.
     Busy,
@@ -67,7 +67,10 @@ impl fmt::Display for Note {
             Self::Conflict(owner) => write!(f, "{owner} has this address"),
             Self::Gone => f.write_str("the cloud account has no such address"),
             Self::Unsupported(family) => {
-                write!(f, "the provider has no {family} addresses that can be assigned")
+                write!(
+                    f,
+                    "{family} addresses are not assigned at this provider; take it out of the list"
+                )
             }
             Self::Busy => f.write_str("the cloud is working on it"),
             Self::Missing => f.write_str("the last listing did not show it; reading it"),

@@ -114,6 +114,13 @@ fn an_address_of_a_family_that_the_provider_lacks_is_told_and_never_listed() {
     let six = &scene.verdict("p").addresses[1];
     assert_eq!((six.state, &six.note), (State::Error, &Some(Note::Unsupported(Family::V6))));
     assert_eq!(scene.home(ip(1)), Some("a"), "the other address is served");
+    assert_eq!(scene.reason("p").word(), "UnsupportedAddress");
+    let told = scene.verdict("p").to_string();
+    assert!(
+        told.contains("2001:db8::1: IPv6 addresses are not assigned at this provider"),
+        "{told}"
+    );
+    assert!(!done.iter().any(|action| action.changes_provider()), "{done:#?}");
 }
 
 #[test]

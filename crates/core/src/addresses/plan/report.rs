@@ -288,6 +288,7 @@ fn needs_help(world: &World, view: &PoolView<'_>, creation: &Creation) -> Option
                 return Some(Reason::Conflict(one.ip, (*owner).clone(), why));
             }
             Place::Gone => return Some(Reason::AddressNotFound(one.ip)),
+            Place::Unsupported => return Some(unsupported(one.ip)),
             _ => {}
         }
     }
@@ -296,6 +297,12 @@ fn needs_help(world: &World, view: &PoolView<'_>, creation: &Creation) -> Option
     }
     let unreadable = || view.request?.unreadable.clone().map(Reason::PartlyInvalid);
     ledger_refused(view, creation).or_else(unreadable)
+}
+
+/// The reason for an address of a family that is not assigned at the provider.
+fn unsupported(ip: IpAddr) -> Reason {
+    let message = format!("{ip}: {}", Note::Unsupported(Family::of(ip)));
+    Reason::PartlyInvalid(Finding { reason: "UnsupportedAddress", message: message.into() })
 }
 
 /// The reason if the API server refuses a required ledger write.
