@@ -92,6 +92,7 @@ fn node(cluster: &Cluster, n: usize, mark: Option<IpAddr>) -> Node {
         uid: format!("uid-{n}").as_str().into(),
         version: 1,
         machine: Some(Machine { cloud: "cloud".into(), id: machine(n).as_str().into() }),
+        unnamed: None,
         provider_id: Some(machine(n).as_str().into()),
         ready: true,
         deleting: false,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{AccountId, Families, Finding};
 use pontoon_providers::{
-    AddressProvider, Clock, ConfigError, Machines, RecordProvider, Settings, Transport, VENDORS,
-    Vendor, unencrypted,
+    AddressProvider, Clock, ConfigError, MachineNames, Machines, RecordProvider, Settings,
+    Transport, VENDORS, Vendor, unencrypted,
 };
 
 /// The client of every account, or the finding that explains why the account is unusable.
@@ -17,6 +17,7 @@ pub struct Clouds {
     accounts: BTreeMap<AccountId, (&'static Machines, Client)>,
     /// The accounts that host DNS.
     hosts: BTreeMap<AccountId, Host>,
+    names: Arc<MachineNames>,
 }
 
 /// The client of an account, or why the account is unusable.
@@ -38,7 +39,8 @@ impl Clouds {
         for variable in unencrypted(&settings) {
             tracing::warn!(variable, "plain http: the access token travels unencrypted");
         }
-        let mut clouds = Self { accounts: BTreeMap::new(), hosts: BTreeMap::new() };
+        let names = Arc::new(MachineNames::read(&settings));
+        let mut clouds = Self { accounts: BTreeMap::new(), hosts: BTreeMap::new(), names };
         for vendor in VENDORS {
             clouds.take(vendor, &settings, transport.clone());
         }
@@ -62,6 +64,11 @@ impl Clouds {
         if let Some(host) = records.filter(|_| vendor.dns) {
             self.hosts.insert(vendor.name.into(), host);
         }
+    }
+
+    /// Tells the machines of nodes without a provider ID.
+    pub fn machine_names(&self) -> Arc<MachineNames> {
+        self.names.clone()
     }
 
     /// The DNS client of an account, if usable.

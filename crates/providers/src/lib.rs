@@ -18,6 +18,7 @@ pub mod layers;
 
 mod access;
 mod address;
+mod by_name;
 #[cfg(test)]
 mod contract;
 mod credential;
@@ -34,6 +35,7 @@ pub use address::{
     Accepted, Address, AddressProvider, Capabilities, CreateRequest, Created, Families, Family,
     ListRequest, Listing, MachineId, OperationId, OperationState,
 };
+pub use by_name::{ByName, MachineNames, Unnamed, ZONE_LABEL};
 pub use credential::{Bearer, Credential, Fresh, Line, Refreshed, Secret, TokenSource};
 pub use effect::Effect;
 pub use error::{Error, ErrorKind, Result};

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::access::{is_exposed, value};
 use crate::address::{AddressProvider, MachineId};
+use crate::by_name::ByName;
 use crate::record::RecordProvider;
 use crate::transport::Transport;
 
@@ -65,6 +66,8 @@ pub struct Machines {
     /// necessarily the node's own, which may say more. It stands in a status for a machine that no
     /// node names, and [`named`](Self::named) reads it back.
     pub shown: fn(&MachineId) -> String,
+    /// How the machine of a node without a provider ID is told, if it can be.
+    pub by_name: Option<ByName>,
     /// New addresses need `spec.region`.
     pub region_required: bool,
 }

@@ -18,8 +18,10 @@ pub struct Node {
     pub uid: Text,
     /// The object's resource version, counted.
     pub version: u64,
-    /// The machine, if the provider ID is of a known provider.
+    /// The machine, if the provider ID is of a known provider, or names tell the machine.
     pub machine: Option<Machine>,
+    /// What is missing to tell the machine by names, of a node without a provider ID.
+    pub unnamed: Option<Unnamed>,
     /// The provider ID as the node gives it, of any provider.
     pub provider_id: Option<Text>,
     /// Condition `Ready` is `True`.
@@ -36,6 +38,15 @@ pub struct Node {
     pub marks: Marks,
     /// Addresses in the node's status, for DNS.
     pub addresses: Addresses,
+}
+
+/// What is missing to tell the machine of a node by names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unnamed {
+    /// The provider that could have the machine.
+    pub cloud: Text,
+    /// What is missing, in words.
+    pub lacks: Text,
 }
 
 /// Addresses in a node's status.

@@ -39,6 +39,7 @@ impl Census {
             Unfit::NotReady => write!(f, "{count} not ready"),
             Unfit::Taint(taint) => write!(f, "{count} with taint {}:{}", taint.key, taint.effect),
             Unfit::NoProviderId => write!(f, "{count} without spec.providerID"),
+            Unfit::Unnamed(lacks) => write!(f, "{count} without spec.providerID ({lacks})"),
             Unfit::OtherCloud => write!(f, "{count} of another cloud"),
             Unfit::NoPod => {
                 write!(f, "{count} without a ready pod")?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::Taint;
+use crate::model::{Taint, Text};
 
 /// The judgement on a node by the rules of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub enum Unfit {
     Taint(Taint),
     /// The node has no provider ID.
     NoProviderId,
+    /// The node has no provider ID, and its machine is not told by names either: this is missing.
+    Unnamed(Text),
     /// The machine is not at the pool's provider.
     OtherCloud,
     /// No matching ready pod runs on the node.
@@ -63,7 +65,7 @@ impl Unfit {
     /// Whether the node's machine is the cause.
     pub(crate) fn is_of_machine(&self) -> bool {
         match self {
-            Self::NoProviderId | Self::OtherCloud => true,
+            Self::NoProviderId | Self::Unnamed(_) | Self::OtherCloud => true,
             Self::Labels
             | Self::Deleting
             | Self::NotReady
@@ -83,6 +85,11 @@ impl Unfit {
                 format!("{node} has the taint {}:{}, not tolerated", taint.key, taint.effect)
             }
             Self::NoProviderId => format!("{node} has no spec.providerID"),
+            Self::Unnamed(lacks) => {
+                format!(
+                    "{node} has no spec.providerID, and its name does not tell its machine: {lacks}"
+                )
+            }
             Self::OtherCloud => format!("the spec.providerID of {node} is of another cloud"),
             Self::NoPod => format!("no ready pod on {node} matches"),
             Self::Cordoned => format!("{node} is cordoned"),
@@ -100,6 +107,10 @@ impl fmt::Display for Unfit {
                 write!(f, "taint {}:{} is not tolerated", taint.key, taint.effect)
             }
             Self::NoProviderId => f.write_str("it has no spec.providerID"),
+            Self::Unnamed(lacks) => write!(
+                f,
+                "it has no spec.providerID, and its name does not tell its machine: {lacks}"
+            ),
             Self::OtherCloud => f.write_str("its spec.providerID is of another cloud"),
             Self::NoPod => f.write_str("no ready pod on it matches"),
             Self::Cordoned => f.write_str("it is cordoned"),

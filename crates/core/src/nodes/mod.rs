@@ -102,10 +102,13 @@ impl Match {
         if let Some(taint) = node.taints.iter().find(|taint| !self.tolerates(taint)) {
             return Some(Unfit::Taint(taint.clone()));
         }
-        if node.provider_id.is_none() {
-            return Some(Unfit::NoProviderId);
-        }
         let home = node.machine.as_ref().map(|machine| &*machine.cloud);
+        if home.is_none() && node.provider_id.is_none() {
+            let unnamed = node.unnamed.as_ref().filter(|one| cloud == Some(&*one.cloud));
+            return Some(
+                unnamed.map_or(Unfit::NoProviderId, |one| Unfit::Unnamed(one.lacks.clone())),
+            );
+        }
         if cloud.is_some_and(|cloud| home != Some(cloud)) {
             return Some(Unfit::OtherCloud);
         }

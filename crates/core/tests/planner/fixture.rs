@@ -78,6 +78,7 @@ pub fn node(name: &str) -> Node {
         uid: format!("uid-{name}").as_str().into(),
         version: 1,
         machine: Some(Machine { cloud: CLOUD.into(), id: machine(name).as_str().into() }),
+        unnamed: None,
         provider_id: Some(format!("cloud://{}", machine(name)).as_str().into()),
         ready: true,
         deleting: false,

@@ -1,7 +1,7 @@
 //! Eligible nodes of a pool.
 
 use pontoon_core::addresses::verdict::{Note, Obstacle, Reason};
-use pontoon_core::model::{Node, Pool};
+use pontoon_core::model::{Node, Pool, Unnamed};
 use pontoon_core::nodes::{Fitness, PodMatch, Unfit};
 
 use super::fixture::*;
@@ -108,8 +108,12 @@ fn a_node_that_is_being_deleted_loses_its_address() {
 
 #[test]
 fn a_node_without_a_machine_of_the_pools_cloud_is_no_candidate_and_that_is_said() {
+    let lacks = |cloud: &str| Some(Unnamed { cloud: cloud.into(), lacks: "no zone".into() });
+    let unnamed = |cloud| Node { unnamed: lacks(cloud), ..node("a").without_provider_id() };
     let nodes = [
         (node("a").without_provider_id(), Unfit::NoProviderId),
+        (unnamed("another"), Unfit::NoProviderId),
+        (unnamed(CLOUD), Unfit::Unnamed("no zone".into())),
         (node("a").of_unknown_cloud(), Unfit::OtherCloud),
         (node("a").of_cloud("another"), Unfit::OtherCloud),
     ];
@@ -141,6 +145,22 @@ fn a_node_that_turns_out_to_have_no_machine_is_told_to_pools_that_lack_one_and_t
     assert!(matches!(scene.reason("q"), Reason::NoFreeNode(_)));
     assert_eq!(scene.verdict("q").unusable, [homeless]);
     assert_eq!(scene.verdict("p").unusable, []);
+}
+
+#[test]
+fn a_node_whose_machine_is_told_by_names_needs_no_provider_id() {
+    let unnamed = Some(Unnamed { cloud: CLOUD.into(), lacks: "no zone".into() });
+    let nameless = Node { unnamed, ..node("a").without_provider_id() };
+    let mut scene = with(vec![nameless], pool("p"));
+    scene.settle();
+    let told = scene.verdict("p").to_string();
+    assert!(told.contains("1 without spec.providerID (no zone)"), "{told}");
+    scene.set_node(Node { provider_id: None, ..node("a") });
+    assert_eq!(moves(&scene.settle()), [(ip(1), "a")]);
+    assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+    // The provider ID comes later, and names the same machine.
+    scene.set_node(node("a"));
+    assert_eq!(moves(&scene.settle()), []);
 }
 
 #[test]

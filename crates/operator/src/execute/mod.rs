@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
 use pontoon_providers::layers::on_behalf_of;
-use pontoon_providers::{AddressProvider, RecordProvider};
+use pontoon_providers::{AddressProvider, MachineNames, RecordProvider};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -83,6 +83,11 @@ impl Executor {
     ) -> Self {
         let running = JoinSet::new();
         Self { clouds, client, leadership, env, metrics, cluster, running, changing: 0 }
+    }
+
+    /// Tells the machines of nodes without a provider ID.
+    pub fn machine_names(&self) -> Arc<MachineNames> {
+        self.clouds.machine_names()
     }
 
     /// Starts an action.

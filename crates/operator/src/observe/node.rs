@@ -9,8 +9,9 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use pontoon_core::model::{
-    Addresses, Labels, Machine, Mark, MarkPlace, Node, NodeName, Taint, Text,
+    Addresses, Labels, Machine, Mark, MarkPlace, Node, NodeName, Taint, Text, Unnamed,
 };
+use pontoon_providers::{MachineNames, ZONE_LABEL};
 use serde::Deserialize;
 
 use super::{Observation, Watch, version};
@@ -49,11 +50,23 @@ pub struct Status {
     addresses: Option<Vec<NodeAddress>>,
 }
 
+/// The taint of a node whose provider ID a cloud controller is yet to set.
+const UNINITIALISED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
 /// Watches nodes.
 #[derive(Debug, Default)]
 pub struct Nodes {
+    /// Tells the machines of nodes without a provider ID.
+    names: Arc<MachineNames>,
     /// Nodes in the list under way.
     listing: Option<BTreeSet<NodeName>>,
+}
+
+impl Nodes {
+    /// A watch over nodes, of which those without a provider ID are told by names.
+    pub fn new(names: Arc<MachineNames>) -> Self {
+        Self { names, listing: None }
+    }
 }
 
 impl Watch for Nodes {
@@ -68,7 +81,7 @@ impl Watch for Nodes {
     }
 
     fn seen(&mut self, object: NodeView) -> Option<Observation> {
-        let node = object.into_node()?;
+        let node = object.into_node(&self.names)?;
         if let Some(listing) = &mut self.listing {
             listing.insert(node.name.clone());
         }
@@ -86,7 +99,7 @@ impl Watch for Nodes {
 
 impl NodeView {
     /// The node for planning; `None` without a name.
-    pub fn into_node(self) -> Option<Node> {
+    pub fn into_node(self, names: &MachineNames) -> Option<Node> {
         let Self { metadata, spec, status } = self;
         let value = |mark: &'static Mark| {
             let all = match mark.place {
@@ -96,13 +109,18 @@ impl NodeView {
             all.and_then(|all| all.get(mark.key)).map(|text| (mark, Text::from(text.as_str())))
         };
         let provider_id = spec.provider_id.filter(|id| !id.is_empty());
+        let (machine, unnamed) = match provider_id.as_deref() {
+            Some(provider_id) => (machine(provider_id), None),
+            None => by_names(names, &metadata, spec.taints.as_deref().unwrap_or_default()),
+        };
         let is_ready = |one: &NodeCondition| one.type_ == "Ready" && one.status == "True";
         Some(Node {
             marks: marks().filter_map(value).collect(),
             name: metadata.name.as_deref()?.into(),
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             version: version(metadata.resource_version.as_deref()),
-            machine: provider_id.as_deref().and_then(machine),
+            machine,
+            unnamed,
             provider_id: provider_id.as_deref().map(Into::into),
             ready: status.conditions.iter().flatten().any(is_ready),
             deleting: metadata.deletion_timestamp.is_some(),
@@ -126,6 +144,32 @@ fn addresses(reported: &[NodeAddress]) -> Addresses {
 fn machine(provider_id: &str) -> Option<Machine> {
     let (vendor, id) = pontoon_providers::machine_of(provider_id)?;
     Some(Machine { cloud: vendor.name.into(), id: id.0.as_str().into() })
+}
+
+/// The machine of a node without a provider ID, or what is missing to tell it. A node whose provider
+/// ID is still to come has none.
+fn by_names(
+    names: &MachineNames,
+    metadata: &ObjectMeta,
+    taints: &[KubeTaint],
+) -> (Option<Machine>, Option<Unnamed>) {
+    if taints.iter().any(|taint| taint.key == UNINITIALISED) {
+        return (None, None);
+    }
+    let name = metadata.name.as_deref().unwrap_or_default();
+    let zone = metadata.labels.as_ref().and_then(|labels| labels.get(ZONE_LABEL));
+    match names.machine(name, zone.map(String::as_str)) {
+        Ok((vendor, id)) => {
+            (Some(Machine { cloud: vendor.name.into(), id: id.0.as_str().into() }), None)
+        }
+        Err(missing) => {
+            let unnamed = |one: pontoon_providers::Unnamed| Unnamed {
+                cloud: one.vendor.into(),
+                lacks: one.lacks.as_str().into(),
+            };
+            (None, missing.map(unnamed))
+        }
+    }
 }
 
 fn taint(taint: &KubeTaint) -> Taint {
@@ -171,7 +215,7 @@ mod tests {
         }))
         .unwrap();
         assert!(view.metadata.managed_fields.is_none());
-        let node = view.into_node().unwrap();
+        let node = view.into_node(&MachineNames::default()).unwrap();
         assert!(node.ready && !node.deleting);
         assert_eq!(node.version, 7);
         assert_eq!(node.machine.unwrap().id, "12".into());
@@ -187,8 +231,38 @@ mod tests {
             "metadata": {"name": "a"}, "spec": {"providerID": "kind://x"}, "status": {},
         }))
         .unwrap();
-        let node = view.into_node().unwrap();
+        let node = view.into_node(&MachineNames::default()).unwrap();
         assert!(node.provider_id.is_some() && node.machine.is_none() && !node.ready);
+    }
+
+    #[test]
+    fn a_node_without_a_provider_id_is_told_by_its_name_and_zone_unless_one_is_to_come() {
+        let settings = pontoon_providers::Settings {
+            variable: &|name| (name == "GOOGLE_CLOUD_PROJECT").then(|| "p".to_owned()),
+            timeout: std::time::Duration::from_secs(1),
+            clock: pontoon_providers::Clock::new(|| std::time::UNIX_EPOCH),
+        };
+        let names = MachineNames::read(&settings);
+        let told = |spec: serde_json::Value, labels: serde_json::Value| {
+            let node = serde_json::json!({
+                "metadata": {"name": "a", "labels": labels}, "spec": spec, "status": {},
+            });
+            let view: NodeView = serde_json::from_value(node).unwrap();
+            let node = view.into_node(&names).unwrap();
+            let id = node.machine.map(|machine| machine.id.to_string());
+            (id, node.unnamed.map(|unnamed| unnamed.lacks.to_string()))
+        };
+        let zone = || serde_json::json!({"topology.kubernetes.io/zone": "us-central1-b"});
+        let nothing = || serde_json::json!({});
+        let id = |text: &str| Some(text.to_owned());
+        assert_eq!(told(nothing(), zone()), (id("p/us-central1-b/a"), None));
+        let own = serde_json::json!({"providerID": "gce://q/us-central1-c/b"});
+        assert_eq!(told(own, zone()), (id("q/us-central1-c/b"), None), "its own word counts");
+        let lacks = Some("no label topology.kubernetes.io/zone".to_owned());
+        assert_eq!(told(nothing(), nothing()), (None, lacks));
+        let taint = serde_json::json!({"key": UNINITIALISED, "effect": "NoSchedule"});
+        let coming = serde_json::json!({"taints": [taint]});
+        assert_eq!(told(coming, zone()), (None, None));
     }
 
     fn named(name: &str) -> NodeView {

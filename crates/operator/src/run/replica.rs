@@ -69,7 +69,7 @@ pub(super) struct Replica {
 
 impl Replica {
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
-        self.watches.start();
+        self.watches.start(self.executor.machine_names());
         let mut role = self.leadership.role();
         role.mark_changed();
         let mut rivalry = self.sentry.rivalry();

@@ -2,12 +2,14 @@
 //! the pods that objects select.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
 use kube::{Api, Client};
 use pontoon_core::model::{Kind, Text};
 use pontoon_core::nodes::PodMatch;
 use pontoon_core::world::World;
+use pontoon_providers::MachineNames;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
 use crate::api::all_objects;
@@ -50,8 +52,10 @@ impl Watches {
         }
     }
 
-    pub fn start(&mut self) {
-        self.watch(Api::all(self.client.clone()), Selection::default(), Nodes::default());
+    /// Watches nodes and definitions; the latter lead to all other watches. `names` tell the
+    /// machines of nodes without a provider ID.
+    pub fn start(&mut self, names: Arc<MachineNames>) {
+        self.watch(Api::all(self.client.clone()), Selection::default(), Nodes::new(names));
         for definition in Definition::all() {
             let selection = definition.selection();
             self.watch(Api::all(self.client.clone()), selection, definition);

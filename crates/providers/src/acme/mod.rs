@@ -31,7 +31,7 @@ pub static VENDOR: Vendor = Vendor {
     credential: CredentialFrom::Variable(KEY),
     api_url: VARIABLES.api_url,
     open,
-    addresses: Some(Machines { named, shown, region_required: true }),
+    addresses: Some(Machines { named, shown, by_name: None, region_required: true }),
     dns: false,
 };
 

@@ -44,7 +44,7 @@ pub static VENDOR: Vendor = Vendor {
     credential: CredentialFrom::Variable(config::TOKEN),
     api_url: config::API_URL,
     open,
-    addresses: Some(Machines { named, shown, region_required: true }),
+    addresses: Some(Machines { named, shown, by_name: None, region_required: true }),
     dns: true,
 };
 

@@ -13,7 +13,8 @@ const VARIABLES: Variables = Variables {
     user_agent: "GCP_USER_AGENT",
     default_api_url: "https://compute.googleapis.com",
 };
-const PROJECTS: [&str; 2] = ["GOOGLE_CLOUD_PROJECT", "GCP_PROJECT"];
+/// The variables with the project, the first that counts.
+pub(super) const PROJECTS: [&str; 2] = ["GOOGLE_CLOUD_PROJECT", "GCP_PROJECT"];
 
 /// The settings of one account.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! Google Cloud: reserved external IPv4 addresses of instances.
 //!
-//! IPv6 is left out for now: such an address is a part of the interface's stack type and is changed
-//! by a patch of the interface.
+//! IPv6 is left out: an external IPv6 address is a range of 96 bits that belongs to the stack type of
+//! an interface (`ipv6AccessConfigs`), and is changed by a patch of the interface with its
+//! fingerprint.
 //!
 //! Permissions: `compute.addresses.list`, `compute.instances.get`, `addAccessConfig` and
 //! `deleteAccessConfig` of `compute.instances`, `compute.addresses.use`,
@@ -44,6 +45,7 @@ use crate::address::{
     Accepted, Address, AddressProvider, Capabilities, CreateRequest, Created, Families,
     ListRequest, Listing, MachineId, OperationId, OperationState,
 };
+use crate::by_name::ByName;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::{Budget, Priority, within};
 use crate::transport::Transport;
@@ -52,7 +54,7 @@ use crate::vendor::{Account, CredentialFrom, Machines, Opened, Settings, Vendor}
 use client::{Client, Progress};
 use config::Config;
 use known::Known;
-use place::{is_operation, named, shown};
+use place::{by_name, is_operation, named, shown};
 
 /// Google Cloud's entry in the registry.
 pub static VENDOR: Vendor = Vendor {
@@ -60,7 +62,12 @@ pub static VENDOR: Vendor = Vendor {
     credential: CredentialFrom::Chain(&[config::TOKEN, "GOOGLE_APPLICATION_CREDENTIALS"]),
     api_url: config::API_URL,
     open,
-    addresses: Some(Machines { named, shown, region_required: true }),
+    addresses: Some(Machines {
+        named,
+        shown,
+        by_name: Some(ByName { project: &config::PROJECTS, machine: by_name }),
+        region_required: true,
+    }),
     dns: false,
 };
 

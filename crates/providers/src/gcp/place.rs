@@ -52,6 +52,11 @@ pub(super) fn named(provider_id: &str) -> Option<MachineId> {
     Place::of(&machine).ok().map(|place| place.machine())
 }
 
+/// The instance with a node's name. `None` for a zone of another provider.
+pub(super) fn by_name(project: &str, zone: &str, node: &str) -> Option<MachineId> {
+    Place::from_parts(project, zone, node).filter(|_| is_zone(zone)).map(|place| place.machine())
+}
+
 /// The provider ID says what the API says.
 pub(super) fn shown(machine: &MachineId) -> String {
     format!("{SCHEME}{machine}")
@@ -109,6 +114,16 @@ pub(super) fn is_project(text: &str) -> bool {
 pub(super) fn is_name(text: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     !text.is_empty() && text.bytes().all(allowed)
+}
+
+/// Whether a zone has the form of Google's, `us-central1-a`. Other providers write `us-east-1a`,
+/// `westeurope-1` or `nyc3`.
+fn is_zone(text: &str) -> bool {
+    let letters = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase());
+    let Some((region, zone)) = text.rsplit_once('-') else { return false };
+    let Some((continent, place)) = region.split_once('-') else { return false };
+    let name = place.trim_end_matches(|c: char| c.is_ascii_digit());
+    letters(continent) && letters(name) && name.len() < place.len() && is_name(zone)
 }
 
 fn stranger(machine: &MachineId) -> Error {

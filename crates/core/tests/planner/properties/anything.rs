@@ -156,6 +156,7 @@ pub fn node() -> BoxedStrategy<Node> {
                 uid,
                 version,
                 machine,
+                unnamed: None,
                 provider_id,
                 ready: ready > 0,
                 deleting: ready == 7,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use kube::api::DynamicObject;
 use pontoon_core::model::{Evicts, Finding, Owner, Pool, Request, Text};
 use pontoon_core::nodes::{Cordon, Match, OwnerMatch, PodMatch, Selector, Toleration, Workload};
+use pontoon_providers::ZONE_LABEL;
 
 use super::rules::WORKLOADS;
 use super::status::AllocationFace;
@@ -26,7 +27,6 @@ const SHORTEST_INTERVAL: i64 = 5;
 const GRACE: Duration = Duration::from_secs(30);
 
 const REGION_LABEL: &str = "topology.kubernetes.io/region";
-const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 
 /// Labels with the name of the workload, for pods without an owner.
 const NAME_LABELS: [&str; 2] = ["app", "app.kubernetes.io/name"];

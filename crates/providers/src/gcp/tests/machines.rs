@@ -1,6 +1,7 @@
 //! Provider IDs of nodes.
 
 use super::*;
+use crate::MachineNames;
 use crate::gcp::place::user;
 
 #[test]
@@ -27,6 +28,31 @@ fn only_instances_of_google_are_machines() {
     for stranger in strangers {
         assert_eq!(named(stranger), None, "{stranger}");
     }
+}
+
+#[test]
+fn a_node_without_a_provider_id_is_on_the_instance_of_its_name_in_its_zone() {
+    let names = |variables: &[(&str, &str)]| with_variables(variables, MachineNames::read);
+    let ours = names(&[("GOOGLE_CLOUD_PROJECT", "p"), ("GCP_PROJECT", "other")]);
+    let (vendor, found) = ours.machine("a", Some("us-central1-b")).unwrap();
+    assert_eq!((vendor.name, Some(found)), ("gcp", named("gce://p/us-central1-b/a")));
+    let lacks = |names: &MachineNames, node: &str, zone: Option<&str>| {
+        names.machine(node, zone).unwrap_err().unwrap().lacks
+    };
+    for zone in ["us-east-1a", "westeurope-1", "nyc3", "us-central1", "us-central1-", "-a", ""] {
+        assert!(lacks(&ours, "a", Some(zone)).contains("are not those of a machine"), "{zone}");
+    }
+    for node in ["a.example.com", "A", "a/b", ""] {
+        let lacks = lacks(&ours, node, Some("us-central1-b"));
+        assert!(lacks.contains("are not those of a machine"), "{node}");
+    }
+    assert_eq!(lacks(&ours, "a", None), "no label topology.kubernetes.io/zone");
+    let none = names(&[]);
+    assert_eq!(lacks(&none, "a", Some("us-central1-b")), "GOOGLE_CLOUD_PROJECT is not set");
+    let both = "no label topology.kubernetes.io/zone, and GOOGLE_CLOUD_PROJECT is not set";
+    assert_eq!(lacks(&none, "a", None), both);
+    let second = names(&[("GCP_PROJECT", "other")]).machine("a", Some("us-central1-b")).unwrap();
+    assert_eq!(second.1.0, "other/us-central1-b/a");
 }
 
 #[test]
