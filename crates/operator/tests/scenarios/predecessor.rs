@@ -34,7 +34,8 @@ impl Predecessor {
         Self::start_as(arena, "ip-address-controller-leader", namespace, LASTS).await
     }
 
-    async fn start_as(arena: &Arena, name: &'static str, namespace: &str, lasts: i32) -> Self {
+    /// Starts with a Lease of this name.
+    pub async fn start_as(arena: &Arena, name: &'static str, namespace: &str, lasts: i32) -> Self {
         let leases: Api<Lease> = Api::namespaced(arena.client.clone(), namespace);
         let lease = json!({
             "metadata": {"name": name},

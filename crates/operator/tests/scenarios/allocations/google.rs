@@ -63,6 +63,30 @@ async fn an_address_follows_the_workload_and_every_machine_keeps_its_egress(on: 
     }
 }
 
+async fn an_ipv6_address_is_refused_with_words_and_no_call_is_made_for_it(on: On) {
+    let Some(arena) = stage(on, &[]).await else { return };
+    let six = "2600:1900:4000:7::1";
+    arena.cloud.reserve(IP.parse::<IpAddr>().unwrap(), REGION);
+    for (name, machine) in [("a", 1), ("b", 2)] {
+        arena.google_node(name, machine).await;
+    }
+    arena.allocation("edge", json!({"cloud": google(), "reservedIPs": [six, IP]})).await;
+    let _replica = arena.replica("only");
+    arena.attached("edge", IP, "a").await;
+    let message = arena.tells("edge", "Stalled", "UnsupportedAddress").await;
+    let words = format!("{six}: IPv6 addresses are not assigned at this provider");
+    assert!(message.starts_with("1 of 2 in place; ") && message.contains(&words), "{message}");
+    let status = arena.allocated("edge").await;
+    assert_eq!((status.attached.as_str(), status.ips[six].state.as_str()), ("1/2", "error"));
+    let sent = arena.cloud.log();
+    let names_it = |text: &str| text.contains("2600");
+    let about = sent
+        .iter()
+        .filter(|one| names_it(&one.target) || names_it(&String::from_utf8_lossy(&one.body)));
+    assert_eq!(about.count(), 0, "{sent:#?}");
+}
+
 on_both! {
+    an_ipv6_address_is_refused_with_words_and_no_call_is_made_for_it,
     an_address_follows_the_workload_and_every_machine_keeps_its_egress,
 }

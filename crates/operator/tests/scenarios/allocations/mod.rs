@@ -5,15 +5,25 @@
 //! |---|---|
 //! | which node gets the address and the label | `placing` |
 //! | cordoned and drained nodes | `draining` |
+//! | other workloads than Deployments, and none | `workloads` |
 //! | pods that relied on the address | `evicting` |
 //! | several allocations, pools beside allocations | `sharing` |
 //! | the same at Google | `google` |
+//! | nodes without a provider ID | `nameless` |
+//! | the provider is out of order | `outage` |
+//! | what kubectl shows | `columns` |
+//! | the predecessor's Lease by another name | `leases` |
 //! | objects of the predecessor's definition | `upgrading` |
 
+mod columns;
 mod draining;
 mod evicting;
 mod google;
+mod leases;
+mod nameless;
+mod outage;
 mod placing;
 mod sharing;
 mod stage;
 mod upgrading;
+mod workloads;

@@ -143,18 +143,34 @@ impl Arena {
         let uid = self.namespaced::<ReplicaSet>().get(&set).await.unwrap().metadata.uid;
         // The label is that of the other Deployment's name, and does not count.
         let labels = json!({"deployment": deployment, "app": "web"});
-        let name = format!("{deployment}-{node}");
+        let metadata = json!({
+            "name": format!("{deployment}-{node}"), "labels": labels,
+            "ownerReferences": [owner("ReplicaSet", &set, uid)],
+        });
+        self.running_pod(NAMESPACE, node, metadata).await;
+    }
+
+    /// A ready pod of a StatefulSet or DaemonSet, by this name.
+    pub async fn pod_owned_by(&self, (kind, workload): (&str, &str), name: &str, node: &str) {
+        let uid = Some("0d9c1c1e-3b7f-4f0e-9f59-6f1f0a6f7a03".to_owned());
+        let owners = [owner(kind, workload, uid)];
+        let metadata =
+            json!({"name": name, "labels": {"app": workload}, "ownerReferences": owners});
+        self.running_pod(NAMESPACE, node, metadata).await;
+    }
+
+    /// A ready pod with this metadata.
+    pub async fn running_pod(&self, namespace: &str, node: &str, metadata: Value) {
+        let name = metadata["name"].as_str().unwrap().to_owned();
         let pod = json!({
-            "metadata": {
-                "name": name, "labels": labels, "ownerReferences": [owner("ReplicaSet", &set, uid)],
-            },
+            "metadata": metadata,
             "spec": {
                 "nodeName": node,
                 "terminationGracePeriodSeconds": 0,
                 "containers": [{"name": "c", "image": "i"}],
             },
         });
-        let pods = self.namespaced::<Pod>();
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         create(&pods, pod).await;
         let ready = json!([{"type": "Ready", "status": "True"}]);
         let patch = Patch::Strategic(json!({"status": {"phase": "Running", "conditions": ready}}));
