@@ -2,7 +2,8 @@
 //! impossible.
 //!
 //! ```text
-//! cargo bench -p pontoon --bench cluster
+//! cargo bench -p pontoon --bench cluster                  # all
+//! cargo bench -p pontoon --bench cluster -- rest drain    # some: pools, big, rest, drain, memory
 //! ```
 //!
 //! The provider is emulated over TCP in this process; a call counts as sent on arrival.
@@ -10,23 +11,30 @@
 // A benchmark, like a test, may panic, and prints its results.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
+#[path = "cluster/allocations.rs"]
+mod allocations;
 #[allow(dead_code, unused_macros, unused_imports)]
 #[path = "../tests/scenarios/arena.rs"]
 mod arena;
 #[path = "cluster/big.rs"]
 mod big;
+#[path = "cluster/many_pods.rs"]
+mod many_pods;
 #[allow(dead_code)]
 #[path = "../tests/scenarios/replica.rs"]
 mod replica;
 
+use std::fmt::Debug;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use arena::{Arena, NAMESPACE, On, eventually};
 use kube::Api;
-use kube::api::{Patch, PatchParams};
+use kube::api::{Patch, PatchParams, PostParams};
 use pontoon::fronts::floating_ip_pool::FloatingIPPool;
 use replica::Replica;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -40,18 +48,39 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     // `cargo test --benches` only checks that the benchmark builds.
     if std::env::args().any(|arg| arg == "--bench") {
-        // `-- big` runs only the big cluster, which needs no control plane.
-        let only_big = std::env::args().any(|arg| arg == "big");
-        runtime.block_on(async {
-            if only_big {
-                return big::big().await;
-            }
-            one_pool().await;
-            hundred_pools().await;
-            storm().await;
-            big::big().await;
-        });
+        // Names of measurements select some; `big`, `rest` and `memory` need no control plane.
+        let only: Vec<_> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+        let wanted = |name: &str| only.is_empty() || only.iter().any(|one| one == name);
+        runtime.block_on(measure(wanted));
     }
+}
+
+async fn measure(wanted: impl Fn(&str) -> bool) {
+    if wanted("pools") {
+        one_pool().await;
+        hundred_pools().await;
+        storm().await;
+    }
+    if wanted("big") {
+        big::big().await;
+    }
+    if wanted("rest") {
+        allocations::at_rest().await;
+    }
+    if wanted("drain") {
+        allocations::drained().await;
+    }
+    if wanted("memory") {
+        many_pods::many_pods().await;
+    }
+}
+
+async fn create<K>(api: &Api<K>, object: serde_json::Value) -> K
+where
+    K: Clone + Debug + DeserializeOwned + Serialize,
+{
+    let object = serde_json::from_value(object).unwrap();
+    api.create(&PostParams::default(), &object).await.unwrap()
 }
 
 fn address(number: u64) -> IpAddr {
