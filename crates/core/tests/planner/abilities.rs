@@ -36,6 +36,17 @@ fn a_move_by_two_calls_takes_the_address_off_first() {
 }
 
 #[test]
+fn a_move_by_two_calls_is_told_as_an_assignment_from_its_first_step() {
+    let mut scene = in_two_steps();
+    scene.change_node("a", NodeFixture::not_ready);
+    while scene.cloud.holder(ip(1)).is_some() {
+        scene.begin();
+        assert_eq!(scene.reason("p"), &Reason::Assigning, "and not as a lack of nodes");
+        scene.answer();
+    }
+}
+
+#[test]
 fn a_move_by_two_calls_does_not_begin_while_no_node_has_room() {
     let mut scene = in_two_steps();
     scene.change_node("b", NodeFixture::not_ready);

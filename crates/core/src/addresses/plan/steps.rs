@@ -53,6 +53,7 @@ pub(crate) fn bring(
             ip,
             why: Removal::Moves,
         }));
+        draft.prepares(view.key);
         return Brought::Sent;
     }
     if !egress::is_noted(world, (view.key, account), machine, draft) {
