@@ -4,7 +4,9 @@
 //! A new vendor is a folder and a line in [`EMULATORS`]. All vendors share a router, because their
 //! paths begin differently.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 
 use bytes::Bytes;
 use fakehttp::Clock;
@@ -79,6 +81,35 @@ pub(crate) trait Emulator: Sync + fmt::Debug {
 
     /// The machine of a node with this `spec.providerID`, if it is one of the vendor's.
     fn machine(&self, provider_id: &str) -> Option<MachineId>;
+
+    /// The place that a `spec.providerID` names, at vendors whose provider IDs do.
+    fn site(&self, _provider_id: &str) -> Option<String> {
+        None
+    }
+
+    /// Places for machines: in the named zones, or else in the region, or else where the vendor's
+    /// machines usually are. Empty for a vendor without machines.
+    fn places(&self, _region: Option<&str>, _zones: &[String]) -> Vec<Place> {
+        Vec::new()
+    }
+
+    /// The external address that the node of a machine shows, at vendors where a reserved address
+    /// takes the place of the machine's own.
+    fn external(&self, _state: &State, _machine: MachineId) -> Option<IpAddr> {
+        None
+    }
+}
+
+/// A place for machines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The region of a machine there, or its zone at vendors with zones: see
+    /// [`FakeCloud::machine`](crate::FakeCloud::machine).
+    pub site: String,
+    /// The region of the addresses that a machine there can hold.
+    pub region: String,
+    /// The labels of a node there.
+    pub labels: BTreeMap<String, String>,
 }
 
 /// The vendor of a call.
@@ -123,6 +154,27 @@ pub(crate) fn provider_id_in(vendor: &str, state: &State, machine: MachineId) ->
 #[must_use]
 pub fn machine_of(provider_id: &str) -> Option<MachineId> {
     EMULATORS.iter().find_map(|emulator| emulator.machine(provider_id))
+}
+
+/// The place of the machine of a node with this `spec.providerID`, if the provider ID names it.
+#[must_use]
+pub fn site_of(provider_id: &str) -> Option<String> {
+    EMULATORS.iter().find_map(|emulator| emulator.site(provider_id))
+}
+
+/// Places for a vendor's machines: in the named zones, or else in the region, or else where they
+/// usually are. Empty for a vendor without machines.
+#[must_use]
+pub fn places(vendor: &str, region: Option<&str>, zones: &[String]) -> Vec<Place> {
+    let emulator = EMULATORS.iter().find(|emulator| emulator.name() == vendor);
+    emulator.map(|emulator| emulator.places(region, zones)).unwrap_or_default()
+}
+
+/// The external address that the node with this `spec.providerID` shows, at vendors where a reserved
+/// address takes the place of the machine's own.
+pub(crate) fn external_in(provider_id: &str, state: &State) -> Option<IpAddr> {
+    let mut all = EMULATORS.iter();
+    all.find_map(|emulator| emulator.external(state, emulator.machine(provider_id)?))
 }
 
 /// The purpose and subject of a request to an emulated vendor.

@@ -36,7 +36,7 @@ mod store;
 mod zone;
 
 pub use asked::{Asked, AskedRecords, Purpose};
-pub use emulators::{Access, asked, environment, machine_of, provider_id};
+pub use emulators::{Access, Place, asked, environment, machine_of, places, provider_id, site_of};
 pub use fakehttp::{Carried, Clock, DEFAULT_BASE, Loss, Lost, On, Recording, RuleId, Server};
 pub use faults::{Answer, CloudFault, Fault, Rule};
 pub use handle::FakeCloud;

@@ -14,7 +14,7 @@ use crate::zone::{Record, Zone};
 /// Machines and addresses. Seeding and human changes act at once, regardless of quota, region or
 /// open operations.
 impl FakeCloud {
-    /// Adds or replaces a machine.
+    /// Adds or replaces a machine, in a region, or in a zone at vendors with zones.
     pub fn machine(&self, id: MachineId, name: &str, region: &str) -> &Self {
         self.shared.act(|world, now| {
             world.store.change(now).put_machine(Machine {
@@ -95,6 +95,13 @@ impl FakeCloud {
     #[must_use]
     pub fn provider_id(&self, vendor: &str, id: MachineId) -> String {
         self.look(|state| emulators::provider_id_in(vendor, state, id))
+    }
+
+    /// The external address that the node with this `spec.providerID` shows, at vendors where a
+    /// reserved address takes the place of the machine's own.
+    #[must_use]
+    pub fn external(&self, provider_id: &str) -> Option<IpAddr> {
+        self.look(|state| emulators::external_in(provider_id, state))
     }
 
     /// Destroys a machine and frees its addresses. False if the machine did not exist.

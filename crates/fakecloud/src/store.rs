@@ -29,7 +29,8 @@ pub struct Machine {
     pub id: MachineId,
     /// The user's name for the machine; not unique.
     pub name: String,
-    /// The region slug. A machine can hold only addresses of its region.
+    /// The region slug, or a zone at vendors with zones. A machine can hold only addresses of its
+    /// region.
     pub region: String,
     /// Tags for the vendor's list filters.
     pub tags: Vec<String>,

@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use crate::asked::Asked;
 use crate::call::{Call, Reply};
-use crate::emulators::{Access, Emulator};
+use crate::emulators::{Access, Emulator, Place};
 use crate::knobs::Knobs;
 use crate::limit::Usage;
 use crate::request_context::Turn;
@@ -39,6 +39,9 @@ const DEFAULT_PROJECT: &str = "00000000-0000-4000-8000-00000000d0d0";
 
 /// The beginning of a provider ID.
 const SCHEME: &str = "digitalocean://";
+
+/// The region of machines without a wish.
+const USUAL_REGION: &str = "nyc3";
 
 /// DigitalOcean's entry in the registry.
 #[derive(Debug)]
@@ -105,6 +108,13 @@ impl Emulator for DigitalOcean {
 
     fn machine(&self, provider_id: &str) -> Option<MachineId> {
         provider_id.strip_prefix(SCHEME)?.parse().ok()
+    }
+
+    fn places(&self, region: Option<&str>, _: &[String]) -> Vec<Place> {
+        let region = region.unwrap_or(USUAL_REGION).to_owned();
+        let labels = [("doks.digitalocean.com/node-pool", "work")];
+        let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        vec![Place { site: region.clone(), region, labels }]
     }
 }
 

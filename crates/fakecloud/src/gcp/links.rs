@@ -45,14 +45,21 @@ pub(super) fn is_region(name: &str) -> bool {
     all_letters(continent) && all_letters(letters) && letters.len() < place.len()
 }
 
-/// The vendor's region for a region of the store.
-pub(super) fn region_in(region: &str) -> &str {
-    if is_region(region) { region } else { DEFAULT_REGION }
+/// The vendor's region for a region or zone of the store.
+pub(super) fn region_in(site: &str) -> &str {
+    match region_of_zone(site) {
+        Some(region) => region,
+        None if is_region(site) => site,
+        None => DEFAULT_REGION,
+    }
 }
 
-/// The zone of all machines in a region of the store.
-pub(super) fn zone_in(region: &str) -> String {
-    format!("{}-b", region_in(region))
+/// The zone of the machines in a region or zone of the store.
+pub(super) fn zone_in(site: &str) -> String {
+    match region_of_zone(site) {
+        Some(_) => site.to_owned(),
+        None => format!("{}-b", region_in(site)),
+    }
 }
 
 /// The region of a zone, if there can be such a zone.
@@ -132,6 +139,10 @@ mod tests {
             assert_eq!(region_of_zone(other), None, "{other}");
         }
         assert_eq!(zone_in("nyc3"), "us-central1-b");
+        assert_eq!(
+            (region_in("us-west1-a"), zone_in("us-west1-a").as_str()),
+            ("us-west1", "us-west1-a")
+        );
     }
 
     #[test]

@@ -23,13 +23,15 @@ mod places;
 mod query;
 mod refusal;
 
+use std::net::IpAddr;
+
 use fakehttp::Clock;
 use http::{StatusCode, header};
 use jiff::Timestamp;
 
 use crate::asked::Asked;
 use crate::call::{Call, Reply};
-use crate::emulators::{Access, Emulator};
+use crate::emulators::{Access, Emulator, Place};
 use crate::knobs::Knobs;
 use crate::limit::Usage;
 use crate::request_context::Turn;
@@ -117,6 +119,18 @@ impl Emulator for Gcp {
         let mut parts = provider_id.strip_prefix(SCHEME)?.split('/');
         let (_project, _zone) = (parts.next()?, parts.next()?);
         parts.next().filter(|_| parts.next().is_none()).and_then(links::number)
+    }
+
+    fn site(&self, provider_id: &str) -> Option<String> {
+        provider_id.strip_prefix(SCHEME)?.split('/').nth(1).map(str::to_owned)
+    }
+
+    fn places(&self, region: Option<&str>, zones: &[String]) -> Vec<Place> {
+        places::for_machines(region, zones)
+    }
+
+    fn external(&self, state: &State, machine: MachineId) -> Option<IpAddr> {
+        state.external(machine, 0)
     }
 }
 
