@@ -13,11 +13,13 @@ const ALIASES: &[&str] = &["fippool", "nodedns"];
 /// Files that name a kind, and why.
 const ALLOWED: &[(&str, &str)] = &[
     ("operator/src/fronts/dns_record/types.rs", "a field's text for users"),
-    ("operator/src/sandbox/args.rs", "a text for users"),
+    (
+        "operator/src/sandbox/allocations.rs",
+        "the sandbox's own allocation, and whether it is ready",
+    ),
     ("operator/src/sandbox/cluster.rs", "the sandbox's own pools"),
     ("operator/src/sandbox/dns.rs", "whether the names of the sandbox are current"),
-    ("operator/src/sandbox/manifest.rs", "whether a user's manifests bring a pool"),
-    ("operator/src/sandbox/story.rs", "a command for users"),
+    ("operator/src/sandbox/scene.rs", "commands for users"),
     ("operator/src/sandbox/view.rs", "the table of pools that the sandbox shows"),
 ];
 

@@ -21,8 +21,8 @@ const ALLOWED: &[(&str, &str)] = &[
         "operator/src/fronts/net_ip_allocation/process_metrics.rs",
         "names of the predecessor's series",
     ),
-    ("operator/src/sandbox/cluster.rs", "the provider that the sandbox shows"),
-    ("operator/src/sandbox/nodes.rs", "a label of the provider that the sandbox shows"),
+    ("operator/src/sandbox/args.rs", "the name of a scene, and a text for users"),
+    ("operator/src/sandbox/scene.rs", "the providers that the scenes show"),
 ];
 
 /// The vendors in the registry of the providers, which are the names of their folders.

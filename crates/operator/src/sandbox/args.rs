@@ -5,24 +5,30 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Load;
+use super::scene::Scene;
 
 /// Options of `sandbox`.
 #[derive(Args, Clone, Debug)]
 pub struct SandboxArgs {
-    /// Number of nodes.
-    #[arg(long, default_value_t = 3, value_name = "N")]
-    pub nodes: u64,
+    /// Google Cloud instead of DigitalOcean: an allocation for a Deployment that is drained.
+    #[arg(long, conflicts_with = "pools")]
+    pub gcp: bool,
+
+    /// Number of nodes; 3 if not given, or 4 with --gcp. At each provider, if your objects name
+    /// several.
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<u64>,
 
     /// Number of pools.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub pools: u64,
 
-    /// Number of addresses per pool.
+    /// Number of addresses per pool, or of the allocation.
     #[arg(long, default_value_t = 2, value_name = "N")]
     pub ips: u64,
 
-    /// Manifests to apply: files, folders, or - for standard input. With a FloatingIPPool among
-    /// them, the sandbox creates no pool of its own.
+    /// Manifests to apply: files, folders, or - for standard input. With a pool or an allocation
+    /// among them, the sandbox creates none of its own.
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -44,8 +50,14 @@ pub struct SandboxArgs {
 }
 
 impl SandboxArgs {
+    /// What the sandbox begins with.
+    pub fn scene(&self) -> Scene {
+        if self.gcp { Scene::Workload } else { Scene::Ingress }
+    }
+
     /// The size of the sandbox: nodes, pools, and addresses for each pool.
     pub fn load(&self) -> Load {
-        Load { nodes: self.nodes, pools: self.pools, ips: self.ips }
+        let nodes = self.nodes.unwrap_or_else(|| self.scene().nodes());
+        Load { nodes, pools: self.pools, ips: self.ips }
     }
 }

@@ -8,22 +8,17 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
-use pontoon_core::model::{Kind, Text};
 use serde_json::{Value, json};
 
-use super::{dns, manifest};
+use super::asked::Asked;
+use super::machines::{Ground, Machines};
+use super::scene::Scene;
+use super::{allocations, dns, manifest};
 use crate::fronts;
 use crate::fronts::flipop::{GROUP, VERSION};
-use crate::observe::schema::Schema;
 
 /// The namespace of the ingress and of its pools.
 pub(super) const NAMESPACE: &str = "ingress";
-
-/// The provider of the machines, and of the pools that the sandbox begins with.
-pub(super) const PROVIDER: &str = "digitalocean";
-
-/// The region of every machine.
-const REGION: &str = "nyc3";
 
 /// The most concurrent writes.
 const AT_ONCE: usize = 64;
@@ -44,12 +39,24 @@ pub struct Load {
 pub struct Cluster {
     client: Client,
     cloud: FakeCloud,
+    scene: Scene,
+    machines: Machines,
 }
 
 impl Cluster {
     /// An empty cluster.
-    pub fn new(client: Client, cloud: FakeCloud) -> Self {
-        Self { client, cloud }
+    pub fn new(client: Client, cloud: FakeCloud, scene: Scene, machines: Machines) -> Self {
+        Self { client, cloud, scene, machines }
+    }
+
+    /// What the sandbox began with.
+    pub(super) fn scene(&self) -> Scene {
+        self.scene
+    }
+
+    /// Where the machines are.
+    pub(super) fn machines(&self) -> &Machines {
+        &self.machines
     }
 
     /// A client of the API server.
@@ -71,15 +78,43 @@ impl Cluster {
         Ok(())
     }
 
-    /// Creates nodes, each with a ready ingress.
-    pub async fn fill(&self, load: &Load) -> Result<(), String> {
-        self.namespace(NAMESPACE).await?;
-        let join = |number| self.join(number);
-        stream::iter((1..=load.nodes).map(join)).buffer_unordered(AT_ONCE).try_collect().await
+    /// The machines at each provider, with the number before the first of them.
+    fn numbered(&self, load: &Load) -> impl Iterator<Item = (&Ground, u64)> {
+        self.machines.grounds().zip((0..).step_by(usize::try_from(load.nodes).unwrap_or(1).max(1)))
     }
 
-    /// Creates pools over the nodes, with existing addresses.
-    pub async fn pools(&self, load: &Load) -> Result<(), String> {
+    /// Whether there is a provider where a reserved address takes the place of the machine's own.
+    pub fn shows_reserved_addresses(&self, load: &Load) -> bool {
+        self.numbered(load).any(|(ground, before)| {
+            let id = self.cloud.provider_id(&ground.provider, before + 1);
+            self.cloud.external(&id).is_some()
+        })
+    }
+
+    /// Creates the nodes at each provider, and the workload of the scene.
+    pub async fn fill(&self, load: &Load) -> Result<(), String> {
+        let nodes = self.numbered(load).flat_map(|(ground, before)| {
+            (1..=load.nodes).map(move |number| self.join(ground, before + number))
+        });
+        if self.scene == Scene::Ingress {
+            self.namespace(NAMESPACE).await?;
+        }
+        stream::iter(nodes).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
+        if self.scene == Scene::Workload {
+            for object in allocations::workload(load) {
+                self.apply(&object).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates the scene's own pools or allocation over the nodes, with existing addresses.
+    pub async fn ask(&self, load: &Load) -> Result<(), String> {
+        if self.scene == Scene::Workload {
+            let provider = self.scene.provider();
+            let region = self.machines.region(provider);
+            return self.apply(&allocations::allocation(load, provider, &region)).await;
+        }
         let make = |number| self.pool(number, load);
         stream::iter((1..=load.pools).map(make)).buffer_unordered(AT_ONCE).try_collect().await
     }
@@ -88,8 +123,9 @@ impl Cluster {
         let name = if load.pools == 1 { "ingress".to_owned() } else { format!("ingress-{number}") };
         let first = (number - 1) * load.ips;
         let ips: Vec<_> = (first..first + load.ips).map(address).collect();
+        let provider = self.scene.provider();
         let mut spec = json!({
-            "provider": PROVIDER, "region": REGION, "ips": ips,
+            "provider": provider, "region": self.machines.region(provider), "ips": ips,
             "match": {"podNamespace": NAMESPACE, "podLabel": "app=nginx"},
         });
         // Under load, addresses alone are of interest.
@@ -151,14 +187,18 @@ impl Cluster {
     /// Creates the counterparts of an object at the provider.
     fn provide(&self, object: &Value) {
         dns::provide(&self.cloud, object);
-        let (listed, region) = listed_addresses(object).unwrap_or_default();
-        for ip in listed {
-            self.cloud.reserve(ip, region.as_deref().unwrap_or(REGION));
+        if let Some(Asked { provider, listed, region }) = Asked::of(object) {
+            let region = region.unwrap_or_else(|| self.machines.region(&provider));
+            for ip in listed {
+                self.cloud.reserve(ip, &region);
+            }
         }
-        if let Some(machine) = object["spec"]["providerID"].as_str().and_then(fakecloud::machine_of)
-        {
+        let Some(id) = object["spec"]["providerID"].as_str() else { return };
+        let Some(machine) = fakecloud::machine_of(id) else { return };
+        if self.cloud.look(|state| state.machine(machine).is_none()) {
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
-            self.cloud.machine(machine, name, REGION);
+            let usual = || self.machines.region(self.scene.provider());
+            self.cloud.machine(machine, name, &fakecloud::site_of(id).unwrap_or_else(usual));
         }
     }
 
@@ -190,23 +230,8 @@ impl Cluster {
     }
 }
 
-/// The addresses that an object of one of our kinds lists, and their region.
-fn listed_addresses(object: &Value) -> Option<(Vec<IpAddr>, Option<Text>)> {
-    let is_its = |kind: &Kind| {
-        object["apiVersion"] == format!("{}/{}", kind.group, kind.version)
-            && object["kind"] == kind.name
-    };
-    let front = fronts::FRONTS.iter().find(|front| is_its(front.kind()))?;
-    let object = serde_json::from_value(object.clone()).ok()?;
-    let pool = front.decode(object, Schema::Current)?.addresses?;
-    match pool.request {
-        Ok(request) => Some((request.listed, request.region)),
-        Err(_) => Some((pool.named?, None)),
-    }
-}
-
 /// The address with this number, from the ranges for documentation and benchmarks.
-fn address(number: u64) -> IpAddr {
+pub(super) fn address(number: u64) -> IpAddr {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     let base = if number < 200 {
         u32::from(Ipv4Addr::new(198, 51, 100, 1))
@@ -232,29 +257,5 @@ pub(super) fn told(error: kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message,
         other => other.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_addresses_that_an_object_of_any_kind_lists_exist_at_the_provider() {
-        let listed = |group: &str, kind: &str, spec: Value| {
-            let version = format!("{group}/v1alpha1");
-            let metadata = json!({"name": "x", "namespace": "y"});
-            let object = json!({
-                "apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec,
-            });
-            listed_addresses(&object).map(|(ips, region)| (ips.len(), region.is_some()))
-        };
-        let pool = json!({"provider": PROVIDER, "region": REGION, "ips": ["192.0.2.1"]});
-        assert_eq!(listed(GROUP, "FloatingIPPool", pool.clone()), Some((1, true)));
-        let cloud = json!({"provider": PROVIDER});
-        let allocation = json!({"reservedIPs": ["192.0.2.1", "192.0.2.2"], "cloud": cloud});
-        let group = "netinfra.darkbrains.com";
-        assert_eq!(listed(group, "NetIPAllocation", allocation), Some((2, false)));
-        assert_eq!(listed("example.com", "FloatingIPPool", pool), None);
     }
 }

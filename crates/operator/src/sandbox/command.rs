@@ -9,6 +9,8 @@ pub enum Command {
     Kill(Option<String>),
     /// Cordons a node.
     Cordon(Option<String>),
+    /// Cordons a node and evicts its pods.
+    Drain(Option<String>),
     /// Heals a node.
     Heal(Option<String>),
     /// Adds a node.
@@ -23,9 +25,9 @@ pub enum Command {
     Freeze,
     /// Moves an address at the provider, to a node or off all nodes.
     Move(Option<String>, Option<String>),
-    /// Show nodes and pools.
+    /// Show nodes, objects and names.
     Status,
-    /// Wait until every pool is ready, at most this long.
+    /// Wait until every object is ready, at most this long.
     Wait(Duration),
     /// Show the commands.
     Help,
@@ -37,6 +39,7 @@ pub enum Command {
 pub const HELP: &str = "\
 kill [node]        a node stops being ready (without a name: one that holds an address)
 cordon [node]      a node is cordoned
+drain [node]       a node is cordoned, and its pods are evicted
 heal [node]        it is well again (without a name: all are, at once)
 add                one more node joins
 fail               the cloud answers 503, or stops doing so
@@ -44,12 +47,12 @@ throttle [30s]     the cloud answers 429 for a while
 move [ip [node]]   somebody moves an address at the cloud (node \"none\": takes it off)
 crash              the operator is killed and started anew
 freeze             the leader is stopped until another replica has taken over
-status             nodes, addresses, pools, names
-wait [60s]         until every pool is ready
+status             nodes with their addresses, pools, allocations, Deployments, names
+wait [60s]         until all of these are ready
 quit               end";
 
 /// The keys, on a line.
-pub const KEYS: &str = "[k]ill a node  [c]ordon one  [h]eal all  [a]dd one  [f]ail the cloud  \
+pub const KEYS: &str = "[k]ill a node  [c]ordon one  [d]rain one  [h]eal all  [a]dd one  [f]ail the cloud  \
                         [t]hrottle it  [m]ove an address  crash [x] the operator  free[z]e it  \
                         [s]tatus  [?] help  [q]uit";
 
@@ -87,6 +90,7 @@ impl Command {
         let command = match verb {
             "kill" => Self::Kill(argument),
             "cordon" => Self::Cordon(argument),
+            "drain" => Self::Drain(argument),
             "heal" => Self::Heal(argument),
             "throttle" => Self::Throttle(span(argument, THROTTLE)?),
             "wait" => Self::Wait(span(argument, PATIENCE)?),
@@ -108,6 +112,7 @@ impl Command {
         Some(match key.to_ascii_lowercase() {
             b'k' => Self::Kill(None),
             b'c' => Self::Cordon(None),
+            b'd' => Self::Drain(None),
             b'h' => Self::Heal(None),
             b'a' => Self::Add,
             b'f' => Self::Fail,

@@ -35,7 +35,7 @@ pub struct Console {
     input: Input,
     book: Book,
     failing: Option<RuleId>,
-    /// Summaries that wait for their end.
+    /// Summaries and drains that wait for their end.
     pending: JoinSet<()>,
 }
 
@@ -84,11 +84,12 @@ impl Console {
                 self.story.tell_now(&format!("{node} is cordoned"));
                 self.cluster.cordon(&node).await?;
             }
+            Command::Drain(node) => self.drain(node).await?,
             Command::Heal(node) => self.heal(node).await?,
             Command::Add => {
                 let next = self.cluster.next().await?;
                 self.story.tell_now(&format!("node-{next} joins"));
-                self.cluster.join(next).await?;
+                self.cluster.add(next).await?;
             }
             Command::Fail => self.fail(),
             Command::Throttle(time) => {
@@ -103,6 +104,28 @@ impl Console {
             Command::Help => self.story.tell(HELP),
             Command::Quit => {}
         }
+        Ok(())
+    }
+
+    /// Drains a node. A budget can hold a drain up for long: interactive users go on meanwhile.
+    async fn drain(&mut self, node: Option<String>) -> Result<(), String> {
+        let node = self.cluster.chosen(node).await?;
+        self.story.tell_now(&format!("{node} is drained"));
+        let (cluster, story) = (self.cluster.clone(), self.story.clone());
+        let drain = async move {
+            let evicted = cluster.drain(&node).await?;
+            let pods = if evicted == 1 { "pod" } else { "pods" };
+            story.tell_now(&format!("{node}: {evicted} {pods} evicted"));
+            Ok(())
+        };
+        if !self.input.has_keys() {
+            return drain.await;
+        }
+        let story = self.story.clone();
+        self.pending.spawn(async move {
+            let drained: Result<(), String> = drain.await;
+            drained.unwrap_or_else(|problem| story.tell(&problem));
+        });
         Ok(())
     }
 

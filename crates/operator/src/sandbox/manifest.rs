@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::fronts::floating_ip_pool::FLOATING_IP_POOL;
-
 /// The file name for standard input.
 const STDIN: &str = "-";
 
@@ -82,12 +80,6 @@ fn parse(file: &Path, text: &str) -> Result<Vec<Value>, String> {
         }
     }
     Ok(documents)
-}
-
-/// Whether an object is a pool. With a pool among the manifests the sandbox creates no pool of its
-/// own.
-pub fn is_pool(object: &Value) -> bool {
-    object["kind"] == FLOATING_IP_POOL.name
 }
 
 /// Kind and name of an object, for messages.

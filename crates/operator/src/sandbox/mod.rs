@@ -4,18 +4,25 @@
 //! The operator does not know about the sandbox: a `kube::Client` over `fakekube` and provider
 //! clients over `fakecloud` take the place of the real clients.
 
+mod allocations;
 mod args;
+mod asked;
 mod brake;
 mod cluster;
 mod command;
 mod console;
+mod controllers;
+mod deployments;
 mod dns;
+mod external_addresses;
 mod input;
 mod keys;
+mod machines;
 mod manifest;
 mod nodes;
 mod objects;
 mod replicas;
+mod scene;
 mod story;
 mod tally;
 mod view;
@@ -31,15 +38,18 @@ use http::header::USER_AGENT;
 use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
+use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 pub use args::SandboxArgs;
+use asked::Asked;
 use cluster::Cluster;
 pub use cluster::Load;
 use console::Console;
 use input::Input;
+use machines::Machines;
 use replicas::Replicas;
 use story::Story;
 
@@ -75,30 +85,47 @@ async fn play(args: SandboxArgs) -> Result<(), String> {
     })?;
     let kubeconfig = Kubeconfig::write(&server, args.kubeconfig.clone())?;
     let client = client(&kube, "sandbox");
-    let cluster = Cluster::new(client.clone(), cloud.clone());
-    cluster.define().await?;
-    let own_pools = manifests.iter().any(manifest::is_pool);
-    cluster.fill(&args.load()).await?;
-    for object in &manifests {
-        cluster.apply(object).await?;
-    }
-    if !own_pools {
-        cluster.pools(&args.load()).await?;
-    }
+    let cluster = cluster(&args, client.clone(), cloud.clone(), &manifests).await?;
     let input = Input::open(args.script.as_deref(), manifest::takes_stdin(&args.files))?;
     let story = Story::new();
     let operator = self::client(&kube, "pontoon");
-    let replicas = Replicas::start(operator, cloud).await?;
+    let replicas = Replicas::start(operator, cloud.clone()).await?;
     let pages: Vec<_> = replicas.pages().collect();
-    story.begin(&kubeconfig.path, cluster.counts().await?, &pages);
+    let commands = args.scene().first_commands();
+    story.begin(&kubeconfig.path, cluster.counts().await?, commands, &pages);
     if input.has_keys() {
         story.tell(command::KEYS);
     }
     let mut actors = JoinSet::new();
     actors.spawn(workload::run(client.clone()));
+    if cluster.shows_reserved_addresses(&args.load()) {
+        actors.spawn(external_addresses::keep(client.clone(), cloud));
+    }
     actors.spawn(story.clone().follow(client));
     actors.spawn(story.clone().tell_unknown(kube));
     Console::new(cluster, replicas, story, input).run().await
+}
+
+/// The cluster with its nodes and objects: the user's, and the scene's own unless the user's ask for
+/// addresses.
+async fn cluster(
+    args: &SandboxArgs,
+    client: Client,
+    cloud: FakeCloud,
+    manifests: &[Value],
+) -> Result<Cluster, String> {
+    let (scene, load) = (args.scene(), args.load());
+    let machines = Machines::wanted(scene.provider(), manifests);
+    let cluster = Cluster::new(client, cloud, scene, machines);
+    cluster.define().await?;
+    cluster.fill(&load).await?;
+    for object in manifests {
+        cluster.apply(object).await?;
+    }
+    if !manifests.iter().any(|object| Asked::of(object).is_some()) {
+        cluster.ask(&load).await?;
+    }
+    Ok(cluster)
 }
 
 /// A client with this user agent.

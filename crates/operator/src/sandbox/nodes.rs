@@ -1,20 +1,28 @@
-//! Nodes with machines at the provider and an ingress pod on each, and their failures.
+//! Nodes with machines at the provider, and their failures.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
-use kube::api::{ListParams, Patch, PatchParams};
+use k8s_openapi::api::policy::v1::Eviction;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, NAMESPACE, PROVIDER, told};
+use super::cluster::{Cluster, NAMESPACE, told};
+use super::machines::Ground;
 use super::objects::{Node, Pod};
+use super::scene::Scene;
 use super::workload;
 
 /// The taint of a cordoned node.
 pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+
+/// Time between two attempts to evict a pod.
+const EVICTION_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Cluster {
     pub(super) fn nodes(&self) -> Api<Node> {
@@ -25,24 +33,30 @@ impl Cluster {
         Ok(self.nodes().list(&ListParams::default()).await.map_err(told)?.items)
     }
 
-    /// All ingress pods.
-    pub(super) async fn ingress(&self) -> Result<Vec<Pod>, String> {
+    /// All ingress pods; `None` without an ingress.
+    pub(super) async fn ingress(&self) -> Result<Option<Vec<Pod>>, String> {
+        if self.scene() != Scene::Ingress {
+            return Ok(None);
+        }
         let pods: Api<Pod> = Api::namespaced(self.client().clone(), NAMESPACE);
         let ours = ListParams::default().labels(workload::SELECTOR);
-        Ok(pods.list(&ours).await.map_err(told)?.items)
+        Ok(Some(pods.list(&ours).await.map_err(told)?.items))
     }
 
-    /// Adds a node with its machine and its ingress pod.
-    pub(super) async fn join(&self, number: u64) -> Result<(), String> {
+    /// Adds a node with its machine, and with an ingress pod in the scene with an ingress.
+    pub(super) async fn join(&self, ground: &Ground, number: u64) -> Result<(), String> {
         let name = format!("node-{number}");
+        let (site, mut labels) = ground.spot(number);
+        self.cloud().machine(number, &name, &site);
+        let id = self.cloud().provider_id(&ground.provider, number);
+        let external = self.cloud().external(&id);
+        let external = external.unwrap_or_else(|| numbered([203, 0, 113, 0], number).into());
+        labels.insert("kubernetes.io/hostname".to_owned(), name.clone());
+        labels.insert("kubernetes.io/os".to_owned(), "linux".to_owned());
         let room = json!({"cpu": "2", "memory": "4Gi", "ephemeral-storage": "80Gi", "pods": "110"});
         self.apply(&json!({
-            "apiVersion": "v1", "kind": "Node",
-            "metadata": {"name": name, "labels": {
-                "doks.digitalocean.com/node-pool": "work", "kubernetes.io/hostname": name,
-                "kubernetes.io/os": "linux",
-            }},
-            "spec": {"providerID": fakecloud::provider_id(PROVIDER, number)},
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
+            "spec": {"providerID": id},
             "status": {
                 "capacity": room, "allocatable": room, "conditions": conditions(true),
                 "nodeInfo": {
@@ -52,15 +66,26 @@ impl Cluster {
                 "addresses": [
                     {"type": "Hostname", "address": name},
                     {"type": "InternalIP", "address": numbered([10, 0, 0, 0], number)},
-                    {"type": "ExternalIP", "address": numbered([203, 0, 113, 0], number)},
+                    {"type": "ExternalIP", "address": external},
                 ],
             },
         }))
         .await?;
+        if self.scene() != Scene::Ingress {
+            return Ok(());
+        }
         let mut pod = workload::pod(&name);
         pod["metadata"]["name"] = json!(format!("nginx-{name}"));
         pod["status"] = workload::running();
         self.apply(&pod).await
+    }
+
+    /// Adds a node at the first provider.
+    pub async fn add(&self, number: u64) -> Result<(), String> {
+        match self.machines().grounds().next() {
+            Some(ground) => self.join(ground, number).await,
+            None => Ok(()),
+        }
     }
 
     /// The number of the next node.
@@ -76,10 +101,43 @@ impl Cluster {
 
     /// Cordons a node.
     pub async fn cordon(&self, node: &str) -> Result<(), String> {
-        let taint = json!({"key": UNSCHEDULABLE, "effect": "NoSchedule"});
-        let mut taints = json!(taints(&self.nodes().get(node).await.map_err(told)?));
-        taints.as_array_mut().into_iter().for_each(|all| all.push(taint.clone()));
+        let mut taints = taints(&self.nodes().get(node).await.map_err(told)?);
+        if !taints.iter().any(|taint| taint.key == UNSCHEDULABLE) {
+            let (key, effect) = (UNSCHEDULABLE.to_owned(), "NoSchedule".to_owned());
+            taints.push(Taint { key, effect, ..Taint::default() });
+        }
         self.patch_node(node, &json!({"spec": {"unschedulable": true, "taints": taints}})).await
+    }
+
+    /// Cordons a node and evicts its pods, as `kubectl drain` does. A refused eviction is repeated,
+    /// until the budget allows it. Returns the number of pods.
+    pub async fn drain(&self, node: &str) -> Result<usize, String> {
+        self.cordon(node).await?;
+        let all: Api<Pod> = Api::all(self.client().clone());
+        let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
+        let stays = |pod: &&Pod| pod.owner_references().iter().any(|one| one.kind == "DaemonSet");
+        let pods = all.list(&on_node).await.map_err(told)?.items;
+        let pods: Vec<_> = pods.iter().filter(|pod| !stays(pod)).collect();
+        for pod in &pods {
+            let (namespace, name) = (pod.namespace().unwrap_or_default(), pod.name_any());
+            let api: Api<Pod> = Api::namespaced(self.client().clone(), &namespace);
+            let metadata = ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() };
+            // Not `Api::evict`: its object is none that the API server knows.
+            let eviction = Eviction { metadata, delete_options: None };
+            let params = PostParams::default();
+            let evict =
+                || api.create_subresource::<_, Value>("eviction", &name, &params, &eviction);
+            while let Err(error) = evict().await {
+                match error {
+                    kube::Error::Api(status) if status.code == 404 => break,
+                    kube::Error::Api(status) if status.code == 429 => {
+                        tokio::time::sleep(EVICTION_INTERVAL).await;
+                    }
+                    other => return Err(told(other)),
+                }
+            }
+        }
+        Ok(pods.len())
     }
 
     /// The nodes with ailments: among all nodes, or the named node only.
@@ -89,7 +147,7 @@ impl Cluster {
             return Err(no_node(unknown));
         }
         let meant = |one: &&Node| node.is_none_or(|name| name == one.name_any());
-        let ill = all.iter().filter(meant).filter(|one| !ailments(one, &pods).is_empty());
+        let ill = all.iter().filter(meant).filter(|one| !ailments(one, pods.as_deref()).is_empty());
         Ok(ill.map(ResourceExt::name_any).collect())
     }
 
@@ -201,8 +259,8 @@ pub(super) fn is_well(node: &Node) -> bool {
     node.status.are_ready() && !is_cordoned(node) && !taints(node).iter().any(keeps_away)
 }
 
-/// The problems of a node; empty for a healthy node.
-pub(super) fn ailments(node: &Node, ingress: &[Pod]) -> Vec<String> {
+/// The problems of a node; empty for a healthy node. With an ingress, its pod counts.
+pub(super) fn ailments(node: &Node, ingress: Option<&[Pod]>) -> Vec<String> {
     let mut found = Vec::new();
     if !node.status.are_ready() {
         found.push("not ready".to_owned());
@@ -214,7 +272,7 @@ pub(super) fn ailments(node: &Node, ingress: &[Pod]) -> Vec<String> {
     found.extend(taints(node).iter().filter(other).map(|taint| format!("taint {}", taint.key)));
     let name = node.name_any();
     let serves = |pod: &Pod| workload::is_on(pod, &name) && pod.status.are_ready();
-    if node.status.are_ready() && !ingress.iter().any(serves) {
+    if node.status.are_ready() && ingress.is_some_and(|pods| !pods.iter().any(serves)) {
         found.push("no ready ingress".to_owned());
     }
     found

@@ -1,9 +1,12 @@
 //! Nodes and pods, reduced to the fields that the sandbox reads and writes.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
-use k8s_openapi::api::core::v1::{Node as KubeNode, Pod as KubePod, Taint};
+use k8s_openapi::api::core::v1::{
+    Affinity, Node as KubeNode, NodeAddress, Pod as KubePod, Taint, Toleration,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Api, Resource};
 use serde::{Deserialize, Serialize};
@@ -54,8 +57,15 @@ pub struct Pod {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodSpec {
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub node_name: String,
     pub containers: Vec<Container>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_selector: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub affinity: Option<Affinity>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tolerations: Vec<Toleration>,
 }
 
 /// A container of a pod.
@@ -64,6 +74,19 @@ pub struct PodSpec {
 pub struct Container {
     pub name: String,
     pub image: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<Port>,
+}
+
+/// A port of a container.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Port {
+    pub container_port: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_port: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
 }
 
 /// The status of a node or a pod.
@@ -73,6 +96,9 @@ pub struct Conditions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     pub conditions: Vec<Condition>,
+    /// Of a node alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<NodeAddress>,
 }
 
 /// A condition of a node or a pod.
@@ -82,6 +108,8 @@ pub struct Condition {
     #[serde(rename = "type")]
     pub kind: String,
     pub status: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
 }
 
 /// Each object: `Ok` when changed, `Err` when deleted.

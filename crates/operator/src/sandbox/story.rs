@@ -46,7 +46,13 @@ impl Story {
     }
 
     /// Introduces the sandbox and the first commands to try.
-    pub fn begin(&self, kubeconfig: &Path, counts: (usize, usize), pages: &[SocketAddr]) {
+    pub fn begin(
+        &self,
+        kubeconfig: &Path,
+        counts: (usize, usize),
+        commands: &[&str],
+        pages: &[SocketAddr],
+    ) {
         let (nodes, addresses) = counts;
         let of = |count: usize, one: &str, many: &str| match count {
             1 => format!("1 {one}"),
@@ -58,7 +64,9 @@ impl Story {
             of(addresses, "address", "addresses"),
         ));
         self.tell(&format!("→ export KUBECONFIG={}", kubeconfig.display()));
-        self.tell("→ kubectl get floatingippools -A");
+        for command in commands {
+            self.tell(&format!("→ {command}"));
+        }
         for pages in pages {
             self.tell(&format!("→ curl http://{pages}/metrics"));
         }

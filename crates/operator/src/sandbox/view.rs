@@ -1,4 +1,5 @@
-//! The state of the sandbox: nodes, pools, names, and whether they are complete.
+//! The state of the sandbox: nodes, pools, allocations, Deployments, names, and whether they are
+//! complete.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,7 +21,7 @@ impl Cluster {
         listed(pools.list(&ListParams::default()).await)
     }
 
-    /// Pools and record sets that are not ready, or have an outdated status.
+    /// Pools, allocations, record sets and Deployments that are not ready, or have an outdated status.
     pub async fn unready(&self) -> Result<Vec<String>, String> {
         let nodes = self.all_nodes().await?;
         let by_name: BTreeMap<_, _> = nodes.iter().map(|node| (node.name_any(), node)).collect();
@@ -46,16 +47,20 @@ impl Cluster {
         };
         let pools = self.all_pools().await?.unwrap_or_default();
         let unready = pools.iter().filter(|pool| unready(pool)).map(ResourceExt::name_any);
-        Ok(unready.chain(self.unready_record_sets(&nodes).await?).collect())
+        let mut all: Vec<_> = unready.collect();
+        all.extend(self.unready_record_sets(&nodes).await?);
+        all.extend(self.unready_allocations(&nodes).await?);
+        all.extend(self.unready_deployments().await?);
+        Ok(all)
     }
 
-    /// Nodes with their addresses, then pools, then names in DNS.
+    /// Nodes with their addresses, then pools and allocations, Deployments, and names in DNS.
     pub async fn status(&self) -> Result<String, String> {
         let mut text = String::new();
         let ingress = self.ingress().await?;
         // Writing to a string cannot fail.
         for node in self.all_nodes().await? {
-            let state = match ailments(&node, &ingress) {
+            let state = match ailments(&node, ingress.as_deref()) {
                 none if none.is_empty() => "well".to_owned(),
                 some => some.join(", "),
             };
@@ -66,6 +71,8 @@ impl Cluster {
             Some(pools) => pools.iter().for_each(|pool| line(&mut text, pool)),
             None => text.push_str("FloatingIPPool is not defined any more\n"),
         }
+        self.tell_allocations(&mut text).await?;
+        self.tell_deployments(&mut text).await?;
         for ((name, kind), listed) in dns::names(self.cloud()) {
             let _ = writeln!(text, "{name:<22} {kind:<5} {}", listed.join(" "));
         }

@@ -1,19 +1,23 @@
 //! The ingress and its controllers: a workload with a pod on each schedulable node, kubelets that
-//! start and end pods, and a controller that taints cordoned nodes.
+//! start and end pods, and a controller that taints cordoned nodes. Deployments have controllers of
+//! their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use futures::{Stream, StreamExt, stream};
+use futures::stream::{self, BoxStream};
+use futures::{Stream, StreamExt};
 use jiff::Timestamp;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::cluster::NAMESPACE;
+use super::controllers::{Change, Controllers, Key, Object, key};
 use super::nodes::{UNSCHEDULABLE, is_cordoned, is_well, taints};
 use super::objects::{Node, Pod, watched};
+use crate::observe::Followed;
 
 /// The label selector of the ingress pods.
 pub const SELECTOR: &str = "app=nginx,component=controller";
@@ -67,7 +71,8 @@ pub fn ready(is_ready: bool) -> Value {
     ])
 }
 
-fn now() -> String {
+/// The current time, as objects tell it.
+pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
@@ -82,13 +87,6 @@ fn is_pending(pod: &Pod) -> bool {
 
 fn is_of_ingress(pod: &Pod) -> bool {
     pod.owner_references().iter().any(|owner| owner.name == OWNER)
-}
-
-/// Namespace and name of a pod.
-type Key = (String, String);
-
-fn key(pod: &Pod) -> Key {
-    (pod.namespace().unwrap_or_default(), pod.name_any())
 }
 
 /// The state that the controllers have seen.
@@ -117,56 +115,63 @@ enum Chore {
     Sweep(String),
 }
 
-enum Change {
-    Node(Box<Node>),
-    NodeGone(String),
-    Pod(Box<Pod>),
-    PodGone(Box<Pod>),
-}
-
 /// Runs the controllers until the API server ends.
 pub async fn run(client: Client) {
     let mut changes = Box::pin(changes(&client));
-    let (mut seen, mut chores) = (Seen::default(), JoinSet::new());
+    let (mut seen, mut controllers) = (Seen::default(), Controllers::default());
+    let mut chores = JoinSet::new();
     while let Some(change) = changes.next().await {
-        for chore in seen.take(change) {
+        for chore in seen.take(&change) {
             chores.spawn(carry_out(client.clone(), chore));
         }
+        controllers.take(change);
+        controllers.work(&client).await;
         // Drop finished tasks.
         while chores.try_join_next().is_some() {}
     }
 }
 
 fn changes(client: &Client) -> impl Stream<Item = Change> + Send + use<> {
-    let nodes = watched(Api::<Node>::all(client.clone())).map(|event| match event {
-        Ok(node) => Change::Node(Box::new(node)),
-        Err(node) => Change::NodeGone(node.name_any()),
-    });
-    let pods = watched(Api::<Pod>::all(client.clone())).map(|event| match event {
-        Ok(pod) => Change::Pod(Box::new(pod)),
-        Err(pod) => Change::PodGone(Box::new(pod)),
-    });
-    stream::select(nodes, pods)
+    fn all<K>(client: &Client, of: fn(K) -> Object) -> BoxStream<'static, Change>
+    where
+        K: Followed + Resource<DynamicType = ()>,
+    {
+        let seen = watched(Api::<K>::all(client.clone()));
+        seen.map(move |change| match change {
+            Ok(object) => Change::Seen(of(object)),
+            Err(object) => Change::Gone(of(object)),
+        })
+        .boxed()
+    }
+    stream::select_all([
+        all(client, Object::Node),
+        all(client, Object::Pod),
+        all(client, Object::Deployment),
+        all(client, Object::ReplicaSet),
+        all(client, Object::Budget),
+    ])
 }
 
 impl Seen {
-    fn take(&mut self, change: Change) -> Vec<Chore> {
+    fn take(&mut self, change: &Change) -> Vec<Chore> {
         match change {
-            Change::Node(node) => self.node(&node),
-            Change::NodeGone(node) => {
+            Change::Seen(Object::Node(node)) => self.node(node),
+            Change::Gone(Object::Node(node)) => {
+                let node = node.name_any();
                 self.up.remove(&node);
                 self.homes.remove(&node);
                 vec![Chore::Sweep(node)]
             }
-            Change::Pod(pod) => self.pod(&pod),
-            Change::PodGone(pod) => {
-                self.ending.remove(&key(&pod));
+            Change::Seen(Object::Pod(pod)) => self.pod(pod),
+            Change::Gone(Object::Pod(pod)) => {
+                self.ending.remove(&key(pod));
                 let node = pod.spec.node_name.clone();
                 if let Some(pods) = self.homes.get_mut(&node) {
-                    pods.remove(&key(&pod));
+                    pods.remove(&key(pod));
                 }
                 self.lacking(node).into_iter().collect()
             }
+            Change::Seen(_) | Change::Gone(_) => Vec::new(),
         }
     }
 
@@ -288,23 +293,23 @@ async fn sweep(client: &Client, node: &str) {
 mod tests {
     use super::*;
 
-    fn node(cordoned: bool, ready: bool) -> Change {
+    fn node(cordoned: bool, ready: bool) -> Object {
         let status = if ready { "True" } else { "Unknown" };
         let node = json!({
             "metadata": {"name": "n"}, "spec": {"unschedulable": cordoned},
             "status": {"conditions": [{"type": "Ready", "status": status}]},
         });
-        Change::Node(Box::new(serde_json::from_value(node).unwrap()))
+        Object::Node(serde_json::from_value(node).unwrap())
     }
 
-    fn ingress(deleted: bool, status: Value) -> Box<Pod> {
+    fn ingress(deleted: bool, status: Value) -> Object {
         let mut object = pod("n");
         object["metadata"]["name"] = json!("p");
         object["status"] = status;
         if deleted {
             object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         }
-        Box::new(serde_json::from_value(object).unwrap())
+        Object::Pod(serde_json::from_value(object).unwrap())
     }
 
     fn p() -> Key {
@@ -314,28 +319,28 @@ mod tests {
     #[test]
     fn a_deleted_pod_ends_and_another_takes_its_place_where_its_node_takes_pods() {
         let mut seen = Seen::default();
-        assert_eq!(seen.take(node(false, true)), []);
-        assert_eq!(seen.take(Change::Pod(ingress(false, running()))), []);
-        assert_eq!(seen.take(Change::Pod(ingress(true, running()))), [Chore::End(p())]);
-        let gone = seen.take(Change::PodGone(ingress(true, running())));
+        assert_eq!(seen.take(&Change::Seen(node(false, true))), []);
+        assert_eq!(seen.take(&Change::Seen(ingress(false, running()))), []);
+        assert_eq!(seen.take(&Change::Seen(ingress(true, running()))), [Chore::End(p())]);
+        let gone = seen.take(&Change::Gone(ingress(true, running())));
         assert_eq!(gone, [Chore::Replace("n".to_owned())]);
-        let new = seen.take(Change::Pod(ingress(false, json!({"phase": "Pending"}))));
+        let new = seen.take(&Change::Seen(ingress(false, json!({"phase": "Pending"}))));
         assert_eq!(new, [Chore::Start(p())]);
         // A cordoned node gets no pod until it accepts pods again.
-        seen.take(node(true, true));
-        assert_eq!(seen.take(Change::PodGone(ingress(true, running()))), []);
+        seen.take(&Change::Seen(node(true, true)));
+        assert_eq!(seen.take(&Change::Gone(ingress(true, running()))), []);
         let taint = Chore::Taint { node: "n".to_owned(), on: true };
-        assert_eq!(seen.take(node(true, true)), [taint]);
-        assert_eq!(seen.take(node(false, true)), [Chore::Replace("n".to_owned())]);
+        assert_eq!(seen.take(&Change::Seen(node(true, true))), [taint]);
+        assert_eq!(seen.take(&Change::Seen(node(false, true))), [Chore::Replace("n".to_owned())]);
     }
 
     #[test]
     fn a_pod_on_a_silent_node_ends_when_the_node_is_back_or_gone() {
         let mut seen = Seen::default();
-        seen.take(node(false, false));
-        assert_eq!(seen.take(Change::Pod(ingress(true, running()))), []);
-        assert_eq!(seen.take(node(false, true)), [Chore::End(p())]);
-        let gone = seen.take(Change::NodeGone("n".to_owned()));
+        seen.take(&Change::Seen(node(false, false)));
+        assert_eq!(seen.take(&Change::Seen(ingress(true, running()))), []);
+        assert_eq!(seen.take(&Change::Seen(node(false, true))), [Chore::End(p())]);
+        let gone = seen.take(&Change::Gone(node(false, true)));
         assert_eq!(gone, [Chore::Sweep("n".to_owned())]);
     }
 }
