@@ -28,6 +28,8 @@ pub(super) const MOVES: u32 = 3;
 /// Events that delay the next move.
 #[derive(Debug, Default)]
 pub(super) struct Pacing {
+    /// The pool that each assignment was sent for, by call identifier.
+    sent_for: BTreeMap<String, String>,
     /// The process and time of the last successful answer to an assignment, by pool.
     assigned: BTreeMap<String, (String, Millis)>,
     /// Addresses moved by hand off a serving node, with time and node.
@@ -59,20 +61,21 @@ impl Oracle {
     /// Checks that a pool with a cool-off begins one assignment at a time, a cool-off apart.
     pub(super) fn check_cool_off(&mut self, sent: &Sent) {
         let now = self.now();
-        let Some(pool) = self.assigned_for(sent).filter(|pool| pool.cool_off > 0) else { return };
+        let Some(pool) = self.assigned_for(sent) else { return };
         let last = self.pacing.assigned.get(&pool.uid);
         let last = last.filter(|(process, _)| *process == sent.process);
         let early = last.is_some_and(|(_, at)| now + pool.cool_off / RATE < at + pool.cool_off);
+        self.pacing.sent_for.insert(sent.agent.clone(), pool.uid.clone());
         if early {
             self.violated("cool-off", format!("{} comes too early", sent.agent));
         }
     }
 
-    /// Notes an assignment answered with success: under way, or done.
+    /// Notes an assignment answered with success: under way, or done. The cool-off is that of the
+    /// pool that sent the call: the address may belong to another pool by now.
     pub(super) fn note_assigned(&mut self, sent: &Sent) {
-        let uid = self.assigned_for(sent).map(|pool| pool.uid.clone());
         let now = self.now();
-        if let Some(uid) = uid {
+        if let Some(uid) = self.pacing.sent_for.remove(&sent.agent) {
             self.pacing.assigned.insert(uid, (sent.process.clone(), now));
         }
     }

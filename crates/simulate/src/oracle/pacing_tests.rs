@@ -1,4 +1,4 @@
-//! The hold-down after a move by hand, and moves without a reason.
+//! The cool-off, the hold-down after a move by hand, and moves without a reason.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,11 +36,7 @@ impl Scene {
         let this = Self { oracle: Arc::clone(&oracle), cloud };
         this.wrote("nodes", "fit", &node(FIT, "edge"));
         this.wrote("nodes", "unfit", &node(UNFIT, "core"));
-        let pool = json!({
-            "metadata": {"uid": "u"},
-            "spec": {"ips": [IP], "match": {"nodeLabel": "role=edge"}},
-        });
-        this.wrote("floatingippools", "ingress/p", &pool);
+        this.wrote("floatingippools", "ingress/p", &pool("u"));
         this.cloud.machine(FIT, "fit", REGION).machine(UNFIT, "unfit", REGION);
         this.cloud.observe(move |what, state| locked(&oracle).happened(what, state));
         this.cloud.reserve_on(IP, FIT);
@@ -71,16 +67,16 @@ impl Scene {
     }
 
     fn put_back(&self) {
-        let sent = Sent {
-            agent: "a1-1".to_owned(),
-            process: "a1".to_owned(),
-            action: CloudAction::Assign,
-            ip: Some(IP.into()),
-            machine: Some(FIT),
-            records: None,
-            path: String::new(),
-        };
-        self.oracle().check_drift(&sent);
+        self.oracle().check_drift(&assignment("a1-1"));
+    }
+
+    /// Sends an assignment of the address.
+    fn sent(&self, agent: &str) {
+        self.oracle().check_cool_off(&assignment(agent));
+    }
+
+    fn answered(&self, agent: &str) {
+        self.oracle().note_assigned(&assignment(agent));
     }
 
     fn found(&self) -> Option<&'static str> {
@@ -92,12 +88,55 @@ fn locked(oracle: &Mutex<Oracle>) -> MutexGuard<'_, Oracle> {
     oracle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn assignment(agent: &str) -> Sent {
+    Sent {
+        agent: agent.to_owned(),
+        process: "a1".to_owned(),
+        action: CloudAction::Assign,
+        ip: Some(IP.into()),
+        machine: Some(FIT),
+        records: None,
+        path: String::new(),
+    }
+}
+
+/// A pool that lists the address, with a cool-off.
+fn pool(uid: &str) -> Value {
+    let nodes = json!({"nodeLabel": "role=edge"});
+    let spec = json!({"ips": [IP], "match": nodes, "assignmentCoolOffSeconds": 5});
+    json!({"metadata": {"uid": uid}, "spec": spec})
+}
+
 fn node(machine: u64, role: &str) -> Value {
     json!({
         "metadata": {"labels": {"role": role}},
         "spec": {"providerID": format!("digitalocean://{machine}")},
         "status": {"conditions": [{"type": "Ready", "status": "True"}]},
     })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_assignment_of_a_pool_within_its_cool_off_is_found() {
+    let scene = Scene::new().await;
+    scene.sent("a1-1");
+    scene.answered("a1-1");
+    advance(Duration::from_secs(4)).await;
+    scene.sent("a1-2");
+    assert_eq!(scene.found(), Some("cool-off"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_cool_off_counts_for_the_pool_that_sent_the_call_and_no_later_owner() {
+    let scene = Scene::new().await;
+    scene.sent("a1-1");
+    // Another pool has the address when the answer comes.
+    scene.wrote("floatingippools", "ingress/p", &pool("another"));
+    scene.answered("a1-1");
+    scene.sent("a1-2");
+    assert_eq!(scene.found(), None);
+    scene.answered("a1-2");
+    scene.sent("a1-3");
+    assert_eq!(scene.found(), Some("cool-off"));
 }
 
 #[tokio::test(start_paused = true)]
