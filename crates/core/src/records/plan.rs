@@ -303,10 +303,8 @@ impl Case<'_, '_> {
 
     /// Whether an address stays on its eligible node when its pool is deleted.
     fn outlives(&self, view: &PoolView<'_>, ip: IpAddr, machine: &MachineId) -> bool {
-        let stays = |request: &Request| !release::releases(self.world, view, request, ip);
-        view.entry.is_ending()
-            && view.request.is_some_and(stays)
-            && view.may_keep(self.world, machine)
+        let stays = |request: &Request| release::outlives(self.world, view.entry, request, ip);
+        view.request.is_some_and(stays) && view.may_keep(self.world, machine)
     }
 
     /// The wanted addresses by family; `None` if unknown.

@@ -221,3 +221,37 @@ fn an_address_that_a_list_once_named_stays_in_the_name_of_a_pool_that_goes() {
     scene.run(seconds(60));
     assert_eq!((scene.dns.listed(NAME), scene.home(ip(1))), (vec![ip(1)], Some("a")));
 }
+
+/// Three in place, and a pool that cannot go because its addresses cannot be released.
+fn stuck() -> Scene {
+    let mut scene = three_in_place();
+    scene.cloud.refuses.push((is_release, FailureKind::Rejected));
+    scene.change_pool("p", PoolFixture::deleted);
+    scene.run(seconds(30));
+    scene
+}
+
+#[test]
+fn the_mark_of_a_listed_address_stays_true_while_its_pool_cannot_go() {
+    let mut scene = stuck();
+    scene.change_node("c", NodeFixture::not_ready);
+    scene.run(seconds(5));
+    assert_eq!((scene.home(ip(1)), scene.mark("c")), (Some("c"), None));
+    scene.change_node("c", NodeFixture::ready);
+    scene.run(seconds(5));
+    assert_eq!((scene.home(ip(1)), scene.mark("c")), (Some("c"), Some("192.0.2.1")));
+    assert_eq!((scene.mark("a"), scene.mark("b")), (None, None));
+}
+
+#[test]
+fn a_listed_address_of_a_pool_that_cannot_go_makes_no_room() {
+    let mut scene = stuck();
+    scene.change_pool("p", |pool| pool.on("role=none"));
+    for name in ["a", "b"] {
+        scene.remove_node(name);
+    }
+    scene.cloud.place(ip(9), None);
+    scene.set_pool(pool("q").ips([9]));
+    let done = scene.run(seconds(120));
+    assert_eq!((count(&done, is_unassign), scene.home(ip(1))), (0, Some("c")));
+}

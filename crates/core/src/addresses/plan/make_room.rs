@@ -4,7 +4,7 @@
 //! Room is made only for a pool without any free node, and only for the number of addresses it
 //! lacks. Surplus addresses go first, then addresses on nodes ineligible for their pool. Addresses
 //! already leaving, or about to find a node, are waited for. A paused pool gets no room and makes
-//! no room.
+//! no room. A pool that is being deleted makes room only by releasing addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,6 +13,7 @@ use std::rc::Rc;
 use super::bipartite::Group;
 use super::drift;
 use super::occupancy::occupants;
+use super::release;
 use super::steps::unassign;
 use super::view::{PoolView, grace_ends, owner};
 use crate::Time;
@@ -233,8 +234,10 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
         (Some(operation), _) if operation.to().is_none() => Occupant::Leaves,
         (None, Knowledge::Known { sighting, .. }) if !sighting.busy && entry.is_recorded(ip) => {
             let was = entry.memory(ip).machine;
-            if entry.is_leaving(ip) && was.is_some() && was != sighting.holder {
-                // Somebody moved the delisted address, which is no longer the pool's.
+            let moved = entry.is_leaving(ip) && was.is_some() && was != sighting.holder;
+            if moved || release::outlives(world, entry, request, ip) {
+                // No longer the pool's: somebody moved the delisted address, or the pool is being
+                // deleted and leaves the address where it is.
                 Occupant::Stays
             } else if !entry.uses(ip) {
                 Occupant::Surplus(entry, request)

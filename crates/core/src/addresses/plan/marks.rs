@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use super::evict;
-use super::view::{Place, PoolView, owner};
+use super::view::{AddressView, Place, PoolView, owner};
+use super::{evict, release};
 use crate::action::{Action, MarkWrite};
 use crate::addresses::{Account, Knowledge, PoolEntry};
 use crate::model::{Families, Family, Mark, Node, NodeName, ObjectKey, Sighting, Tells, Text};
@@ -99,9 +99,7 @@ fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, &
         }
         let family = Family::of(one.ip);
         for mark in marks.iter().filter(|mark| mark.families().contains(&family)) {
-            if let Place::Home(node, _) = one.place {
-                nodes.insert((node, mark));
-            }
+            nodes.extend(home(world, view, one).map(|node| (node, mark)));
             nodes.extend(world.marked(one.ip).map(|node| (node, mark)));
         }
     }
@@ -109,6 +107,19 @@ fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, &
         marks.iter().flat_map(|mark| world.said_to_serve(mark).map(move |node| (node, mark))),
     );
     nodes
+}
+
+/// The node of an address that serves, or goes on to serve when its pool is deleted.
+fn home<'w>(world: &'w World, view: &PoolView<'w>, one: &AddressView<'w>) -> Option<&'w NodeName> {
+    match one.place {
+        Place::Home(node, _) => Some(node),
+        Place::Disabled(Some(machine))
+            if release::outlives(world, view.entry, view.request?, one.ip) =>
+        {
+            view.node_on(world, machine)
+        }
+        _ => None,
+    }
 }
 
 /// Whether a node serves an address of a pool that uses the mark.

@@ -14,6 +14,7 @@ use super::gate::may_change;
 use super::steps::unassign;
 use super::view::{AddressView, Place, PoolView};
 use crate::action::{Action, AddressAction, Removal};
+use crate::addresses::PoolEntry;
 use crate::addresses::verdict::Reason;
 use crate::model::{Ledger, Machine, MachineId, Request};
 use crate::plan::Draft;
@@ -43,7 +44,7 @@ pub(crate) fn plan(
         if !view.entry.pool.ledger.created.contains(&one.ip) {
             continue;
         }
-        if is_listed(world, view, request, one.ip) {
+        if is_listed(world, view.entry, request, one.ip) {
             next.created.retain(|ip| *ip != one.ip);
             continue;
         }
@@ -69,14 +70,16 @@ pub(crate) fn plan(
     }
 }
 
-/// Whether a pool that is being deleted releases an address, now or later.
-pub(crate) fn releases(world: &World, view: &PoolView<'_>, request: &Request, ip: IpAddr) -> bool {
-    view.entry.pool.ledger.created.contains(&ip) && !is_listed(world, view, request, ip)
+/// Whether an address of a pool that is being deleted stays where it is, and is not released: the
+/// list names or named the address.
+pub(crate) fn outlives(world: &World, entry: &PoolEntry, request: &Request, ip: IpAddr) -> bool {
+    let released = entry.pool.ledger.created.contains(&ip) && !is_listed(world, entry, request, ip);
+    entry.is_ending() && !released
 }
 
 /// Whether a pool lists the address or reserved it, and the address then must not be released.
-fn is_listed(world: &World, view: &PoolView<'_>, request: &Request, ip: IpAddr) -> bool {
-    let others = world.claimants(ip).filter(|claimant| *claimant != view.key);
+fn is_listed(world: &World, entry: &PoolEntry, request: &Request, ip: IpAddr) -> bool {
+    let others = world.claimants(ip).filter(|claimant| **claimant != entry.pool.key);
     let mut others = others.filter_map(|claimant| world.pool(claimant));
     request.listed.contains(&ip)
         || others.any(|other| other.has(ip) || other.named().any(|named| named == ip))
