@@ -71,3 +71,16 @@ impl Oracle {
         self.cloud.addresses.iter().filter_map(left).collect()
     }
 }
+
+impl Pool {
+    /// Whether the pool, being deleted, releases an address: reserved for it, and not listed.
+    pub fn gives_back(&self, ip: IpAddr) -> bool {
+        self.ways.is_giving_back() && self.ways.created.contains(&ip) && !self.listed.contains(&ip)
+    }
+
+    /// Whether a replica may think so: the address was not listed all the time since `floor`.
+    pub fn might_give_back(&self, ip: IpAddr, floor: Millis) -> bool {
+        let lists = self.listed_since.get(&ip).is_some_and(|since| *since <= floor);
+        self.ways.is_giving_back() && !lists
+    }
+}

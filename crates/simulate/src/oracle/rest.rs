@@ -117,11 +117,14 @@ impl Oracle {
     }
 
     /// Whether an address on a machine is claimed and useless to all its claimants there, so that
-    /// it can make room. Strangers cannot.
+    /// it can make room. Strangers cannot, nor can the addresses that a deleted pool leaves in
+    /// place: these are strangers as soon as the pool is gone.
     fn is_useless_on(&self, machine: Machine, ip: IpAddr) -> bool {
         let mut claimants = self.cluster.claimants(ip).peekable();
-        let serves =
-            |pool: &Pool| pool.uses(ip) && pool.may_use(machine) && !pool.ways.is_giving_back();
+        let serves = |pool: &Pool| match pool.ways.is_giving_back() {
+            true => !pool.gives_back(ip),
+            false => pool.uses(ip) && pool.may_use(machine),
+        };
         claimants.peek().is_some() && claimants.all(|pool| pool.is_served() && !serves(pool))
     }
 
