@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pontoon_core::addresses::{Abilities, AccountSetup};
+use pontoon_core::addresses::{Abilities, AccountSetup, Unusable};
 use pontoon_core::model::{AccountId, Families, Finding};
 use pontoon_providers::{
     AddressProvider, Clock, ConfigError, MachineNames, Machines, RecordProvider, Settings,
@@ -88,9 +88,11 @@ impl Clouds {
     }
 
     /// Every account with its setup for planning, or a finding.
-    pub fn setups(&self) -> impl Iterator<Item = (AccountId, Result<AccountSetup, Finding>)> {
+    pub fn setups(&self) -> impl Iterator<Item = (AccountId, Result<AccountSetup, Unusable>)> {
         self.accounts.iter().map(|(account, (machines, client))| {
-            let setup = client.as_ref().map_err(Clone::clone).map(|client| {
+            let cloud = account.0.clone();
+            let unusable = |finding: &Finding| Unusable { cloud, finding: finding.clone() };
+            let setup = client.as_ref().map_err(unusable).map(|client| {
                 let capabilities = client.capabilities();
                 AccountSetup {
                     cloud: account.0.clone(),

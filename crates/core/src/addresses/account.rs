@@ -23,6 +23,15 @@ pub struct AccountSetup {
     pub project: Option<Text>,
 }
 
+/// An account that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// The cloud of the account's machines.
+    pub cloud: Text,
+    /// The finding that rules out any use.
+    pub finding: Finding,
+}
+
 /// Capabilities of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
@@ -50,8 +59,8 @@ pub struct Abilities {
 /// An account at a provider.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// The configuration, or the finding that rules out any use.
-    pub setup: Result<AccountSetup, Finding>,
+    /// The configuration, or why the account cannot be used.
+    pub setup: Result<AccountSetup, Unusable>,
     /// The account's addresses: those of pools, and strangers seen by a listing.
     addresses: BTreeMap<IpAddr, Address>,
     /// The addresses each machine holds, may hold, or is about to hold.
@@ -87,7 +96,7 @@ impl Account {
     }
 
     /// Creates an account without any known address.
-    pub fn new(setup: Result<AccountSetup, Finding>) -> Self {
+    pub fn new(setup: Result<AccountSetup, Unusable>) -> Self {
         Self {
             setup,
             addresses: BTreeMap::new(),
@@ -109,6 +118,14 @@ impl Account {
     /// The cloud of the account, or `None` for an account that cannot be used.
     pub fn cloud(&self) -> Option<&Text> {
         self.setup.as_ref().ok().map(|setup| &setup.cloud)
+    }
+
+    /// Whether the account's machines are those of a cloud.
+    pub(crate) fn is_at(&self, cloud: &Text) -> bool {
+        match &self.setup {
+            Ok(setup) => setup.cloud == *cloud,
+            Err(unusable) => unusable.cloud == *cloud,
+        }
     }
 
     /// The facts about an address, or `None` if no listing showed the address and no pool listed

@@ -15,6 +15,8 @@ pub(crate) struct Claims {
 /// The effect of changed claims.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
+    /// Addresses that the pool did not claim before.
+    pub gained: BTreeSet<IpAddr>,
     /// Other pools with a claim to a changed address.
     pub others: BTreeSet<ObjectKey>,
     /// Addresses that got their first claim, or lost their last.
@@ -25,6 +27,11 @@ impl Claims {
     /// Pools that claim `ip`.
     pub fn of(&self, ip: IpAddr) -> impl Iterator<Item = &ObjectKey> {
         self.by_address.get(&ip).into_iter().flatten()
+    }
+
+    /// Addresses that a pool claims.
+    pub fn by(&self, pool: &ObjectKey) -> impl Iterator<Item = IpAddr> {
+        self.by_pool.get(pool).into_iter().flatten().copied()
     }
 
     /// Whether any pool claims `ip`.
@@ -54,6 +61,7 @@ impl Claims {
             }
         }
         for ip in addresses.difference(&before) {
+            changes.gained.insert(*ip);
             let claimants = self.by_address.entry(*ip).or_default();
             if claimants.is_empty() {
                 changes.flipped.push(*ip);

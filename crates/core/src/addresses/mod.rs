@@ -15,7 +15,7 @@ mod pool;
 mod setbacks;
 pub mod verdict;
 
-pub use account::{Abilities, Account, AccountSetup};
+pub use account::{Abilities, Account, AccountSetup, Unusable};
 pub use address::{Address, Knowledge, Operation};
 pub use listing::{Listing, Silence};
 pub use pool::{IntentProgress, PoolEntry};

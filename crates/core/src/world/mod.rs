@@ -18,10 +18,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::Time;
-use crate::addresses::{Account, AccountSetup, Claims, PoolEntry, Reserving, Seat, Vacancy};
+use crate::addresses::{
+    Account, AccountSetup, Claims, PoolEntry, Reserving, Seat, Unusable, Vacancy,
+};
 use crate::model::{
-    AccountId, Finding, Kind, Machine, MachineId, Mark, Node, NodeName, ObjectKey, PodId, Pool,
-    Request, Subject, Text,
+    AccountId, Kind, Machine, MachineId, Mark, Node, NodeName, ObjectKey, PodId, Pool, Request,
+    Subject, Text,
 };
 use crate::nodes::{Candidates, ClassId, PodMatch};
 use crate::records::Records;
@@ -191,7 +193,7 @@ impl World {
     }
 
     /// Sets up an account. Called once, before any pool names the account.
-    pub fn set_account(&mut self, id: AccountId, setup: Result<AccountSetup, Finding>) {
+    pub fn set_account(&mut self, id: AccountId, setup: Result<AccountSetup, Unusable>) {
         self.accounts.insert(id, Account::new(setup));
         self.reoccupy_all();
     }
@@ -216,10 +218,14 @@ impl World {
         self.users.get(id).into_iter().flatten().filter_map(|key| self.pools.get(key))
     }
 
-    /// Whether a pool of an account has an IPv6 address.
+    /// Whether a pool of an account has an IPv6 address, or a pool with an invalid spec, whose account
+    /// is unknown.
     pub(crate) fn asks_for_v6(&self, id: &AccountId) -> bool {
         let users = self.users.get(id);
-        self.claims.of_v6().any(|pool| users.is_some_and(|users| users.contains(pool)))
+        let uses = |pool: &ObjectKey| users.is_some_and(|users| users.contains(pool));
+        let invalid =
+            |pool: &ObjectKey| self.pool(pool).is_some_and(|one| one.pool.request.is_err());
+        self.claims.of_v6().any(|pool| uses(pool) || invalid(pool))
     }
 
     /// Interval of routine listings of an account: the shortest that one of its pools asks for.
@@ -298,6 +304,11 @@ impl World {
     /// Pools that claim `ip`.
     pub fn claimants(&self, ip: IpAddr) -> impl Iterator<Item = &ObjectKey> {
         self.claims.of(ip)
+    }
+
+    /// Addresses that a pool claims.
+    pub(crate) fn claimed_by(&self, pool: &ObjectKey) -> impl Iterator<Item = IpAddr> {
+        self.claims.by(pool)
     }
 
     /// Whether any pool claims `ip`.

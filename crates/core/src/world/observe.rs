@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::World;
-use crate::addresses::{Changes, PoolEntry};
+use crate::addresses::{Account, Changes, PoolEntry};
 use crate::model::{
     AccountId, Family, Kind, Machine, Mark, Node, NodeName, ObjectKey, Owner, Pod, PodId, Pool,
     Text,
@@ -311,7 +311,12 @@ impl World {
             entry.listed_unread.extend(changes.flipped.iter().filter(|ip| listed.contains(ip)));
             let request = entry.pool.request.as_ref().ok();
             let account = request.and_then(|request| self.accounts.get_mut(&request.account));
-            let Some(account) = account else { return self.claims_changed(changes) };
+            let Some(account) = account else {
+                if entry.pool.request.is_err() {
+                    look_everywhere(self.accounts.values_mut(), &changes);
+                }
+                return self.claims_changed(changes);
+            };
             // Knowledge from before the claim may be out of date.
             for ip in std::mem::take(&mut entry.listed_unread) {
                 account.read_anew(ip);
@@ -428,6 +433,19 @@ impl World {
             for ip in self.occupants(&machine.cloud, &machine.id, family) {
                 self.touch_address(ip);
             }
+        }
+    }
+}
+
+/// Looks for new addresses of a pool whose account is unknown, because its spec is invalid. Only what
+/// is read from now on counts.
+fn look_everywhere<'w>(accounts: impl Iterator<Item = &'w mut Account>, changes: &Changes) {
+    for account in accounts.filter(|account| account.setup.is_ok()) {
+        for ip in &changes.gained {
+            account.expect(*ip);
+        }
+        for ip in changes.flipped.iter().filter(|ip| changes.gained.contains(ip)) {
+            account.read_anew(*ip);
         }
     }
 }

@@ -49,6 +49,8 @@ pub struct Cloud {
     pub made: u8,
     /// Number of attempts to assign an address to a full machine.
     pub refused: usize,
+    /// Listings show only the addresses that they are asked about.
+    pub limited: bool,
     /// Existing addresses that listings omit.
     pub hidden: Vec<IpAddr>,
     open: BTreeMap<OperationId, (IpAddr, Option<MachineId>)>,
@@ -154,11 +156,17 @@ impl Cloud {
 
     fn obey(&mut self, action: &Action) -> Answer {
         match action {
-            Action::Address(AddressAction::List { families, .. }) => {
+            Action::Address(AddressAction::List { families, scope, .. }) => {
                 let shown =
                     |ip: &IpAddr| families.contains(&Family::of(*ip)) && !self.hidden.contains(ip);
                 let listed = self.addresses.iter().filter(|(ip, _)| shown(ip));
-                Ok(Done::Listed(listed.map(|(ip, seen)| (*ip, seen.clone())).collect()))
+                let asked = |ip: &IpAddr| !self.limited || scope.addresses.contains(ip);
+                let listed = listed.filter(|(ip, _)| asked(ip));
+                let listed = listed.map(|(ip, seen)| (*ip, seen.clone())).collect();
+                Ok(match self.limited {
+                    true => Done::ListedInPart(listed, "a permission is missing".into()),
+                    false => Done::Listed(listed),
+                })
             }
             Action::Address(AddressAction::Read { ip, .. }) => {
                 Ok(Done::Read(self.addresses.get(ip).cloned()))

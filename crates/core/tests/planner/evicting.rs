@@ -161,3 +161,29 @@ fn nothing_is_evicted_while_no_other_node_can_take_the_address() {
     let done = scene.run(seconds(600));
     assert_eq!((moves(&done), evicted(&done)), (vec![], Vec::<Text>::new()));
 }
+
+#[test]
+fn an_object_that_cannot_be_planned_holds_up_evictions_only_where_its_address_may_be() {
+    for (broken, evicts) in [
+        (evicting("q", true).ips([2]).invalid(), true),
+        (evicting("q", true).ips6([2]).invalid(), false),
+        (evicting("q", true).ips([2]).in_account("other"), true),
+        (evicting("q", true).ips([2]).in_account(CLOUD), false),
+    ] {
+        let mut scene = at_rest(evicting("p", true)).nodes(["c"]);
+        if let Ok(request) = &broken.request {
+            let cloud = request.account.0.clone();
+            scene.world.set_account(request.account.clone(), Err(unusable(&cloud)));
+        }
+        scene.cloud.place(ip(2), Some("m-c"));
+        scene.cloud.place(ip6(2), Some("m-a"));
+        scene.set_pool(broken.clone());
+        scene.settle();
+        scene.change_node("a", NodeFixture::not_ready);
+        let done = scene.run(seconds(120));
+        assert_eq!(moves(&done), [(ip(1), "b")]);
+        assert_eq!(evicted(&done).len() >= 2, evicts, "{broken:?}");
+        let label = scene.world.node(&"a".into()).unwrap().marks.contains_key(&READY[0]);
+        assert_eq!(label, !evicts, "{broken:?}");
+    }
+}

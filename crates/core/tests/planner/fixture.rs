@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, AddressAction, Effect, LedgerWrite, MarkWrite};
+use pontoon_core::addresses::Unusable;
 use pontoon_core::model::{
     Addresses, Family, Finding, Intent, Kind, Labels, Ledger, Machine, Mark, MarkPlace, Marks,
     Node, ObjectKey, Pod, PodState, Pool, Remembered, Request, Scope, Subject, Taint, Tells,
@@ -50,6 +51,12 @@ pub fn ip6(n: u16) -> IpAddr {
 /// The given number of seconds after the start of a scene.
 pub fn at(seconds: i64) -> Time {
     Time::from_micros((1_800_000_000 + seconds) * 1_000_000)
+}
+
+/// An account without credentials at a cloud.
+pub fn unusable(cloud: &str) -> Unusable {
+    let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
+    Unusable { cloud: cloud.into(), finding }
 }
 
 pub fn seconds(seconds: u64) -> Duration {

@@ -5,7 +5,7 @@ use pontoon_core::model::{Mark, MarkPlace, Node, ObjectKey, Pool, Tells};
 
 use super::cloud::Fault;
 use super::fixture::*;
-use super::scene::{Scene, scene};
+use super::scene::{Scene, able, scene, scene_at};
 
 static READY: [Mark; 1] =
     [Mark { place: MarkPlace::Label, key: "ip.ready", tells: Tells::Serving("true") }];
@@ -65,11 +65,78 @@ fn a_label_is_kept_while_the_place_of_an_address_is_unknown() {
     scene.restart(seconds(0));
     scene.fault(is_list, Fault::Answer(FailureKind::Unavailable));
     assert_eq!(marks(&scene.settle()), []);
-    // An object with a defect may be the one that the label is about.
+}
+
+#[test]
+fn an_object_that_cannot_be_understood_keeps_the_label_where_its_address_is_and_nowhere_else() {
     let mut scene = at_rest();
     scene.change_pool("q", Pool::invalid);
+    scene.change_pool("p", |_| labelling("p"));
     scene.change_node("c", labelled);
-    assert_eq!(marks(&scene.settle()), []);
+    assert_eq!(marks(&scene.settle()), [("c", None)]);
+    assert_eq!(scene.home(ip6(2)), Some("a"));
+    scene.cloud.place(ip6(2), Some("m-b"));
+    assert_eq!(marks(&scene.run(seconds(120))), [("a", None)], "somebody moved the address");
+}
+
+#[test]
+fn an_object_whose_list_cannot_be_read_keeps_every_label() {
+    let mut scene = at_rest();
+    scene.set_pool(Pool { named: None, ..labelling("r").invalid() });
+    scene.change_node("c", labelled);
+    assert_eq!(marks(&scene.run(seconds(120))), []);
+}
+
+#[test]
+fn the_addresses_of_a_new_object_that_cannot_be_understood_are_read_before_a_label_is_removed() {
+    for (holder, removed) in [("b", true), ("c", false)] {
+        let mut scene = at_rest();
+        scene.cloud.place(ip6(3), Some(&machine(holder)));
+        scene.change_node("c", labelled);
+        scene.set_pool(labelling("r").ips6([3]).invalid());
+        let first = scene.begin();
+        assert_eq!((marks(&first), count(&first, is_list)), (vec![], 1), "on {holder}");
+        scene.answer();
+        let expected = if removed { vec![("c", None)] } else { vec![] };
+        assert_eq!(marks(&scene.settle()), expected, "on {holder}");
+    }
+}
+
+#[test]
+fn an_address_that_does_not_exist_keeps_no_label() {
+    let mut scene = at_rest();
+    scene.set_pool(labelling("r").ips([9]).invalid());
+    scene.change_node("c", labelled);
+    assert_eq!(marks(&scene.settle()), [("c", None)]);
+}
+
+#[test]
+fn an_account_that_cannot_be_used_keeps_the_labels_of_its_own_cloud_alone() {
+    for (cloud, removed) in [("other", true), (CLOUD, false)] {
+        let mut scene = at_rest();
+        scene.world.set_account("broken".into(), Err(unusable(cloud)));
+        scene.set_pool(labelling("r").ips([9]).in_account("broken"));
+        scene.change_node("c", labelled);
+        let expected = if removed { vec![("c", None)] } else { vec![] };
+        assert_eq!(marks(&scene.run(seconds(120))), expected, "{cloud}");
+    }
+}
+
+#[test]
+fn a_listing_in_part_leaves_the_unseen_in_doubt() {
+    for (holder, removed) in [(Some("b"), true), (None, false)] {
+        let mut scene = scene_at(able(|one| one.lists_by_machine = true))
+            .nodes(["a", "b", "c"])
+            .pool(labelling("p").ips([1]))
+            .pool(labelling("q").ips([2]).invalid())
+            .address(ip(1), Some("a"))
+            .address(ip(2), holder);
+        scene.cloud.limited = true;
+        scene.settle();
+        scene.change_node("c", labelled);
+        let expected = if removed { vec![("c", None)] } else { vec![] };
+        assert_eq!(marks(&scene.run(seconds(120))), expected, "{holder:?}");
+    }
 }
 
 #[test]

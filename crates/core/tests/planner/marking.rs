@@ -1,7 +1,6 @@
 //! Marks on nodes match the actual assignments.
 
 use pontoon_core::action::{Action, FailureKind, MarkWrite};
-use pontoon_core::model::Finding;
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -151,8 +150,7 @@ fn the_mark_of_an_account_that_cannot_be_used_is_left_alone() {
     let mut scene = scene_at(able(|one| one.per_machine = 2))
         .node(node("a").marked("192.0.2.7,192.0.2.1"))
         .address(ip(1), Some("a"));
-    let finding = Finding { reason: "CredentialsMissing", message: "".into() };
-    scene.world.set_account("broken".into(), Err(finding));
+    scene.world.set_account("broken".into(), Err(unusable(CLOUD)));
     scene.set_pool(pool("p").ips([1]));
     scene.set_pool(pool("q").ips([7]).in_account("broken"));
     assert_eq!(marks(&scene.settle()), []);

@@ -2,7 +2,7 @@
 
 use pontoon_core::action::{Action, AddressAction, FailureKind};
 use pontoon_core::addresses::verdict::Reason;
-use pontoon_core::model::{EmptyPolicy, Finding, Pool};
+use pontoon_core::model::{EmptyPolicy, Pool};
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -153,8 +153,7 @@ fn a_restart_at_any_point_of_it_ends_as_without_one() {
 #[test]
 fn without_credentials_it_says_what_it_waits_for_and_how_to_let_it_go() {
     let mut scene = three_in_place();
-    let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
-    scene.world.set_account(ACCOUNT.into(), Err(finding));
+    scene.world.set_account(ACCOUNT.into(), Err(unusable(CLOUD)));
     scene.change_pool("p", PoolFixture::deleted);
     let done = scene.settle();
     assert_eq!(count(&done, is_change), 0);

@@ -8,8 +8,8 @@
 //! while an address is or may be on the node, which may recover, nor while the pods of the node are
 //! unknown.
 
-use super::marks;
 use super::view::PoolView;
+use super::{doubt, marks};
 use crate::Time;
 use crate::action::{Action, Eviction};
 use crate::addresses::PoolEntry;
@@ -61,7 +61,8 @@ fn on_node(
     let serves = marks().any(|mark| marks::serves(world, node, mark));
     let marked = marks().any(|mark| node.marks.contains_key(mark));
     let users = || world.users(note).filter_map(|key| world.pool(key));
-    let known = users().all(|entry| knows_pods(world, entry));
+    let concerned = |entry: &&PoolEntry| !doubt::is_elsewhere(world, node, entry);
+    let known = users().filter(concerned).all(|entry| knows_pods(world, entry));
     if !known || (marked && !serves) {
         return None;
     }
@@ -72,7 +73,7 @@ fn on_node(
     }
     // The address may not have left: a node that is not ready keeps it for the grace period, and
     // until another node can take it.
-    if marks().any(|mark| marks::may_hold(world, node, mark)) {
+    if marks().any(|mark| doubt::may_hold(world, node, mark)) {
         return None;
     }
     let mut left = Evicting { node: node.name.clone(), pods: 0, failure: None };

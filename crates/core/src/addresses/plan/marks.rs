@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::view::{AddressView, Place, PoolView, owner};
-use super::{evict, release};
+use super::{doubt, evict, release};
 use crate::action::{Action, MarkWrite};
 use crate::addresses::{Account, Knowledge, PoolEntry};
-use crate::model::{Families, Family, Mark, Node, NodeName, ObjectKey, Sighting, Tells, Text};
+use crate::model::{Family, Mark, Node, NodeName, ObjectKey, Tells, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -127,35 +127,6 @@ pub(crate) fn serves(world: &World, node: &Node, mark: &'static Mark) -> bool {
     !served(world, node, mark).is_empty()
 }
 
-/// Whether an address of a pool that uses the mark is on a node, fit to serve or not, or may be
-/// there as far as is known.
-pub(crate) fn may_hold(world: &World, node: &Node, mark: &'static Mark) -> bool {
-    world.pools().any(|(_, entry)| match &entry.pool.request {
-        Err(_) => may_use(world, entry, mark),
-        Ok(request) if request.marks.contains(mark) => {
-            entry.addresses().iter().any(|ip| may_be_on(world, node, *ip))
-        }
-        Ok(_) => false,
-    })
-}
-
-/// Whether a pool with a defect, whose marks are unknown, may use a mark: pools of its kind do.
-fn may_use(world: &World, entry: &PoolEntry, mark: &'static Mark) -> bool {
-    world.users(mark).any(|key| key.kind == entry.pool.key.kind)
-}
-
-fn may_be_on(world: &World, node: &Node, ip: IpAddr) -> bool {
-    let address = owned(world, ip).and_then(|(_, account)| account.address(ip));
-    let Some(address) = address else { return true };
-    let machine = node.machine.as_ref().map(|machine| &machine.id);
-    let arrives = || address.operation.as_ref().is_some_and(|one| one.to() == machine);
-    match &address.knowledge {
-        Knowledge::Unknown => true,
-        Knowledge::Known { sighting, .. } => is_on(sighting, node) || arrives(),
-        Knowledge::Missing | Knowledge::Gone => arrives(),
-    }
-}
-
 /// The change a mark needs.
 enum Correction {
     /// No change.
@@ -184,24 +155,13 @@ fn correction(world: &World, node: &Node, mark: &'static Mark) -> Correction {
                 return Correction::None;
             }
             let unserved = said.iter().filter(|ip| ours(ip) && !serves.contains(ip));
-            unserved.into_iter().any(|ip| is_in_doubt(world, node, *ip))
+            unserved.into_iter().any(|ip| doubt::is_in_doubt(world, node, *ip))
         }
         (Tells::Serving(_) | Tells::Evicting(_) | Tells::OwesEgress(_), Some(_)) => {
-            wanted.is_none() && may_serve(world, node, mark)
+            wanted.is_none() && doubt::may_serve(world, node, mark)
         }
     };
     if doubtful { Correction::InDoubt } else { Correction::Write(wanted) }
-}
-
-/// Whether a node may serve an address of a pool that uses the mark, as far as is known.
-fn may_serve(world: &World, node: &Node, mark: &'static Mark) -> bool {
-    world.pools().any(|(_, entry)| match &entry.pool.request {
-        Err(_) => may_use(world, entry, mark),
-        Ok(request) if request.marks.contains(mark) => {
-            entry.addresses().iter().any(|ip| is_in_doubt(world, node, *ip))
-        }
-        Ok(_) => false,
-    })
 }
 
 /// The addresses confirmed to be on a node that may keep them, of pools that use the mark.
@@ -226,47 +186,8 @@ fn is_served(world: &World, node: &Node, mark: &'static Mark, ip: IpAddr) -> boo
     };
     let confirmed = address.operation.is_none()
         && matches!(&address.knowledge, Knowledge::Known { sighting, .. }
-            if !sighting.busy && is_on(sighting, node));
+            if !sighting.busy && doubt::is_on(sighting, node));
     confirmed && entry.uses(ip) && may_keep(world, node, entry)
-}
-
-/// Whether a mark must keep naming an address, because the place of the address, its owner or the
-/// eligibility of the node is not known yet.
-fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
-    let Some((entry, account)) = owned(world, ip) else {
-        return true;
-    };
-    // The pool may keep a leaving address, which the ledger does not say yet. A removed address
-    // also serves while its replacement does not exist.
-    let kept = || entry.lacks_addresses() || names_absent(account, entry);
-    let pods_known = entry.class.is_some_and(|class| world.candidates().knows_pods(class));
-    if !pods_known || (entry.is_leaving(ip) && kept()) {
-        return true;
-    }
-    let unknown = match account.address(ip) {
-        None => true,
-        Some(address) => match (&address.knowledge, &address.operation) {
-            (Knowledge::Unknown | Knowledge::Missing, _) => true,
-            (_, Some(operation)) => operation.to() == node.machine.as_ref().map(|m| &m.id),
-            (Knowledge::Known { sighting, .. }, None) => sighting.busy && is_on(sighting, node),
-            (Knowledge::Gone, None) => false,
-        },
-    };
-    unknown && may_keep(world, node, entry)
-}
-
-/// Whether a pool names an address of a supported family without known existence.
-fn names_absent(account: &Account, entry: &PoolEntry) -> bool {
-    let absent = |ip: &IpAddr| {
-        let known = account.address(*ip).map(|address| &address.knowledge);
-        let has = account.abilities().map_or(Families::NONE, |abilities| abilities.families);
-        has.has(Family::of(*ip)) && !matches!(known, Some(Knowledge::Known { .. }))
-    };
-    entry.addresses().iter().any(absent)
-}
-
-fn is_on(sighting: &Sighting, node: &Node) -> bool {
-    sighting.holder.as_ref() == node.machine.as_ref().map(|machine| &machine.id)
 }
 
 fn may_keep(world: &World, node: &Node, entry: &PoolEntry) -> bool {

@@ -11,7 +11,7 @@
 //!                     which addresses must be reserved           (need.rs, creation.rs,
 //!                     recognise.rs)
 //!                     which are to be released                   (release.rs)
-//! for each node:      which marks must it carry                  (marks.rs)
+//! for each node:      which marks must it carry                  (marks.rs, doubt.rs)
 //! for each account:   which machines lack an address of their own (egress.rs)
 //! for each pool:      which pods must leave nodes without it     (evict.rs)
 //!                     what is there to say                       (report.rs, lacking.rs)
@@ -24,6 +24,7 @@ pub(crate) mod bipartite;
 mod cool_off;
 mod creation;
 pub(crate) mod delisted;
+mod doubt;
 pub(crate) mod drift;
 mod egress;
 mod evict;

@@ -195,7 +195,9 @@ fn scope(world: &World, id: &AccountId, account: &Account) -> ListScope {
     let has = |entry: &PoolEntry| {
         entry.addresses().iter().copied().chain(entry.leaving()).collect::<Vec<_>>()
     };
-    let addresses: BTreeSet<IpAddr> = world.users_of(id).flat_map(has).collect();
+    // A pool with an invalid spec may be of any account.
+    let invalid = world.pools().map(|(_, entry)| entry).flat_map(PoolEntry::claimed_unplanned);
+    let addresses: BTreeSet<IpAddr> = world.users_of(id).flat_map(has).chain(invalid).collect();
     ListScope {
         machines: machines
             .map(|machine| machine.id.clone())

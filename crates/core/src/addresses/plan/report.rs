@@ -248,7 +248,9 @@ fn failing_node(verdict: &Verdict) -> Option<Reason> {
 fn cannot_plan(view: &PoolView<'_>) -> Option<Reason> {
     match (&view.entry.pool.request, view.account.map(|account| &account.setup)) {
         (Err(finding), _) => Some(Reason::Invalid(with_way_out(view, finding))),
-        (Ok(_), Some(Err(finding))) => Some(Reason::NoAccount(with_way_out(view, finding))),
+        (Ok(_), Some(Err(unusable))) => {
+            Some(Reason::NoAccount(with_way_out(view, &unusable.finding)))
+        }
         (Ok(request), None) => Some(Reason::NoAccount(Finding {
             reason: "UnknownProvider",
             message: format!("there is no provider \"{}\"", request.account).into(),

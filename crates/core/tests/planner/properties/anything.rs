@@ -11,7 +11,7 @@ use pontoon_core::action::{
     Action, AddressAction, Done, Failure, FailureKind, LedgerWrite, MarkWrite, OperationState,
     Outcome, Removal,
 };
-use pontoon_core::addresses::{Abilities, AccountSetup};
+use pontoon_core::addresses::{Abilities, AccountSetup, Unusable};
 use pontoon_core::model::{
     AccountId, Addresses, Drift, Families, Family, Finding, Intent, Labels, Ledger, Machine,
     MachineId, Node, NodeName, ObjectKey, Owner, Pod, PodState, Pool, Remembered, Request,
@@ -24,7 +24,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::fixture::{ALLOCATION, MARKS, ip, ip6, key};
+use super::super::fixture::{ALLOCATION, MARKS, ip, ip6, key, unusable};
 
 pub fn time() -> impl Strategy<Value = Time> {
     let ends = [i64::MIN, i64::MIN + 1, -1, 0, 1, 1_800_000_000_000_000, i64::MAX - 1, i64::MAX];
@@ -115,8 +115,7 @@ fn labels() -> impl Strategy<Value = Labels> {
     btree_map(word(&["role", "tier"]), word(&["edge", "7"]), 0..3).prop_map(Arc::new)
 }
 
-pub fn setup() -> BoxedStrategy<Result<AccountSetup, Finding>> {
-    let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
+pub fn setup() -> BoxedStrategy<Result<AccountSetup, Unusable>> {
     let able = || any::<[bool; 2]>().prop_map(|[v4, v6]| Families { v4, v6 });
     let abilities = (any::<[bool; 3]>(), count(), able(), able()).prop_map(
         |([moves_at_once, marks_new, region_required], per_machine, families, places_new)| {
@@ -135,7 +134,8 @@ pub fn setup() -> BoxedStrategy<Result<AccountSetup, Finding>> {
     let parts = (cloud(), abilities, option::of(word(&["project"])));
     let good = parts
         .prop_map(|(cloud, abilities, project)| Ok(AccountSetup { cloud, abilities, project }));
-    prop_oneof![9 => good, 1 => Just(Err(finding))].boxed()
+    let bad = cloud().prop_map(|cloud| Err(unusable(&cloud)));
+    prop_oneof![9 => good, 1 => bad].boxed()
 }
 
 pub fn node() -> BoxedStrategy<Node> {
@@ -431,6 +431,6 @@ pub fn some<T: Ord + std::fmt::Debug>(
 }
 
 /// The accounts of a world.
-pub fn accounts() -> impl Strategy<Value = BTreeMap<AccountId, Result<AccountSetup, Finding>>> {
+pub fn accounts() -> impl Strategy<Value = BTreeMap<AccountId, Result<AccountSetup, Unusable>>> {
     btree_map(account(), setup(), 1..4)
 }

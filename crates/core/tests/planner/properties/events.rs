@@ -7,10 +7,10 @@ use pontoon_core::action::{
     Action, AddressAction, Done, Failure, FailureKind, LedgerWrite, MarkWrite, OperationState,
     RecordAction,
 };
-use pontoon_core::addresses::{Abilities, AccountSetup};
+use pontoon_core::addresses::{Abilities, AccountSetup, Unusable};
 use pontoon_core::model::{
-    Drift, Families, Family, Finding, Intent, Ledger, Node, OperationId, Pod, PodState, Pool,
-    Remembered, Resolution, Sighting,
+    Drift, Families, Family, Intent, Ledger, Node, OperationId, Pod, PodState, Pool, Remembered,
+    Resolution, Sighting,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -100,7 +100,7 @@ impl Answer {
 }
 
 /// The accounts of every world: two valid accounts, and an invalid account.
-pub fn accounts() -> [(&'static str, Result<AccountSetup, Finding>); 3] {
+pub fn accounts() -> [(&'static str, Result<AccountSetup, Unusable>); 3] {
     let setup = |cloud: &str, per_machine, project: Option<&str>| AccountSetup {
         cloud: cloud.into(),
         project: project.map(Into::into),
@@ -115,11 +115,10 @@ pub fn accounts() -> [(&'static str, Result<AccountSetup, Finding>); 3] {
             displaces_own: false,
         },
     };
-    let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
     [
         (ACCOUNT, Ok(setup(CLOUD, 1, None))),
         ("second", Ok(setup("other", 2, Some("project")))),
-        ("broken", Err(finding)),
+        ("broken", Err(unusable(CLOUD))),
     ]
 }
 

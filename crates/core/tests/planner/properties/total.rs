@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, Failure, Outcome};
-use pontoon_core::addresses::AccountSetup;
-use pontoon_core::model::{
-    AccountId, Finding, Node, NodeName, ObjectKey, Pod, PodId, Pool, Remembered,
-};
+use pontoon_core::addresses::{AccountSetup, Unusable};
+use pontoon_core::model::{AccountId, Node, NodeName, ObjectKey, Pod, PodId, Pool, Remembered};
 use pontoon_core::plan::{Plan, Planner, plan, plan_all};
 use pontoon_core::world::{Settings, Source, World};
 use proptest::collection::vec;
@@ -19,7 +17,7 @@ use super::anything;
 
 #[derive(Clone, Debug)]
 enum Event {
-    Account(AccountId, Result<AccountSetup, Finding>),
+    Account(AccountId, Result<AccountSetup, Unusable>),
     Read(Source),
     TakeOver(Time),
     Node(Box<Node>),
@@ -90,7 +88,7 @@ impl Run {
     fn new(
         settings: Settings,
         now: Time,
-        accounts: BTreeMap<AccountId, Result<AccountSetup, Finding>>,
+        accounts: BTreeMap<AccountId, Result<AccountSetup, Unusable>>,
     ) -> Self {
         let mut world = World::new(settings, &KINDS);
         for (id, setup) in accounts {
