@@ -1,6 +1,7 @@
 //! Names of actions in metrics and events.
 
 use pontoon_core::action::{Action, AddressAction, RecordAction};
+use pontoon_core::model::MarkPlace;
 
 /// The names of an action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +34,11 @@ pub fn names(action: &Action) -> Names {
             let withheld = (write.new_intents > 0).then_some("WouldCreate");
             return Names { call: None, withheld };
         }
-        Action::Mark(_) => return Names::default(),
+        // Workloads select nodes by a label, and a planned move begins with its removal.
+        Action::Mark(write) => {
+            let withheld = (write.mark.place == MarkPlace::Label).then_some("WouldLabel");
+            return Names { call: None, withheld };
+        }
         Action::Evict(_) => return Names { call: None, withheld: Some("WouldEvict") },
     };
     Names { call: Some(call), withheld }
