@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod accepted;
+mod allocation_upgrade;
 mod allocations;
 mod predecessor;
 mod refused;

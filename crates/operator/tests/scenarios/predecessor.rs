@@ -1,4 +1,4 @@
-//! A stand-in for FLIPOP: a renewed Lease, and FLIPOP's leftovers.
+//! A stand-in for a predecessor: a renewed Lease, and FLIPOP's leftovers.
 
 use std::time::Duration;
 
@@ -16,6 +16,10 @@ use crate::arena::{Arena, NAMESPACE, eventually};
 /// Renews its Lease until dropped. The Lease is not released, as after a crash.
 pub struct Predecessor(JoinHandle<()>);
 
+/// The Lease of ip-address-controller, and the holder of its stand-in.
+pub const ALLOCATIONS_LEASE: &str = "ip-address-controller-leader";
+pub const ALLOCATIONS_HOLDER: &str = "ip-address-controller-6c9f-x7";
+
 /// Short, so that the Lease expires soon; long enough for a slow machine to renew.
 const LASTS: i32 = 6;
 
@@ -26,20 +30,33 @@ impl Predecessor {
 
     /// Starts in a namespace, with a Lease of this duration in seconds.
     pub async fn start_in(arena: &Arena, namespace: &str, lasts: i32) -> Self {
-        Self::start_as(arena, FLIPOP.lease, namespace, lasts).await
+        Self::start_as(arena, (FLIPOP.lease, "flipop-0"), namespace, lasts).await
     }
 
     /// ip-address-controller instead of FLIPOP, in a namespace.
     pub async fn ip_address_controller(arena: &Arena, namespace: &str) -> Self {
-        Self::start_as(arena, "ip-address-controller-leader", namespace, LASTS).await
+        Self::ip_address_controller_as(arena, ALLOCATIONS_LEASE, namespace).await
     }
 
-    /// Starts with a Lease of this name.
-    pub async fn start_as(arena: &Arena, name: &'static str, namespace: &str, lasts: i32) -> Self {
+    /// ip-address-controller with a Lease of this name.
+    pub async fn ip_address_controller_as(
+        arena: &Arena,
+        lease: &'static str,
+        namespace: &str,
+    ) -> Self {
+        Self::start_as(arena, (lease, ALLOCATIONS_HOLDER), namespace, LASTS).await
+    }
+
+    async fn start_as(
+        arena: &Arena,
+        (name, holder): (&'static str, &str),
+        namespace: &str,
+        lasts: i32,
+    ) -> Self {
         let leases: Api<Lease> = Api::namespaced(arena.client.clone(), namespace);
         let lease = json!({
             "metadata": {"name": name},
-            "spec": {"holderIdentity": "flipop-0", "leaseDurationSeconds": lasts,
+            "spec": {"holderIdentity": holder, "leaseDurationSeconds": lasts,
                      "leaseTransitions": 0, "renewTime": "2026-01-01T00:00:00.000000Z"},
         });
         let lease = serde_json::from_value(lease).unwrap();
@@ -77,9 +94,20 @@ impl Arena {
 
     /// Waits for FLIPOP's Lease to satisfy `wanted`.
     pub async fn flipop_lease(&self, what: &str, wanted: impl Fn(&str, &Lease) -> bool) -> Lease {
-        let leases: Api<Lease> = self.namespaced();
+        self.lease_of(NAMESPACE, FLIPOP.lease, what, wanted).await
+    }
+
+    /// Waits for the Lease of a predecessor to satisfy `wanted`.
+    pub async fn lease_of(
+        &self,
+        namespace: &str,
+        name: &str,
+        what: &str,
+        wanted: impl Fn(&str, &Lease) -> bool,
+    ) -> Lease {
+        let leases: Api<Lease> = Api::namespaced(self.client.clone(), namespace);
         eventually(what, || async {
-            let lease = leases.get(FLIPOP.lease).await.unwrap();
+            let lease = leases.get(name).await.unwrap();
             let spec = lease.spec.clone().unwrap_or_default();
             let holder = spec.holder_identity.unwrap_or_default();
             if wanted(&holder, &lease) { Ok(lease) } else { Err(lease) }

@@ -80,12 +80,7 @@ impl Replica {
 
     /// A page of the replica's HTTP server: status line and body.
     pub async fn page(&self, path: &str) -> Option<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.ok()?;
-        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.ok()?;
-        Some(answer)
+        page(self.port, path).await
     }
 
     /// Waits until a metric has this value.
@@ -122,9 +117,19 @@ impl Drop for Replica {
     }
 }
 
+/// A page of a port of this machine: status line and body.
+pub async fn page(port: u16, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.ok()?;
+    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.ok()?;
+    Some(answer)
+}
+
 /// A port below the range that the system hands out, so that no other process gets the same port.
 /// `SCENARIO_PORTS`, the first port, separates concurrent scenario processes.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     static NEXT: LazyLock<AtomicU16> = LazyLock::new(|| {
         let first = std::env::var("SCENARIO_PORTS").ok().and_then(|first| first.parse().ok());
         AtomicU16::new(first.unwrap_or(20_000))

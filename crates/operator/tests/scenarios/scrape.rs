@@ -1,4 +1,4 @@
-//! Compares the metrics of a replica with the pages in `scrapes/`: every series with a name of the
+//! Compares the metrics of a replica with the pages in `scrapes/`: every series with a name of a
 //! predecessor, with its type, labels and value.
 //!
 //! The number of reads depends on time: the pages have `+` for the value of such a series, and omit
@@ -6,16 +6,23 @@
 //! here.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::arena::eventually;
+use crate::promtool::{promtool, said};
 use crate::replica::Replica;
 
-/// The read calls, with time-dependent counts.
-const READS: [&str; 2] = ["IPToProviderID", "ListDNSRecords"];
+/// The beginning of a predecessor's names.
+const FLIPOP: &str = "flipop_";
+const IP_ADDRESS_CONTROLLER: &str = "netipallocation_";
+
+/// Labels of calls and plans with time-dependent counts.
+const REPEATED: [&str; 3] =
+    ["call=\"IPToProviderID\"", "call=\"ListDNSRecords\"", "operation=\"check_ip\""];
+
+/// Series of plans, with time-dependent counts.
+const PLANS: &str = "netipallocation_reconcile_";
 
 /// The call that happens only if listings leave an operation open for long.
 const SOMETIMES: &str = "call=\"ReadOperation\"";
@@ -25,28 +32,42 @@ const BUCKETS: [&str; 12] =
     ["0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "+Inf"];
 
 /// Complaints of promtool about names that existing dashboards use.
-const KNOWN_COMPLAINTS: [&str; 2] = [
+const KNOWN_COMPLAINTS: [&str; 5] = [
     "flipop_floatingippoolcontroller_ip_assignment_errors counter metrics should have \"_total\" suffix",
     "flipop_floatingippoolcontroller_ip_assignments counter metrics should have \"_total\" suffix",
+    "netipallocation_attached_ips_total non-counter metrics should not have \"_total\" suffix",
+    "netipallocation_reserved_ips_total non-counter metrics should not have \"_total\" suffix",
+    "netipallocation_unattached_ips_total non-counter metrics should not have \"_total\" suffix",
 ];
 
 impl Replica {
-    /// Waits until the page equals `scrapes/<name>.txt`, with `new` in place of `NEW`.
+    /// Waits until FLIPOP's series equal `scrapes/<name>.txt`, with `new` in place of `NEW`.
     pub async fn shows(&self, name: &str, new: Option<&str>) {
+        let page = self.equals(FLIPOP, name, new.unwrap_or("NEW")).await;
+        check_histograms(&page);
+    }
+
+    /// Waits until ip-address-controller's series equal `scrapes/<name>.txt`.
+    pub async fn shows_allocations(&self, name: &str) {
+        self.equals(IP_ADDRESS_CONTROLLER, name, "NEW").await;
+    }
+
+    /// Waits until the series of a predecessor equal a page; returns the whole scrape.
+    async fn equals(&self, prefix: &str, name: &str, new: &str) -> String {
         let file = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join(format!("tests/scenarios/scrapes/{name}.txt"));
         let wanted = std::fs::read_to_string(file).unwrap();
-        let wanted = wanted.replace("NEW", new.unwrap_or("NEW"));
+        let wanted = wanted.replace("NEW", new);
         let mut wanted: Vec<_> = wanted.lines().filter(|line| !line.is_empty()).collect();
         wanted.sort_unstable();
         let page = eventually(&format!("the page {name}"), || async {
             let page = self.scrape().await;
-            let shown = essence(&page);
+            let shown = essence(&page, prefix);
             if shown == wanted { Ok(page) } else { Err(shown) }
         })
         .await;
-        check_histograms(&page);
         check_by_promtool(&page).await;
+        page
     }
 
     /// Waits until the page shows only the replica's own process.
@@ -66,32 +87,33 @@ impl Replica {
         .await;
     }
 
-    async fn scrape(&self) -> String {
+    /// The page without its HTTP headers; empty if there is none.
+    pub async fn scrape(&self) -> String {
         let answer = self.page("/metrics").await.unwrap_or_default();
         answer.split_once("\r\n\r\n").map(|(_, page)| page.to_owned()).unwrap_or_default()
     }
 }
 
-/// The predecessor's series and their types, sorted.
-fn essence(page: &str) -> Vec<String> {
-    let mut lines: Vec<_> = page.lines().filter_map(essential).collect();
+/// A predecessor's series and their types, sorted.
+fn essence(page: &str, prefix: &str) -> Vec<String> {
+    let mut lines: Vec<_> = page.lines().filter_map(|line| essential(line, prefix)).collect();
     lines.sort_unstable();
     lines
 }
 
-fn essential(line: &str) -> Option<String> {
-    if line.starts_with("# TYPE flipop_") {
+fn essential(line: &str, prefix: &str) -> Option<String> {
+    if line.strip_prefix("# TYPE ").is_some_and(|name| name.starts_with(prefix)) {
         return Some(line.to_owned());
     }
     let (series, value) = line.rsplit_once(' ')?;
     let name = series.split_once('{')?.0;
     let left_out =
         name.ends_with("_bucket") || name.ends_with("_sum") || series.contains(SOMETIMES);
-    if left_out || !name.starts_with("flipop_") {
+    if left_out || !name.starts_with(prefix) {
         return None;
     }
-    let is_read = READS.iter().any(|call| series.contains(&format!("call=\"{call}\"")));
-    let value = if is_read && value != "0" { "+" } else { value };
+    let repeated = name.starts_with(PLANS) || REPEATED.iter().any(|labels| series.contains(labels));
+    let value = if repeated && value != "0" { "+" } else { value };
     Some(format!("{series} {value}"))
 }
 
@@ -126,43 +148,11 @@ fn check_histograms(page: &str) {
 
 /// Checks the page with Prometheus' own tool.
 async fn check_by_promtool(page: &str) {
-    let page = page.to_owned();
-    let said = tokio::task::spawn_blocking(move || ask_promtool(&page)).await.unwrap();
-    match said {
-        Ok(said) => {
-            let unknown = |line: &&str| !KNOWN_COMPLAINTS.contains(line);
-            let complaints: Vec<_> = said.lines().filter(unknown).collect();
-            assert!(complaints.is_empty(), "{complaints:#?}");
-        }
-        Err(missing) => skip(&missing),
-    }
-}
-
-/// The output of `promtool check metrics`; empty without complaints.
-fn ask_promtool(page: &str) -> Result<String, String> {
-    let fetch = concat!(env!("CARGO_MANIFEST_DIR"), "/../../promtool/fetch");
-    let fetched = Command::new(fetch).output().map_err(|error| format!("{fetch}: {error}"))?;
-    if !fetched.status.success() {
-        return Err(String::from_utf8_lossy(&fetched.stderr).trim().to_owned());
-    }
-    let promtool = String::from_utf8_lossy(&fetched.stdout).trim().to_owned();
-    let mut check = Command::new(&promtool);
-    check.args(["check", "metrics"]).stdin(Stdio::piped());
-    let check = check.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut check = check.map_err(|error| format!("{promtool}: {error}"))?;
-    check.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
-    let output = check.wait_with_output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let said = text(&output.stdout) + &text(&output.stderr);
+    let Some(output) = promtool(&["check", "metrics"], page).await else { return };
+    let said = said(&output);
     // Exit code 3 means complaints.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}", output.status);
-    Ok(said)
-}
-
-/// Reports a skip to standard error directly, because the test harness hides the output of passing
-/// tests. On CI a skip is a failure.
-fn skip(missing: &str) {
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
-    let line = format!("SKIPPED: {missing}: promtool was NOT asked about the metrics\n");
-    drop(std::io::stderr().write_all(line.as_bytes()));
+    let unknown = |line: &&str| !KNOWN_COMPLAINTS.contains(line);
+    let complaints: Vec<_> = said.lines().filter(unknown).collect();
+    assert!(complaints.is_empty(), "{complaints:#?}");
 }

@@ -12,18 +12,16 @@
 //! | nodes without a provider ID | `nameless` |
 //! | the provider is out of order | `outage` |
 //! | what kubectl shows | `columns` |
-//! | the predecessor's Lease by another name | `leases` |
 //! | objects of the predecessor's definition | `upgrading` |
 
 mod columns;
 mod draining;
 mod evicting;
 mod google;
-mod leases;
 mod nameless;
 mod outage;
 mod placing;
 mod sharing;
-mod stage;
+pub mod stage;
 mod upgrading;
 mod workloads;

@@ -22,7 +22,7 @@ async fn shell(arena: &Arena, commands: &str) {
 }
 
 /// Starts the Deployment's container, with its account, arguments and variables.
-async fn pod_of_the_deployment(arena: &Arena) -> Replica {
+pub async fn pod_of_the_deployment(arena: &Arena) -> Replica {
     let plane: &ControlPlane = arena.plane();
     let account = shipped("Deployment")["spec"]["template"]["spec"]["serviceAccountName"].take();
     let account = plane.kubeconfig_for("flipop", account.as_str().unwrap()).await.unwrap();
@@ -35,14 +35,18 @@ async fn pod_of_the_deployment(arena: &Arena) -> Replica {
     Replica::start(arena, "pod", &given)
 }
 
-async fn the_pages_pool_is_served(arena: &Arena) {
-    // The server takes a moment to apply a new role.
+/// Waits until the server has applied the shipped role.
+pub async fn role_is_in_force(arena: &Arena) {
     let may = "kubectl auth can-i list nodes --as=system:serviceaccount:flipop:pontoon";
     eventually(may, || async {
         let answer = arena.shell(may).await.unwrap();
         if answer.status.success() { Ok(()) } else { Err(answer) }
     })
     .await;
+}
+
+async fn the_pages_pool_is_served(arena: &Arena) {
+    role_is_in_force(arena).await;
     let replica = pod_of_the_deployment(arena).await;
     arena.manifest(pool(json!({"desiredIPs": null}))).await;
     arena.ready("ingress-pool").await;

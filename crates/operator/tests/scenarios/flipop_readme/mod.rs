@@ -13,7 +13,7 @@
 //! Pontoon has).
 
 mod around;
-mod installation;
+pub mod installation;
 mod matching;
 mod pools;
 mod record_sets;

@@ -13,7 +13,7 @@
 
 mod applying;
 mod fitting;
-mod printed;
+pub mod printed;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -9,17 +9,17 @@ use kube::api::ListParams;
 use super::root;
 use crate::arena::{Arena, On};
 
-fn page(file: &str) -> String {
+pub fn page(file: &str) -> String {
     std::fs::read_to_string(root().join(file)).unwrap()
 }
 
 /// The code blocks of a page that start with `fence`.
-fn blocks(page: &str, fence: &str) -> Vec<String> {
+pub fn blocks(page: &str, fence: &str) -> Vec<String> {
     let block = |rest: &str| rest.split_once("```").unwrap().0.to_owned();
     page.split(fence).skip(1).map(block).collect()
 }
 
-async fn run(arena: &Arena, commands: &str) {
+pub async fn run(arena: &Arena, commands: &str) {
     let done = arena.shell(&format!("cd '{}'\n{commands}", root().display())).await.unwrap();
     assert!(done.status.success(), "{commands}: {done:?}");
 }
