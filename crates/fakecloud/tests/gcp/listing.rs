@@ -3,7 +3,7 @@
 use fakecloud::{CloudFault, Fault, On, Rule};
 use serde_json::Value;
 
-use super::client::{get, ip};
+use super::client::{self, get, ip};
 use super::{A, B, PROJECT, addresses, cloud, refused};
 
 #[tokio::test(start_paused = true)]
