@@ -16,7 +16,7 @@ use crate::layers::Priority;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The first wait between two reads. Each further one is twice as long, up to [`LONGEST`].
-const FIRST: Duration = Duration::from_millis(500);
+const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(4);
 
 /// What shows that an operation is over, for a credential that may not read operations.
