@@ -197,3 +197,53 @@ fn check_custom_kind(
     }
     Ok(())
 }
+
+/// A value as Go's `%v` prints it.
+pub(crate) fn go_text(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let parts: Vec<String> =
+                fields.iter().map(|(name, value)| format!("{name}:{}", go_text(value))).collect();
+            format!("map[{}]", parts.join(" "))
+        }
+        Value::Array(items) => {
+            let parts: Vec<String> = items.iter().map(go_text).collect();
+            format!("[{}]", parts.join(" "))
+        }
+        Value::String(text) => text.clone(),
+        Value::Null => "<nil>".to_owned(),
+        plain => plain.to_string(),
+    }
+}
+
+/// A value as Go's `%#v` prints it.
+pub(crate) fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let parts: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{name:?}:{}", go_syntax(value)))
+                .collect();
+            format!("map[string]interface {{}}{{{}}}", parts.join(", "))
+        }
+        Value::Array(items) => {
+            let parts: Vec<String> = items.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", parts.join(", "))
+        }
+        Value::String(text) => format!("{text:?}"),
+        Value::Null => "interface {}(nil)".to_owned(),
+        plain => plain.to_string(),
+    }
+}
+
+/// The Go type of a decoded value.
+pub(crate) fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Object(_) => "map[string]interface {}",
+        Value::Array(_) => "[]interface {}",
+        Value::String(_) => "string",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "float64",
+        Value::Null => "<nil>",
+    }
+}

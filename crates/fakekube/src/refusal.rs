@@ -99,6 +99,14 @@ impl Refusal {
         Self::new(409, "Conflict", message).with(about(&kind.group, &kind.plural, name))
     }
 
+    /// A server-side apply to an object of a certain UID, where no object is.
+    pub(crate) fn applied_to_nobody(kind: &Kind, name: &str, uid: &str) -> Self {
+        let why = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
+        Self::conflict(kind, name, &why)
+    }
+
     /// Conflicts of a server-side apply, as pairs of manager and path.
     pub(crate) fn apply_conflicts(conflicts: &[(String, String)]) -> Self {
         let message = match conflicts {

@@ -6,6 +6,7 @@ mod fields;
 mod managers;
 mod typed;
 mod types;
+mod unfit;
 
 use serde_json::{Map, Value, json};
 
@@ -37,8 +38,8 @@ pub(crate) struct Writing<'a> {
 pub(crate) enum Unapplied {
     /// Other managers own the fields: manager and path, as messages show them.
     Conflicts(Vec<(String, String)>),
-    /// The configuration has fields that are not in the schema. Holds the message.
-    Undeclared(String),
+    /// The configuration does not fit the schema. Holds the message.
+    Unfit(String),
     /// No schema of the kind is available.
     Untyped,
 }
@@ -229,8 +230,9 @@ impl Writing<'_> {
         let object = prune(merged, &managers, last.map(|last| last.fields), of);
         let all = typed::compare(Some(live), Some(&object), of).without(&self.reset());
         let taken = all.modified.union(&all.added);
-        let others = managers.0.iter().filter(|(manager, _)| **manager != id);
-        let conflicts = others.flat_map(|(manager, share)| {
+        let mut others: Vec<_> = managers.0.iter().filter(|(manager, _)| **manager != id).collect();
+        others.sort_by_key(|(manager, _)| (&manager.name, !manager.applies, *manager));
+        let conflicts = others.into_iter().flat_map(|(manager, share)| {
             let paths = share.fields.intersection(&taken).paths();
             paths.into_iter().map(|path| (manager.in_words(), path))
         });
@@ -254,20 +256,15 @@ impl Writing<'_> {
     }
 
     fn check(&self, of: Type<'_>, config: &Value) -> Result<(), Unapplied> {
-        let mut found = Vec::new();
-        typed::undeclared(config, of, "", &mut found);
-        if found.is_empty() {
-            return Ok(());
-        }
+        let reasons = unfit::reasons(config, of);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let each: Vec<_> =
-            found.iter().map(|path| format!("{path}: field not declared in schema")).collect();
-        let why = match each.as_slice() {
+        let why = match reasons.as_slice() {
+            [] => return Ok(()),
             [one] => one.clone(),
             many => format!("errors:\n  {}", many.join("\n  ")),
         };
         let metadata = &config["metadata"];
-        Err(Unapplied::Undeclared(format!(
+        Err(Unapplied::Unfit(format!(
             "failed to create typed patch object ({}/{}; {}/{}, Kind={}): {why}",
             text(&metadata["namespace"]),
             text(&metadata["name"]),
@@ -310,7 +307,23 @@ fn prune(merged: Value, managers: &Managers, last: Option<Fields>, of: Type<'_>)
     let pruned = typed::remove(&merged, &all.difference(&kept), of).unwrap_or_else(|| json!({}));
     // Fields that the manager did not own before stay.
     let dangling = all.difference(&fields_of(&pruned)).intersection(&last);
-    typed::remove(&merged, &dangling, of).unwrap_or_else(|| json!({}))
+    let mut left = typed::remove(&merged, &dangling, of).unwrap_or_else(|| json!({}));
+    if !of.is_custom() {
+        drop_nulls(&mut left);
+    }
+    left
+}
+
+/// Removes fields without a value, which Go's types of built-in kinds do not show.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
 }
 
 fn annotations(object: &mut Value) -> Option<&mut Map<String, Value>> {

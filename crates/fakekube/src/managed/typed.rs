@@ -86,6 +86,12 @@ pub(super) fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) ->
     if old == new {
         return all;
     }
+    if let (Some(before), Some(after)) = (old, new)
+        && of.is_open()
+        && shape(before) != shape(after)
+    {
+        return compare_shapes(before, after);
+    }
     let atom = of.atom(sample);
     let leaf = matches!(atom, Atom::Leaf) || (is_vacant(old) && is_vacant(new));
     match (&atom, leaf) {
@@ -113,6 +119,38 @@ pub(super) fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) ->
     all.added.here = old.is_none();
     all.removed.here = new.is_none();
     all.modified.here = leaf && old.is_some() && new.is_some();
+    all
+}
+
+/// The shapes that a value of any type can have.
+#[derive(PartialEq, Eq)]
+enum Shape {
+    Nothing,
+    Map,
+    List,
+    Plain,
+}
+
+fn shape(value: &Value) -> Shape {
+    match value {
+        Value::Null => Shape::Nothing,
+        Value::Object(_) => Shape::Map,
+        Value::Array(_) => Shape::List,
+        _ => Shape::Plain,
+    }
+}
+
+/// Compares values of different shapes: the value is modified, and so are the fields of a map.
+fn compare_shapes(old: &Value, new: &Value) -> Comparison {
+    let mut all = Comparison::default();
+    let (before, after) = (map(Some(old)), map(Some(new)));
+    for (name, value) in before.into_iter().flatten() {
+        all.put(&format!("f:{name}"), compare(Some(value), None, Type::Deduced));
+    }
+    for (name, value) in after.into_iter().flatten() {
+        all.put(&format!("f:{name}"), compare(None, Some(value), Type::Deduced));
+    }
+    all.modified.here = true;
     all
 }
 
@@ -214,7 +252,8 @@ fn merge_items(old: &[Value], new: &[Value], of: Type<'_>, atom: &Atom<'_>) -> V
     out
 }
 
-/// A value without the given fields; `None` if nothing is left.
+/// A value without the given fields; `None` if nothing is left. A field whose parts are all removed
+/// stays as null, as on the server.
 pub(super) fn remove(value: &Value, fields: &Fields, of: Type<'_>) -> Option<Value> {
     let atom = of.atom(value);
     match (&atom, value) {
@@ -244,32 +283,6 @@ fn take_out(value: &Value, fields: Option<&Fields>, of: Type<'_>) -> Option<Valu
     match fields {
         None => Some(value.clone()),
         Some(fields) if fields.here => None,
-        Some(fields) => remove(value, fields, of),
-    }
-}
-
-/// Adds the paths of fields outside the type to `found`.
-pub(super) fn undeclared(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
-    match (of.atom(value), value) {
-        // The fields of an atomic map are checked too.
-        (_, Value::Object(map)) => {
-            for (name, value) in map {
-                let path = format!("{path}.{name}");
-                match of.child(name) {
-                    Some((child, _)) => undeclared(value, child, &path, found),
-                    None => found.push(path),
-                }
-            }
-        }
-        (atom, Value::Array(items)) => {
-            for (index, item) in items.iter().enumerate() {
-                let path = match of.step(&atom, item).filter(|_| !matches!(atom, Atom::Leaf)) {
-                    Some(step) => Fields::step_in_words(path, &step),
-                    None => format!("{path}[{index}]"),
-                };
-                undeclared(item, of.items(), &path, found);
-            }
-        }
-        _ => {}
+        Some(fields) => Some(remove(value, fields, of).unwrap_or(Value::Null)),
     }
 }

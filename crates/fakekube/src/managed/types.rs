@@ -71,6 +71,23 @@ impl<'a> Type<'a> {
         }
     }
 
+    /// Whether the type is the type of a custom kind's objects.
+    pub(super) fn is_custom(self) -> bool {
+        matches!(self, Self::Known { custom: true, .. })
+    }
+
+    /// Whether a value of any type is allowed.
+    pub(super) fn is_open(self) -> bool {
+        self.declared().is_none()
+    }
+
+    /// The declared type and format; `None` for any type.
+    pub(super) fn declared(self) -> Option<(&'a str, &'a str)> {
+        let Self::Known { node, .. } = self else { return None };
+        let name = node["type"].as_str()?;
+        Some((name, node["format"].as_str().unwrap_or_default()))
+    }
+
     /// The type of a field or of a map's value, and whether the type declares the field by name.
     /// `None` if the field is not allowed.
     pub(super) fn child(self, name: &str) -> Option<(Self, bool)> {

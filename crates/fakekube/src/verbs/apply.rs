@@ -41,7 +41,7 @@ impl Turn<'_> {
         let applied = self.writing(&kind, &manager, &time).applied(&live, &config, managers, force);
         let (mut object, managers) = applied.map_err(|error| match error {
             Unapplied::Conflicts(conflicts) => Refusal::apply_conflicts(&conflicts),
-            Unapplied::Undeclared(why) => Refusal::unexpected(why),
+            Unapplied::Unfit(why) => Refusal::unexpected(why),
             Unapplied::Untyped => Refusal::unsupported("server-side apply of this kind"),
         })?;
         if decode::mismatch(&kind, &object).is_some() {
@@ -51,14 +51,15 @@ impl Turn<'_> {
         self.check_name(&object)?;
         self.place(&mut object)?;
         let Some(old) = old else {
+            let uid = object::meta(&object, "uid");
+            if !uid.is_empty() {
+                return Err(Refusal::applied_to_nobody(&kind, &name, uid));
+            }
+            object::forget(&mut object, "resourceVersion");
             let stored = self.insert(object, Some(managers))?;
             return self.object_reply(201, &stored);
         };
-        let mut versioned = object.clone();
-        if object::meta(&config, "resourceVersion").is_empty() {
-            object::copy(&mut versioned["metadata"], &old["metadata"], "resourceVersion");
-        }
-        self.check_version(&versioned, &old)?;
+        self.check_patched_version(&object, &old)?;
         let stored = self.replace(object, &old, Some(managers))?;
         self.object_reply(200, &stored)
     }

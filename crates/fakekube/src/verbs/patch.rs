@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::decode::{self, go_error, type_of};
+use crate::decode::{self, go_error, go_text, type_of};
 use crate::object;
 use crate::patches::strategic::Unusable;
 use crate::patches::{json as json_patch, merge, strategic};
@@ -40,15 +40,20 @@ impl Turn<'_> {
         self.check_unknown(way, &mut object)?;
         self.check_name(&object)?;
         self.place(&mut object)?;
-        // A changed UID is not a failed precondition here, but a forbidden change.
+        self.check_patched_version(&object, &old)?;
+        let stored = self.replace(object, &old, None)?;
+        self.object_reply(200, &stored)
+    }
+
+    /// Checks the resource version of a patched object, if the patch names one. A changed UID is not a
+    /// failed precondition here, but a forbidden change.
+    pub(super) fn check_patched_version(&self, object: &Value, old: &Value) -> Result<(), Refusal> {
         let mut versioned = object.clone();
         object::copy(&mut versioned["metadata"], &old["metadata"], "uid");
         if object::meta(&versioned, "resourceVersion").is_empty() {
             object::copy(&mut versioned["metadata"], &old["metadata"], "resourceVersion");
         }
-        self.check_version(&versioned, &old)?;
-        let stored = self.replace(object, &old, None)?;
-        self.object_reply(200, &stored)
+        self.check_version(&versioned, old)
     }
 
     /// The type of patch by content type.
@@ -147,28 +152,10 @@ impl Turn<'_> {
     fn unfit(&self, way: Way, patched: &Value, why: String) -> Refusal {
         let shown = match way {
             Way::Strategic => {
-                go_map(&serde_json::from_slice(&self.call.body).unwrap_or(Value::Null))
+                go_text(&serde_json::from_slice(&self.call.body).unwrap_or(Value::Null))
             }
             Way::Json | Way::Merge => patched.to_string(),
         };
         Refusal::invalid_as("", "", "", &[Cause::invalid("patch", &json!(shown), why)])
-    }
-}
-
-/// A value as Go's `%v` prints it.
-fn go_map(value: &Value) -> String {
-    match value {
-        Value::Object(fields) => {
-            let parts: Vec<String> =
-                fields.iter().map(|(name, value)| format!("{name}:{}", go_map(value))).collect();
-            format!("map[{}]", parts.join(" "))
-        }
-        Value::Array(items) => {
-            let parts: Vec<String> = items.iter().map(go_map).collect();
-            format!("[{}]", parts.join(" "))
-        }
-        Value::String(text) => text.clone(),
-        Value::Null => "<nil>".to_owned(),
-        plain => plain.to_string(),
     }
 }

@@ -12,18 +12,7 @@ pub(crate) async fn install(s: &Server, status: bool) -> String {
     if status {
         definition["spec"]["versions"][0]["subresources"] = json!({"status": {}});
     }
-    s.compare(false);
-    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let created = s.post(path, &definition).await;
-    assert_eq!(created.status, 201, "{}", created.body);
-    let list = format!("/apis/{group}/v1/gadgets");
-    for _ in 0..3000 {
-        if s.get(&list).await.status == 200 {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    s.compare(true);
+    s.define(&definition).await;
     format!("{group}/v1")
 }
 

@@ -6,24 +6,9 @@ use serde_json::{Value, json};
 
 use crate::both;
 use crate::custom::{definition, install};
-use crate::server::{Answer, Server};
+use crate::server::Answer;
 
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
-/// Polls until the answer satisfies `wished`, and compares only the last answer. A real server's
-/// controllers take up to two minutes on a busy machine.
-async fn until(s: &Server, path: &str, wished: impl Fn(&Answer) -> bool) -> Answer {
-    for _ in 0..6000 {
-        let compared = s.compare(false);
-        let answer = s.get(path).await;
-        s.compare(compared);
-        if wished(&answer) {
-            return s.get(path).await;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{}: {path} never came to be as wished", s.name);
-}
 
 #[tokio::test]
 async fn a_definition_is_established() {
@@ -35,7 +20,7 @@ async fn a_definition_is_established() {
             answer.body["status"]["conditions"][1]["reason"] == "InitialNamesAccepted"
                 && answer.body["status"]["conditions"][1]["status"] == "True"
         };
-        let answer = until(s, &path, established).await;
+        let answer = s.until(&path, established).await;
         assert_eq!(answer.body["status"]["storedVersions"], json!(["v1"]));
         assert_eq!(s.post(PATH, &definition("crd-new.example")).await.status, 409);
     })
@@ -74,8 +59,8 @@ async fn a_definition_goes_with_its_objects() {
         let going = s.delete(&path).await;
         s.compare(true);
         assert!(going.body["metadata"]["deletionTimestamp"].is_string());
-        until(s, &path, |answer| answer.status == 404).await;
-        until(s, &s.group(&group, "gadgets"), |answer| answer.status == 404).await;
+        s.until(&path, |answer| answer.status == 404).await;
+        s.until(&s.group(&group, "gadgets"), |answer| answer.status == 404).await;
     })
     .await;
 }
@@ -115,12 +100,12 @@ async fn discovery_knows_the_kind() {
         let known = |answer: &Answer| answer.status == 200;
         // fakekube has no hashes of storage versions.
         s.compare(false);
-        let answer = until(s, &path, known).await;
+        let answer = s.until(&path, known).await;
         let resources = answer.body["resources"].as_array().unwrap().clone();
         assert_eq!(resources[0]["shortNames"], json!(["gd"]));
         assert_eq!(resources[1]["name"], "gadgets/status");
         s.compare(true);
-        let answer = until(s, "/apis/crd-found.example", known).await;
+        let answer = s.until("/apis/crd-found.example", known).await;
         assert_eq!(answer.body["preferredVersion"]["version"], "v1");
     })
     .await;
@@ -140,7 +125,7 @@ async fn nothing_new_comes_while_a_definition_goes() {
         s.compare(false);
         assert_eq!(s.delete(&path).await.status, 200);
         let held = s.group(&group, "gadgets/a");
-        until(s, &held, |answer| answer.body["metadata"]["deletionTimestamp"].is_string()).await;
+        s.until(&held, |answer| answer.body["metadata"]["deletionTimestamp"].is_string()).await;
         // The real server's handler of the kind notices the deletion a moment later.
         while s.post(&format!("{gadgets}?dryRun=All"), &object("b")).await.status != 403 {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -149,7 +134,7 @@ async fn nothing_new_comes_while_a_definition_goes() {
         assert_eq!(s.post(&gadgets, &object("b")).await.status, 403);
         let free = json!({"metadata": {"finalizers": null}});
         assert_eq!(s.merge(&held, &free).await.status, 200);
-        until(s, &path, |answer| answer.status == 404).await;
+        s.until(&path, |answer| answer.status == 404).await;
     })
     .await;
 }
@@ -166,14 +151,14 @@ async fn the_versions_of_a_kind_show_the_same_objects() {
         assert_eq!(s.post(PATH, &definition).await.status, 201);
         let (new, old) = ("crd-versions.example/v1", "crd-versions.example/v1beta1");
         for group in [new, old] {
-            until(s, &s.group(group, "gadgets"), |answer| answer.status == 200).await;
+            s.until(&s.group(group, "gadgets"), |answer| answer.status == 200).await;
         }
         s.compare(true);
         let object = json!({"apiVersion": old, "kind": "Gadget", "metadata": {"name": "a"}, "spec": {"size": 1}});
         assert_eq!(s.post(&s.group(old, "gadgets"), &object).await.status, 201);
         assert_eq!(s.get(&s.group(new, "gadgets/a")).await.body["apiVersion"], new);
         assert_eq!(s.get(&s.group(old, "gadgets")).await.names(), ["a"]);
-        until(s, "/apis/crd-versions.example", |answer| {
+        s.until("/apis/crd-versions.example", |answer| {
             answer.body["versions"].as_array().is_some_and(|versions| versions.len() == 2)
         })
         .await;

@@ -10,9 +10,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod mask;
+#[path = "../schema/reference.rs"]
+mod reference;
 mod server;
 
 mod apply;
+mod apply_clusters;
+mod apply_custom;
 mod budgets;
 mod create;
 mod custom;

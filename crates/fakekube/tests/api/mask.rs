@@ -96,7 +96,8 @@ impl Mask {
                 }
                 (_, value) => self.value(value),
             };
-            (name.clone(), masked)
+            // Managers refer to owners by UID.
+            (self.text(name), masked)
         });
         Value::Object(masked.collect())
     }

@@ -1,6 +1,7 @@
 //! A server under comparison, with helpers for scenarios.
 
 use std::cell::{Cell, RefCell};
+use std::time::Duration;
 
 use http::Request;
 use http_body_util::BodyExt;
@@ -132,6 +133,35 @@ impl Server {
     pub(crate) async fn delete_with(&self, path: &str, options: &Value) -> Answer {
         self.ask("DELETE", path, &[("content-type", "application/json")], &options.to_string())
             .await
+    }
+
+    /// Polls until the answer satisfies `wished`, and compares only the last answer. A real server's
+    /// controllers take up to two minutes on a busy machine.
+    pub(crate) async fn until(&self, path: &str, wished: impl Fn(&Answer) -> bool) -> Answer {
+        for _ in 0..6000 {
+            let compared = self.compare(false);
+            let answer = self.get(path).await;
+            self.compare(compared);
+            if wished(&answer) {
+                return self.get(path).await;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("{}: {path} never came to be as wished", self.name);
+    }
+
+    /// Creates a definition and waits until its first version is served.
+    pub(crate) async fn define(&self, definition: &Value) {
+        let compared = self.compare(false);
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        let created = self.post(path, definition).await;
+        assert_eq!(created.status, 201, "{}", created.body);
+        let spec = &definition["spec"];
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let (group, version) = (text(&spec["group"]), text(&spec["versions"][0]["name"]));
+        let list = format!("/apis/{group}/{version}/{}", text(&spec["names"]["plural"]));
+        self.until(&list, |answer| answer.status == 200).await;
+        self.compare(compared);
     }
 
     /// Sends a request and records the masked answer.

@@ -7,10 +7,10 @@
 mod creates;
 mod documents;
 mod mutations;
+mod reference;
 mod tables;
 mod updates;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use control_plane::ControlPlane;
@@ -19,8 +19,10 @@ use http::{Method, Request};
 use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::client::Body;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::{sleep, timeout};
+
+use reference::{documents_of, shared};
 
 /// Time limit for any operation of the API server.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -97,51 +99,6 @@ async fn install(client: &Client, definition: &Value) {
 fn ours() -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds.yaml");
     documents_of(&std::fs::read_to_string(path).unwrap())
-}
-
-/// The definitions in a file of the team's reference data, moved to another group so that all fit
-/// on a single server. Without the file the test is skipped with a message; with `CI=true` it
-/// fails.
-fn shared(file: &str, prefix: &str) -> Option<Vec<Value>> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/crds").join(file);
-    if !path.exists() {
-        let missing = format!("SKIPPED: {} is not there", path.display());
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
-        // Not `eprintln!`: the test harness captures its output and hides the line of a passing
-        // test.
-        let _ =
-            std::io::Write::write_all(&mut std::io::stderr(), format!("{missing}\n").as_bytes());
-        return None;
-    }
-    let mut definitions = documents_of(&std::fs::read_to_string(path).unwrap());
-    for definition in &mut definitions {
-        move_to_group(definition, prefix);
-    }
-    Some(definitions)
-}
-
-fn move_to_group(definition: &mut Value, prefix: &str) {
-    let group = definition["spec"]["group"].as_str().unwrap();
-    // Some groups need an approval from the Kubernetes project.
-    let group = format!("{prefix}{}", group.replace(".k8s.io", ".io").replace("x-k8s.io", "x.io"));
-    let plural = definition["spec"]["names"]["plural"].as_str().unwrap();
-    definition["metadata"] = json!({"name": format!("{plural}.{group}")});
-    definition["spec"]["group"] = json!(group);
-    if let Some(spec) = definition["spec"].as_object_mut() {
-        spec.remove("conversion");
-    }
-    // Only the stored version: without conversion the other versions would be copies of it.
-    if let Some(versions) = definition["spec"]["versions"].as_array_mut() {
-        versions.retain(|version| version["storage"] == json!(true));
-    }
-    if let Some(fields) = definition.as_object_mut() {
-        fields.remove("status");
-    }
-}
-
-fn documents_of(text: &str) -> Vec<Value> {
-    let documents = text.split("\n---").filter(|document| document.contains("kind:"));
-    documents.map(|document| serde_saphyr::from_str(document).unwrap()).collect()
 }
 
 /// The single kind of a definition.
