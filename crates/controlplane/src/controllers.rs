@@ -54,6 +54,9 @@ fn flags(folder: &Path, port: u16, controllers: &[&str]) -> Vec<String> {
         "--leader-elect=false".into(),
         "--bind-address=127.0.0.1".into(),
         format!("--secure-port={port}"),
+        // The usual limits of 20 and 30 requests would be most of a test's time.
+        "--kube-api-qps=1000".into(),
+        "--kube-api-burst=1000".into(),
         file("cert-dir", folder.join("controller-manager-certificates")),
         file("kubeconfig", apiserver::admin_kubeconfig(folder)),
         file("service-account-private-key-file", apiserver::service_account_key(folder)),

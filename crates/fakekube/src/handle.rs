@@ -3,17 +3,18 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fakehttp::{DEFAULT_BASE, On, Recording, RuleId, Server};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::faults::{Fault, KubeFault, Rule};
-use crate::lifecycle;
 use crate::observer::Write;
 use crate::record::Exchange;
 use crate::service::KubeService;
 use crate::state::{Shared, State};
+use crate::{garbage, lifecycle};
 
 /// An in-memory Kubernetes API server.
 ///
@@ -51,6 +52,15 @@ impl FakeKube {
     /// tracking begins with the first server-side apply, which saves time in tests without apply.
     pub fn track_managers(&self) -> &Self {
         self.shared.lock().tracks = true;
+        self
+    }
+
+    /// Collects garbage from now on, as kube-controller-manager does in a real cluster. A round of the
+    /// collector follows `lag` after a write that concerns owners or dependents, or after the next
+    /// request for objects that exist already. Consequences of a round follow in the next round,
+    /// another `lag` later.
+    pub fn collect_garbage(&self, lag: Duration) -> &Self {
+        garbage::begin(&mut self.shared.lock(), lag);
         self
     }
 

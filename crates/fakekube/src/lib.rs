@@ -27,9 +27,10 @@
 //! * No controllers, except that a definition's kinds are served at once, and that the contents of
 //!   a deleted namespace or definition are deleted at once. Workloads make no pods, and nobody
 //!   reports the status of a budget.
-//! * No garbage collection: what a deleted object owned stays, and the finalizers of the policies
-//!   `Foreground` and `Orphan` wait for somebody to remove them. On namespaces and definitions every
-//!   policy acts like `Background`.
+//! * No garbage collection unless switched on ([`FakeKube::collect_garbage`]): what a deleted object
+//!   owned stays, and the finalizers of the policies `Foreground` and `Orphan` wait for somebody to
+//!   remove them. On namespaces and definitions every policy acts like `Background`. The collector
+//!   writes no events about references to an owner in another namespace.
 //! * Conversion webhooks are not called.
 
 mod accept;
@@ -42,6 +43,7 @@ mod crd;
 mod decode;
 mod events;
 mod faults;
+mod garbage;
 mod handle;
 mod ids;
 mod kubeconfig;

@@ -18,7 +18,7 @@ use crate::record::Exchange;
 use crate::refusal::Refusal;
 use crate::reply::{Content, Reply};
 use crate::state::{Shared, State};
-use crate::{stream, verbs};
+use crate::{garbage, stream, verbs};
 
 /// A server as a tower service, for `kube::Client::new(service, "default")`.
 ///
@@ -75,7 +75,11 @@ impl Emulated for Shared {
         let weather = &arrival.weather;
         let reply = match &weather.answer {
             Some(answer) => forced(answer),
-            None => verbs::answer(self, call, weather).await,
+            None => {
+                let reply = verbs::answer(self, call, weather).await;
+                garbage::wake(self);
+                reply
+            }
         };
         weather.answer_after.as_ref().map_or(reply, forced)
     }

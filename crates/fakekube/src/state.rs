@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use crate::call::Call;
 use crate::clock::LateClock;
 use crate::faults::Rules;
+use crate::garbage::Collector;
 use crate::ids::Ids;
 use crate::record::Exchange;
 use crate::registry::Registry;
@@ -37,6 +38,8 @@ pub(crate) struct State {
     pub(crate) watches: BTreeMap<u64, OpenWatch>,
     /// Whether field managers are tracked from an object's creation on.
     pub(crate) tracks: bool,
+    /// The garbage collector, if on.
+    pub(crate) collector: Option<Collector>,
     /// Warnings for the current request.
     pub(crate) warnings: Vec<String>,
 }
@@ -61,6 +64,7 @@ impl State {
             clock: LateClock::starting_at(base),
             watches: BTreeMap::new(),
             tracks: false,
+            collector: None,
             warnings: Vec::new(),
         }
     }

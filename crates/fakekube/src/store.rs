@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use crate::garbage::Kinship;
 use crate::news::{Listener, Teller};
 use crate::observer::{Observer, Write};
 use serde_json::{Value, json};
@@ -67,6 +68,8 @@ pub(crate) struct Store {
     /// Wakes watches after a write, and when the visible state changes for other reasons.
     news: Teller,
     observer: Observer,
+    /// Owners and dependents, for the garbage collector alone.
+    kinship: Option<Kinship>,
 }
 
 impl Store {
@@ -78,6 +81,7 @@ impl Store {
             keep: 10_000,
             news: Teller::default(),
             observer: Observer::default(),
+            kinship: None,
         }
     }
 
@@ -92,6 +96,27 @@ impl Store {
     /// Installs the callback for all later writes.
     pub(crate) fn observe(&mut self, told: impl FnMut(Write<'_>) + Send + 'static) {
         self.observer.set(Box::new(told));
+    }
+
+    /// Keeps track of owners and dependents from now on.
+    pub(crate) fn track_kinship(&mut self) {
+        let mut kinship = Kinship::default();
+        for (place, shelf) in &self.shelves {
+            for (key, object) in &shelf.objects {
+                kinship.note(place, key, None, Some(object));
+            }
+        }
+        self.kinship = Some(kinship);
+    }
+
+    /// Owners and dependents, if tracked.
+    pub(crate) fn kinship(&self) -> Option<&Kinship> {
+        self.kinship.as_ref()
+    }
+
+    /// As [`Store::kinship`].
+    pub(crate) fn kinship_mut(&mut self) -> Option<&mut Kinship> {
+        self.kinship.as_mut()
     }
 
     /// Wakes all watches.
@@ -186,6 +211,9 @@ impl Store {
             told(Write { group, plural, key, before, after: Some(&object) });
         }
         let before = shelf.objects.insert(key.to_owned(), Arc::clone(&object));
+        if let Some(kinship) = &mut self.kinship {
+            kinship.note(place, key, before.as_deref(), Some(&object));
+        }
         let what = if before.is_some() { What::Modified } else { What::Added };
         let (revision, key) = (self.revision, key.to_owned());
         let change = Change { revision, what, key, object: Arc::clone(&object), before };
@@ -201,6 +229,9 @@ impl Store {
         if let Some(told) = self.observer.told() {
             let (group, plural) = (place.0.as_str(), place.1.as_str());
             told(Write { group, plural, key, before: Some(&before), after: None });
+        }
+        if let Some(kinship) = &mut self.kinship {
+            kinship.note(place, key, Some(&before), None);
         }
         self.revision += 1;
         let object = with_revision(&before, self.revision);

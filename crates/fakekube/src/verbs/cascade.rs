@@ -1,15 +1,12 @@
 //! What becomes of the objects that a deleted object owns.
 //!
-//! A controller cares for them, and fakekube has none: only the finalizer for the controller is set.
+//! The garbage collector cares for them: only the finalizer for the collector is set.
 
 use serde_json::{Value, json};
 
+use crate::garbage::{FOREGROUND, ORPHAN};
 use crate::object;
 use crate::schema::Cause;
-
-/// The finalizers that wait for the controller.
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
 
 /// A propagation policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

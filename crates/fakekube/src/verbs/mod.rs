@@ -89,7 +89,8 @@ async fn wait_for_revision(shared: &Shared, call: &Call, weather: &Weather) -> O
     }
 }
 
-fn serve(state: &mut State, call: &Call, weather: &Weather) -> Result<Reply, Refusal> {
+/// Executes a request at once.
+pub(crate) fn serve(state: &mut State, call: &Call, weather: &Weather) -> Result<Reply, Refusal> {
     let form = accept::form(call.accept())?;
     if let Some(reply) = fixed::answer(state, call, form)? {
         return Ok(reply);

@@ -23,6 +23,7 @@ mod custom;
 mod definitions;
 mod delete;
 mod events;
+mod garbage;
 mod leases;
 mod list;
 mod namespaces;
@@ -40,11 +41,14 @@ mod watch;
 mod workloads;
 mod wrong_workloads;
 
+use std::time::Duration;
+
 use control_plane::ControlPlane;
 use fakekube::FakeKube;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
-use server::Server;
+use server::{Answer, Server};
 
 /// Runs a scenario on both servers and compares the answers. `name` becomes the namespace.
 async fn both(name: &str, scenario: impl AsyncFn(&Server)) {
@@ -60,6 +64,46 @@ async fn both(name: &str, scenario: impl AsyncFn(&Server)) {
     real.begin().await;
     scenario(&real).await;
     compare(&fake.transcript(), &real.transcript());
+}
+
+/// As [`both`], on servers that collect garbage. The real server is another than for [`both`], where
+/// dependents outlive their owners.
+async fn collected(name: &str, scenario: impl AsyncFn(&Server)) {
+    let fake = FakeKube::new(7);
+    fake.track_managers().collect_garbage(Duration::ZERO);
+    let fake = Server::new("fakekube", name, kube::Client::new(fake.service(), "default"));
+    for definition in garbage::definitions() {
+        fake.define(&definition).await;
+    }
+    fake.begin().await;
+    scenario(&fake).await;
+    let Some(plane) = collecting_plane().await else {
+        return;
+    };
+    let real = Server::new("kube-apiserver", name, client_of(plane).await);
+    real.begin().await;
+    scenario(&real).await;
+    compare(&fake.transcript(), &real.transcript());
+}
+
+/// The plane that all scenarios with garbage share. Its collector begins after the definitions are
+/// served: it looks for new kinds every 30 seconds only.
+async fn collecting_plane() -> Option<&'static ControlPlane> {
+    static PLANE: OnceCell<Option<ControlPlane>> = OnceCell::const_new();
+    let start = async || {
+        let plane = ControlPlane::start().await.unwrap()?;
+        let server = Server::new("kube-apiserver", "", client_of(&plane).await);
+        for definition in garbage::definitions() {
+            server.define(&definition).await;
+        }
+        let known = |answer: &Answer| answer.body["resources"].as_array().map(Vec::len) == Some(2);
+        for version in ["v1", "v1beta1"] {
+            server.until(&format!("/apis/garbage.example/{version}"), known).await;
+        }
+        plane.controller_manager(&["garbage-collector-controller"]).await.unwrap();
+        Some(plane)
+    };
+    PLANE.get_or_init(start).await.as_ref()
 }
 
 /// A client without retries, so that failures are seen.

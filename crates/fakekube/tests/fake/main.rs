@@ -5,6 +5,7 @@
 
 mod client;
 mod faults;
+mod garbage;
 mod lifecycle;
 mod odd;
 mod record;
