@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::{Account, Operation};
 use crate::Time;
-use crate::action::{AddressAction, Outcome};
+use crate::action::{AddressAction, Done, Outcome};
 use crate::model::{MachineId, ObjectKey};
 use crate::world::{Work, World};
 
@@ -69,6 +69,11 @@ impl World {
     /// Notes the outcome of restoring a machine's own address.
     fn egress_restored(&mut self, machine: &MachineId, outcome: Outcome, now: Time) {
         match outcome.result {
+            // An accepted operation may still fail. The next attempt tells.
+            Ok(Done::Accepted(_)) => {
+                let work = self.egress_work.entry(machine.clone()).or_default();
+                work.repeats(now, outcome.jitter, &self.settings);
+            }
             Ok(_) => {
                 self.egress_work.remove(machine);
                 self.egress_restored.insert(machine.clone());

@@ -29,10 +29,15 @@ impl Work {
 
     /// Notes a failure, and backs off.
     pub(crate) fn failed(&mut self, failure: Failure, now: Time, jitter: u16, settings: &Settings) {
+        self.repeats(now, jitter, settings);
+        self.failure = Some(failure);
+    }
+
+    /// Notes an attempt whose result the next attempt tells, and backs off.
+    pub(crate) fn repeats(&mut self, now: Time, jitter: u16, settings: &Settings) {
         self.in_flight = false;
         self.failures = self.failures.saturating_add(1);
         self.not_before = now + settings.back_off(self.failures, jitter);
-        self.failure = Some(failure);
     }
 
     /// Notes a failed write to Kubernetes. The back-off is at most a minute, so that a granted

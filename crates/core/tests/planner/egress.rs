@@ -102,6 +102,28 @@ fn restoring_is_tried_again_until_it_works() {
 }
 
 #[test]
+fn an_operation_that_was_only_accepted_is_asked_about_again_before_the_note_goes() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_restore, Fault::Forgotten);
+    let done = story(&scene.run(seconds(60)));
+    let last: Vec<&str> = done.iter().rev().take(2).map(String::as_str).collect();
+    assert_eq!(last, ["forget a", "restore a"], "{done:?}");
+    assert_eq!(done.iter().filter(|one| *one == "restore a").count(), 2, "{done:?}");
+}
+
+#[test]
+fn a_node_is_noted_only_once_its_call_may_follow() {
+    let two = pool("p").ips([1, 2]).cooling_off(20);
+    let scene = displacing().nodes(["a", "b"]).pool(two);
+    let mut scene = scene.address(ip(1), None).address(ip(2), None);
+    let first = story(&scene.run(seconds(10)));
+    assert_eq!(first, ["note a", "assign a", "forget a"]);
+    let second = story(&scene.run(seconds(60)));
+    assert_eq!(second, ["note b", "assign b", "forget b"]);
+}
+
+#[test]
 fn at_other_providers_nothing_is_noted() {
     let mut scene = super::scene::scene()
         .nodes(["a", "b"])

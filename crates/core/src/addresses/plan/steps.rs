@@ -40,13 +40,15 @@ pub(crate) fn bring(
         && !at_once
     {
         let next = account.setbacks.next_off(ip, from);
+        // The note comes last: a note without a call would be removed again at once.
         if draft.now < next {
             return Brought::Held(next);
+        } else if draft.allowance(view.key) == 0 {
+            return Brought::Cooling;
         } else if !egress::is_noted(world, (view.key, account), from, draft) {
             return Brought::Sent;
-        } else if !draft.spend(view.key) {
-            return Brought::Cooling;
         }
+        draft.spend(view.key);
         draft.act(Action::Address(AddressAction::Unassign {
             account: id,
             pool,
@@ -56,12 +58,13 @@ pub(crate) fn bring(
         draft.prepares(view.key);
         return Brought::Sent;
     }
+    if draft.allowance(view.key) == 0 {
+        return Brought::Cooling;
+    }
     if !egress::is_noted(world, (view.key, account), machine, draft) {
         return Brought::Sent;
     }
-    if !draft.spend(view.key) {
-        return Brought::Cooling;
-    }
+    draft.spend(view.key);
     let (node, machine) = (node.clone(), machine.clone());
     draft.act(Action::Address(AddressAction::Assign { account: id, pool, ip, node, machine }));
     Brought::Sent
