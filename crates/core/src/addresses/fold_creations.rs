@@ -64,7 +64,8 @@ impl World {
     /// may take effect, because its pool may be deleted meanwhile.
     fn reserving_ends(&mut self, intent: &Intent, outcome: &Outcome, now: Time) {
         let lost = outcome.result.as_ref().is_err_and(|one| one.kind == FailureKind::NoAnswer);
-        let until = if lost { outcome.sent_at + self.settings.doubt() } else { now };
+        let doubted = self.settings.doubted_until(outcome.sent_at, now);
+        let until = if lost { doubted } else { now };
         for one in self.reserving.values_mut().filter(|one| one.holder.1 == intent.id) {
             one.until = Some(until);
         }
@@ -187,7 +188,9 @@ impl Account {
 /// Progress of an intent after its reservation failed.
 fn after(kind: FailureKind, sent_at: Time, now: Time, settings: &Settings) -> IntentProgress {
     match kind {
-        FailureKind::NoAnswer => IntentProgress::Doubtful { until: sent_at + settings.doubt() },
+        FailureKind::NoAnswer => {
+            IntentProgress::Doubtful { until: settings.doubted_until(sent_at, now) }
+        }
         // The call is over, but an outage may have hidden a success. A listing after the settling
         // time shows the result.
         FailureKind::Unavailable => IntentProgress::Doubtful { until: now + settings.settle },

@@ -193,7 +193,7 @@ impl World {
                 account.want_listing(now);
             }
             Err(failure) if failure.kind == FailureKind::NoAnswer => {
-                let until = outcome.sent_at + settings.doubt();
+                let until = settings.doubted_until(outcome.sent_at, now);
                 let uncertain = Operation::Uncertain { to: None, until };
                 account.update(ip, |one| one.operation = Some(uncertain));
                 account.want_listing(until);
@@ -281,7 +281,7 @@ impl Account {
                 self.update(ip, |one| one.placed(to.cloned(), now, settings));
             }
             Err(failure) if failure.kind == FailureKind::NoAnswer => {
-                let until = outcome.sent_at + settings.doubt();
+                let until = settings.doubted_until(outcome.sent_at, now);
                 let uncertain = Operation::Uncertain { to: to.cloned(), until };
                 self.update(ip, |one| {
                     one.operation = Some(uncertain);

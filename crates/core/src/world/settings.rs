@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::Time;
 use crate::model::{Kind, Mark};
 
 /// Intervals, deadlines and back-offs.
@@ -54,6 +55,13 @@ impl Settings {
     /// How long a call without an answer may still take effect.
     pub(crate) fn doubt(&self) -> Duration {
         self.call_deadline.saturating_add(self.settle)
+    }
+
+    /// The end of the time in which a call may still take effect that began at `sent_at` and has no
+    /// answer at `now`. A call of several requests may have begun long ago; its last request was sent
+    /// within the deadline.
+    pub(crate) fn doubted_until(&self, sent_at: Time, now: Time) -> Time {
+        (sent_at + self.doubt()).max(now + self.settle)
     }
 }
 

@@ -206,3 +206,18 @@ fn taking_an_address_off_is_not_repeated_in_haste() {
     scene.cloud.faults.clear();
     assert_eq!(moves(&scene.run(seconds(20))), [(ip(1), "a")]);
 }
+
+#[test]
+fn a_call_of_several_requests_is_doubted_from_its_last_one_on() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), None);
+    scene.fault(is_assign, Fault::Dropped);
+    while count(&scene.begin(), is_assign) == 0 {
+        scene.answer();
+    }
+    scene.pass(seconds(20));
+    scene.answer();
+    let soon = scene.run(seconds(4));
+    assert_eq!(count(&soon, is_assign), 0, "the last request may still take effect: {soon:?}");
+    let later = scene.run(seconds(30));
+    assert_eq!(count(&later, is_assign), 1, "{later:?}");
+}
