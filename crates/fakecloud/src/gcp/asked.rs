@@ -37,6 +37,10 @@ pub(super) fn asked(call: &Call) -> Asked {
 pub(super) fn asked_in(call: &Call, state: &State) -> Asked {
     let told = asked(call);
     let (_, path) = place(call);
+    if let ["regions", _, "addresses", name] = path.as_slice() {
+        let named = state.addresses().find(|address| links::address_name(address) == *name);
+        return Asked { ip: named.map(|address| address.ip).or(told.ip), ..told };
+    }
     let ["zones", _, "instances", name, change] = path.as_slice() else { return told };
     let number = links::number(name);
     let named = || state.machines().find(|machine| machine.name == *name).map(|m| m.id);
