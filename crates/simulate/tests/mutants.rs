@@ -17,7 +17,7 @@ fn seeds(mutant: Mutant) -> impl Iterator<Item = u64> {
         Mutant::BelievesOldEvents => 2,
         Mutant::IgnoresCoolOff => 6,
         Mutant::BelievesOldListings | Mutant::ReservesTooMany => 8,
-        Mutant::BelievesOldSightings | Mutant::KeepsFailedTargets => 26,
+        Mutant::KeepsFailedTargets => 26,
         Mutant::KeepsForReservations => 34,
         Mutant::BelievesHalfLists => 48,
         Mutant::RemembersByName => 76,
@@ -33,6 +33,7 @@ fn seeds(mutant: Mutant) -> impl Iterator<Item = u64> {
         Mutant::TakesErrorsForAbsence => 514,
         Mutant::DropsEgress => 4,
         Mutant::EvictsEarly => 8,
+        Mutant::BelievesOldSightings => 1030,
     };
     std::iter::once(known).chain(0..SEEDS)
 }
