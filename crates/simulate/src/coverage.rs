@@ -7,7 +7,6 @@ use crate::active_faults::STALE;
 use crate::faults::{ApiFault, CloudFault};
 use crate::oracle::Stuck;
 use crate::schedule::{CloudState, Phase};
-use crate::vendor::{AT_GOOGLE, Vendor};
 use crate::wire::{ApiAction, CloudAction};
 
 /// The names of a fault and an action.
@@ -70,16 +69,7 @@ pub fn possible() -> Vec<Pair> {
         CloudAction::ChangeName,
     ];
     pairs.extend(scoped.map(|action| (Stuck::WITHOUT_SCOPE, action.name())));
-    pairs.extend(of_api(ApiAction::all()));
-    pairs.extend(at_google());
-    pairs.retain(|pair| !EXCLUDED.iter().any(|(excluded, _)| excluded == pair));
-    pairs
-}
-
-/// All pairs possible with calls to the API server.
-fn of_api(actions: impl Iterator<Item = ApiAction>) -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    for action in actions {
+    for action in ApiAction::all() {
         let faults = ApiFault::ALL.into_iter().filter(|fault| fault.befalls(action));
         pairs.extend(faults.map(|fault| (fault.name(), action.name())));
         pairs.extend(process_faults().map(|name| (name, action.name())));
@@ -87,24 +77,7 @@ fn of_api(actions: impl Iterator<Item = ApiAction>) -> Vec<Pair> {
             pairs.push((STALE, action.name()));
         }
     }
-    pairs
-}
-
-/// All pairs possible with pools at Google Cloud, and with allocations.
-fn at_google() -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    for action in AT_GOOGLE {
-        let name = Vendor::Google.called(action);
-        let faults = CloudFault::ALL.into_iter().filter(|fault| fault.befalls(action));
-        pairs.extend(faults.map(|fault| (fault.name(), name)));
-        pairs.extend(process_faults().map(|fault| (fault, name)));
-    }
-    pairs.extend(of_api(ApiAction::of_allocations()));
-    let name = |action| Vendor::Google.called(action);
-    pairs.push((CloudState::Blind.name(), name(CloudAction::SeeMachines)));
-    pairs.push((CloudState::Full.name(), name(CloudAction::CreateIn)));
-    pairs.push((Stuck::REFUSED, name(CloudAction::Assign)));
-    pairs.push((Stuck::REFUSES, name(CloudAction::DropOwn)));
+    pairs.retain(|pair| !EXCLUDED.iter().any(|(excluded, _)| excluded == pair));
     pairs
 }
 

@@ -81,14 +81,8 @@ impl CloudFault {
 
     /// Whether the fault applies to this request.
     pub fn befalls(self, action: CloudAction) -> bool {
-        let starts = matches!(
-            action,
-            CloudAction::Assign
-                | CloudAction::Unassign
-                | CloudAction::CreateOn
-                | CloudAction::DropOwn
-                | CloudAction::RestoreOwn
-        );
+        let starts =
+            matches!(action, CloudAction::Assign | CloudAction::Unassign | CloudAction::CreateOn);
         match self {
             Self::OperationFails
             | Self::OperationIgnored

@@ -1,10 +1,8 @@
 //! The initial content of the cluster and the account, and the actions of kubelets and users.
 
-mod allocations;
 mod edits;
 mod names;
 
-pub use allocations::{REPLICA_SET, owner};
 pub use names::SOMEBODYS;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -24,10 +22,15 @@ use serde_json::{Value, json};
 
 use crate::names::NameSetting;
 use crate::schedule::{PoolSetting, Setting, Wish};
-use crate::vendor::Vendor;
 
 /// The namespace of pods and pools.
 pub const NAMESPACE: &str = "ingress";
+
+/// The region of all machines and addresses.
+pub const REGION: &str = "nyc3";
+
+/// The provider of machines and pools.
+const PROVIDER: &str = "digitalocean";
 
 /// The taint key tolerated by some pools.
 pub const TAINT: &str = "dedicated";
@@ -42,10 +45,8 @@ const CROWD: u32 = 203;
 pub struct Cluster {
     user: Client,
     cloud: FakeCloud,
-    vendor: Vendor,
     pools: Vec<Value>,
     listings: Vec<Value>,
-    allocations: Vec<Value>,
     /// The DNS names of the pools, followed by the DNS names of NodeDNSRecordSets.
     names: Vec<Option<NameSetting>>,
     /// The present machine of each node.
@@ -57,16 +58,11 @@ impl Cluster {
     /// Creates the content of a setting. A lax CRD has no validation rules, like a predecessor's
     /// CRD, so objects refused by our rules can exist.
     pub async fn new(user: Client, cloud: FakeCloud, setting: &Setting, lax: bool) -> Self {
-        let (pools, listings, allocations, names) = (vec![], vec![], vec![], vec![]);
-        let (vendor, machines) = (setting.vendor, vec![]);
-        let mut this =
-            Self { user, cloud, vendor, pools, listings, allocations, names, machines, made: 0 };
+        let (pools, listings, names) = (vec![], vec![], vec![]);
+        let mut this = Self { user, cloud, pools, listings, names, machines: vec![], made: 0 };
         let crds: Api<CustomResourceDefinition> = Api::all(this.user.clone());
-        // A kind without a definition costs no request.
-        let used = |crd: &CustomResourceDefinition| {
-            crd.spec.group == GROUP || !setting.allocations.is_empty()
-        };
-        for crd in fronts::crds().into_iter().filter(used) {
+        // Other kinds are not simulated, and a kind without a definition costs no request.
+        for crd in fronts::crds().into_iter().filter(|crd| crd.spec.group == GROUP) {
             let crd = if lax { without_rules(&crd).unwrap_or(crd) } else { crd };
             done(crds.create(&PostParams::default(), &crd).await);
         }
@@ -82,9 +78,8 @@ impl Cluster {
             this.apply_pool(index).await;
         }
         this.make_names(setting).await;
-        this.make_allocations(setting).await;
         for number in 0..if setting.crowded { CROWD } else { 0 } {
-            this.cloud.reserve(Ipv4Addr::from(0x0a00_0001 + number), this.region());
+            this.cloud.reserve(Ipv4Addr::from(0x0a00_0001 + number), REGION);
         }
         this
     }
@@ -96,11 +91,6 @@ impl Cluster {
         if let Ok(object) = serde_json::from_value(object.clone()) {
             done(api.create(&PostParams::default(), &object).await);
         }
-    }
-
-    /// The region of all machines and addresses.
-    pub fn region(&self) -> &'static str {
-        self.vendor.region()
     }
 
     /// The number of nodes, present or not.
@@ -152,11 +142,11 @@ impl Cluster {
         self.made += 1;
         let machine = 1000 + self.made;
         self.machines[node] = machine;
-        self.cloud.machine(machine, &node_name(node), self.region());
+        self.cloud.machine(machine, &node_name(node), REGION);
     }
 
     fn provider_id(&self, node: usize) -> String {
-        fakecloud::provider_id(self.vendor.provider(), self.machine(node))
+        fakecloud::provider_id(PROVIDER, self.machine(node))
     }
 
     /// Adds a node object, and its pods if ready.
@@ -267,12 +257,11 @@ impl Cluster {
         }
         for ip in &ips {
             if self.cloud.look(|state| state.address(*ip).is_none()) {
-                self.cloud.reserve(*ip, self.region());
+                self.cloud.reserve(*ip, REGION);
             }
         }
         let mut spec = json!({
-            "provider": self.vendor.provider(), "region": self.region(),
-            "match": matching(pool.app, pool.wish),
+            "provider": PROVIDER, "region": REGION, "match": matching(pool.app, pool.wish),
             "assignmentCoolOffSeconds": pool.cool_off, "gracePeriodSeconds": pool.grace,
             "deletionPolicy": if pool.releases { "Release" } else { "Retain" },
         });
@@ -429,8 +418,7 @@ fn named(name: &str) -> Value {
     json!({"metadata": {"name": name}})
 }
 
-/// The name of a node.
-pub fn node_name(node: usize) -> String {
+fn node_name(node: usize) -> String {
     format!("node-{node}")
 }
 

@@ -2,7 +2,6 @@
 //! faults of the predecessors, the rest faults of Pontoon that were found from outside.
 
 mod distorting;
-mod evicting;
 mod memory;
 mod names;
 mod old_events;
@@ -72,15 +71,11 @@ pub enum Mutant {
     IgnoresCoolOff,
     /// A node that fails loses its address at once.
     IgnoresGrace,
-    /// A machine's own address counts as restored without a call.
-    DropsEgress,
-    /// Pods are evicted before the address has left their node.
-    EvictsEarly,
 }
 
 impl Mutant {
     /// All mutants.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 20] = [
         Self::ForgetsIntents,
         Self::TakesSilenceForNo,
         Self::BelievesOldEvents,
@@ -101,8 +96,6 @@ impl Mutant {
         Self::ReservesTooMany,
         Self::IgnoresCoolOff,
         Self::IgnoresGrace,
-        Self::DropsEgress,
-        Self::EvictsEarly,
     ];
 
     /// The transport to the provider, with the fault.
@@ -119,7 +112,6 @@ impl Mutant {
             Self::BelievesOldSightings => gate.around(spreading::old_sightings(wire)),
             Self::KeepsFailedTargets => gate.around(spreading::keeps_failed_targets(wire)),
             Self::TakesBreakdownForNo => gate.around(spreading::breakdown_is_no(wire)),
-            Self::DropsEgress => gate.around(drops_egress(wire)),
             Self::ForgetsIntents
             | Self::BelievesOldEvents
             | Self::BelievesHalfLists
@@ -128,8 +120,7 @@ impl Mutant {
             | Self::RemembersByName
             | Self::ReservesTooMany
             | Self::IgnoresCoolOff
-            | Self::IgnoresGrace
-            | Self::EvictsEarly => gate.around(wire),
+            | Self::IgnoresGrace => gate.around(wire),
         }
     }
 
@@ -145,7 +136,6 @@ impl Mutant {
             Self::IgnoresCoolOff => distorted(wire, Shown(memory::without_cool_off)),
             Self::IgnoresGrace => distorted(wire, Shown(memory::without_grace)),
             Self::RemembersByName => distorted(wire, ByName::default()),
-            Self::EvictsEarly => Client::new(evicting::Hasty(wire), "default"),
             _ => Client::new(wire, "default"),
         }
     }
@@ -183,21 +173,6 @@ fn silence_is_no(wire: Transport) -> Transport {
             match wire.oneshot(request).await {
                 Err(TransportError::NoAnswer(_)) if reserves => Ok(refused()),
                 other => other,
-            }
-        }
-    }))
-}
-
-/// Answers calls that restore a machine's own address with success, without sending them.
-fn drops_egress(wire: Transport) -> Transport {
-    Transport::new(service_fn(move |request: Request<Bytes>| {
-        let wire = wire.clone();
-        async move {
-            match action(&request) {
-                CloudAction::RestoreOwn => {
-                    Ok(answer(StatusCode::OK, r#"{"name":"operation-1","status":"DONE"}"#))
-                }
-                _ => wire.oneshot(request).await,
             }
         }
     }))
