@@ -80,7 +80,7 @@ impl ProcessSeries {
     }
 
     pub fn called(&self, call: CallSeries<'_>) {
-        let operation = operation(call.call);
+        let Some(operation) = operation(call.call) else { return };
         if call.provider == THEIRS {
             self.duration.with_label_values(&[operation]).observe(call.took.as_secs_f64());
         }
@@ -93,16 +93,15 @@ impl ProcessSeries {
     }
 }
 
-/// The predecessor's word for a call.
-fn operation(call: &AddressAction) -> &'static str {
+/// The predecessor's word for a call. The predecessor restores no machine's own address.
+fn operation(call: &AddressAction) -> Option<&'static str> {
     match call {
-        AddressAction::Assign { .. } | AddressAction::Create { .. } => "attach",
-        AddressAction::Unassign { .. }
-        | AddressAction::Release { .. }
-        | AddressAction::RestoreEgress { .. } => "detach",
+        AddressAction::Assign { .. } | AddressAction::Create { .. } => Some("attach"),
+        AddressAction::Unassign { .. } | AddressAction::Release { .. } => Some("detach"),
         AddressAction::List { .. }
         | AddressAction::Read { .. }
-        | AddressAction::ReadOperation { .. } => "check_ip",
+        | AddressAction::ReadOperation { .. } => Some("check_ip"),
+        AddressAction::RestoreEgress { .. } => None,
     }
 }
 

@@ -69,6 +69,7 @@ pub(super) fn versions_of(entry: &AuditEntry) -> Versions {
 /// name.
 pub(super) fn comparable(mut answer: Value, versions: Versions) -> Value {
     if let Some(items) = answer["items"].as_array_mut() {
+        items.retain(|item| !is_of_server(item));
         items.iter_mut().for_each(|item| mask(item, versions));
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         items.sort_by_cached_key(|item| {
@@ -80,6 +81,11 @@ pub(super) fn comparable(mut answer: Value, versions: Versions) -> Value {
         mask(&mut answer, versions);
     }
     answer
+}
+
+/// Whether an object is an event that a controller inside the real server tells about itself.
+fn is_of_server(item: &Value) -> bool {
+    item["deprecatedSource"]["component"] == "kubernetes-service-cidr-controller"
 }
 
 fn mask(object: &mut Value, versions: Versions) {
