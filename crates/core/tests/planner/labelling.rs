@@ -1,6 +1,6 @@
 //! A label with a fixed text, shared by several pools, says whether a node serves an address.
 
-use pontoon_core::action::FailureKind;
+use pontoon_core::action::{Action, FailureKind};
 use pontoon_core::model::{Mark, MarkPlace, Node, ObjectKey, Pool, Tells};
 
 use super::cloud::Fault;
@@ -17,6 +17,10 @@ fn labelling(name: &str) -> Pool {
 fn labelled(mut node: Node) -> Node {
     node.marks.insert(&READY[0], "true".into());
     node
+}
+
+fn calls_cloud(action: &Action) -> bool {
+    action.account().is_some()
 }
 
 fn at_rest() -> Scene {
@@ -155,4 +159,20 @@ fn a_defect_of_an_object_of_another_kind_leaves_no_doubt() {
     scene.set_pool(Pool { key: other, ..pool("other").ips([3]).invalid() });
     scene.change_node("c", labelled);
     assert_eq!(marks(&scene.settle()), [("c", None)]);
+}
+
+#[test]
+fn a_process_that_starts_in_an_outage_leaves_the_label_of_a_failed_node_until_the_place_is_known() {
+    let mut scene =
+        scene().nodes(["a"]).pool(labelling("p").ips([1])).address(ip(1), Some("a")).settled();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.cloud.refuses.push((calls_cloud, FailureKind::Unavailable));
+    scene.restart(seconds(0));
+    assert_eq!(marks(&scene.run(seconds(120))), [], "nothing is known of the address");
+    // A label that was removed could not be written again now.
+    scene.change_node("a", NodeFixture::ready);
+    assert_eq!(marks(&scene.run(seconds(10))), []);
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.cloud.refuses.clear();
+    assert_eq!(marks(&scene.run(seconds(120))), [("a", None)], "the node serves nothing");
 }

@@ -18,9 +18,21 @@ use crate::model::{AccountId, Families, Family, Machine, Mark, Node, Sighting};
 use crate::nodes::ClassId;
 use crate::world::World;
 
-/// Whether a node may serve an address of a pool that uses the mark.
+/// Whether a node may serve an address of a pool that uses the mark. A node that may not keep an
+/// address may recover before the place of the address is known; a mark with a fixed text could not
+/// be written again before.
 pub(crate) fn may_serve(world: &World, node: &Node, mark: &'static Mark) -> bool {
-    any_address(world, mark, |ip| is_in_doubt(world, node, ip))
+    any_address(world, mark, |ip| is_unplaced(world, ip) || is_in_doubt(world, node, ip))
+}
+
+/// Whether the place of an address of a pool that can be planned is not known.
+fn is_unplaced(world: &World, ip: IpAddr) -> bool {
+    let entry = owner(world, ip).and_then(|key| world.pool(key));
+    let account = entry.and_then(|entry| planned(world, entry)).map(|(_, account)| account);
+    account.is_some_and(|account| {
+        let knowledge = account.address(ip).map(|address| &address.knowledge);
+        matches!(knowledge, None | Some(Knowledge::Unknown | Knowledge::Missing))
+    })
 }
 
 /// Whether an address of a pool that uses the mark is or may be on a node, fit to serve or not.
