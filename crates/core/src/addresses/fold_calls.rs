@@ -4,13 +4,16 @@ use std::net::IpAddr;
 
 use super::{Account, Operation};
 use crate::Time;
-use crate::action::{AddressAction, Done, Outcome};
-use crate::model::{MachineId, ObjectKey};
-use crate::world::{Work, World};
+use crate::action::{AddressAction, Outcome};
+use crate::model::ObjectKey;
+use crate::world::World;
 
 impl World {
     /// Notes the start of a call about addresses.
     pub(crate) fn call_begins(&mut self, call: &AddressAction) {
+        if let Some(machine) = self.machine_changed_by(call) {
+            self.egress_in_doubt(machine);
+        }
         match call {
             AddressAction::List { account, .. } => {
                 self.with_account(account, Account::list_begins);
@@ -28,7 +31,6 @@ impl World {
                 });
             }
             AddressAction::Assign { account, pool, ip, machine, .. } => {
-                self.egress_restored.remove(machine);
                 self.departs(pool, *ip);
                 let operation = Operation::Sent { to: Some(machine.clone()) };
                 self.with_account(account, |account| {
@@ -38,9 +40,6 @@ impl World {
             AddressAction::Unassign { account, pool, ip, .. } => {
                 let address = self.accounts.get(account).and_then(|account| account.address(*ip));
                 let holder = address.and_then(|address| address.machines()[0].cloned());
-                if let Some(machine) = &holder {
-                    self.egress_restored.remove(machine);
-                }
                 match self.pools.get_mut(pool) {
                     // The last machine tells a delisted address from a stranger.
                     Some(entry) if entry.is_leaving(*ip) => entry.leaves(*ip, holder),
@@ -54,7 +53,7 @@ impl World {
                 self.touch_address(*ip);
             }
             AddressAction::RestoreEgress { machine, .. } => {
-                self.egress_work.entry(machine.clone()).or_default().in_flight = true;
+                self.egress_restoring(machine);
             }
             AddressAction::Release { account, ip, .. } => self.with_account(account, |account| {
                 account.update(*ip, |one| one.operation = Some(Operation::Sent { to: None }));
@@ -66,35 +65,6 @@ impl World {
         }
     }
 
-    /// Notes the outcome of restoring a machine's own address.
-    fn egress_restored(&mut self, machine: &MachineId, outcome: Outcome, now: Time) {
-        match outcome.result {
-            // An accepted operation may still fail. The next attempt tells.
-            Ok(Done::Accepted(_)) => {
-                let work = self.egress_work.entry(machine.clone()).or_default();
-                work.repeats(now, outcome.jitter, &self.settings);
-            }
-            Ok(_) => {
-                self.egress_work.remove(machine);
-                self.egress_restored.insert(machine.clone());
-            }
-            Err(failure) => {
-                let work = self.egress_work.entry(machine.clone()).or_default();
-                work.failed(failure, now, outcome.jitter, &self.settings);
-            }
-        }
-    }
-
-    /// Attempts to restore the own address of a machine.
-    pub(crate) fn egress_work(&self, machine: &MachineId) -> Option<&Work> {
-        self.egress_work.get(machine)
-    }
-
-    /// Whether a machine has its own address again since the last call about it.
-    pub(crate) fn is_egress_restored(&self, machine: &MachineId) -> bool {
-        self.egress_restored.contains(machine)
-    }
-
     fn departs(&mut self, pool: &ObjectKey, ip: IpAddr) {
         if let Some(entry) = self.pools.get_mut(pool) {
             entry.departs(ip);
@@ -103,6 +73,9 @@ impl World {
 
     /// Folds in the outcome of a call about addresses.
     pub(crate) fn call_ends(&mut self, call: AddressAction, outcome: Outcome, now: Time) {
+        if let Some(machine) = self.machine_changed_by(&call) {
+            self.egress_changed(machine, &outcome.result, now);
+        }
         if let Err(failure) = &outcome.result {
             let (settings, jitter) = (self.settings, outcome.jitter);
             let urgent =

@@ -6,6 +6,7 @@ mod address;
 mod claims;
 mod fold_calls;
 mod fold_creations;
+mod fold_egress;
 mod fold_moves;
 mod free_nodes;
 mod listing;
@@ -23,6 +24,7 @@ pub use setbacks::{PATIENCE, Setback, Setbacks};
 
 pub(crate) use claims::{Changes, Claims};
 pub(crate) use fold_creations::Reserving;
+pub(crate) use fold_egress::Egress;
 pub(crate) use free_nodes::Vacancy;
 
 use crate::model::{Family, MachineId, Text};

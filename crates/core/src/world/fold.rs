@@ -144,6 +144,11 @@ impl World {
         self.mark_work.get(&(node.clone(), mark)).is_some_and(|work| work.failures > 0)
     }
 
+    /// Whether a write of a node's mark is under way.
+    pub(crate) fn mark_in_flight(&self, node: &NodeName, mark: &'static Mark) -> bool {
+        self.mark_work.get(&(node.clone(), mark)).is_some_and(|work| work.in_flight)
+    }
+
     /// Earliest time to retry a failed mark.
     pub fn next_mark_attempt(&self) -> Option<Time> {
         self.mark_work

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use crate::Time;
 use crate::addresses::{
-    Account, AccountSetup, Claims, PoolEntry, Reserving, Seat, Unusable, Vacancy,
+    Account, AccountSetup, Claims, Egress, PoolEntry, Reserving, Seat, Unusable, Vacancy,
 };
 use crate::model::{
     AccountId, Kind, Machine, MachineId, Mark, Node, NodeName, ObjectKey, PodId, Pool, Request,
@@ -44,9 +44,8 @@ pub struct World {
     pub(crate) said_to_serve: BTreeMap<&'static Mark, BTreeSet<NodeName>>,
     pub(crate) mark_work: BTreeMap<(NodeName, &'static Mark), Work>,
     pub(crate) evictions: BTreeMap<PodId, Work>,
-    /// Attempts to restore the own address of machines, and machines that have it again.
-    pub(crate) egress_work: BTreeMap<MachineId, Work>,
-    pub(crate) egress_restored: BTreeSet<MachineId>,
+    /// What is known of the machines' own addresses.
+    pub(crate) egress: BTreeMap<MachineId, Egress>,
     pub(crate) candidates: Candidates,
     pub(crate) pools: BTreeMap<ObjectKey, PoolEntry>,
     pub(crate) claims: Claims,
@@ -87,8 +86,7 @@ impl World {
             said_to_serve: BTreeMap::new(),
             mark_work: BTreeMap::new(),
             evictions: BTreeMap::new(),
-            egress_work: BTreeMap::new(),
-            egress_restored: BTreeSet::new(),
+            egress: BTreeMap::new(),
             candidates: Candidates::default(),
             pools: BTreeMap::new(),
             claims: Claims::default(),
@@ -169,8 +167,7 @@ impl World {
         self.open_from = open_from;
         self.mark_work.clear();
         self.evictions.clear();
-        self.egress_work.clear();
-        self.egress_restored.clear();
+        self.egress.clear();
         // Calls of an earlier term have no outcome. Addresses that such calls reserved are
         // recognised by the intents in the ledgers.
         self.reserving.clear();

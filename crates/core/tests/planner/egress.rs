@@ -1,6 +1,6 @@
 //! Machines get their own address back, which an assigned address displaced.
 
-use pontoon_core::action::{Action, AddressAction, FailureKind};
+use pontoon_core::action::{Action, AddressAction, Done, FailureKind};
 use pontoon_core::addresses::AccountSetup;
 use pontoon_core::model::{Mark, MarkPlace, Tells};
 use pontoon_core::world::Settings;
@@ -75,7 +75,7 @@ fn a_crash_between_the_calls_leaves_no_machine_without_an_address() {
     scene.set_pool(pool("q").ips([2]).on("no=where"));
     scene.restart(seconds(3));
     let done = story(&scene.run(seconds(30)));
-    assert_eq!(done, ["restore a", "forget a"]);
+    assert_eq!(done, ["restore a", "restore a", "forget a"]);
 }
 
 #[test]
@@ -132,6 +132,92 @@ fn at_other_providers_nothing_is_noted() {
         .settled();
     scene.change_node("a", NodeFixture::not_ready);
     assert_eq!(story(&scene.run(seconds(10))), ["assign b"]);
+}
+
+#[test]
+fn a_note_that_is_being_removed_does_not_count_for_the_next_call() {
+    let scene = displacing().nodes(["a", "b"]).pool(pool("p").ips([1]));
+    let mut scene = scene.address(ip(1), None);
+    until(&mut scene, "forget a");
+    scene.change_node("a", NodeFixture::not_ready);
+    assert_eq!(story(&scene.begin()), [""; 0], "the removal is under way");
+    scene.answer();
+    let done = story(&scene.run(seconds(10)));
+    assert_eq!(done[..2], ["note a", "unassign"], "{done:?}");
+    assert_eq!(scene.home(ip(1)), Some("b"));
+}
+
+#[test]
+fn a_pools_surplus_address_makes_room_after_the_note() {
+    let scene = displacing().nodes(["a", "b"]).pool(pool("p").ips([1, 2]));
+    let scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b"));
+    let mut scene = scene.settled();
+    scene.change_pool("p", |pool| pool.wants(1));
+    scene.settle();
+    scene.change_node("a", NodeFixture::not_ready);
+    let done = story(&scene.run(seconds(30)));
+    assert_eq!(done[..2], ["note b", "unassign"], "{done:?}");
+    assert_eq!(scene.home(ip(1)), Some("b"));
+}
+
+#[test]
+fn a_machine_that_was_asked_before_a_call_says_nothing_of_the_time_after_it() {
+    let scene = displacing().nodes(["a"]).pool(pool("p").ips([1]));
+    let mut scene = scene.address(ip(1), None);
+    scene.fault(is_assign, Fault::Answer(FailureKind::Rejected));
+    until(&mut scene, "restore a");
+    let restoring = scene.held_back.pop().expect("the attempt to restore");
+    // The next attempt to assign begins while the machine is asked, and ends after it.
+    scene.fault(is_assign, Fault::Answer(FailureKind::Rejected));
+    while story(&scene.begin()) != ["assign a"] {
+        scene.answer();
+        scene.now = scene.wake.expect("a time of the next attempt").max(scene.now);
+    }
+    let (action, sent_at) = restoring;
+    scene.finish(action, sent_at, Ok(Done::Effective));
+    scene.answer();
+    let done = story(&scene.begin());
+    assert_eq!(done, ["restore a"], "the call may have taken the own address away");
+}
+
+#[test]
+fn a_machine_is_asked_again_once_a_call_that_broke_down_is_over() {
+    let scene = displacing().nodes(["a"]).pool(pool("p").ips([1]));
+    let mut scene = scene.address(ip(1), None);
+    scene.fault(is_assign, Fault::Answer(FailureKind::Unavailable));
+    until(&mut scene, "assign a");
+    scene.answer();
+    scene.change_node("a", NodeFixture::not_ready);
+    let soon = story(&scene.run(seconds(4)));
+    assert_eq!(soon, ["restore a"], "the own address may still go");
+    let later = story(&scene.run(seconds(4)));
+    assert_eq!(later, ["restore a", "forget a"]);
+}
+
+#[test]
+fn an_address_that_a_broken_down_call_may_still_take_off_settles_no_note() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_unassign, Fault::Answer(FailureKind::Unavailable));
+    until(&mut scene, "unassign");
+    scene.answer();
+    scene.change_node("a", NodeFixture::ready);
+    let soon = story(&scene.run(seconds(4)));
+    assert_eq!(soon, [""; 0], "the address may still leave");
+    let later = story(&scene.run(seconds(4)));
+    assert_eq!(later, ["restore a", "forget a"], "and the machine is asked");
+}
+
+#[test]
+fn a_new_leader_believes_in_an_address_once_all_calls_of_its_predecessor_show() {
+    let mut scene = at_rest();
+    scene.change_node("a", |mut node| {
+        node.marks.insert(&NOTE, "true".into());
+        node
+    });
+    scene.restart(seconds(1));
+    assert_eq!(story(&scene.run(seconds(5))), [""; 0]);
+    assert_eq!(story(&scene.run(seconds(2))), ["restore a", "forget a"]);
 }
 
 /// Answers until an action of this kind has begun.

@@ -12,8 +12,9 @@
 use std::net::IpAddr;
 
 use super::gate::may_change;
-use super::marks;
 use super::report::is_heard;
+use super::{doubt, marks};
+use crate::Time;
 use crate::action::{Action, AddressAction};
 use crate::addresses::{Account, Knowledge};
 use crate::model::{AccountId, Family, MachineId, Mark, Node, ObjectKey};
@@ -31,8 +32,10 @@ pub(crate) fn is_noted(
     let (Some(note), Some(cloud)) = (note(world, account), account.cloud()) else { return true };
     let mut nodes = world.nodes_on(cloud, machine).filter_map(|name| world.node(name));
     let Some(node) = nodes.next() else { return true };
-    // A failover does not wait for an API server that fails.
-    if node.marks.contains_key(note) || world.mark_fails(&node.name, note) {
+    // A note whose removal is under way does not count. A failover does not wait for an API server
+    // that fails.
+    let noted = node.marks.contains_key(note) && !world.mark_in_flight(&node.name, note);
+    if noted || world.mark_fails(&node.name, note) {
         return true;
     }
     marks::write_note(world, pool, node, note, true, draft);
@@ -53,8 +56,12 @@ pub(crate) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut
         if is_changing(world, account, node, draft) {
             continue;
         }
-        if holds_any(world, account, node) || world.is_egress_restored(&machine.id) {
+        let held_at = last_seen_on(world, account, node);
+        let told_from = world.egress_told_from(&machine.id);
+        if held_at.is_some_and(|at| at >= told_from) || world.is_egress_restored(&machine.id) {
             marks::write_note(world, &owner.pool.key, node, note, false, draft);
+        } else if held_at.is_some() && draft.now < told_from {
+            draft.wake_at(told_from);
         } else if may_change(world, id, draft.now) {
             restore(world, (id, &owner.pool.key), node, &machine.id, draft);
         }
@@ -112,8 +119,12 @@ fn is_changing(world: &World, account: &Account, node: &Node, draft: &Draft) -> 
     occupants(world, node).iter().any(unsure) || draft.plans(planned)
 }
 
-fn holds_any(world: &World, account: &Account, node: &Node) -> bool {
-    let machine = node.machine.as_ref().map(|machine| &machine.id);
-    let on_it = |ip: &IpAddr| account.address(*ip).is_some_and(|one| one.machines()[0] == machine);
-    occupants(world, node).iter().any(on_it)
+/// The time of the latest read that shows an address on a node's machine, or of our call that
+/// brought one there.
+fn last_seen_on(world: &World, account: &Account, node: &Node) -> Option<Time> {
+    let seen = |ip: IpAddr| match &account.address(ip)?.knowledge {
+        Knowledge::Known { sighting, at, .. } if doubt::is_on(sighting, node) => Some(*at),
+        _ => None,
+    };
+    occupants(world, node).into_iter().filter_map(seen).max()
 }

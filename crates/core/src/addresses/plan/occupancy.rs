@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::bipartite::Group;
+use super::steps::unassign;
 use super::view::{Place, PoolView, owner};
-use crate::action::{Action, AddressAction, Removal};
+use crate::action::Removal;
 use crate::addresses::verdict::Obstacle;
-use crate::model::{Family, MachineId, NodeName, Text};
+use crate::model::{Family, Machine, MachineId, NodeName, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -40,15 +41,12 @@ pub(crate) fn take_off(
             continue;
         }
         short -= 1;
-        let next = account.setbacks.next_off(one.ip, machine);
-        if draft.now < next {
-            draft.wake_at(next);
-        } else {
-            let (account, pool) = (request.account.clone(), view.key.clone());
+        if draft.now >= account.setbacks.next_off(one.ip, machine) {
             draft.make_room(view.key);
-            let why = Removal::MakesRoom(pool.clone());
-            draft.act(Action::Address(AddressAction::Unassign { account, pool, ip: one.ip, why }));
         }
+        let machine = Machine { cloud: cloud.clone(), id: machine.clone() };
+        let what = (one.ip, Removal::MakesRoom(view.key.clone()));
+        unassign(world, &machine, (view.entry, request), what, draft);
     }
     short
 }
