@@ -3,6 +3,7 @@
 use crate::faults::{ApiFault, CloudFault};
 use crate::oracle::{Sent, Stuck};
 use crate::schedule::{CloudState, ReplicaIndex};
+use crate::vendor::Vendor;
 use crate::wire::{ApiAction, CloudAction};
 
 /// Active faults. Each has its own random numbers, so removing a fault does not affect the others.
@@ -98,11 +99,11 @@ impl Weather {
     }
 
     /// The faults of a request to the provider, sent now.
-    pub fn cloud(&mut self, sent: &Sent) -> Strikes<fakecloud::Fault> {
+    pub fn cloud(&mut self, sent: &Sent, vendor: Vendor) -> Strikes<fakecloud::Fault> {
         let action = sent.action;
         let mut strikes = (vec![], vec![]);
         if let Some((_, what)) = self.refusals.iter().find(|(_, what)| what.concerns(sent)) {
-            strikes.0.push(fakecloud::Fault::Answer(what.refusal()));
+            strikes.0.push(fakecloud::Fault::Answer(what.refusal(vendor)));
             strikes.1.push(what.name());
         }
         for front in &mut self.cloud {
@@ -163,7 +164,10 @@ impl CloudState {
         match self {
             Self::Lagging(_) => !action.changes(),
             Self::Full => matches!(action, CloudAction::CreateOn | CloudAction::CreateIn),
-            Self::Blind => action.lists() || action == CloudAction::ReadAddress,
+            Self::Blind => {
+                action.lists()
+                    || matches!(action, CloudAction::ReadAddress | CloudAction::SeeMachines)
+            }
             Self::Throttled | Self::TokenExpired => true,
         }
     }

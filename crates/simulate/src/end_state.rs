@@ -9,7 +9,7 @@ use crate::stage::Stage;
 use pontoon::api::ADDRESSES_ANNOTATION;
 
 /// Fields that differ between runs without meaning.
-const MASKED: [&str; 9] = [
+const MASKED: [&str; 10] = [
     "uid",
     "resourceVersion",
     "generation",
@@ -18,6 +18,7 @@ const MASKED: [&str; 9] = [
     "lastTransitionTime",
     "lastAssignmentTime",
     "ineligibleSince",
+    "since",
     "managedFields",
 ];
 
@@ -35,8 +36,18 @@ pub fn of(stage: &Stage) -> Value {
         "nodes": all("", "nodes"),
         "pools": all("flipop.digitalocean.com", "floatingippools"),
         "addresses": addresses,
+        "egress": egress(stage),
+        "allocations": all("netinfra.darkbrains.com", "netipallocations"),
         "listings": all("flipop.digitalocean.com", "nodednsrecordsets"),
         "names": names(stage),
+    })
+}
+
+/// Whether each machine has an external address. Its own address is another one each time.
+fn egress(stage: &Stage) -> Map<String, Value> {
+    stage.cloud.look(|state| {
+        let open = |id| state.external(id, 0).is_some();
+        state.machines().map(|one| (one.id.to_string(), json!(open(one.id)))).collect()
     })
 }
 

@@ -81,8 +81,14 @@ impl CloudFault {
 
     /// Whether the fault applies to this request.
     pub fn befalls(self, action: CloudAction) -> bool {
-        let starts =
-            matches!(action, CloudAction::Assign | CloudAction::Unassign | CloudAction::CreateOn);
+        let starts = matches!(
+            action,
+            CloudAction::Assign
+                | CloudAction::Unassign
+                | CloudAction::CreateOn
+                | CloudAction::DropOwn
+                | CloudAction::RestoreOwn
+        );
         match self {
             Self::OperationFails
             | Self::OperationIgnored

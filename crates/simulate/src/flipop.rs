@@ -1,4 +1,4 @@
-//! FLIPOP, as visible from outside: a candidate for its Lease in the manner of client-go, renewing
+//! A predecessor, FLIPOP or ip-address-controller, as visible from outside: a candidate for its Lease in the manner of client-go, renewing
 //! the Lease once held.
 
 use std::time::Duration;
@@ -6,7 +6,6 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::PostParams;
 use kube::{Api, Client, ResourceExt};
-use pontoon::fronts::flipop::FLIPOP;
 use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -19,32 +18,33 @@ const PERIOD: Duration = Duration::from_secs(2);
 /// The duration of the Lease.
 const LASTS: Duration = Duration::from_secs(15);
 
-/// A running FLIPOP.
+/// A running predecessor.
 pub struct Flipop {
     leases: Api<Lease>,
+    lease: &'static str,
     name: String,
     gives_back: bool,
     task: JoinHandle<()>,
 }
 
 impl Flipop {
-    /// Starts FLIPOP.
-    pub fn start(user: Client, name: String, gives_back: bool) -> Self {
+    /// Starts the predecessor with this Lease.
+    pub fn start(user: Client, lease: &'static str, name: String, gives_back: bool) -> Self {
         let leases: Api<Lease> = Api::namespaced(user, NAMESPACE);
-        let task = tokio::spawn(stand(leases.clone(), name.clone()));
-        Self { leases, name, gives_back, task }
+        let task = tokio::spawn(stand(leases.clone(), lease, name.clone()));
+        Self { leases, lease, name, gives_back, task }
     }
 
-    /// Stops FLIPOP.
+    /// Stops the predecessor.
     pub async fn end(self) {
-        // Even a FLIPOP stopped right after its start has held the Lease.
+        // Even a predecessor stopped right after its start has held the Lease.
         sleep(Duration::from_millis(100)).await;
         self.task.abort();
         if self.gives_back
-            && let Ok(Some(lease)) = self.leases.get_opt(FLIPOP.lease).await
+            && let Ok(Some(lease)) = self.leases.get_opt(self.lease).await
             && holder(&lease) == self.name
         {
-            put(&self.leases, &lease, "").await;
+            put(&self.leases, self.lease, &lease, "").await;
         }
     }
 }
@@ -55,10 +55,10 @@ fn holder(lease: &Lease) -> &str {
 }
 
 /// Creates the Lease, or takes an unrenewed Lease, then renews.
-async fn stand(leases: Api<Lease>, name: String) {
+async fn stand(leases: Api<Lease>, at: &'static str, name: String) {
     let mut seen: Option<(Option<String>, Instant)> = None;
     loop {
-        match leases.get_opt(FLIPOP.lease).await {
+        match leases.get_opt(at).await {
             Ok(Some(lease)) => {
                 let version = lease.resource_version();
                 let since = match &seen {
@@ -68,19 +68,19 @@ async fn stand(leases: Api<Lease>, name: String) {
                 seen = Some((version, since));
                 let free = holder(&lease).is_empty() || since.elapsed() >= LASTS;
                 if free || holder(&lease) == name {
-                    put(&leases, &lease, &name).await;
+                    put(&leases, at, &lease, &name).await;
                 }
             }
-            Ok(None) => make(&leases, &name).await,
+            Ok(None) => make(&leases, at, &name).await,
             Err(_) => {}
         }
         sleep(PERIOD).await;
     }
 }
 
-async fn make(leases: &Api<Lease>, name: &str) {
+async fn make(leases: &Api<Lease>, at: &str, name: &str) {
     let object = json!({
-        "metadata": {"name": FLIPOP.lease, "namespace": NAMESPACE},
+        "metadata": {"name": at, "namespace": NAMESPACE},
         "spec": {"holderIdentity": name, "leaseDurationSeconds": LASTS.as_secs()},
     });
     if let Ok(lease) = serde_json::from_value(object) {
@@ -90,12 +90,12 @@ async fn make(leases: &Api<Lease>, name: &str) {
 }
 
 /// Replaces the Lease at the version read. A conflict leaves the Lease to the other writer.
-async fn put(leases: &Api<Lease>, lease: &Lease, name: &str) {
+async fn put(leases: &Api<Lease>, at: &str, lease: &Lease, name: &str) {
     let mut lease = lease.clone();
     let spec = lease.spec.get_or_insert_default();
     spec.holder_identity = Some(name.to_owned());
     // The content must change with each renewal. A counter serves in place of a time.
     spec.lease_transitions = Some(spec.lease_transitions.unwrap_or(0) + 1);
     spec.lease_duration_seconds = i32::try_from(LASTS.as_secs()).ok();
-    drop(leases.replace(FLIPOP.lease, &PostParams::default(), &lease).await);
+    drop(leases.replace(at, &PostParams::default(), &lease).await);
 }

@@ -5,13 +5,15 @@ use fastrand::Rng;
 use crate::edits::edits;
 use crate::faults::{ApiFault, CloudFault};
 use crate::generate_dns::add_names;
+use crate::generate_google::{has_theme, is_other, make_other};
 use crate::lasting::lasting;
 use crate::schedule::{
     Called, Clock, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
     ProcessEvent, Schedule, Setting, What,
 };
-use crate::targeted::theme;
+use crate::targeted::{theme, themes, themes_at_google};
 use crate::variations::ways;
+use crate::vendor::Vendor;
 use crate::wire::{ApiAction, CloudAction};
 
 /// The schedule of a seed. The mapping is stable only while this file and the lists of faults stay
@@ -29,11 +31,16 @@ pub fn generate(seed: u64) -> Schedule {
     let mut schedule = Schedule { seed, setting, events, ends, lasting: vec![] };
     add_names(&mut schedule, seed);
     if seed % 2 == 1 {
-        theme(&mut schedule, seed / 2, &mut dice);
+        theme(&mut schedule, &themes(), seed / 2, &mut dice);
+    } else if has_theme(seed) {
+        theme(&mut schedule, &themes_at_google(), seed / 8, &mut dice);
     } else {
         ways(&mut schedule);
         edits(&mut schedule);
         lasting(&mut schedule);
+    }
+    if is_other(seed) {
+        make_other(&mut schedule);
     }
     schedule
 }
@@ -49,6 +56,7 @@ fn setting(dice: &mut Rng) -> Setting {
         ahead: if dice.bool() { 0 } else { dice.i32(-86_400..=86_400) },
     };
     Setting {
+        vendor: Vendor::default(),
         replicas: 2,
         nodes: dice.u8(2..=6),
         pools: (0..pools).map(|_| pool(dice)).collect(),
@@ -57,6 +65,7 @@ fn setting(dice: &mut Rng) -> Setting {
         crowded: dice.u8(0..16) == 0,
         project: dice.bool(),
         listings: vec![],
+        allocations: vec![],
         clocks: [clock(dice), clock(dice)],
         observes: Default::default(),
     }

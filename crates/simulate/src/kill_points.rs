@@ -1,6 +1,7 @@
 //! Crashes at every point of every external call, each in a separate run: before the send, after
 //! the effect, after the answer. The end state must equal a run without crashes.
 
+use crate::allocations::{AllocationSetting, Workload};
 use crate::names::{Addresses, Host, ListingSetting, NameSetting};
 use crate::play::{Kill, Manner, Played, play};
 use crate::process::Effect;
@@ -8,6 +9,7 @@ use crate::schedule::{
     Clock, Event, Millis, NodeEvent, Phase, PoolEvent, PoolSetting, ProcessEvent, Schedule,
     Setting, What,
 };
+use crate::vendor::Vendor;
 
 /// The course of events around a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,10 @@ pub enum Scenario {
     /// Two names are filled. A node fails and recovers, and its address leaves both names and
     /// returns.
     Names,
+    /// A node fails, and its address moves in two steps, at Google Cloud.
+    MoveAtGoogle,
+    /// A node fails, its address moves to another one, and the pods of the workload are evicted.
+    Evict,
 }
 
 /// The start of a scenario, after everything has settled.
@@ -44,7 +50,7 @@ const OVER: Millis = 110_000;
 
 impl Scenario {
     /// All scenarios.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Create,
         Self::CreateOne,
         Self::CreateSix,
@@ -54,6 +60,8 @@ impl Scenario {
         Self::GiveBack,
         Self::Takeover,
         Self::Names,
+        Self::MoveAtGoogle,
+        Self::Evict,
     ];
 
     /// The process to crash.
@@ -71,7 +79,8 @@ impl Scenario {
             Self::CreateSix => {
                 (2, vec![PoolSetting { six: true, ..pool(1, Some(2), None) }], vec![])
             }
-            Self::Move => {
+            Self::Evict => (3, vec![], vec![lasting(What::Node(0, NodeEvent::NotReady))]),
+            Self::Move | Self::MoveAtGoogle => {
                 (2, vec![pool(1, None, None)], vec![lasting(What::Node(0, NodeEvent::NotReady))])
             }
             Self::Swap => (2, vec![pool(1, None, Some(0)), pool(1, None, Some(1))], swap()),
@@ -99,6 +108,10 @@ impl Scenario {
         Schedule {
             seed: 7,
             setting: Setting {
+                vendor: match self {
+                    Self::MoveAtGoogle | Self::Evict => Vendor::Google,
+                    _ => Vendor::default(),
+                },
                 replicas: if self == Self::Takeover { 2 } else { 1 },
                 nodes,
                 pools,
@@ -106,6 +119,7 @@ impl Scenario {
                 action_time: 2_000,
                 crowded: false,
                 project: false,
+                allocations: if self == Self::Evict { vec![allocation()] } else { vec![] },
                 listings: if self == Self::Names { vec![listing()] } else { vec![] },
                 clocks: [Clock::default(); 2],
                 observes: Default::default(),
@@ -161,6 +175,16 @@ impl Scenario {
 /// The name requested by an object.
 fn name(host: Host) -> NameSetting {
     NameSetting { host, ..NameSetting::default() }
+}
+
+/// An allocation whose Deployment has a pod on every node.
+fn allocation() -> AllocationSetting {
+    AllocationSetting {
+        listed: 1,
+        workload: Some(Workload::Deployment),
+        grace: Some(5),
+        ..AllocationSetting::default()
+    }
 }
 
 /// A NodeDNSRecordSet of all nodes.

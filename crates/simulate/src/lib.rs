@@ -6,14 +6,18 @@
 //! see `CONTRIBUTING.md`.
 
 pub mod active_faults;
+pub mod allocations;
 pub mod cluster;
+mod controllers;
 pub mod coverage;
 mod edits;
 pub mod end_state;
 pub mod faults;
 pub mod flipop;
 pub mod generate;
+mod generate_allocations;
 mod generate_dns;
+mod generate_google;
 pub mod kill_points;
 mod lasting;
 pub mod mutants;
@@ -27,6 +31,7 @@ pub mod shrink;
 pub mod stage;
 mod targeted;
 mod variations;
+pub mod vendor;
 pub mod wire;
 
 pub use generate::generate;

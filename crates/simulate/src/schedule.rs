@@ -5,8 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::allocations::{AllocationEvent, AllocationSetting, Workload};
 use crate::faults::{ApiFault, CloudFault};
 use crate::names::{Host, ListingSetting, NameEvent, NameSetting, ZoneEvent};
+use crate::vendor::Vendor;
 use crate::wire::{ApiAction, CloudAction};
 
 /// Milliseconds, since the start of the run or as a length of time.
@@ -32,6 +34,9 @@ pub struct Schedule {
 /// The initial state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
+    /// The provider of machines and addresses.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub vendor: Vendor,
     /// The number of replicas: one or two.
     #[serde(default = "both")]
     pub replicas: u8,
@@ -50,11 +55,19 @@ pub struct Setting {
     /// NodeDNSRecordSets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listings: Vec<ListingSetting>,
+    /// NetIPAllocations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allocations: Vec<AllocationSetting>,
     /// The clock of each replica's machine.
     pub clocks: [Clock; 2],
     /// Whether each replica observes.
     #[serde(default)]
     pub observes: [Observes; 2],
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
+fn is_usual(vendor: &Vendor) -> bool {
+    *vendor == Vendor::default()
 }
 
 fn both() -> u8 {
@@ -186,6 +199,12 @@ pub enum What {
     Name(u8, NameEvent),
     /// A change by hand to a zone.
     Zone(ZoneEvent),
+    /// A user's change to an allocation.
+    Allocation(u8, AllocationEvent),
+    /// A node is cordoned, loses its pods one after the other, and is uncordoned at the end.
+    Drained(u8),
+    /// A workload's disruption budget allows no eviction.
+    Budget(Workload),
     /// Some requests to the provider fail.
     Cloud {
         /// The kind of failure.
@@ -225,6 +244,11 @@ pub enum What {
     /// FLIPOP runs: a candidate for its Lease, renewing the Lease once held.
     Flipop {
         /// FLIPOP releases the Lease at the end. Otherwise the Lease must expire.
+        gives_back: bool,
+    },
+    /// ip-address-controller runs, in the same manner.
+    Controller {
+        /// The controller releases the Lease at the end.
         gives_back: bool,
     },
 }

@@ -9,6 +9,7 @@ use fakekube::FakeKube;
 use jiff::Timestamp;
 use kube::Client;
 use pontoon::env::Env;
+use pontoon::fronts;
 use pontoon::fronts::flipop::FLIPOP;
 use pontoon::leadership::{Sought, Timing};
 use pontoon::report::metrics::Metrics;
@@ -17,7 +18,7 @@ use pontoon::serve::Health;
 use pontoon_core::Time;
 use pontoon_providers::Transport;
 use pontoon_providers::layers::Gate;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -30,6 +31,7 @@ use crate::oracle::Oracle;
 use crate::play::{Kill, Manner};
 use crate::process::{Effect, Process};
 use crate::schedule::{Clock, Millis, Observes, Setting};
+use crate::vendor::Vendor;
 use crate::wire::{ApiWire, CloudWire};
 
 /// The account's token. No object or event may contain the token.
@@ -48,17 +50,23 @@ pub struct Shared {
     oracle: Mutex<Oracle>,
     weather: Mutex<Weather>,
     coverage: Mutex<Coverage>,
+    /// The provider of machines and addresses.
+    pub vendor: Vendor,
+    /// Told of every write of a node or pod.
+    pub changed: Arc<Notify>,
     story: Option<Mutex<Vec<String>>>,
 }
 
 impl Shared {
-    fn new(tells: bool) -> Arc<Self> {
+    fn new(tells: bool, vendor: Vendor) -> Arc<Self> {
         let started = Instant::now();
         Arc::new(Self {
             started,
             oracle: Mutex::new(Oracle::new(started)),
             weather: Mutex::default(),
             coverage: Mutex::default(),
+            vendor,
+            changed: Arc::default(),
             story: tells.then(Mutex::default),
         })
     }
@@ -123,6 +131,8 @@ pub struct Stage {
     undertaker: mpsc::UnboundedSender<Process>,
     seed: u64,
     project: bool,
+    /// Whether there are allocations.
+    allocates: bool,
     mutant: Option<Mutant>,
     metrics: Metrics,
     kills: Vec<Kill>,
@@ -171,7 +181,7 @@ impl Stage {
     /// A description, if the operator's metrics cannot be created.
     pub fn new(seed: u64, setting: &Setting, manner: &Manner) -> Result<Self, String> {
         let metrics = Metrics::new().map_err(|error| error.to_string())?;
-        let shared = Shared::new(manner.tells);
+        let shared = Shared::new(manner.tells, setting.vendor);
         let cloud = FakeCloud::starting_at(BEGINS);
         cloud.dump_on_drop(None);
         let half = Duration::from_millis(setting.latency / 2);
@@ -186,7 +196,12 @@ impl Stage {
         cloud.observe(move |what, state| observer.oracle().happened(what, state));
         let kube = FakeKube::starting_at(seed, BEGINS);
         let observer = Arc::clone(&shared);
-        kube.observe(move |write| observer.oracle().wrote(&write));
+        kube.observe(move |write| {
+            if matches!(write.plural, "nodes" | "pods") {
+                observer.changed.notify_one();
+            }
+            observer.oracle().wrote(&write);
+        });
         let (undertaker, deaths) = mpsc::unbounded_channel();
         let replica = |index: usize| Replica {
             life: None,
@@ -195,11 +210,13 @@ impl Stage {
             observes: setting.observes[index],
         };
         shared.oracle().set_clocks(setting.clocks);
+        shared.oracle().set_vendor(setting.vendor);
         let user = Client::new(kube.service(), "default");
         Ok(Self {
             metrics,
             replicas: [replica(0), replica(1)],
             project: setting.project,
+            allocates: !setting.allocations.is_empty(),
             shared,
             cloud,
             kube,
@@ -228,7 +245,8 @@ impl Stage {
         }
         let (stop, stopped) = watch::channel(false);
         self.shared.oracle().started(&process.name, mode == Mode::Observe);
-        let life = run::run(options(&process, mode), self.surroundings(&process, clock, stopped));
+        let life =
+            run::run(self.options(&process, mode), self.surroundings(&process, clock, stopped));
         self.shared.tell(|| format!("{} is started", process.name));
         let task = tokio::spawn(life);
         self.replicas[index].life = Some(Life { process, stop, task });
@@ -276,7 +294,8 @@ impl Stage {
         let (shared, service) = (Arc::clone(&self.shared), self.kube.service());
         let api = ApiWire { process: process.clone(), service, shared };
         let (shared, service) = (Arc::clone(&self.shared), self.cloud.service());
-        let cloud = CloudWire { process: process.clone(), service, shared };
+        let cloud = self.cloud.clone();
+        let cloud = CloudWire { process: process.clone(), service, cloud, shared };
         let mutant = self.mutant;
         let transport = move |gate: &Gate| match mutant {
             Some(mutant) => mutant.cloud(gate, Transport::new(cloud.clone())),
@@ -315,19 +334,22 @@ impl Stage {
         let now = BEGINS.as_microsecond() + i64::try_from(self.shared.now()).unwrap_or(0) * 1000;
         Time::from_micros(now + i64::from(clock.ahead) * 1_000_000)
     }
-}
 
-fn options(process: &Process, mode: Mode) -> Options {
-    Options {
-        namespace: "default".to_owned(),
-        name: process.name.clone(),
-        pod: Some(process.pod.clone()),
-        predecessors: vec![Sought::usual(&FLIPOP, [NAMESPACE.to_owned()].into())],
-        leader_elect: true,
-        mode,
-        timing: Timing::default(),
-        provider_timeout: Duration::from_secs(5),
-        retry_initial: Duration::from_secs(1),
-        retry_max: Duration::from_secs(60),
+    fn options(&self, process: &Process, mode: Mode) -> Options {
+        // A predecessor counts while its kinds are there.
+        let predecessors = fronts::predecessors().filter(|one| *one == &FLIPOP || self.allocates);
+        let sought = |one| Sought::usual(one, [NAMESPACE.to_owned()].into());
+        Options {
+            namespace: "default".to_owned(),
+            name: process.name.clone(),
+            pod: Some(process.pod.clone()),
+            predecessors: predecessors.map(sought).collect(),
+            leader_elect: true,
+            mode,
+            timing: Timing::default(),
+            provider_timeout: Duration::from_secs(5),
+            retry_initial: Duration::from_secs(1),
+            retry_max: Duration::from_secs(60),
+        }
     }
 }

@@ -5,16 +5,18 @@
 
 use fastrand::Rng;
 
+use crate::allocations::{AllocationSetting, Workload};
 use crate::faults::{ApiFault, CloudFault};
 use crate::names::{Addresses, Host, ListingSetting, NameEvent, NameSetting};
 use crate::schedule::{
-    Called, CloudState, Event, HandEvent, Millis, Phase, PoolEvent, PoolSetting, ProcessEvent,
-    Schedule, Setting, What,
+    Called, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
+    ProcessEvent, Schedule, Setting, What,
 };
+use crate::vendor::AT_GOOGLE;
 use crate::wire::{ApiAction, CloudAction};
 
 /// A fault and the action to meet.
-struct Theme {
+pub struct Theme {
     called: Called,
     trouble: Trouble,
 }
@@ -47,7 +49,7 @@ fn meeting(called: Called) -> (Millis, Millis) {
         // Only the second listing shows the absence of an address, a minute after the last move.
         Called::Cloud(CloudAction::ReadAddress) => (80_000, 82_000),
         // The listings two and five seconds after a failure would meet an earlier state.
-        Called::Cloud(CloudAction::Unassign) => (34_000, 34_500),
+        Called::Cloud(CloudAction::Unassign | CloudAction::RestoreOwn) => (34_000, 34_500),
         // The records are read five seconds after a failure, and would meet an earlier state. From
         // the fourth failure on, the next change comes later than that.
         Called::Cloud(CloudAction::EditRecord) => (41_500, 42_000),
@@ -58,8 +60,7 @@ fn meeting(called: Called) -> (Millis, Millis) {
 }
 
 /// Turns a schedule into the theme with this number.
-pub fn theme(schedule: &mut Schedule, number: u64, dice: &mut Rng) {
-    let themes = themes();
+pub fn theme(schedule: &mut Schedule, themes: &[Theme], number: u64, dice: &mut Rng) {
     let index = usize::try_from(number % themes.len() as u64).unwrap_or(0);
     let theme = &themes[index];
     set_up(theme.called, &mut schedule.setting, dice);
@@ -71,9 +72,30 @@ pub fn theme(schedule: &mut Schedule, number: u64, dice: &mut Rng) {
     schedule.events.sort_by_key(|event| event.at);
 }
 
-fn themes() -> Vec<Theme> {
+/// The themes with pools and DNS at DigitalOcean, and DNS at Cloudflare.
+pub fn themes() -> Vec<Theme> {
+    let mut themes = at_cloud(CloudAction::ALL);
+    themes.extend(at_api(ApiAction::all()));
+    themes
+}
+
+/// The themes with pools at Google Cloud, and with allocations.
+pub fn themes_at_google() -> Vec<Theme> {
+    let mut themes = at_cloud(AT_GOOGLE);
+    themes.extend(at_api(ApiAction::of_allocations()));
+    themes
+}
+
+fn at_api(actions: impl Iterator<Item = ApiAction>) -> impl Iterator<Item = Theme> {
+    actions.flat_map(|action| {
+        let faults = ApiFault::ALL.into_iter().filter(move |fault| fault.befalls(action));
+        with_each(Called::Api(action), faults.map(Trouble::Api))
+    })
+}
+
+fn at_cloud(actions: impl IntoIterator<Item = CloudAction>) -> Vec<Theme> {
     let mut themes = Vec::new();
-    for action in CloudAction::ALL {
+    for action in actions {
         let faults = CloudFault::ALL.into_iter().filter(|fault| fault.befalls(action));
         let states = [
             CloudState::Lagging(1_500),
@@ -85,10 +107,6 @@ fn themes() -> Vec<Theme> {
         let states = states.into_iter().filter(|state| state.concerns(action));
         let troubles = faults.map(Trouble::Cloud).chain(states.map(Trouble::State));
         themes.extend(with_each(Called::Cloud(action), troubles));
-    }
-    for action in ApiAction::all() {
-        let faults = ApiFault::ALL.into_iter().filter(|fault| fault.befalls(action));
-        themes.extend(with_each(Called::Api(action), faults.map(Trouble::Api)));
     }
     themes
 }
@@ -125,7 +143,7 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
             let addresses = Addresses::External;
             setting.listings = vec![ListingSetting { name, addresses, app: None }];
         }
-        Called::Cloud(CloudAction::Unassign) => {
+        Called::Cloud(CloudAction::Unassign | CloudAction::RestoreOwn) => {
             setting.nodes = 3;
             setting.pools = vec![pool(3, None), pool(3, None)];
         }
@@ -158,8 +176,25 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
             setting.action_time = setting.action_time.max(2_000);
             setting.pools[0] = pool(dice.u8(1..=3), None);
         }
+        Called::Api(action) if ApiAction::of_allocations().any(|one| one == action) => {
+            allocating(setting, dice);
+        }
         Called::Api(_) => {}
     }
+}
+
+/// An allocation whose Deployment has pods on every node.
+fn allocating(setting: &mut Setting, dice: &mut Rng) {
+    setting.nodes = dice.u8(3..=4);
+    setting.action_time = setting.action_time.min(2_000);
+    setting.allocations = vec![AllocationSetting {
+        listed: dice.u8(1..=2),
+        workload: Some(Workload::Deployment),
+        grace: Some(5),
+        ..AllocationSetting::default()
+    }];
+    setting.pools.clear();
+    setting.listings.clear();
 }
 
 /// Removes all names.
@@ -175,7 +210,9 @@ fn provocation(called: Called, dice: &mut Rng) -> Vec<Event> {
         Called::Cloud(CloudAction::EditRecord) => {
             vec![from(PROVOKED, 0, What::Name(0, NameEvent::Ttl(dice.u16(61..600))))]
         }
-        Called::Cloud(CloudAction::Unassign | CloudAction::DropRecord) => {
+        Called::Cloud(
+            CloudAction::Unassign | CloudAction::RestoreOwn | CloudAction::DropRecord,
+        ) => {
             vec![from(PROVOKED, TROUBLE, What::Pool(0, PoolEvent::Wants(1)))]
         }
         Called::Cloud(CloudAction::ReadAddress) => {
@@ -189,6 +226,10 @@ fn provocation(called: Called, dice: &mut Rng) -> Vec<Event> {
         }
         Called::Cloud(CloudAction::Release) => {
             vec![from(PROVOKED, TROUBLE, What::Pool(0, PoolEvent::Deleted))]
+        }
+        // A node fails, and its address goes to another one.
+        Called::Api(ApiAction::Evict | ApiAction::NoteEviction) => {
+            vec![from(PROVOKED, TROUBLE, What::Node(0, NodeEvent::NotReady))]
         }
         // FLIPOP leaves its Lease behind, and our leader takes the Lease.
         Called::Api(ApiAction::HoldTheirs) => {

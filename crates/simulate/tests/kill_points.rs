@@ -87,6 +87,16 @@ fn a_crash_while_names_are_filled_and_lose_an_address_costs_nothing() {
     every_point(Scenario::Names);
 }
 
+#[test]
+fn a_crash_between_the_steps_of_a_move_leaves_no_machine_without_egress() {
+    every_point(Scenario::MoveAtGoogle);
+}
+
+#[test]
+fn a_crash_between_the_note_and_an_eviction_loses_no_eviction() {
+    every_point(Scenario::Evict);
+}
+
 /// Checks every pair of crashes with this first crash. Returns the number of pairs, and of pairs
 /// with a question to the user.
 fn every_second_point(

@@ -31,6 +31,8 @@ fn seeds(mutant: Mutant) -> impl Iterator<Item = u64> {
         Mutant::ForgetsLists => 426,
         Mutant::IgnoresGrace => 462,
         Mutant::TakesErrorsForAbsence => 514,
+        Mutant::DropsEgress => 4,
+        Mutant::EvictsEarly => 8,
         Mutant::BelievesOldSightings => 1030,
     };
     std::iter::once(known).chain(0..SEEDS)
@@ -179,6 +181,16 @@ fn an_operator_that_reserves_more_than_a_pool_wants_is_found() {
 #[test]
 fn an_operator_that_does_not_wait_between_assignments_is_found() {
     is_found(Mutant::IgnoresCoolOff, &["cool-off"]);
+}
+
+#[test]
+fn an_operator_that_forgets_what_a_machine_is_owed_is_found() {
+    is_found(Mutant::DropsEgress, &["egress", "L1"]);
+}
+
+#[test]
+fn an_operator_that_evicts_pods_before_the_address_has_left_is_found() {
+    is_found_where(Mutant::EvictsEarly, &["evict"], |one| !one.setting.allocations.is_empty());
 }
 
 #[test]

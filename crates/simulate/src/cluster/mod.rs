@@ -1,8 +1,10 @@
 //! The initial content of the cluster and the account, and the actions of kubelets and users.
 
+mod allocations;
 mod edits;
 mod names;
 
+pub use allocations::{REPLICA_SET, owner};
 pub use names::SOMEBODYS;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -22,15 +24,10 @@ use serde_json::{Value, json};
 
 use crate::names::NameSetting;
 use crate::schedule::{PoolSetting, Setting, Wish};
+use crate::vendor::Vendor;
 
 /// The namespace of pods and pools.
 pub const NAMESPACE: &str = "ingress";
-
-/// The region of all machines and addresses.
-pub const REGION: &str = "nyc3";
-
-/// The provider of machines and pools.
-const PROVIDER: &str = "digitalocean";
 
 /// The taint key tolerated by some pools.
 pub const TAINT: &str = "dedicated";
@@ -45,8 +42,10 @@ const CROWD: u32 = 203;
 pub struct Cluster {
     user: Client,
     cloud: FakeCloud,
+    vendor: Vendor,
     pools: Vec<Value>,
     listings: Vec<Value>,
+    allocations: Vec<Value>,
     /// The DNS names of the pools, followed by the DNS names of NodeDNSRecordSets.
     names: Vec<Option<NameSetting>>,
     /// The present machine of each node.
@@ -58,11 +57,16 @@ impl Cluster {
     /// Creates the content of a setting. A lax CRD has no validation rules, like a predecessor's
     /// CRD, so objects refused by our rules can exist.
     pub async fn new(user: Client, cloud: FakeCloud, setting: &Setting, lax: bool) -> Self {
-        let (pools, listings, names) = (vec![], vec![], vec![]);
-        let mut this = Self { user, cloud, pools, listings, names, machines: vec![], made: 0 };
+        let (pools, listings, allocations, names) = (vec![], vec![], vec![], vec![]);
+        let (vendor, machines) = (setting.vendor, vec![]);
+        let mut this =
+            Self { user, cloud, vendor, pools, listings, allocations, names, machines, made: 0 };
         let crds: Api<CustomResourceDefinition> = Api::all(this.user.clone());
-        // Other kinds are not simulated, and a kind without a definition costs no request.
-        for crd in fronts::crds().into_iter().filter(|crd| crd.spec.group == GROUP) {
+        // A kind without a definition costs no request.
+        let used = |crd: &CustomResourceDefinition| {
+            crd.spec.group == GROUP || !setting.allocations.is_empty()
+        };
+        for crd in fronts::crds().into_iter().filter(used) {
             let crd = if lax { without_rules(&crd).unwrap_or(crd) } else { crd };
             done(crds.create(&PostParams::default(), &crd).await);
         }
@@ -78,8 +82,9 @@ impl Cluster {
             this.apply_pool(index).await;
         }
         this.make_names(setting).await;
+        this.make_allocations(setting).await;
         for number in 0..if setting.crowded { CROWD } else { 0 } {
-            this.cloud.reserve(Ipv4Addr::from(0x0a00_0001 + number), REGION);
+            this.cloud.reserve(Ipv4Addr::from(0x0a00_0001 + number), this.region());
         }
         this
     }
@@ -91,6 +96,11 @@ impl Cluster {
         if let Ok(object) = serde_json::from_value(object.clone()) {
             done(api.create(&PostParams::default(), &object).await);
         }
+    }
+
+    /// The region of all machines and addresses.
+    pub fn region(&self) -> &'static str {
+        self.vendor.region()
     }
 
     /// The number of nodes, present or not.
@@ -142,11 +152,11 @@ impl Cluster {
         self.made += 1;
         let machine = 1000 + self.made;
         self.machines[node] = machine;
-        self.cloud.machine(machine, &node_name(node), REGION);
+        self.cloud.machine(machine, &node_name(node), self.region());
     }
 
     fn provider_id(&self, node: usize) -> String {
-        fakecloud::provider_id(PROVIDER, self.machine(node))
+        fakecloud::provider_id(self.vendor.provider(), self.machine(node))
     }
 
     /// Adds a node object, and its pods if ready.
@@ -257,11 +267,12 @@ impl Cluster {
         }
         for ip in &ips {
             if self.cloud.look(|state| state.address(*ip).is_none()) {
-                self.cloud.reserve(*ip, REGION);
+                self.cloud.reserve(*ip, self.region());
             }
         }
         let mut spec = json!({
-            "provider": PROVIDER, "region": REGION, "match": matching(pool.app, pool.wish),
+            "provider": self.vendor.provider(), "region": self.region(),
+            "match": matching(pool.app, pool.wish),
             "assignmentCoolOffSeconds": pool.cool_off, "gracePeriodSeconds": pool.grace,
             "deletionPolicy": if pool.releases { "Release" } else { "Retain" },
         });
@@ -418,7 +429,8 @@ fn named(name: &str) -> Value {
     json!({"metadata": {"name": name}})
 }
 
-fn node_name(node: usize) -> String {
+/// The name of a node.
+pub fn node_name(node: usize) -> String {
     format!("node-{node}")
 }
 

@@ -95,7 +95,7 @@ impl Cluster {
 
     /// Applies a user's change to an object's name.
     pub async fn change_name(&self, which: usize, what: NameEvent, begins: bool) {
-        let which = which % self.names.len();
+        let Some(which) = which.checked_rem(self.names.len()) else { return };
         let own = self.names[which];
         let asks = own.unwrap_or_default();
         let wish = match (what, begins) {

@@ -2,6 +2,7 @@
 //! faults of the predecessors, the rest faults of Pontoon that were found from outside.
 
 mod distorting;
+mod evicting;
 mod memory;
 mod names;
 mod old_events;
@@ -71,11 +72,15 @@ pub enum Mutant {
     IgnoresCoolOff,
     /// A node that fails loses its address at once.
     IgnoresGrace,
+    /// A machine's own address counts as restored without a call.
+    DropsEgress,
+    /// Pods are evicted before the address has left their node.
+    EvictsEarly,
 }
 
 impl Mutant {
     /// All mutants.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::ForgetsIntents,
         Self::TakesSilenceForNo,
         Self::BelievesOldEvents,
@@ -96,6 +101,8 @@ impl Mutant {
         Self::ReservesTooMany,
         Self::IgnoresCoolOff,
         Self::IgnoresGrace,
+        Self::DropsEgress,
+        Self::EvictsEarly,
     ];
 
     /// The transport to the provider, with the fault.
@@ -112,6 +119,7 @@ impl Mutant {
             Self::BelievesOldSightings => gate.around(spreading::old_sightings(wire)),
             Self::KeepsFailedTargets => gate.around(spreading::keeps_failed_targets(wire)),
             Self::TakesBreakdownForNo => gate.around(spreading::breakdown_is_no(wire)),
+            Self::DropsEgress => gate.around(drops_egress(wire)),
             Self::ForgetsIntents
             | Self::BelievesOldEvents
             | Self::BelievesHalfLists
@@ -120,7 +128,8 @@ impl Mutant {
             | Self::RemembersByName
             | Self::ReservesTooMany
             | Self::IgnoresCoolOff
-            | Self::IgnoresGrace => gate.around(wire),
+            | Self::IgnoresGrace
+            | Self::EvictsEarly => gate.around(wire),
         }
     }
 
@@ -136,6 +145,7 @@ impl Mutant {
             Self::IgnoresCoolOff => distorted(wire, Shown(memory::without_cool_off)),
             Self::IgnoresGrace => distorted(wire, Shown(memory::without_grace)),
             Self::RemembersByName => distorted(wire, ByName::default()),
+            Self::EvictsEarly => Client::new(evicting::Hasty(wire), "default"),
             _ => Client::new(wire, "default"),
         }
     }
@@ -173,6 +183,21 @@ fn silence_is_no(wire: Transport) -> Transport {
             match wire.oneshot(request).await {
                 Err(TransportError::NoAnswer(_)) if reserves => Ok(refused()),
                 other => other,
+            }
+        }
+    }))
+}
+
+/// Answers calls that restore a machine's own address with success, without sending them.
+fn drops_egress(wire: Transport) -> Transport {
+    Transport::new(service_fn(move |request: Request<Bytes>| {
+        let wire = wire.clone();
+        async move {
+            match action(&request) {
+                CloudAction::RestoreOwn => {
+                    Ok(answer(StatusCode::OK, r#"{"name":"operation-1","status":"DONE"}"#))
+                }
+                _ => wire.oneshot(request).await,
             }
         }
     }))

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use tower::{ServiceExt, service_fn};
 
 use super::{answer, refused};
+use crate::vendor::Vendor;
 use crate::wire::CloudAction;
 
 /// Locks the memory of a mutant.
@@ -31,6 +32,16 @@ fn status(result: &Result<Response<Bytes>, TransportError>) -> u16 {
     result.as_ref().map_or(0, |answer| answer.status().as_u16())
 }
 
+/// Whether a provider refuses a call as impossible, and not as too early.
+fn is_refusal(result: &Result<Response<Bytes>, TransportError>) -> bool {
+    const TOO_EARLY: &[u8] = b"resourceNotReady";
+    let early = |answer: &Response<Bytes>| {
+        answer.body().windows(TOO_EARLY.len()).any(|one| one == TOO_EARLY)
+    };
+    let refusals = [Vendor::DigitalOcean, Vendor::Google].map(Vendor::refusal);
+    refusals.contains(&status(result)) && !result.as_ref().is_ok_and(early)
+}
+
 /// After refusing one address, a machine is refused for all, as long as the longest back-off.
 pub(super) fn blames_machines(wire: Transport) -> Transport {
     const WHILE: Duration = Duration::from_secs(300);
@@ -45,7 +56,7 @@ pub(super) fn blames_machines(wire: Transport) -> Transport {
                 return Ok(refused());
             }
             let result = wire.oneshot(request).await;
-            if status(&result) == 422 {
+            if is_refusal(&result) {
                 lock(&blamed).insert(machine, Instant::now());
             }
             result

@@ -189,15 +189,15 @@ impl Cloud {
         times.into_iter().flatten().any(|time| time >= floor)
     }
 
-    /// Whether an IPv6 address arrived a moment ago, by the call of another process or by a call
-    /// without a success. The provider does not show operations on IPv6 addresses, so only a later
-    /// listing tells of the move.
+    /// Whether an address arrived a moment ago, by the call of another process or by a call without
+    /// a success. Where the provider does not show operations, only a later listing tells of the
+    /// move.
     pub fn is_unknown_arrival(&self, ip: IpAddr, process: &str, now: Millis) -> bool {
         self.addresses.get(&ip).is_some_and(|one| {
             let mover = one.holder.and_then(|holder| one.movers.get(&holder));
             let anothers = mover.is_some_and(|mover| mover != process);
             let unclear = one.holder.is_some_and(|holder| one.unclear.contains(&holder));
-            ip.is_ipv6() && (anothers || unclear) && now < one.arrived + SHOWN
+            (anothers || unclear) && now < one.arrived + SHOWN
         })
     }
 

@@ -6,11 +6,15 @@ use std::net::IpAddr;
 use fakekube::Write;
 use pontoon::api::ADDRESSES_ANNOTATION;
 use pontoon::fronts::flipop::{IPV4_ANNOTATION, IPV6_ANNOTATION};
+use pontoon::fronts::net_ip_allocation::{EVICT_ANNOTATION, READY_LABEL};
 use serde_json::Value;
 
 use super::SEEN;
+use super::egress::is_noted;
 use super::formers::Formers;
+use super::front::Front;
 use super::matching::{Matching, Traits};
+use super::pods::{Keeping, Owner, Pods};
 use super::pool::{Fit, Intent, Pool, text};
 use super::variations::Predecessor;
 use crate::schedule::Millis;
@@ -22,28 +26,30 @@ pub(super) type Machine = u64;
 #[derive(Debug, Default)]
 pub(super) struct Cluster {
     pub nodes: BTreeMap<String, Node>,
-    pods: BTreeMap<String, Pod>,
+    pub pods: Pods,
     pub pools: BTreeMap<String, Pool>,
     /// The eligibility of machines over time, for every `match` ever requested.
-    judged: BTreeMap<Matching, Judged>,
+    judged: BTreeMap<(Matching, Use), Judged>,
     /// The eligibility at the end of deleted pools, by key.
     past_fits: BTreeMap<String, BTreeMap<Machine, Fit>>,
     /// Pools with former claims.
     pub formers: Formers,
     /// The start of the present period without trouble and with the same leader.
     pub quiet_since: Millis,
-    /// Whether any pool was deleted.
-    pub lost_a_pool: bool,
+    /// The last deletion of a pool.
+    pub lost_a_pool: Option<Millis>,
     /// Open reservations by region of deleted pools. Their results have no owner.
     pub orphaned: usize,
     /// Intents in ledgers of deleted pools, with the time of deletion.
     pub lost_intents: Vec<(Intent, Millis)>,
+    /// Workloads that deleted allocations evicted, with the time of deletion.
+    pub lost_workloads: Vec<(Owner, Millis)>,
     /// The holder of the Lease.
     pub leader: String,
     /// The start of the holder's term.
     pub leader_since: Millis,
-    /// The state of the predecessor.
-    pub predecessor: Predecessor,
+    /// The state of the predecessor of each kind.
+    pub predecessors: [Predecessor; 2],
     /// Pools deleted after releasing all their addresses.
     pub gave_back: BTreeSet<String>,
 }
@@ -59,6 +65,22 @@ struct Judged {
 }
 
 impl Judged {
+    /// Tells a pool the eligibility of machines.
+    fn tell(&self, fits: &mut BTreeMap<Machine, Fit>, quiet_since: Millis, now: Millis) {
+        for (machine, since) in &self.handed {
+            if let Some(its) = fits.get_mut(machine).filter(|its| its.eligible) {
+                its.since = its.since.max(*since);
+            }
+        }
+        for (machine, fit) in &self.machines {
+            let its = fits.entry(*machine).or_insert(*fit);
+            if its.eligible != fit.eligible {
+                its.set(fit.eligible, now);
+                its.seen = its.before.max(quiet_since) + SEEN <= now;
+            }
+        }
+    }
+
     /// Notes the machines of all nodes, and the eligible nodes.
     fn set(
         &mut self,
@@ -89,6 +111,15 @@ impl Judged {
     }
 }
 
+/// The use of a node by a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Use {
+    /// The node may keep an address.
+    Keep,
+    /// The node may receive an address. Only where that is not the same.
+    Receive,
+}
+
 /// A node.
 #[derive(Debug)]
 pub(super) struct Node {
@@ -97,14 +128,18 @@ pub(super) struct Node {
     pub marks: [Option<String>; 2],
     pub external: Vec<IpAddr>,
     pub internal: Vec<IpAddr>,
+    /// The node is noted as owed an address.
+    pub owed: bool,
+    /// The node has the label of nodes that serve an address.
+    pub labelled: bool,
+    /// Pods are noted as to be evicted from the node; the last time of the note.
+    pub evicting: bool,
+    pub evicted: Option<Millis>,
+    /// The last time at which the node was cordoned.
+    pub cordoned: Option<Millis>,
+    /// The time since when the node names its machine.
+    pub named_since: Millis,
     traits: Traits,
-}
-
-#[derive(Debug)]
-struct Pod {
-    node: String,
-    app: String,
-    ready: bool,
 }
 
 impl Node {
@@ -113,6 +148,15 @@ impl Node {
         let marks = self.marks[0].iter().flat_map(|mark| mark.split(','));
         marks.filter_map(|mark| mark.parse().ok())
     }
+
+    /// Takes over the times of the node as it was until now.
+    fn follows(&mut self, before: &Self, now: Millis) {
+        if before.machine == self.machine {
+            self.named_since = before.named_since;
+        }
+        self.evicted = if before.evicting { Some(now) } else { before.evicted };
+        self.cordoned = if before.traits.cordoned { Some(now) } else { before.cordoned };
+    }
 }
 
 impl Cluster {
@@ -120,13 +164,20 @@ impl Cluster {
     pub fn wrote(&mut self, write: &Write<'_>, now: Millis) {
         let key = write.key.to_owned();
         match (write.plural, write.after) {
-            ("nodes", Some(node)) => drop(self.nodes.insert(key, read_node(node))),
+            ("nodes", Some(node)) => {
+                let mut node = read_node(node, now);
+                if let Some(before) = self.nodes.get(&key) {
+                    node.follows(before, now);
+                }
+                self.nodes.insert(key, node);
+            }
             ("nodes", None) => drop(self.nodes.remove(&key)),
-            ("pods", Some(pod)) => drop(self.pods.insert(key, read_pod(pod))),
-            ("pods", None) => drop(self.pods.remove(&key)),
-            ("floatingippools", Some(pool)) => self.read_pool(key, pool, now),
-            ("floatingippools", None) => {
-                self.lost_a_pool = true;
+            ("pods" | "replicasets", object) => self.pods.wrote(write.plural, key, object),
+            (plural, Some(pool)) if Front::of(plural).is_some() => {
+                self.read_pool(key, (Front::of(plural).unwrap_or_default(), pool), now);
+            }
+            (plural, None) if Front::of(plural).is_some() => {
+                self.lost_a_pool = Some(now);
                 if let Some(pool) = self.pools.remove(&key) {
                     self.formers.lost(&pool, pool.claims(), true, now);
                     self.past_fits.insert(key, pool.fits.clone());
@@ -134,6 +185,8 @@ impl Cluster {
                     if pool.ways.gave_all_back() {
                         self.gave_back.insert(pool.uid);
                     }
+                    let workloads = pool.evicting.lately(0).cloned();
+                    self.lost_workloads.extend(workloads.map(|one| (one, now)));
                     let open = pool.intents.into_values();
                     self.lost_intents.extend(open.map(|intent| (intent, now)));
                 }
@@ -147,6 +200,11 @@ impl Cluster {
     /// All addresses claimed by any pool.
     pub fn claims(&self) -> impl Iterator<Item = IpAddr> {
         self.pools.values().flat_map(Pool::claims)
+    }
+
+    /// Whether a pool was deleted since `floor`.
+    pub fn lost_lately(&self, floor: Millis) -> bool {
+        self.lost_a_pool.is_some_and(|time| time >= floor)
     }
 
     /// Whether the pool with this UID exists.
@@ -187,44 +245,66 @@ impl Cluster {
     }
 
     fn accepts(&self, matching: &Matching, name: &str, node: &Node) -> bool {
-        let runs = |app: &String| {
-            self.pods.values().any(|pod| pod.ready && pod.node == name && pod.app == *app)
-        };
-        matching.accepts(&node.traits) && matching.app.as_ref().is_none_or(runs)
+        let runs = |app: &String| self.pods.runs(app, name);
+        let keeps = |keeping: &Keeping| !node.traits.cordoned || self.pods.keep(keeping, name);
+        matching.accepts(&node.traits)
+            && matching.app.as_ref().is_none_or(runs)
+            && matching.keeping.as_ref().is_none_or(keeps)
+    }
+
+    /// Whether a node may receive an address, not only keep it.
+    fn receives(&self, matching: &Matching, name: &str, node: &Node) -> bool {
+        let open = matching.keeping.is_none() || !node.traits.cordoned;
+        open && self.accepts(matching, name, node)
+    }
+
+    /// Whether a node is drained by the rules of a pool: cordoned, and fit otherwise.
+    pub fn is_drained(&self, pool: &Pool, name: &str, node: &Node) -> bool {
+        let fit = pool.matching.accepts(&node.traits);
+        pool.matching.keeping.is_some()
+            && fit
+            && node.traits.cordoned
+            && !self.accepts(&pool.matching, name, node)
+    }
+
+    /// Whether a node on a machine was cordoned at some time since `floor`.
+    pub fn was_cordoned(&self, machine: Machine, floor: Millis) -> bool {
+        let mut nodes = self.nodes.values().filter(|node| node.machine == Some(machine));
+        nodes.any(|node| node.traits.cordoned || node.cordoned.is_some_and(|time| time >= floor))
     }
 
     /// Updates the eligibility of all machines.
     fn judge(&mut self, now: Millis) {
         let mut judged = std::mem::take(&mut self.judged);
         for pool in self.pools.values() {
-            judged.entry(pool.matching.clone()).or_default();
+            judged.entry((pool.matching.clone(), Use::Keep)).or_default();
+            if pool.matching.keeping.is_some() {
+                judged.entry((pool.matching.clone(), Use::Receive)).or_default();
+            }
         }
-        for (matching, judged) in &mut judged {
-            let accepted = |(name, node): &(&String, &Node)| self.accepts(matching, name, node);
+        for ((matching, use_), judged) in &mut judged {
+            let accepted = |(name, node): &(&String, &Node)| match use_ {
+                Use::Keep => self.accepts(matching, name, node),
+                Use::Receive => self.receives(matching, name, node),
+            };
             let eligible = self.nodes.iter().filter(accepted);
             let eligible = eligible.filter_map(|(name, node)| Some((name.clone(), node.machine?)));
             let machines = self.nodes.values().filter_map(|node| node.machine);
             judged.set(machines, &eligible.collect(), now);
         }
         for pool in self.pools.values_mut() {
-            let Some(judged) = judged.get(&pool.matching) else { continue };
-            for (machine, since) in &judged.handed {
-                if let Some(its) = pool.fits.get_mut(machine).filter(|its| its.eligible) {
-                    its.since = its.since.max(*since);
-                }
-            }
-            for (machine, fit) in &judged.machines {
-                let its = pool.fits.entry(*machine).or_insert(*fit);
-                if its.eligible != fit.eligible {
-                    its.set(fit.eligible, now);
-                    its.seen = its.before.max(self.quiet_since) + SEEN <= now;
-                }
+            let key = |use_| (pool.matching.clone(), use_);
+            for (key, fits) in
+                [(key(Use::Keep), &mut pool.fits), (key(Use::Receive), &mut pool.receives)]
+            {
+                let Some(judged) = judged.get(&key) else { continue };
+                judged.tell(fits, self.quiet_since, now);
             }
         }
         self.judged = judged;
     }
 
-    fn read_pool(&mut self, key: String, object: &Value, now: Millis) {
+    fn read_pool(&mut self, key: String, (front, object): (Front, &Value), now: Millis) {
         let uid = text(&object["metadata"]["uid"]);
         let past = self.past_fits.remove(&key);
         let pool = self.pools.entry(key).or_default();
@@ -232,16 +312,16 @@ impl Cluster {
             self.orphaned += pool.open_by_region();
             self.formers.lost(pool, pool.claims(), true, now);
             let fits = past.unwrap_or_else(|| std::mem::take(&mut pool.fits));
-            *pool = Pool { uid: uid.to_owned(), fits, ..Pool::default() };
+            *pool = Pool { uid: uid.to_owned(), front, fits, ..Pool::default() };
         }
         let before = pool.claims();
         pool.note_lack(now);
-        pool.read_spec(&object["spec"]);
-        pool.ways.read(object, now);
+        pool.read_spec(&object["spec"], now);
+        pool.ways.read(object, front.usual_grace(), now);
         pool.status = object["status"].clone();
         let readable = pool.read_ledger(&object["metadata"]["annotations"][ADDRESSES_ANNOTATION]);
         pool.note_intents(now);
-        let matching = Matching::read(&object["spec"]["match"]).filter(|_| readable);
+        let matching = front.matching(&object["spec"]).filter(|_| readable);
         pool.unclear = matching.is_none().then(|| pool.unclear.unwrap_or(now));
         pool.matching = matching.unwrap_or_else(|| pool.matching.clone());
         pool.note_uses(now);
@@ -250,7 +330,7 @@ impl Cluster {
     }
 }
 
-fn read_node(node: &Value) -> Node {
+fn read_node(node: &Value, now: Millis) -> Node {
     let machine = text(&node["spec"]["providerID"]);
     let taints = node["spec"]["taints"].as_array().into_iter().flatten();
     let leaving = node["metadata"]["deletionTimestamp"].is_string();
@@ -261,10 +341,17 @@ fn read_node(node: &Value) -> Node {
         marks,
         external: reported(node, "ExternalIP"),
         internal: reported(node, "InternalIP"),
+        owed: is_noted(node),
+        labelled: node["metadata"]["labels"][READY_LABEL].is_string(),
+        evicting: node["metadata"]["annotations"][EVICT_ANNOTATION].is_string(),
+        evicted: None,
+        cordoned: None,
+        named_since: now,
         traits: Traits {
             well: is_ready(node) && !leaving,
             labels: node["metadata"]["labels"].clone(),
             taints: taints.map(|one| text(&one["key"]).to_owned()).collect(),
+            cordoned: node["spec"]["unschedulable"] == true,
         },
     }
 }
@@ -276,15 +363,8 @@ fn reported(node: &Value, kind: &str) -> Vec<IpAddr> {
     such.filter_map(|one| one["address"].as_str()?.parse().ok()).collect()
 }
 
-fn read_pod(pod: &Value) -> Pod {
-    Pod {
-        node: text(&pod["spec"]["nodeName"]).to_owned(),
-        app: text(&pod["metadata"]["labels"]["app"]).to_owned(),
-        ready: is_ready(pod) && !pod["metadata"]["deletionTimestamp"].is_string(),
-    }
-}
-
-fn is_ready(object: &Value) -> bool {
+/// Whether the condition `Ready` is true.
+pub(super) fn is_ready(object: &Value) -> bool {
     let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     conditions.into_iter().any(|one| one["type"] == "Ready" && one["status"] == "True")
 }

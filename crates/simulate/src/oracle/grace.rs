@@ -21,6 +21,12 @@ impl Oracle {
             return;
         }
         let (now, api) = (self.now(), self.api_floor());
+        // A drained node loses its address at once.
+        if self.cluster.was_cordoned(holder, api)
+            && self.cluster.claimants(ip).any(|pool| pool.matching.keeping.is_some())
+        {
+            return;
+        }
         let arrived = self.cloud.addresses.get(&ip).map_or(now, |one| one.arrived);
         let settled = arrived.max(self.cloud.claimed_since(ip)) + SEEN;
         let early = |pool: &Pool| {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::pods::Keeping;
 use super::pool::text;
 use crate::cluster::TAINT;
 
@@ -12,8 +13,20 @@ pub(super) struct Matching {
     pub app: Option<String>,
     /// The label selector.
     nodes: String,
-    /// Whether the schedules' taint is tolerated.
-    tolerates: bool,
+    /// The tolerated taints.
+    tolerates: Tolerated,
+    /// The pods that let a cordoned node keep its address. `None`: the taint decides.
+    pub keeping: Option<Keeping>,
+}
+
+/// The tolerated taints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Tolerated {
+    #[default]
+    None,
+    /// The schedules' taint.
+    Own,
+    All,
 }
 
 /// The relevant properties of a node.
@@ -23,6 +36,7 @@ pub(super) struct Traits {
     pub well: bool,
     pub labels: Value,
     pub taints: Vec<String>,
+    pub cordoned: bool,
 }
 
 impl Matching {
@@ -32,15 +46,28 @@ impl Matching {
         let app = pods.strip_prefix("app=");
         let nodes = text(&spec["nodeLabel"]).to_owned();
         let tolerations = spec["tolerations"].as_array();
-        let tolerates = tolerations.is_some_and(|all| all.iter().any(|one| one["key"] == TAINT));
+        let own = tolerations.is_some_and(|all| all.iter().any(|one| one["key"] == TAINT));
+        let tolerates = if own { Tolerated::Own } else { Tolerated::None };
         selects(&nodes, &Value::Null)?;
         selects(pods, &Value::Null)?;
-        Some(Self { app: app.map(str::to_owned), nodes, tolerates })
+        Some(Self { app: app.map(str::to_owned), nodes, tolerates, keeping: None })
+    }
+
+    /// Reads an allocation's spec: a single label selects nodes.
+    pub fn of_allocation(spec: &Value) -> Self {
+        let labels = spec["nodeSelector"].as_object().into_iter().flatten();
+        let nodes: Vec<_> = labels.map(|(key, value)| format!("{key}={}", text(value))).collect();
+        let (nodes, keeping) = (nodes.join(","), Some(Keeping::read(&spec["workloadRef"])));
+        Self { app: None, nodes, tolerates: Tolerated::All, keeping }
     }
 
     /// Whether a node matches, without regard to pods.
     pub fn accepts(&self, node: &Traits) -> bool {
-        let tolerated = |taint: &String| self.tolerates && taint == TAINT;
+        let tolerated = |taint: &String| match self.tolerates {
+            Tolerated::None => false,
+            Tolerated::Own => taint == TAINT,
+            Tolerated::All => true,
+        };
         node.well
             && node.taints.iter().all(tolerated)
             && selects(&self.nodes, &node.labels) == Some(true)

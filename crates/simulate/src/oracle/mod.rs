@@ -7,8 +7,12 @@
 mod calm;
 mod cloud;
 mod cluster;
+mod egress;
+mod evictions;
 mod formers;
+mod front;
 mod grace;
+mod labels;
 mod matching;
 mod name_rest;
 mod name_safety;
@@ -17,11 +21,13 @@ mod pace;
 mod pacing;
 #[cfg(test)]
 mod pacing_tests;
+mod pods;
 mod pool;
 mod release;
 mod rest;
 mod restraint;
 mod safety;
+mod steps;
 mod sticking;
 mod variations;
 
@@ -38,10 +44,12 @@ use fakekube::Write;
 use tokio::time::Instant;
 
 use crate::schedule::{Clock, Millis};
+use crate::vendor::Vendor;
 use crate::wire::ApiAction;
 use calm::Calm;
 use cloud::Cloud;
 use cluster::Cluster;
+use front::Front;
 use name_safety::Decided;
 use names::Names;
 use pace::Pace;
@@ -94,6 +102,9 @@ pub struct Oracle {
     releasable: release::Releasable,
     pace: Pace,
     pacing: pacing::Pacing,
+    vendor: Vendor,
+    egress: egress::Egress,
+    steps: steps::Steps,
     /// Lasting refusals, each with the number of its event.
     stuck: Vec<(usize, Stuck)>,
     violation: Option<Violation>,
@@ -117,6 +128,9 @@ impl Oracle {
             releasable: release::Releasable::default(),
             pace: Pace::default(),
             pacing: pacing::Pacing::default(),
+            vendor: Vendor::default(),
+            egress: egress::Egress::default(),
+            steps: steps::Steps::default(),
             stuck: vec![],
             violation: None,
         }
@@ -192,13 +206,17 @@ impl Oracle {
         let ended = self.cloud.ended(what);
         let before = self.places();
         let new = self.cloud.look(state, self.by_hand, now);
+        self.note_exits(state, now);
         self.note_moves(&before);
         if self.by_hand {
             self.note_moved_by_hand(state, now);
         }
-        if let (Some(sent), false) = (&ended, self.by_hand) {
-            for ip in new {
-                self.reserved(sent, ip);
+        for ip in if self.by_hand { vec![] } else { new } {
+            let name = state.address(ip).and_then(|one| one.name.clone());
+            match (name, &ended) {
+                (Some(name), _) => self.reserved_as(&name, ip),
+                (None, Some(sent)) => self.reserved(sent, ip),
+                (None, None) => {}
             }
         }
         self.zones_changed(ended.as_ref(), state, now);
@@ -235,7 +253,7 @@ impl Oracle {
     pub fn wrote(&mut self, write: &Write<'_>) {
         let now = self.now();
         self.note_releasable(now);
-        let of_a_pool = write.plural == "floatingippools";
+        let of_a_pool = Front::of(write.plural).is_some();
         if of_a_pool {
             // Claims ending with this write lasted until now.
             self.cloud.still_claimed(self.cluster.claims(), now);
@@ -243,6 +261,7 @@ impl Oracle {
         }
         self.cluster.quiet_since = self.quiet_since();
         self.cluster.wrote(write, now);
+        self.check_note_removed(write);
         self.cluster.formers.note_holders(now, |ip| self.cloud.holder(ip));
         if pacing::is_reason(write) {
             self.note_reason();
@@ -290,6 +309,7 @@ impl Oracle {
     pub fn sent(&mut self, sent: Sent) {
         self.doings.sent(sent.action);
         self.check_pace(sent.action);
+        self.note_step(&sent);
         if sent.action.changes() {
             self.check_call(&sent);
             self.cloud.sent(sent);

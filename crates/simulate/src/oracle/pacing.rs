@@ -6,10 +6,12 @@ use std::net::IpAddr;
 
 use fakekube::Write;
 use pontoon::api::PAUSED_ANNOTATION;
+use pontoon::fronts::net_ip_allocation::READY_LABEL;
 use serde_json::Value;
 
 use super::cloud::Sent;
 use super::cluster::Machine;
+use super::front::Front;
 use super::pool::Pool;
 use super::{Oracle, SEEN};
 use crate::schedule::Millis;
@@ -97,12 +99,15 @@ impl Oracle {
     /// Checks the hold-down: an address moved by hand stays, unless its former node is lost.
     pub(super) fn check_drift(&mut self, sent: &Sent) {
         let (now, api) = (self.now(), self.api_floor());
-        let Some(ip) = sent.ip.filter(|_| sent.action == CloudAction::Assign) else { return };
+        // A move in two steps begins with the unassignment.
+        let undoes = sent.action == CloudAction::Assign
+            || (self.vendor.displaces_own() && sent.action == CloudAction::Unassign);
+        let Some(ip) = sent.ip.filter(|_| undoes) else { return };
         let Some((at, from)) = self.pacing.drifted.get(&ip).copied() else { return };
         let floor = api.min(at);
         let keeps = |pool: &Pool| pool.surely_uses(from, floor) && pool.surely_wants(ip, floor);
         let kept = self.cluster.claimants(ip).all(keeps);
-        let early = now + HOLD / RATE < at + HOLD;
+        let early = now + HOLD / RATE < at + HOLD && self.decided_at(sent) >= at;
         if early && kept && self.quiet_since() <= at {
             self.violated("drift", format!("{}: {ip} was moved by hand just now", sent.agent));
         }
@@ -136,8 +141,11 @@ pub(super) fn is_reason(write: &Write<'_>) -> bool {
         let object = object.unwrap_or(&Value::Null);
         let metadata = &object["metadata"];
         match write.plural {
-            "nodes" => [&object["spec"], &metadata["labels"], &object["status"]["conditions"]]
-                .map(Value::clone),
+            "nodes" => {
+                let mut labels = metadata["labels"].clone();
+                labels.as_object_mut().map(|labels| labels.remove(READY_LABEL));
+                [object["spec"].clone(), labels, object["status"]["conditions"].clone()]
+            }
             _ => [
                 &object["spec"],
                 &metadata["deletionTimestamp"],
@@ -148,7 +156,9 @@ pub(super) fn is_reason(write: &Write<'_>) -> bool {
     };
     match write.plural {
         "pods" => true,
-        "nodes" | "floatingippools" => part(write.before) != part(write.after),
+        plural if plural == "nodes" || Front::of(plural).is_some() => {
+            part(write.before) != part(write.after)
+        }
         _ => false,
     }
 }

@@ -11,7 +11,6 @@ use tokio::time::{Instant, advance};
 
 use super::pacing::MOVES;
 use super::{Oracle, Sent};
-use crate::cluster::REGION;
 use crate::wire::CloudAction;
 
 const IP: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -37,7 +36,8 @@ impl Scene {
         this.wrote("nodes", "fit", &node(FIT, "edge"));
         this.wrote("nodes", "unfit", &node(UNFIT, "core"));
         this.wrote("floatingippools", "ingress/p", &pool("u"));
-        this.cloud.machine(FIT, "fit", REGION).machine(UNFIT, "unfit", REGION);
+        let region = crate::vendor::Vendor::default().region();
+        this.cloud.machine(FIT, "fit", region).machine(UNFIT, "unfit", region);
         this.cloud.observe(move |what, state| locked(&oracle).happened(what, state));
         this.cloud.reserve_on(IP, FIT);
         advance(Duration::from_secs(60)).await;

@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use serde_json::Value;
 
 use super::cluster::Machine;
+use super::evictions::Evicting;
+use super::front::Front;
 use super::matching::Matching;
 use super::variations::Ways;
 use super::{API_LAG, CLOUD_LAG};
@@ -15,6 +17,7 @@ use crate::schedule::Millis;
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     pub uid: String,
+    pub front: Front,
     pub listed: Vec<IpAddr>,
     pub wanted: Option<usize>,
     /// The requested nodes. If unreadable, the last readable request.
@@ -38,8 +41,12 @@ pub(super) struct Pool {
     /// Every intent ever written.
     pub written: BTreeMap<String, Written>,
     pub status: Value,
-    /// The eligibility of machines over time.
+    /// The eligibility of machines over time: which may keep an address.
     pub fits: BTreeMap<Machine, Fit>,
+    /// Which machines may receive an address, where those are fewer.
+    pub receives: BTreeMap<Machine, Fit>,
+    /// The workload whose pods are evicted.
+    pub evicting: Evicting,
     /// Further fields of the object.
     pub ways: Ways,
 }
@@ -154,6 +161,16 @@ impl Pool {
         self.fits.get(&machine).is_some_and(|fit| fit.eligible)
     }
 
+    /// Which machines may receive an address, over time.
+    pub fn receivers(&self) -> &BTreeMap<Machine, Fit> {
+        if self.matching.keeping.is_some() { &self.receives } else { &self.fits }
+    }
+
+    /// Whether a machine might receive an address at some time since `floor`.
+    pub fn might_receive(&self, machine: Machine, floor: Millis) -> bool {
+        self.receivers().get(&machine).is_some_and(|fit| fit.eligible || fit.since >= floor)
+    }
+
     /// Whether a machine was eligible at some time since `floor`.
     pub fn might_use(&self, machine: Machine, floor: Millis) -> bool {
         self.fits.get(&machine).is_some_and(|fit| fit.eligible || fit.since >= floor)
@@ -196,8 +213,9 @@ impl Pool {
         }
     }
 
-    pub fn read_spec(&mut self, spec: &Value) {
-        self.listed = addresses(&spec["ips"]);
+    pub fn read_spec(&mut self, spec: &Value, now: Millis) {
+        self.listed = addresses(&spec[self.front.list()]);
+        self.evicting.read(spec, now);
         self.wanted = spec["desiredIPs"].as_u64().and_then(|count| usize::try_from(count).ok());
         self.cool_off =
             (spec["assignmentCoolOffSeconds"].as_f64().unwrap_or(0.0) * 1000.0) as Millis;

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use super::Oracle;
 use super::cloud::Origin;
 use super::cluster::Machine;
+use super::front::Front;
 use super::pool::Pool;
 use crate::wire::{ApiAction, CloudAction};
 
@@ -85,10 +86,14 @@ impl Oracle {
             let lacking =
                 self.lacking(pool).filter(|_| self.can_reserve() && !pool.awaits_a_word());
             all.extend(lacking.map(|text| format!("{key}: {text}")));
+            all.extend(self.on_drained(pool).into_iter().map(|text| format!("{key}: {text}")));
             all.extend(self.misreported(pool).into_iter().map(|text| format!("{key}: {text}")));
         }
         all.extend(self.untold());
         all.extend(self.mismarked());
+        all.extend(self.without_egress());
+        all.extend(self.mislabelled());
+        all.extend(self.unevicted());
         all
     }
 
@@ -143,7 +148,7 @@ impl Oracle {
                 let mut held = self.cloud.held_by(*machine).filter(|ip| ip.is_ipv6() == six);
                 self.takes(*machine) && held.all(|ip| self.is_useless_on(*machine, ip))
             };
-            let eligible = pool.fits.iter().filter(|(_, fit)| fit.eligible);
+            let eligible = pool.receivers().iter().filter(|(_, fit)| fit.eligible);
             let free: Vec<_> = eligible.map(|(machine, _)| *machine).filter(has_room).collect();
             if !idle.is_empty() && !free.is_empty() {
                 wrong.push(format!("{idle:?} idle while {free:?} could serve"));
@@ -206,7 +211,9 @@ impl Oracle {
             let may_use = |pool: &Pool| self.cluster.may_use(pool, name, node);
             let serves = |ip: &IpAddr| {
                 let mut claimants = self.cluster.claimants(*ip).peekable();
-                claimants.peek().is_some() && claimants.all(|pool| may_use(pool) && pool.uses(*ip))
+                claimants.peek().is_some()
+                    && claimants
+                        .all(|pool| pool.front == Front::Pool && may_use(pool) && pool.uses(*ip))
             };
             let mut here = self.cloud.held_by(machine).filter(|ip| ip.is_ipv6() == six);
             let held = here.find(serves).map(|ip| ip.to_string());
@@ -216,8 +223,11 @@ impl Oracle {
             // If not all claimants may use the machine, the result depends on the first holder.
             let unclear = |ip: IpAddr| {
                 let pools: Vec<&Pool> = self.cluster.claimants(ip).collect();
-                let differ = pools.iter().any(|pool| may_use(pool))
-                    && !pools.iter().all(|pool| may_use(pool) && pool.uses(ip));
+                let fronts = pools.iter().filter(|pool| pool.front == Front::Pool).count();
+                let differ = fronts > 0
+                    && pools.iter().any(|pool| may_use(pool))
+                    && !(fronts == pools.len()
+                        && pools.iter().all(|pool| may_use(pool) && pool.uses(ip)));
                 pools.iter().any(|pool| !pool.is_served()) || (pools.len() > 1 && differ)
             };
             if concerned.into_iter().any(unclear) {

@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use super::Oracle;
 use super::cloud::Sent;
+use super::front::Front;
 use super::pool::{Intent, Pool};
-use crate::schedule::Clock;
+use crate::schedule::{Clock, Millis};
 use crate::wire::ApiAction;
 
 /// The processes in observe mode.
@@ -50,23 +51,42 @@ impl Oracle {
         }
     }
 
-    /// The reason for which a process may change nothing.
-    fn restrained(&self, process: &str) -> Option<&'static str> {
-        let works = self.cluster.predecessor.surely_works(self.api_floor(), self.now());
+    /// The reason for which a process may change nothing of objects of these kinds. A predecessor
+    /// concerns its own kinds alone.
+    fn restrained(&self, process: &str, fronts: &[Front], floor: Millis) -> Option<&'static str> {
+        let now = self.now();
+        let works =
+            |front: &Front| self.cluster.predecessors[*front as usize].surely_works(floor, now);
         match () {
             () if self.modes.observers.contains(process) => Some("it only observes"),
-            () if works => Some("FLIPOP is at work"),
+            () if !fronts.is_empty() && fronts.iter().all(works) => {
+                Some("a predecessor is at work")
+            }
             () => None,
         }
+    }
+
+    /// The kinds of the claimants of an address; without one, every kind there is.
+    fn fronts(&self, ip: Option<IpAddr>) -> Vec<Front> {
+        let claimants = ip.into_iter().flat_map(|ip| self.cluster.claimants(ip));
+        let fronts: Vec<_> = claimants.map(|pool| pool.front).collect();
+        if !fronts.is_empty() {
+            return fronts;
+        }
+        self.cluster.pools.values().map(|pool| pool.front).collect()
     }
 
     /// S10: a restrained process changes nothing at the provider, and nothing of a paused or
     /// unreadable pool is changed.
     pub(super) fn check_restraint(&mut self, sent: &Sent) {
-        if let Some(why) = self.restrained(&sent.process) {
+        let fronts = match sent.ip {
+            _ if sent.action.is_of_names() => vec![Front::Pool],
+            ip => self.fronts(ip),
+        };
+        let floor = self.decided_floor(sent);
+        if let Some(why) = self.restrained(&sent.process, &fronts, floor) {
             self.violated("S10", format!("{} writes, and {why}", sent.agent));
         }
-        let floor = self.api_floor();
         let (target, six) = (sent.machine, sent.is_six());
         let is = |intent: &Intent| intent.target == target && intent.six == six;
         let reserves = |pool: &&Pool| pool.intents.values().any(is);
@@ -99,12 +119,24 @@ impl Oracle {
         path: &str,
         body: &Bytes,
     ) {
-        if !matches!(action, ApiAction::WriteLedger | ApiAction::Mark | ApiAction::HoldTheirs) {
+        let held =
+            matches!(action, ApiAction::WriteLedger | ApiAction::HoldTheirs | ApiAction::Evict);
+        if !held && !action.marks() {
             return;
         }
+        let fronts = match action {
+            ApiAction::Label | ApiAction::NoteEviction | ApiAction::Evict => {
+                vec![Front::Allocation]
+            }
+            ApiAction::NoteEgress => self.fronts(None),
+            ApiAction::WriteLedger if path.contains("netipallocations") => vec![Front::Allocation],
+            _ => vec![Front::Pool],
+        };
         let observes = self.modes.observers.contains(process);
-        let restrained =
-            self.restrained(process).filter(|_| action != ApiAction::HoldTheirs || observes);
+        let floor = self.api_floor();
+        let restrained = self
+            .restrained(process, &fronts, floor)
+            .filter(|_| action != ApiAction::HoldTheirs || observes);
         if let Some(why) = restrained {
             self.violated("S13", format!("{process} {path}: {why}"));
         }

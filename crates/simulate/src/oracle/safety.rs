@@ -7,7 +7,9 @@ use bytes::Bytes;
 use fakecloud::State;
 use fakekube::Write;
 use pontoon::api::{ADDRESSES_ANNOTATION, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION};
+use pontoon::fronts::EGRESS;
 use pontoon::fronts::flipop::{IPV4_ANNOTATION, IPV6_ANNOTATION};
+use pontoon::fronts::net_ip_allocation::{EVICT_ANNOTATION, READY_LABEL};
 use serde_json::Value;
 
 use super::cloud::{Address, Origin, SHOWN, Sent};
@@ -27,10 +29,12 @@ impl Oracle {
         self.check_restraint(sent);
         self.check_cool_off(sent);
         self.check_drift(sent);
+        self.check_noted(sent);
         match sent.action {
             CloudAction::Assign | CloudAction::Unassign => self.check_move(sent),
             _ if sent.action.creates() => self.check_intent(sent),
             CloudAction::Release => self.check_release(sent),
+            CloudAction::DropOwn | CloudAction::RestoreOwn => self.check_own(sent),
             action if action.is_of_names() => self.check_name_call(sent),
             _ => {
                 self.violated("S8", format!("{} {}: nobody asked for that", sent.agent, sent.path))
@@ -56,8 +60,12 @@ impl Oracle {
     fn check_one_at_a_time(&mut self, sent: &Sent) {
         let same = |flight: &&Sent| {
             let about = |this: Option<Machine>, that| this.is_some() && this == that;
+            // A machine that has an address refuses another one of its own.
+            let harmless = [sent, flight].iter().any(|one| one.action == CloudAction::RestoreOwn);
             (sent.ip.is_some() && sent.ip == flight.ip)
-                || (sent.is_six() == flight.is_six() && about(sent.machine, flight.machine))
+                || (sent.is_six() == flight.is_six()
+                    && !harmless
+                    && about(sent.machine, flight.machine))
         };
         let other = self.cloud.flights().find(same);
         if let Some(other) = other {
@@ -70,13 +78,13 @@ impl Oracle {
     /// node.
     fn check_move(&mut self, sent: &Sent) {
         let Some(ip) = sent.ip else { return };
-        let api = self.api_floor();
+        let api = self.decided_floor(sent);
         if self.cluster.claimants(ip).next().is_none() {
             return self.check_unclaimed(sent, ip, api);
         }
         let target = sent.machine;
         let lately = self.cluster.formers.of(ip).any(|former| former.at >= api);
-        let may = |machine| self.cluster.claimants(ip).any(|pool| pool.might_use(machine, api));
+        let may = |machine| self.cluster.claimants(ip).any(|pool| pool.might_receive(machine, api));
         if let Some(machine) = target
             && !lately
             && !may(machine)
@@ -87,7 +95,8 @@ impl Oracle {
         let Some(holder) = self.cloud.holder(ip).filter(|holder| Some(*holder) != target) else {
             return;
         };
-        let unseen = self.cloud.is_unknown_arrival(ip, &sent.process, self.now());
+        let hides = ip.is_ipv6() || self.vendor.displaces_own();
+        let unseen = hides && self.cloud.is_unknown_arrival(ip, &sent.process, self.now());
         if unseen || self.is_touched_unseen(ip) {
             return;
         }
@@ -126,6 +135,11 @@ impl Oracle {
     /// where the pool had it, unless somebody moved it since. A deleted pool leaves its addresses
     /// in place. A replica with an old view may still move a recently claimed address.
     fn check_unclaimed(&mut self, sent: &Sent, ip: IpAddr, api: Millis) {
+        // A call that names a machine may meet an address that a person put there just now.
+        let crossed = self.cloud.touched_since(ip, self.now().saturating_sub(SHOWN));
+        if self.vendor.displaces_own() && crossed {
+            return;
+        }
         let lately = self.cloud.last_claimed(ip).is_some_and(|time| time >= api);
         let holder = self.cloud.holder(ip);
         let takes_off = |former: &Former| {
@@ -219,6 +233,18 @@ impl Oracle {
         }
     }
 
+    /// Attributes a new address to the pool in its name.
+    pub(super) fn reserved_as(&mut self, name: &str, ip: IpAddr) {
+        let named = self.cluster.pools.values().find(|pool| name.contains(&pool.uid));
+        let uid = named.map(|pool| pool.uid.clone());
+        let recognised = named.is_some_and(|pool| pool.intents.values().any(|one| !one.six));
+        if let Some(address) = self.cloud.addresses.get_mut(&ip) {
+            address.makers = uid.iter().cloned().collect();
+            address.origin = Origin::Ours(uid);
+            address.words_lost = !recognised;
+        }
+    }
+
     /// Notes the loss of the annotation when a person replaces an object. An address named nowhere
     /// else is known only to the reserving process (decision 2), and is exempt until recorded
     /// again.
@@ -292,13 +318,15 @@ impl Oracle {
     }
 
     /// A person moving a new address before it is recorded removes the means of recognition, unless
-    /// the address is in our project (decision 2).
+    /// the address has a name of ours or is in our project (decision 2).
     pub(super) fn note_moved_by_hand(&mut self, state: &State, now: Millis) {
         let claimed: BTreeSet<IpAddr> = self.cluster.claims().collect();
         for (ip, address) in &mut self.cloud.addresses {
             let moved = address.touched == Some(now) && !claimed.contains(ip);
             let project = state.address(*ip).and_then(|one| one.project.as_deref());
-            address.words_lost |= moved && (address.target.is_some() || project != Some(PROJECT));
+            let named = state.address(*ip).is_some_and(|one| one.name.is_some());
+            let known = named || (address.target.is_none() && project == Some(PROJECT));
+            address.words_lost |= moved && !known;
         }
     }
 
@@ -352,13 +380,21 @@ impl Oracle {
         let ours = match action {
             ApiAction::Other => false,
             ApiAction::WriteLedger => {
-                only_annotations(body, &[ADDRESSES_ANNOTATION, RESOLVE_CREATE_ANNOTATION])
+                only(body, "annotations", &[ADDRESSES_ANNOTATION, RESOLVE_CREATE_ANNOTATION])
                     && only_our_finalizer(body)
             }
-            ApiAction::Mark => only_annotations(body, &[IPV4_ANNOTATION, IPV6_ANNOTATION]),
+            ApiAction::Mark => only(body, "annotations", &[IPV4_ANNOTATION, IPV6_ANNOTATION]),
+            ApiAction::Label => only(body, "labels", &[READY_LABEL]),
+            ApiAction::NoteEgress => only(body, "annotations", &[EGRESS.key]),
+            ApiAction::NoteEviction => only(body, "annotations", &[EVICT_ANNOTATION]),
             _ => true,
         };
         self.check_restrained_write(process, action, path, body);
+        match action {
+            ApiAction::Label => self.check_label(process, path, body),
+            ApiAction::Evict => self.check_eviction(process, path, body),
+            _ => {}
+        }
         if !ours {
             let text = String::from_utf8_lossy(body);
             self.violated("S13", format!("{process} {path} {text}: not ours to write"));
@@ -367,7 +403,7 @@ impl Oracle {
 }
 
 /// The metadata fields allowed in our patches.
-const META: [&str; 4] = ["annotations", "uid", "resourceVersion", "finalizers"];
+const META: [&str; 3] = ["uid", "resourceVersion", "finalizers"];
 
 /// Whether a patch sets no finalizer but ours. Nobody else sets finalizers here.
 fn only_our_finalizer(body: &Bytes) -> bool {
@@ -376,14 +412,14 @@ fn only_our_finalizer(body: &Bytes) -> bool {
     all.all(|one| *one == RELEASE_FINALIZER)
 }
 
-/// Whether a patch changes only these annotations.
-fn only_annotations(body: &Bytes, names: &[&str]) -> bool {
+/// Whether a patch changes only these annotations or labels.
+fn only(body: &Bytes, place: &str, names: &[&str]) -> bool {
     let patch: Value = serde_json::from_slice(body).unwrap_or_default();
     let keys = |value: &Value| {
         value.as_object().map(|map| map.keys().cloned().collect::<Vec<_>>()).unwrap_or_default()
     };
     let metadata = &patch["metadata"];
     keys(&patch) == ["metadata"]
-        && keys(metadata).iter().all(|key| META.contains(&key.as_str()))
-        && keys(&metadata["annotations"]).iter().all(|key| names.contains(&key.as_str()))
+        && keys(metadata).iter().all(|key| META.contains(&key.as_str()) || key == place)
+        && keys(&metadata[place]).iter().all(|key| names.contains(&key.as_str()))
 }

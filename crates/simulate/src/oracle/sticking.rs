@@ -10,6 +10,7 @@ use super::cloud::Sent;
 use super::cluster::Machine;
 use super::pool::Pool;
 use crate::names::Host;
+use crate::vendor::Vendor;
 use crate::wire::CloudAction;
 
 /// The target of a refusal.
@@ -48,7 +49,10 @@ impl Stuck {
         };
         match self {
             Self::Address(ip) => sent.action == CloudAction::Assign && sent.ip == Some(ip),
-            Self::Machine(machine) => sent.machine == Some(machine),
+            // A machine keeps its own address, and gets it back.
+            Self::Machine(machine) => {
+                sent.machine == Some(machine) && sent.action != CloudAction::RestoreOwn
+            }
             Self::Reserving => sent.action.creates(),
             Self::GivingBack => sent.action == CloudAction::Release,
             Self::Names(host) => changes(host),
@@ -56,10 +60,12 @@ impl Stuck {
     }
 
     /// The answer to a refused call.
-    pub fn refusal(self) -> Answer {
+    pub fn refusal(self, vendor: Vendor) -> Answer {
         let elsewhere = "The address and the machine must be in the same region.";
         match self {
-            Self::Address(_) | Self::Machine(_) => Answer::status(422).message(elsewhere),
+            Self::Address(_) | Self::Machine(_) => {
+                Answer::status(vendor.refusal()).message(elsewhere)
+            }
             Self::Reserving | Self::GivingBack | Self::Names(_) => Answer::status(403),
         }
     }

@@ -3,11 +3,13 @@
 use std::net::IpAddr;
 
 use pontoon::api::{ADDRESSES_ANNOTATION, PAUSED_ANNOTATION, RELEASE_FINALIZER};
+use pontoon::fronts;
 use pontoon::fronts::flipop::FLIPOP;
 use pontoon::leadership::LEASE;
 use serde_json::Value;
 
 use super::cluster::{Cluster, Machine};
+use super::front::Front;
 use super::pool::{Intent, text};
 use crate::schedule::Millis;
 
@@ -38,9 +40,10 @@ pub(super) struct Ways {
 
 impl Ways {
     /// Reads an object.
-    pub fn read(&mut self, object: &Value, now: Millis) {
+    pub fn read(&mut self, object: &Value, usual_grace: Millis, now: Millis) {
         let (spec, metadata) = (&object["spec"], &object["metadata"]);
-        let grace = (spec["gracePeriodSeconds"].as_f64().unwrap_or(0.0) * 1000.0) as Millis;
+        let grace = spec["gracePeriodSeconds"].as_f64();
+        let grace = grace.map_or(usual_grace, |seconds| (seconds * 1000.0) as Millis);
         let releases = spec["deletionPolicy"] == "Release";
         let finalizers = metadata["finalizers"].as_array().into_iter().flatten();
         let since = |is: bool, before: Option<Millis>| is.then(|| before.unwrap_or(now));
@@ -86,7 +89,7 @@ impl Intent {
     }
 }
 
-/// FLIPOP as visible in its Lease.
+/// A predecessor as visible in its Lease.
 #[derive(Debug, Default)]
 pub(super) struct Predecessor {
     /// The start of the present tenure, and the last renewal.
@@ -105,7 +108,7 @@ impl Predecessor {
         self.held = holds.then_some((since, now));
     }
 
-    /// Whether FLIPOP has held and renewed its Lease since before `floor`.
+    /// Whether the predecessor has held and renewed its Lease since before `floor`.
     pub fn surely_works(&self, floor: Millis, now: Millis) -> bool {
         self.held.is_some_and(|(since, last)| since < floor && now <= last + ALIVE)
     }
@@ -121,8 +124,15 @@ impl Cluster {
                     (self.leader, self.leader_since) = (leader.to_owned(), now);
                 }
             }
-            Some(name) if name == FLIPOP.lease => self.predecessor.read(lease, now),
-            _ => {}
+            Some(name) => {
+                let front = fronts::predecessors()
+                    .find(|one| one.lease == name)
+                    .map(|one| if one == &FLIPOP { Front::Pool } else { Front::Allocation });
+                if let Some(front) = front {
+                    self.predecessors[front as usize].read(lease, now);
+                }
+            }
+            None => {}
         }
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::Player;
-use crate::cluster::{REGION, TAINT};
+use super::allocations::{cordoned, uncordoned};
+use crate::cluster::TAINT;
 use crate::schedule::{HandEvent, NodeEvent, PoolEvent};
 
 impl Player<'_> {
@@ -14,13 +15,7 @@ impl Player<'_> {
         match what {
             NodeEvent::NotReady => self.cluster.node_ready(node, !begins).await,
             NodeEvent::Cordoned => {
-                let taint =
-                    json!([{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]);
-                let spec = if begins {
-                    json!({"unschedulable": true, "taints": taint})
-                } else {
-                    json!({"unschedulable": null, "taints": null})
-                };
+                let spec = if begins { cordoned() } else { uncordoned() };
                 self.cluster.patch_node(node, &json!({"spec": spec})).await;
             }
             NodeEvent::Tainted => {
@@ -103,7 +98,7 @@ impl Player<'_> {
     }
 
     pub(super) async fn pool(&mut self, event: usize, pool: usize, what: PoolEvent, begins: bool) {
-        let pool = pool % self.cluster.pools();
+        let Some(pool) = pool.checked_rem(self.cluster.pools()) else { return };
         match (what, begins) {
             (PoolEvent::Wants(count), true) => {
                 let patch = json!({"spec": {"desiredIPs": count}});
@@ -155,8 +150,8 @@ impl Player<'_> {
                 }
             }
             HandEvent::MovesLast(pool, node) => {
-                let pool = usize::from(pool) % self.cluster.pools();
-                if let Some(ip) = self.cluster.last_listed(pool) {
+                let pool = usize::from(pool).checked_rem(self.cluster.pools());
+                if let Some(ip) = pool.and_then(|pool| self.cluster.last_listed(pool)) {
                     cloud.human_moves(ip, Some(machine(node)));
                 }
             }
@@ -167,6 +162,10 @@ impl Player<'_> {
             }
             HandEvent::Deletes(ip) => {
                 if let Some(ip) = address(ip) {
+                    // An address in use cannot be deleted at every provider.
+                    if self.schedule.setting.vendor.displaces_own() {
+                        cloud.human_moves(ip, None);
+                    }
                     cloud.human_deletes(ip);
                 }
             }
@@ -195,7 +194,7 @@ impl Player<'_> {
         };
         match machine.filter(free) {
             Some(machine) => cloud.reserve_on(ip, machine),
-            None => cloud.reserve(ip, REGION),
+            None => cloud.reserve(ip, self.cluster.region()),
         };
     }
 }

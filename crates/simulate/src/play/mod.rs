@@ -1,6 +1,7 @@
 //! Runs a schedule: the events, then the end of trouble, then rest.
 
 mod actors;
+mod allocations;
 mod edits;
 mod lasting;
 mod names;
@@ -9,6 +10,7 @@ mod trouble;
 mod variations;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fakecloud::Zone;
@@ -17,6 +19,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::cluster::Cluster;
+use crate::controllers::Controllers;
 use crate::coverage::Coverage;
 use crate::end_state;
 use crate::flipop::Flipop;
@@ -115,6 +118,8 @@ struct Player<'a> {
     deaths: usize,
     /// Previous values of unreadable annotations, with event and pool.
     spoiled: Vec<(usize, usize, Option<String>)>,
+    /// The controllers of workloads, if there are any.
+    controllers: Option<Controllers>,
     /// The end of all trouble.
     healed: Millis,
 }
@@ -136,11 +141,18 @@ impl<'a> Player<'a> {
             last_death: None,
             deaths: 0,
             spoiled: vec![],
+            controllers: None,
             healed: schedule.ends,
         }
     }
 
     async fn play(mut self) -> Played {
+        if !self.schedule.setting.allocations.is_empty() {
+            let (kube, user) = (self.stage.kube.clone(), self.stage.user.clone());
+            let changed = Arc::clone(&self.stage.shared.changed);
+            let nodes = self.cluster.nodes();
+            self.controllers = Some(Controllers::start(kube, user, nodes, changed).await);
+        }
         self.start_all();
         for (at, index, begins) in timeline(self.schedule) {
             self.wait_until(at).await;
@@ -273,7 +285,16 @@ fn timeline(schedule: &Schedule) -> Vec<(Millis, usize, bool)> {
     // At the same time, faults of processes and requests come before changes of objects.
     let waits = |index: usize| {
         let what = all_events(schedule).nth(index).map(|event| &event.what);
-        matches!(what, Some(What::Node(..) | What::Pool(..) | What::Name(..)))
+        matches!(
+            what,
+            Some(
+                What::Node(..)
+                    | What::Pool(..)
+                    | What::Name(..)
+                    | What::Allocation(..)
+                    | What::Drained(_)
+            )
+        )
     };
     edges.sort_by_key(|(at, index, begins)| (*at, !begins, waits(*index), *index));
     edges

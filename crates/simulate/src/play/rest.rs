@@ -67,6 +67,7 @@ impl Player<'_> {
             at += if self.hurries { 1_000 } else { CHECK_INTERVAL };
             self.wait_until(at).await;
             self.cluster.restore_pools().await;
+            self.cluster.restore_allocations().await;
             let unknown = self.stage.shared.oracle().unknown_creations();
             for (pool, made) in unknown {
                 self.stage.shared.tell(|| format!("-- the user says of {pool}: {made:?}"));
@@ -101,6 +102,15 @@ impl Player<'_> {
         }
     }
 
+    /// The most listings during rest: an allocation may ask for more than the usual ones.
+    fn listings_at_rest(&self) -> u64 {
+        let all = self.schedule.setting.allocations.iter();
+        let shortest = all.map(|one| if one.interval == 0 { 30 } else { one.interval.max(5) });
+        let asked = shortest.min().map_or(0, |seconds| REST / (u64::from(seconds) * 1_000) + 2);
+        // Each family is a listing of its own, at one and a half times the interval.
+        LISTINGS_AT_REST.max(asked + asked / 2)
+    }
+
     /// Whether all work has ended. Remaining work gets some time after the final state. Reads and
     /// status writes may take longer: an operation on a released address is polled for two minutes,
     /// and statuses may lag by a back-off.
@@ -123,7 +133,7 @@ impl Player<'_> {
             let busy = now.writes != before.writes
                 || now.reads != before.reads
                 || now.records - before.records > NAMES_READ_AT_REST
-                || now.listings - before.listings > LISTINGS_AT_REST * pages;
+                || now.listings - before.listings > self.listings_at_rest() * pages;
             let changes = now.changes != before.changes;
             if busy && !changes && !slow {
                 slow = true;

@@ -33,7 +33,11 @@ impl Player<'_> {
             | What::Hand(_)
             | What::Name(..)
             | What::Zone(_)
-            | What::Flipop { .. } => {}
+            | What::Allocation(..)
+            | What::Drained(_)
+            | What::Budget(_)
+            | What::Flipop { .. }
+            | What::Controller { .. } => {}
         }
     }
 
@@ -47,6 +51,9 @@ impl Player<'_> {
             What::Hand(what) => self.hand(what),
             What::Name(which, what) => self.name(usize::from(which), what, true).await,
             What::Zone(what) => self.zone(index, what, true),
+            What::Allocation(which, what) => self.allocation(usize::from(which), what, true).await,
+            What::Drained(node) => self.drain(usize::from(node), true).await,
+            What::Budget(workload) => self.budget(workload, true).await,
             What::Cloud { fault, on, percent, dice } => {
                 shared.weather().cloud_fault(index, fault, on, percent, dice);
             }
@@ -78,7 +85,8 @@ impl Player<'_> {
             }
             What::WatchesCut => drop(self.stage.kube.drop_watches(&On::any())),
             What::Process(replica, what) => self.process(index, replica, what, event.lasts),
-            What::Flipop { gives_back } => self.flipop_starts(index, gives_back),
+            What::Flipop { gives_back } => self.flipop_starts(index, true, gives_back),
+            What::Controller { gives_back } => self.flipop_starts(index, false, gives_back),
         }
     }
 
@@ -92,6 +100,9 @@ impl Player<'_> {
             What::Pool(pool, what) => self.pool(index, usize::from(pool), what, false).await,
             What::Name(which, what) => self.name(usize::from(which), what, false).await,
             What::Zone(what) => self.zone(index, what, false),
+            What::Allocation(which, what) => self.allocation(usize::from(which), what, false).await,
+            What::Drained(node) => self.drain(usize::from(node), false).await,
+            What::Budget(workload) => self.budget(workload, false).await,
             What::CloudIs(_) => self.set_cloud(),
             What::Stale(_) => {
                 for (_, rule) in self.frozen.extract_if(.., |(event, _)| *event == index) {
@@ -99,7 +110,7 @@ impl Player<'_> {
                 }
             }
             What::Process(replica, what) => self.go_on(usize::from(replica), what),
-            What::Flipop { .. } => self.flipop_ends(index).await,
+            What::Flipop { .. } | What::Controller { .. } => self.flipop_ends(index).await,
             What::Hand(_)
             | What::Cloud { .. }
             | What::Refuses(_)

@@ -4,10 +4,11 @@
 use std::net::Ipv6Addr;
 
 use pontoon::api::PAUSED_ANNOTATION;
+use pontoon::fronts;
+use pontoon::fronts::flipop::FLIPOP;
 use serde_json::json;
 
 use super::Player;
-use crate::cluster::REGION;
 use crate::flipop::Flipop;
 use crate::schedule::PoolEvent;
 
@@ -34,13 +35,21 @@ impl Player<'_> {
         let address = |last| Ipv6Addr::new(0x2001, 0xdb8, 0xeeee, 0, 0, 0, 0, last);
         let used = |last: &u16| cloud.look(|state| state.address(address(*last).into()).is_some());
         if let Some(last) = (1..=u16::MAX).find(|last| !used(last)) {
-            cloud.reserve(address(last), REGION);
+            cloud.reserve(address(last), self.cluster.region());
         }
     }
 
-    pub(super) fn flipop_starts(&mut self, event: usize, gives_back: bool) {
+    /// Starts the predecessor of pools, or of allocations.
+    pub(super) fn flipop_starts(&mut self, event: usize, of_pools: bool, gives_back: bool) {
+        let Some(lease) = fronts::predecessors()
+            .map(|one| one.lease)
+            .find(|one| (*one == FLIPOP.lease) == of_pools)
+        else {
+            return;
+        };
         let name = format!("flipop-{event}");
-        self.flipops.push((event, Flipop::start(self.stage.user.clone(), name, gives_back)));
+        let user = self.stage.user.clone();
+        self.flipops.push((event, Flipop::start(user, lease, name, gives_back)));
     }
 
     pub(super) async fn flipop_ends(&mut self, event: usize) {

@@ -46,7 +46,7 @@ impl ApiWire {
         let body = body.collect_bytes().await.map_err(|_| Lost)?;
         let Self { process, shared, .. } = &self;
         let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default());
-        let action = ApiAction::of(&parts.method, path, query);
+        let action = ApiAction::of(&parts.method, path, query).of_mark(&body);
         let call = process.call(action.name(), Effect::of(action.changes()));
         let way = process.way(Seam::Api);
         if !way.is_open() {

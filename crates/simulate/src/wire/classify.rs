@@ -1,7 +1,8 @@
 //! Classifies requests to the API server by method and path. The emulated vendors classify theirs.
 
 use http::Method;
-use pontoon::fronts::flipop::FLIPOP;
+use pontoon::fronts::net_ip_allocation::{EVICT_ANNOTATION, READY_LABEL};
+use pontoon::fronts::{self, EGRESS};
 use serde::{Deserialize, Serialize};
 
 /// The purpose of a request to the API server.
@@ -26,8 +27,18 @@ pub enum ApiAction {
     WriteStatus,
     /// Writes a NodeDNSRecordSet's status.
     WriteListing,
-    /// Writes a node's annotation.
+    /// Writes a node's annotation with its address.
     Mark,
+    /// Writes the label of nodes that serve an address.
+    Label,
+    /// Notes that a node's machine is owed an address, or removes the note.
+    NoteEgress,
+    /// Notes that pods are to be evicted from a node, or removes the note.
+    NoteEviction,
+    /// Evicts a pod.
+    Evict,
+    /// Writes an allocation's status.
+    WriteAllocation,
     /// Creates or updates an Event.
     Tell,
     /// Reads the identity of the cluster.
@@ -52,11 +63,19 @@ pub enum Kind {
     Definitions,
     /// Lease.
     Leases,
+    /// NetIPAllocation.
+    Allocations,
+    /// ReplicaSet.
+    ReplicaSets,
 }
 
 impl Kind {
+    /// The kinds without allocations.
     const ALL: [Self; 6] =
         [Self::Nodes, Self::Pods, Self::Pools, Self::RecordSets, Self::Definitions, Self::Leases];
+
+    /// The kinds that only allocations need.
+    const OF_ALLOCATIONS: [Self; 2] = [Self::Allocations, Self::ReplicaSets];
 
     fn plural(self) -> &'static str {
         match self {
@@ -66,12 +85,14 @@ impl Kind {
             Self::RecordSets => "nodednsrecordsets",
             Self::Definitions => "customresourcedefinitions",
             Self::Leases => "leases",
+            Self::Allocations => "netipallocations",
+            Self::ReplicaSets => "replicasets",
         }
     }
 }
 
 impl ApiAction {
-    /// All actions with a reason.
+    /// All actions with a reason, without allocations at Google Cloud.
     pub fn all() -> impl Iterator<Item = Self> {
         let lists = Kind::ALL.into_iter().map(Self::List);
         let watches = Kind::ALL.into_iter().map(Self::Watch);
@@ -90,12 +111,39 @@ impl ApiAction {
         lists.chain(watches).chain(others)
     }
 
+    /// The actions that only allocations, and pools at Google Cloud, need.
+    pub fn of_allocations() -> impl Iterator<Item = Self> {
+        let lists = Kind::OF_ALLOCATIONS.into_iter().map(Self::List);
+        let watches = Kind::OF_ALLOCATIONS.into_iter().map(Self::Watch);
+        let others =
+            [Self::Label, Self::NoteEgress, Self::NoteEviction, Self::Evict, Self::WriteAllocation];
+        lists.chain(watches).chain(others)
+    }
+
+    /// Tells the writes of a node's marks apart.
+    #[must_use]
+    pub fn of_mark(self, body: &[u8]) -> Self {
+        let has = |key: &str| body.windows(key.len()).any(|part| part == key.as_bytes());
+        match self {
+            Self::Mark if has(READY_LABEL) => Self::Label,
+            Self::Mark if has(EGRESS.key) => Self::NoteEgress,
+            Self::Mark if has(EVICT_ANNOTATION) => Self::NoteEviction,
+            other => other,
+        }
+    }
+
+    /// Whether the action writes a mark of a node.
+    pub fn marks(self) -> bool {
+        matches!(self, Self::Mark | Self::Label | Self::NoteEgress | Self::NoteEviction)
+    }
+
     /// Classifies a request.
     pub fn of(method: &Method, path: &str, query: &str) -> Self {
         let segments: Vec<_> = path.trim_matches('/').split('/').collect();
         let is = |plural: &str| segments.contains(&plural);
         let is_list = |kind: &Kind| segments.last() == Some(&kind.plural());
-        let kind = Kind::ALL.into_iter().find(is_list);
+        let kind = Kind::ALL.into_iter().chain(Kind::OF_ALLOCATIONS).find(is_list);
+        let theirs = || fronts::predecessors().any(|one| is(one.lease));
         let named_lease = is("leases") && kind.is_none();
         match *method {
             Method::GET if query.contains("watch=true") => kind.map_or(Self::Other, Self::Watch),
@@ -103,7 +151,8 @@ impl ApiAction {
             Method::GET if path == "/api/v1/namespaces/kube-system" => Self::ReadCluster,
             Method::GET => kind.map_or(Self::Other, Self::List),
             Method::POST if kind == Some(Kind::Leases) => Self::CreateLease,
-            Method::PUT if is(FLIPOP.lease) => Self::HoldTheirs,
+            Method::PUT if theirs() => Self::HoldTheirs,
+            Method::POST if is("pods") && segments.last() == Some(&"eviction") => Self::Evict,
             Method::PUT if named_lease => Self::ReplaceLease,
             Method::POST | Method::PATCH if is("events") => Self::Tell,
             Method::PATCH if is("nodes") && segments.len() == 4 => Self::Mark,
@@ -117,7 +166,12 @@ impl ApiAction {
             {
                 Self::WriteListing
             }
-            Method::PATCH if is("floatingippools") => Self::WriteLedger,
+            Method::PUT | Method::PATCH
+                if is("netipallocations") && segments.last() == Some(&"status") =>
+            {
+                Self::WriteAllocation
+            }
+            Method::PATCH if is("floatingippools") || is("netipallocations") => Self::WriteLedger,
             _ => Self::Other,
         }
     }
@@ -146,12 +200,16 @@ impl ApiAction {
             Self::List(Kind::RecordSets) => "list record sets",
             Self::List(Kind::Definitions) => "list definitions",
             Self::List(Kind::Leases) => "list the lease",
+            Self::List(Kind::Allocations) => "list allocations",
+            Self::List(Kind::ReplicaSets) => "list replica sets",
             Self::Watch(Kind::Nodes) => "watch nodes",
             Self::Watch(Kind::Pods) => "watch pods",
             Self::Watch(Kind::Pools) => "watch pools",
             Self::Watch(Kind::RecordSets) => "watch record sets",
             Self::Watch(Kind::Definitions) => "watch definitions",
             Self::Watch(Kind::Leases) => "watch the lease",
+            Self::Watch(Kind::Allocations) => "watch allocations",
+            Self::Watch(Kind::ReplicaSets) => "watch replica sets",
             Self::ReadLease => "read the lease",
             Self::CreateLease => "make the lease",
             Self::ReplaceLease => "replace the lease",
@@ -160,6 +218,11 @@ impl ApiAction {
             Self::WriteStatus => "write a status",
             Self::WriteListing => "write a record set's status",
             Self::Mark => "mark a node",
+            Self::Label => "label a node",
+            Self::NoteEgress => "note what a machine is owed",
+            Self::NoteEviction => "note evictions",
+            Self::Evict => "evict a pod",
+            Self::WriteAllocation => "write an allocation's status",
             Self::Tell => "tell an event",
             Self::ReadCluster => "read which cluster this is",
             Self::Other => "something else",

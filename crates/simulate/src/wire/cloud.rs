@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use fakecloud::{Asked, Carried, CloudService};
+use fakecloud::{Asked, Carried, CloudService, FakeCloud};
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request, Response};
 use pontoon_providers::TransportError;
@@ -15,6 +15,7 @@ use crate::oracle::Sent;
 use crate::process::{Effect, Process, Seam};
 use crate::schedule::Phase;
 use crate::stage::Shared;
+use crate::vendor::Vendor;
 
 /// A replica's link to the provider.
 #[derive(Clone)]
@@ -23,6 +24,8 @@ pub struct CloudWire {
     pub process: Process,
     /// The emulator.
     pub service: CloudService,
+    /// The state of the emulator: some vendors' calls alone do not tell what they are about.
+    pub cloud: FakeCloud,
     /// The shared state of the run.
     pub shared: Arc<Shared>,
 }
@@ -44,16 +47,24 @@ impl Service<Request<Bytes>> for CloudWire {
 }
 
 impl CloudWire {
+    fn asked(&self, request: &Request<Bytes>) -> Asked {
+        match self.shared.vendor {
+            Vendor::DigitalOcean => fakecloud::asked(request),
+            Vendor::Google => self.cloud.asked(request),
+        }
+    }
+
     async fn pass(mut self, mut request: Request<Bytes>) -> Answer {
         let Self { process, shared, .. } = &self;
-        let Asked { purpose: action, ip, machine, records } = fakecloud::asked(&request);
+        let Asked { purpose: action, ip, machine, records } = self.asked(&request);
+        let known = shared.vendor.called(action);
         let call = process.call(action.name(), Effect::of(action.changes()));
         let way = process.way(Seam::Cloud);
         if !way.is_open() {
-            shared.coverage().count("cut off", action.name());
+            shared.coverage().count("cut off", known);
         }
-        stopping(shared, process, call, action.name());
-        moment(shared, process, call, Phase::BeforeSend, action.name()).await;
+        stopping(shared, process, call, known);
+        moment(shared, process, call, Phase::BeforeSend, known).await;
         way.clone().open().await;
         let sent = Sent {
             agent: agent(process, call),
@@ -64,8 +75,8 @@ impl CloudWire {
             records,
             path: request.uri().path().to_owned(),
         };
-        let (faults, names) = shared.weather().cloud(&sent);
-        names.iter().for_each(|name| shared.coverage().count(name, action.name()));
+        let (faults, names) = shared.weather().cloud(&sent, shared.vendor);
+        names.iter().for_each(|name| shared.coverage().count(name, known));
         shared.tell(|| {
             let (method, uri) = (request.method(), request.uri());
             let text = String::from_utf8_lossy(request.body()).into_owned();
@@ -82,7 +93,7 @@ impl CloudWire {
         let Self { process, shared, .. } = &self;
         let succeeded = answer.as_ref().is_ok_and(|answer| answer.status().is_success());
         shared.oracle().answered(&sent, succeeded);
-        moment(shared, process, call, Phase::AfterEffect, action.name()).await;
+        moment(shared, process, call, Phase::AfterEffect, known).await;
         let status = answer.as_ref().map(|answer| answer.status().as_u16());
         shared.tell(|| match &answer {
             Ok(answer) => {
@@ -91,10 +102,10 @@ impl CloudWire {
             }
             Err(_) => format!("{} <- cloud: no answer", agent(process, call)),
         });
-        if let Ok(422) = status {
-            shared.coverage().count("refused as busy or impossible", action.name());
+        if status == Ok(shared.vendor.refusal()) {
+            shared.coverage().count("refused as busy or impossible", known);
         }
-        moment(shared, process, call, Phase::AfterAnswer, action.name()).await;
+        moment(shared, process, call, Phase::AfterAnswer, known).await;
         answer.map_err(|lost| TransportError::NoAnswer(lost.to_string()))
     }
 }
