@@ -12,6 +12,7 @@ pub use crate::addresses::action::{AddressAction, LedgerWrite, ListScope, Remova
 use crate::model::{AccountId, ObjectKey, OperationId, Record, Sighting, Site, Text};
 pub use crate::nodes::action::{Eviction, MarkWrite};
 pub use crate::records::action::RecordAction;
+pub use crate::vips::action::{Deletion, EndpointWrite, IngressWrite, Version, VipAction};
 
 /// One step of a plan, as a plain value: tests compare actions, executors carry them out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Action {
     Evict(Eviction),
     /// A call about records to their DNS host.
     Record(RecordAction),
+    /// A write for the VIPs of a Cluster.
+    Vip(VipAction),
 }
 
 /// Kinds of action, by the place of the change.
@@ -45,7 +48,9 @@ impl Action {
         match self {
             Self::Address(action) => action.effect(),
             Self::Record(action) => action.effect(),
-            Self::Ledger(_) | Self::Mark(_) | Self::Evict(_) => Effect::ChangesCluster,
+            Self::Ledger(_) | Self::Mark(_) | Self::Evict(_) | Self::Vip(_) => {
+                Effect::ChangesCluster
+            }
         }
     }
 
@@ -67,6 +72,7 @@ impl Action {
             Self::Mark(write) => write.owner.as_ref(),
             Self::Evict(eviction) => Some(&eviction.owner),
             Self::Record(action) => Some(action.owner()),
+            Self::Vip(action) => Some(action.cluster()),
         }
     }
 
@@ -75,7 +81,7 @@ impl Action {
         match self {
             Self::Address(action) => Some(action.account()),
             Self::Record(action) => Some(action.account()),
-            Self::Ledger(_) | Self::Mark(_) | Self::Evict(_) => None,
+            Self::Ledger(_) | Self::Mark(_) | Self::Evict(_) | Self::Vip(_) => None,
         }
     }
 }
@@ -89,6 +95,7 @@ impl fmt::Display for Action {
             Self::Mark(write) => write.fmt(f),
             Self::Evict(eviction) => eviction.fmt(f),
             Self::Record(action) => action.fmt(f),
+            Self::Vip(action) => action.fmt(f),
         }
     }
 }
@@ -168,6 +175,20 @@ pub enum Done {
         /// As in [`FailureKind::HeldBack`].
         pacing: bool,
     },
+    /// `CreateClaim`, `KeepHolder`: the object as written.
+    VipCreated {
+        /// UID of the object.
+        uid: Text,
+        /// The version.
+        version: u64,
+    },
+    /// `AdoptClaim` and writes of a Cluster: the object's version after the write.
+    VipWritten {
+        /// The version.
+        version: u64,
+    },
+    /// `DeleteClaim`, `DropHolder`: the object is being deleted, or gone.
+    VipDeleted,
 }
 
 /// State of an accepted operation.
@@ -226,7 +247,7 @@ pub enum FailureKind {
     Quota,
     /// The same call would be refused again.
     Rejected,
-    /// The object changed since the last read (compare-and-swap).
+    /// The object changed since the last read (compare-and-swap), or exists already.
     Conflict,
 }
 

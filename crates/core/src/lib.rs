@@ -1,4 +1,4 @@
-//! Model, world and planner: where addresses and records should be, and why.
+//! Model, world and planner: where addresses, records and VIPs should be, and why.
 //!
 //! No I/O, no clock, no randomness, no logging, no async: [`plan::plan`] is a total,
 //! deterministic function of a [`world::World`] and a time that is passed in.
@@ -16,6 +16,7 @@ pub mod nodes;
 pub mod plan;
 pub mod records;
 pub mod verdict;
+pub mod vips;
 pub mod world;
 
 mod time;

@@ -38,6 +38,8 @@ pub enum Subject {
     Addresses,
     /// Records in DNS.
     Records,
+    /// VIPs of Clusters.
+    Vips,
 }
 
 impl Kind {

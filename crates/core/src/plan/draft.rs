@@ -10,6 +10,7 @@ use crate::addresses::verdict::Verdict;
 use crate::model::{Family, Mark, NodeName, ObjectKey, Site};
 use crate::plan::Plan;
 use crate::records::verdict::RecordVerdict;
+use crate::vips::verdict::VipVerdict;
 
 pub(crate) struct Draft {
     pub now: Time,
@@ -188,9 +189,13 @@ impl Draft {
         self.plan.records.insert(key.clone(), verdict);
     }
 
-    /// Plans the records of an object again at `time` at the latest.
-    pub fn wake_for_records(&mut self, key: &ObjectKey, time: Time) {
-        let wake = self.plan.record_wakes.entry(key.clone()).or_insert(time);
+    pub fn say_of_vips(&mut self, key: &ObjectKey, verdict: VipVerdict) {
+        self.plan.vips.insert(key.clone(), verdict);
+    }
+
+    /// Plans the records or VIPs of an object again at `time` at the latest.
+    pub fn wake_for(&mut self, key: &ObjectKey, time: Time) {
+        let wake = self.plan.wakes.entry(key.clone()).or_insert(time);
         *wake = time.min(*wake);
         self.wake_at(time);
     }
@@ -202,7 +207,7 @@ impl Draft {
     }
 }
 
-/// Failover first, then calls that failover waits for, marks, releases, reads, DNS and evictions.
+/// Failover first, then calls that failover waits for and VIPs, marks, releases, reads, DNS and evictions.
 fn urgency(action: &Action) -> u8 {
     match action {
         Action::Address(call) => match call {
@@ -213,7 +218,7 @@ fn urgency(action: &Action) -> u8 {
             | AddressAction::Read { .. }
             | AddressAction::ReadOperation { .. } => 4,
         },
-        Action::Ledger(_) => 1,
+        Action::Ledger(_) | Action::Vip(_) => 1,
         Action::Mark(_) => 2,
         Action::Record(_) | Action::Evict(_) => 5,
     }

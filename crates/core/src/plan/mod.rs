@@ -3,6 +3,7 @@
 //! ```text
 //! addresses/plan/   which address is where, which must be reserved, which marks nodes carry
 //! records/plan.rs   what each name in DNS lists
+//! vips/plan/        which claims and VIPs Clusters have
 //! ```
 //!
 //! Fewest moves: an address on an eligible node stays there. An address whose node is not eligible
@@ -21,8 +22,9 @@ use crate::addresses::plan::waiting_for_room::Blocked;
 use crate::addresses::verdict::{AddressVerdict, State, Verdict};
 use crate::model::ObjectKey;
 use crate::records::verdict::RecordVerdict;
+use crate::vips::verdict::VipVerdict;
 use crate::world::World;
-use crate::{Time, addresses, records};
+use crate::{Time, addresses, records, vips};
 pub(crate) use draft::Draft;
 
 /// Actions to carry out, and verdicts to report.
@@ -34,14 +36,16 @@ pub struct Plan {
     pub verdicts: BTreeMap<ObjectKey, Verdict>,
     /// Verdict on the records of each planned object.
     pub records: BTreeMap<ObjectKey, RecordVerdict>,
+    /// Verdict on the VIPs of each planned Cluster that asks for VIPs.
+    pub vips: BTreeMap<ObjectKey, VipVerdict>,
     /// Pools that wait, and are planned again on any event.
     pub waiting: BTreeSet<ObjectKey>,
     /// Pools that wait for room on a node, and are planned again when a node may have gained room.
     blocked: BTreeMap<ObjectKey, Vec<Group>>,
     /// Delisted addresses that a pool is done with.
     let_go: Vec<(ObjectKey, IpAddr)>,
-    /// When the records of waiting objects are planned again.
-    record_wakes: BTreeMap<ObjectKey, Time>,
+    /// When the records or VIPs of waiting objects are planned again.
+    wakes: BTreeMap<ObjectKey, Time>,
     /// Time of the next plan, even without an event.
     pub wake: Option<Time>,
 }
@@ -55,8 +59,8 @@ pub struct Plan {
 pub struct Planner {
     waiting: BTreeSet<ObjectKey>,
     blocked: Blocked,
-    /// When the records of waiting objects are planned again.
-    record_wakes: BTreeMap<ObjectKey, Time>,
+    /// When the records or VIPs of waiting objects are planned again.
+    wakes: BTreeMap<ObjectKey, Time>,
 }
 
 /// Number of pools planned only to refresh their verdict: beside touched pools, and alone.
@@ -81,7 +85,7 @@ impl Planner {
             scope.extend(world.take_stale(aside));
         }
         scope.extend(std::mem::take(&mut self.waiting));
-        let due = self.record_wakes.iter().filter(|(_, time)| **time <= now);
+        let due = self.wakes.iter().filter(|(_, time)| **time <= now);
         scope.extend(due.map(|(key, _)| key.clone()));
         let mut plan = plan(world, &scope, now);
         self.waiting.clone_from(&plan.waiting);
@@ -92,7 +96,7 @@ impl Planner {
         for (key, ip) in &plan.let_go {
             world.let_go(key, *ip);
         }
-        self.take_records(world, &scope, &mut plan);
+        self.take_wakes(world, &scope, &mut plan);
         if world.is_stale() || self.blocked.has_more() {
             plan.wake = Some(
                 plan.wake.map_or(now + NEXT_STALE_PLAN, |wake| wake.min(now + NEXT_STALE_PLAN)),
@@ -101,13 +105,16 @@ impl Planner {
         plan
     }
 
-    /// Keeps the wake times and the owned records for the next plan.
-    fn take_records(&mut self, world: &mut World, scope: &BTreeSet<ObjectKey>, plan: &mut Plan) {
-        self.record_wakes.retain(|key, _| !scope.contains(key));
-        self.record_wakes.extend(plan.record_wakes.clone());
-        plan.wake = self.record_wakes.values().copied().chain(plan.wake).min();
+    /// Keeps the wake times, the owned records and the awaiting Clusters for the next plan.
+    fn take_wakes(&mut self, world: &mut World, scope: &BTreeSet<ObjectKey>, plan: &mut Plan) {
+        self.wakes.retain(|key, _| !scope.contains(key));
+        self.wakes.extend(plan.wakes.clone());
+        plan.wake = self.wakes.values().copied().chain(plan.wake).min();
         for (key, verdict) in &plan.records {
             world.remember_records(key, verdict.held.as_ref());
+        }
+        for (key, verdict) in &plan.vips {
+            world.remember_awaiting(key, verdict.awaits());
         }
     }
 }
@@ -124,22 +131,23 @@ fn remember(world: &mut World, key: &ObjectKey, verdict: &Verdict) {
     }
 }
 
-/// Plans every pool and all records.
+/// Plans every pool, all records and all VIPs.
 pub fn plan_all(world: &World, now: Time) -> Plan {
     let pools = world.pools().map(|(key, _)| key.clone());
-    let scope = pools.chain(world.record_sets().map(|(key, _)| key.clone())).collect();
+    let records = world.record_sets().map(|(key, _)| key.clone());
+    let scope = pools.chain(records).chain(world.vips.everyone()).collect();
     plan(world, &scope, now)
 }
 
 /// Plans the objects in `scope`. Pure and total: the same world, scope and time give the same plan.
 pub fn plan(world: &World, scope: &BTreeSet<ObjectKey>, now: Time) -> Plan {
     let mut draft = Draft::new(now);
-    if !world.is_read() {
-        return draft.finish();
+    if world.is_read() {
+        let scope = &with_known_pods(world, scope);
+        let views = addresses::plan::plan(world, scope, &mut draft);
+        records::plan::plan(world, scope, &views, &mut draft);
     }
-    let scope = &with_known_pods(world, scope);
-    let views = addresses::plan::plan(world, scope, &mut draft);
-    records::plan::plan(world, scope, &views, &mut draft);
+    vips::plan::plan(world, scope, &mut draft);
     draft.finish()
 }
 

@@ -249,14 +249,14 @@ impl Case<'_, '_> {
             }
             Step::Await => return Some(told(known).unwrap_or(RecordReason::Reading)),
             Step::Hold(reason, until) => {
-                draft.wake_for_records(&self.entry.set.key, until);
+                draft.wake_for(&self.entry.set.key, until);
                 return Some(reason);
             }
             Step::Change(action) => (action, known.change_work.not_before, RecordReason::Updating),
         };
         let opens = from.max(opens(self.world, request));
         if draft.now < opens {
-            draft.wake_for_records(&self.entry.set.key, opens);
+            draft.wake_for(&self.entry.set.key, opens);
             return Some(self.waits(request, known, draft.now).unwrap_or(reason));
         }
         draft.act(action);

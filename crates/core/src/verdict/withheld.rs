@@ -6,6 +6,7 @@ use crate::addresses::verdict::Verdict;
 use crate::model::Text;
 use crate::records::verdict::RecordVerdict;
 use crate::verdict::Outlook;
+use crate::vips::verdict::VipVerdict;
 
 /// Why no action is carried out for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +133,19 @@ impl Verdict {
 }
 
 impl RecordVerdict {
+    /// Stable word for conditions and events: of the restraint, else of the reason.
+    pub fn word(&self) -> &'static str {
+        self.withheld.as_ref().map_or_else(|| self.reason.word(), |withheld| withheld.by.word())
+    }
+
+    /// The outlook of the reason, adjusted for a restraint.
+    pub fn outlook(&self) -> Outlook {
+        let alone = self.reason.outlook();
+        self.withheld.as_ref().map_or(alone, |withheld| withheld.outlook(alone))
+    }
+}
+
+impl VipVerdict {
     /// Stable word for conditions and events: of the restraint, else of the reason.
     pub fn word(&self) -> &'static str {
         self.withheld.as_ref().map_or_else(|| self.reason.word(), |withheld| withheld.by.word())

@@ -37,6 +37,7 @@ impl World {
             Action::Record(RecordAction::Change { site, family, .. }) => {
                 self.record_change_begins(site, *family);
             }
+            Action::Vip(action) => self.vip_begins(action),
         }
     }
 
@@ -61,6 +62,7 @@ impl World {
             Action::Record(RecordAction::Change { owner, site, family, change }) => {
                 self.records_changed(&owner, (&site, family), &change, outcome, now);
             }
+            Action::Vip(action) => self.vip_ends(action, outcome, now),
         }
     }
 

@@ -27,8 +27,9 @@ use crate::model::{
 };
 use crate::nodes::{Candidates, ClassId, PodMatch};
 use crate::records::Records;
+use crate::vips::Vips;
 
-/// Everything known about the cluster, the accounts and DNS.
+/// Everything known about the cluster, the accounts, DNS and VIPs.
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) settings: Settings,
@@ -60,6 +61,7 @@ pub struct World {
     /// Addresses that were reserved for pools now deleted, and so for no other pool.
     pub(crate) orphans: BTreeSet<IpAddr>,
     pub(crate) records: Records,
+    pub(crate) vips: Vips,
     pub(crate) dirty: BTreeSet<ObjectKey>,
     /// Pools whose last plan had an address neither active nor unassigned.
     pub(crate) untidy: BTreeSet<ObjectKey>,
@@ -71,13 +73,15 @@ pub struct World {
 }
 
 impl World {
-    /// A world that knows nothing. A subject is planned only after the nodes, and the objects of
-    /// every kind that may ask for the subject, have been read whole.
+    /// A world that knows nothing. A subject is planned only after the objects of every kind that
+    /// may ask for the subject have been read whole; addresses and records only after the nodes
+    /// too, VIPs only after every [`VipSource`](crate::vips::VipSource).
     pub fn new(settings: Settings, kinds: &[&'static Kind]) -> Self {
         let objects = kinds.iter().map(|kind| Source::Objects(kind));
+        let (vips, of_vips) = Vips::new(kinds);
         Self {
             settings,
-            unread: objects.chain([Source::Nodes]).collect(),
+            unread: objects.chain([Source::Nodes]).chain(of_vips).collect(),
             open_from: Time::default(),
             hands_off: BTreeSet::new(),
             nodes: BTreeMap::new(),
@@ -97,6 +101,7 @@ impl World {
             reserving: BTreeMap::new(),
             orphans: BTreeSet::new(),
             records: Records::default(),
+            vips,
             dirty: BTreeSet::new(),
             untidy: BTreeSet::new(),
             opened: BTreeSet::new(),
@@ -114,11 +119,11 @@ impl World {
         self.is_read_for(Subject::Addresses)
     }
 
-    /// Whether the nodes, and the objects of every kind that may ask for a subject, have been read
-    /// whole.
+    /// Whether every source that a subject depends on has been read whole.
     pub(crate) fn is_read_for(&self, subject: Subject) -> bool {
         !self.unread.iter().any(|source| match source {
-            Source::Nodes => true,
+            Source::Nodes => subject != Subject::Vips,
+            Source::Vips(_) => subject == Subject::Vips,
             Source::Objects(kind) => kind.may_ask_for(subject),
             Source::Pods => false,
         })
@@ -138,9 +143,19 @@ impl World {
     pub fn source_read(&mut self, source: Source) {
         match source {
             Source::Pods => self.pods_read(PodMatch::every_pod()),
-            Source::Nodes | Source::Objects(_) => drop(self.unread.remove(&source)),
+            Source::Nodes | Source::Objects(_) | Source::Vips(_) => {
+                self.unread.remove(&source);
+            }
         }
-        if self.is_read() {
+        let of_vips = match source {
+            Source::Vips(_) => true,
+            Source::Objects(kind) => kind.may_ask_for(Subject::Vips),
+            Source::Nodes | Source::Pods => false,
+        };
+        if of_vips && self.knows_vips() {
+            self.dirty.extend(self.vips.everyone());
+        }
+        if !of_vips && self.is_read() {
             self.look_again();
         }
     }
@@ -149,6 +164,7 @@ impl World {
     pub fn set_hands_off(&mut self, kinds: BTreeSet<&'static Kind>) {
         self.hands_off = kinds;
         self.look_again();
+        self.dirty.extend(self.vips.everyone());
     }
 
     /// Whether we do not act for a pool. Moves of its addresses by others are then no drift.
@@ -187,6 +203,7 @@ impl World {
         self.reoccupy_all();
         self.dirty.extend(keys);
         self.take_over_records();
+        self.take_over_vips();
     }
 
     /// Sets up an account. Called once, before any pool names the account.

@@ -251,12 +251,14 @@ impl World {
         for key in self.objects_of(kind).difference(keys) {
             self.remove_pool(key);
             self.remove_record_set(key);
+            self.remove_cluster(key);
         }
     }
 
-    /// The objects of a kind that ask for addresses or records.
+    /// The objects of a kind that ask for addresses, records or VIPs.
     pub fn objects_of(&self, kind: &'static Kind) -> BTreeSet<ObjectKey> {
         let all = self.pools.keys().chain(self.records.entries.keys());
+        let all = all.chain(self.vips.clusters.keys());
         all.filter(|key| key.kind == kind).cloned().collect()
     }
 

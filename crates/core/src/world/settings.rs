@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use crate::Time;
 use crate::model::{Kind, Mark};
+use crate::vips::VipSource;
+use crate::vips::model::VipSettings;
 
 /// Intervals, deadlines and back-offs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub struct Settings {
     pub retry_max: Duration,
     /// The mark of nodes whose machine may lack its own address because of us; `None` marks none.
     pub egress: Option<&'static Mark>,
+    /// Settings for VIPs.
+    pub vips: VipSettings,
 }
 
 impl Default for Settings {
@@ -34,6 +38,7 @@ impl Default for Settings {
             retry_initial: Duration::from_secs(1),
             retry_max: Duration::from_secs(300),
             egress: None,
+            vips: VipSettings::default(),
         }
     }
 }
@@ -74,4 +79,6 @@ pub enum Source {
     Pods,
     /// Objects of a kind.
     Objects(&'static Kind),
+    /// Objects that VIPs depend on.
+    Vips(VipSource),
 }

@@ -193,6 +193,7 @@ impl Cloud {
             Action::Ledger(LedgerWrite { .. })
             | Action::Mark(MarkWrite { .. })
             | Action::Evict(_)
+            | Action::Vip(_)
             | Action::Record(RecordAction::Read { .. })
             | Action::Record(RecordAction::Change { .. }) => {
                 panic!("not a call to a cloud: {action:?}")

@@ -42,3 +42,4 @@ mod telling;
 mod unanswered;
 mod unheard;
 mod unreadable;
+mod vips;

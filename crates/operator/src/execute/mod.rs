@@ -181,6 +181,10 @@ async fn carry_out(action: &Action, means: Means) -> Result<Done, Failure> {
         Action::Ledger(write) => cluster::in_time(cluster::write_ledger(&client, write)).await,
         Action::Mark(write) => cluster::in_time(cluster::write_mark(&client, write)).await,
         Action::Evict(eviction) => cluster::in_time(cluster::evict(&client, eviction)).await,
+        // No front asks for VIPs, so that no plan has such a write.
+        Action::Vip(write) => {
+            Err(Failure::plain(FailureKind::Rejected, format!("no front can {write}")))
+        }
     }
 }
 

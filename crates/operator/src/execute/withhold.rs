@@ -92,6 +92,7 @@ pub fn restrain(plan: &mut Plan, world: &World, restraints: &Restraints) -> Vec<
     }
     plan.verdicts.retain(|key, _| !restraints.waits(key.kind));
     plan.records.retain(|key, _| !restraints.waits(key.kind));
+    plan.vips.retain(|key, _| !restraints.waits(key.kind));
     tell(plan, world, restraints, &withheld);
     withheld
 }
@@ -110,5 +111,8 @@ fn tell(plan: &mut Plan, world: &World, restraints: &Restraints, withheld: &[Wou
     }
     for (key, verdict) in &mut plan.records {
         verdict.withheld = say(key, true);
+    }
+    for (key, verdict) in &mut plan.vips {
+        verdict.withheld = say(key, false);
     }
 }

@@ -197,7 +197,7 @@ impl Narrator {
             Action::Address(call) => self.call_ended(objects, world, call, finished),
             Action::Record(_) => self.changed_records(objects, finished),
             Action::Evict(eviction) => self.evicted(objects, eviction, finished),
-            Action::Ledger(_) | Action::Mark(_) => {}
+            Action::Ledger(_) | Action::Mark(_) | Action::Vip(_) => {}
         }
     }
 

@@ -22,6 +22,7 @@ impl Narrator {
             // A refusal concerns all nodes alike, so all nodes share a reminder.
             Action::Mark(_) => (Write::Annotation, "annotations".to_owned()),
             Action::Evict(eviction) => (Write::Eviction, format!("eviction of {:?}", eviction.pod)),
+            Action::Vip(action) => (Write::Vip, format!("VIPs of {}", action.cluster())),
             Action::Address(_) | Action::Record(_) => return false,
         };
         self.metrics.unwritten(write, failure.kind);

@@ -1,6 +1,6 @@
 //! Names of actions in metrics and events.
 
-use pontoon_core::action::{Action, AddressAction, RecordAction};
+use pontoon_core::action::{Action, AddressAction, RecordAction, VipAction};
 use pontoon_core::model::MarkPlace;
 
 /// The names of an action.
@@ -40,6 +40,22 @@ pub fn names(action: &Action) -> Names {
             return Names { call: None, withheld };
         }
         Action::Evict(_) => return Names { call: None, withheld: Some("WouldEvict") },
+        Action::Vip(action) => return Names { call: None, withheld: withheld_vip(action) },
     };
     Names { call: Some(call), withheld }
+}
+
+/// The reason of the event for a withheld write. Writes that only tidy up are not announced.
+fn withheld_vip(action: &VipAction) -> Option<&'static str> {
+    match action {
+        VipAction::CreateClaim { .. } => Some("WouldClaim"),
+        VipAction::DeleteClaim { .. } => Some("WouldFallBack"),
+        VipAction::SetEndpoint(_) => Some("WouldSetEndpoint"),
+        VipAction::SetIngress(_) => Some("WouldSetIngress"),
+        VipAction::AdoptClaim { .. }
+        | VipAction::RepairEndpoint(_)
+        | VipAction::ListAddresses { .. }
+        | VipAction::KeepHolder { .. }
+        | VipAction::DropHolder { .. } => None,
+    }
 }

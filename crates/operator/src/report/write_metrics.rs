@@ -14,6 +14,8 @@ pub enum Write {
     Annotation,
     /// The eviction of a pod.
     Eviction,
+    /// A claim, a holder or a Cluster.
+    Vip,
     /// An event.
     Event,
 }
@@ -25,6 +27,7 @@ impl Write {
             Self::Ledger => "ledger",
             Self::Annotation => "annotation",
             Self::Eviction => "eviction",
+            Self::Vip => "vip",
             Self::Event => "event",
         }
     }

@@ -56,6 +56,7 @@ pub fn settings() -> impl Strategy<Value = Settings> {
             retry_initial,
             retry_max,
             egress: None,
+            vips: Default::default(),
         });
     prop_oneof![Just(Settings::default()), odd]
 }

@@ -89,6 +89,7 @@ impl Answer {
             }
             (None, Action::Mark(MarkWrite { .. })) => Done::Marked { version: 100 + self.version },
             (None, Action::Evict(_)) => Done::Evicted,
+            (None, Action::Vip(_)) => Done::VipDeleted,
             (None, Action::Address(AddressAction::RestoreEgress { .. })) => Done::Effective,
             (
                 None,

@@ -54,6 +54,7 @@ fn subject(action: &Action) -> String {
             format!("own of {machine}")
         }
         Action::Evict(eviction) => format!("eviction of {:?}", eviction.pod),
+        Action::Vip(action) => format!("{action}"),
         Action::Record(RecordAction::Read { owner, family, .. }) => {
             format!("reading {family:?} of {owner}")
         }

@@ -65,6 +65,7 @@ impl StatusOf for PoolFace {
                 if well { Some(Reason::AllAssigned.word()) } else { restraint(said) }
             }
             Subject::Records => dns_record::said(&self.status.conditions, CONDITION_DNS),
+            Subject::Vips => None,
         }
     }
 }

@@ -71,7 +71,7 @@ impl StatusOf for AllocationFace {
                 Some(Reason::AllAssigned.word())
             }
             Subject::Addresses => restraint(said),
-            Subject::Records => None,
+            Subject::Records | Subject::Vips => None,
         }
     }
 

@@ -48,7 +48,7 @@ impl StatusOf for RecordSetFace {
 
     fn said(&self, subject: Subject) -> Option<&'static str> {
         match subject {
-            Subject::Addresses => None,
+            Subject::Addresses | Subject::Vips => None,
             Subject::Records => said(&self.status.conditions, CONDITION_READY),
         }
     }
