@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::fronts::predecessors;
+use crate::fronts::{predecessors, vip_predecessor};
 use crate::leadership::{LEASE, OBSERVERS_LEASE, Predecessor, Predecessors, Sought, Timing};
 use crate::pause::{self, Pausable};
-use crate::run::Mode;
+use crate::run::{Mode, VipOptions};
 #[cfg(feature = "sandbox")]
 use crate::sandbox::SandboxArgs;
 
@@ -201,6 +201,50 @@ pub struct RunArgs {
     /// Longest wait between two attempts.
     #[arg(long, default_value = "5m", value_parser = duration, value_name = "TIME")]
     pub retry_max: Duration,
+
+    /// VIPs of Clusters.
+    #[command(flatten)]
+    pub vips: VipArgs,
+}
+
+/// Options for VIPs of Clusters.
+#[derive(Args, Clone, Debug)]
+pub struct VipArgs {
+    /// Give Clusters of Cluster API their VIPs. With `false` nothing of Cluster API is read.
+    #[arg(
+        long,
+        default_value_t = true,
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = boolean,
+        value_name = "BOOL"
+    )]
+    pub enable_reconciler: bool,
+
+    /// Port of a Cluster's endpoint, if its user names none.
+    #[arg(
+        long,
+        default_value_t = 6443,
+        value_parser = clap::value_parser!(u16).range(1..),
+        value_name = "PORT"
+    )]
+    pub default_port: u16,
+
+    /// Keep the address of a Cluster that is deleted in the foreground until its machines are gone,
+    /// by a ConfigMap beside each claim.
+    #[arg(
+        long,
+        default_value_t = false,
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = boolean,
+        value_name = "BOOL"
+    )]
+    pub hold_vips: bool,
 }
 
 impl RunArgs {
@@ -214,6 +258,13 @@ impl RunArgs {
         }
     }
 
+    /// Whether and how Clusters get VIPs.
+    pub fn vips(&self) -> VipOptions {
+        let VipArgs { enable_reconciler: enabled, default_port: port, hold_vips: holds } =
+            self.vips;
+        VipOptions { enabled, port, holds }
+    }
+
     /// The predecessors, the names of their Leases, and the namespaces in which each may be
     /// installed, besides our own: the namespace of its installation guide, and those of the flag.
     pub fn predecessors(&self) -> Predecessors {
@@ -225,7 +276,8 @@ impl RunArgs {
             let chosen = chosen.filter(|_| one.renamable).cloned();
             Sought { lease: chosen.unwrap_or(usual.lease), ..usual }
         };
-        predecessors().map(sought).collect()
+        let off = vip_predecessor().filter(|_| !self.vips.enable_reconciler);
+        predecessors().filter(|one| Some(*one) != off).map(sought).collect()
     }
 
     /// Refuses times that lead to a busy loop, or to no retry at all.
@@ -365,7 +417,8 @@ mod tests {
     fn predecessors_are_looked_for_where_they_are_documented_and_where_the_flag_says() {
         let namespaces = |args: &[&str]| {
             let mut all = run_args(args).predecessors();
-            Vec::from_iter(all.remove(0).namespaces)
+            let flipop = all.iter().position(|one| one.predecessor.namespace == "flipop");
+            Vec::from_iter(all.remove(flipop.unwrap()).namespaces)
         };
         assert_eq!(namespaces(&[]), ["flipop"]);
         assert_eq!(namespaces(&["--predecessor-namespaces="]), ["flipop"]);
@@ -380,7 +433,9 @@ mod tests {
     fn the_lease_of_ip_address_controller_has_the_name_that_its_users_gave_it_and_flipops_its_own()
     {
         let leases = |args: &[&str]| {
-            let all = run_args(args).predecessors().into_iter();
+            let mut args = run_args(args);
+            args.vips.enable_reconciler = false;
+            let all = args.predecessors().into_iter();
             all.map(|one| one.lease).collect::<Vec<_>>()
         };
         let flipop = "floating-ip-pool-controller-leader-election";

@@ -99,6 +99,7 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         provider_timeout: args.provider_timeout,
         retry_initial: args.retry_initial,
         retry_max: args.retry_max,
+        vips: args.vips(),
     };
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     tracing::info!(

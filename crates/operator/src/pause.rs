@@ -9,7 +9,7 @@ use pontoon_core::model::{Kind, Scope};
 use serde_json::json;
 
 use crate::api::{PAUSED_ANNOTATION, objects};
-use crate::fronts::kinds;
+use crate::fronts::own_kinds;
 use crate::observe::{NOT_PAUSED, causes};
 
 /// An object that supports pausing.
@@ -40,7 +40,7 @@ impl FromStr for Pausable {
             [&*kind.name.to_lowercase(), kind.plural].contains(&&*word)
                 || kind.aliases.contains(&&*word)
         };
-        let named = kinds().find(is_it).and_then(|kind| {
+        let named = own_kinds().find(is_it).and_then(|kind| {
             let (namespace, name) = match kind.scope {
                 Scope::Namespaced => rest.split_once('/').filter(|(one, _)| !one.is_empty())?,
                 Scope::Cluster => ("", rest),
@@ -59,7 +59,7 @@ pub fn forms() -> String {
         Scope::Namespaced => format!("{}/NAMESPACE/NAME", kind.name.to_lowercase()),
         Scope::Cluster => format!("{}/NAME", kind.name.to_lowercase()),
     };
-    kinds().map(form).collect::<Vec<_>>().join(" or ")
+    own_kinds().map(form).collect::<Vec<_>>().join(" or ")
 }
 
 /// Pauses an object with a reason, or resumes the object without one.

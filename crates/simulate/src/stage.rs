@@ -13,7 +13,7 @@ use pontoon::fronts;
 use pontoon::fronts::flipop::FLIPOP;
 use pontoon::leadership::{Sought, Timing};
 use pontoon::report::metrics::Metrics;
-use pontoon::run::{self, Mode, Options, Surroundings};
+use pontoon::run::{self, Mode, Options, Surroundings, VipOptions};
 use pontoon::serve::Health;
 use pontoon_core::Time;
 use pontoon_providers::Transport;
@@ -350,6 +350,7 @@ impl Stage {
             provider_timeout: Duration::from_secs(5),
             retry_initial: Duration::from_secs(1),
             retry_max: Duration::from_secs(60),
+            vips: VipOptions { enabled: false, ..VipOptions::default() },
         }
     }
 }

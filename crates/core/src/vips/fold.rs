@@ -196,6 +196,14 @@ impl World {
         });
     }
 
+    /// Notes the version of a Cluster after a write of ours that planning does not read.
+    pub fn wrote_cluster(&mut self, key: &ObjectKey, uid: &str, version: u64) {
+        let known = self.vips.clusters.get_mut(key).filter(|known| *known.uid == *uid);
+        if let Some(known) = known {
+            known.version = known.version.max(version);
+        }
+    }
+
     /// Updates a Cluster after a write of ours, unless a newer version has been read.
     fn cluster_written(
         &mut self,

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
+use pontoon_core::model::Kind;
 use pontoon_providers::layers::on_behalf_of;
 use pontoon_providers::{AddressProvider, MachineNames, RecordProvider};
 use tokio::task::JoinSet;
@@ -31,6 +32,7 @@ use crate::clouds::Clouds;
 use crate::env::Env;
 use crate::fronts;
 use crate::leadership::Leadership;
+use crate::observe::schema::{Schema, Schemas};
 use crate::report::metrics::Metrics;
 
 /// The term of the current decisions, shared with the gate on the wire.
@@ -57,6 +59,8 @@ pub struct Executor {
     env: Env,
     metrics: Metrics,
     cluster: ClusterId,
+    /// The definitions, whose versions writes use.
+    schemas: Schemas,
     running: JoinSet<Finished>,
     /// Running calls that change a provider.
     changing: usize,
@@ -81,8 +85,13 @@ impl Executor {
         metrics: Metrics,
         cluster: ClusterId,
     ) -> Self {
-        let running = JoinSet::new();
-        Self { clouds, client, leadership, env, metrics, cluster, running, changing: 0 }
+        let (running, schemas) = (JoinSet::new(), Schemas::default());
+        Self { clouds, client, leadership, env, metrics, cluster, schemas, running, changing: 0 }
+    }
+
+    /// Takes the state of a kind's definition.
+    pub fn defines(&mut self, kind: &'static Kind, schema: Schema) {
+        self.schemas.set(kind, schema);
     }
 
     /// Tells the machines of nodes without a provider ID.
@@ -119,6 +128,7 @@ impl Executor {
             host: account.and_then(|id| self.clouds.host(id).cloned()),
             client: self.client.clone(),
             cluster: self.cluster.clone(),
+            schemas: self.schemas.clone(),
         }
     }
 
@@ -170,10 +180,11 @@ struct Means {
     host: Option<Arc<dyn RecordProvider>>,
     client: kube::Client,
     cluster: ClusterId,
+    schemas: Schemas,
 }
 
 async fn carry_out(action: &Action, means: Means) -> Result<Done, Failure> {
-    let Means { provider, host, client, cluster } = means;
+    let Means { provider, host, client, cluster, schemas } = means;
     let missing = || Failure::plain(FailureKind::NotSent, "the account has no client");
     match action {
         Action::Address(call) => cloud::call(&*provider.ok_or_else(missing)?, call).await,
@@ -181,9 +192,10 @@ async fn carry_out(action: &Action, means: Means) -> Result<Done, Failure> {
         Action::Ledger(write) => cluster::in_time(cluster::write_ledger(&client, write)).await,
         Action::Mark(write) => cluster::in_time(cluster::write_mark(&client, write)).await,
         Action::Evict(eviction) => cluster::in_time(cluster::evict(&client, eviction)).await,
-        // No front asks for VIPs, so that no plan has such a write.
         Action::Vip(write) => {
-            Err(Failure::plain(FailureKind::Rejected, format!("no front can {write}")))
+            let unserved = || Failure::plain(FailureKind::NotSent, "no front serves VIPs");
+            let front = fronts::vip_front().ok_or_else(unserved)?;
+            cluster::in_time(front.write(client, write.clone(), schemas)).await
         }
     }
 }

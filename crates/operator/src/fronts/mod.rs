@@ -4,6 +4,9 @@
 //! they ask for, makes their statuses of verdicts, and has the series of its metrics. Nothing else
 //! in the operator knows a kind by name.
 //!
+//! A kind of another project has no definition here: its front knows the versions that it can read
+//! and write, and the other kinds that its objects depend on.
+//!
 //! Two rules hold for the types of every kind:
 //!
 //! - Decoding never fails on an object that a predecessor's definition could have stored: every
@@ -13,8 +16,10 @@
 //!   can still be updated.
 
 pub mod address_status;
+pub mod cluster_vips;
 pub mod conditions;
 mod definitions;
+pub mod dependency;
 pub mod dns_record;
 pub mod flipop;
 pub mod floating_ip_pool;
@@ -27,15 +32,20 @@ pub mod selection;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Client;
 use kube::api::DynamicObject;
+use pontoon_core::action::{Done, Failure, VipAction};
 use pontoon_core::model::{Kind, Mark, MarkPlace, Tells};
+use pontoon_core::vips::model::VipNames;
 use prometheus::Registry;
 
 use crate::leadership::Predecessor;
-use crate::observe::schema::Schema;
+use crate::observe::schema::{Generation, Schema, Schemas};
 use crate::report::object_series::{ReplicaLabels, Series};
 pub use definitions::{crds, crds_yaml};
+pub use dependency::Dependency;
 pub use observed::{Face, Labels, Observed, Verdicts};
 
 /// A kind that we serve.
@@ -43,8 +53,23 @@ pub trait Front: Sync {
     /// The kind.
     fn kind(&self) -> &'static Kind;
 
-    /// The custom resource definition of the kind.
-    fn definition(&self) -> CustomResourceDefinition;
+    /// The custom resource definition of the kind; `None` for a kind of another project.
+    fn definition(&self) -> Option<CustomResourceDefinition>;
+
+    /// The usable versions of a kind of another project, the preferred version first.
+    fn generations(&self) -> &'static [Generation] {
+        &[]
+    }
+
+    /// Other kinds that objects of the kind depend on. They are watched while the kind is defined.
+    fn dependencies(&self) -> &'static [&'static dyn Dependency] {
+        &[]
+    }
+
+    /// What VIPs need of the front, if objects of the kind may ask for VIPs.
+    fn vips(&self) -> Option<&'static dyn VipFront> {
+        None
+    }
 
     /// The predecessor that may still serve objects of the kind.
     fn predecessor(&self) -> &'static Predecessor;
@@ -67,16 +92,52 @@ pub trait Front: Sync {
     ) -> Result<Arc<dyn Series>, prometheus::Error>;
 }
 
+/// What VIPs need of the front of Clusters.
+pub trait VipFront: Sync {
+    /// Words for messages.
+    fn names(&self) -> &'static VipNames;
+
+    /// Carries out a write, in the versions that the API server serves.
+    fn write(
+        &self,
+        client: Client,
+        action: VipAction,
+        schemas: Schemas,
+    ) -> BoxFuture<'static, Result<Done, Failure>>;
+}
+
 /// Every front, in the order in which the definitions are applied.
 pub static FRONTS: &[&dyn Front] = &[
     &floating_ip_pool::FloatingIPPools,
     &node_dns_record_set::NodeDNSRecordSets,
     &net_ip_allocation::NetIPAllocations,
+    &cluster_vips::ClusterVips,
 ];
 
 /// Every kind.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     FRONTS.iter().map(|front| front.kind())
+}
+
+/// The kinds that we define.
+pub fn own_kinds() -> impl Iterator<Item = &'static Kind> {
+    FRONTS.iter().filter(|front| front.generations().is_empty()).map(|front| front.kind())
+}
+
+/// The front of Clusters, whose objects ask for VIPs.
+pub fn vip_front() -> Option<&'static dyn VipFront> {
+    FRONTS.iter().find_map(|front| front.vips())
+}
+
+/// The predecessor that may still serve Clusters.
+pub fn vip_predecessor() -> Option<&'static Predecessor> {
+    FRONTS.iter().find(|front| front.vips().is_some()).map(|front| front.predecessor())
+}
+
+/// The dependency of a kind.
+pub fn dependency(kind: &Kind) -> Option<&'static dyn Dependency> {
+    let mut all = FRONTS.iter().flat_map(|front| front.dependencies().iter().copied());
+    all.find(|one| one.kind() == kind)
 }
 
 /// On a node: its machine may lack its own address because of us, and is owed one.

@@ -11,6 +11,8 @@ use pontoon_core::model::{
     Finding, Kind, Ledger, MachineId, NodeName, ObjectKey, Pool, RecordSet, Request, Subject, Text,
 };
 use pontoon_core::records::verdict::RecordVerdict;
+use pontoon_core::vips::model::Cluster;
+use pontoon_core::vips::verdict::VipVerdict;
 use pontoon_providers::address_vendors;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -35,6 +37,8 @@ pub struct Observed {
     pub addresses: Option<Pool>,
     /// The records that the object asks for.
     pub records: Option<RecordSet>,
+    /// The VIPs that the object asks for.
+    pub vips: Option<Cluster>,
     /// The labels of the object's series.
     pub labels: Labels,
     /// The node of each address, as far as the status says.
@@ -53,12 +57,14 @@ pub struct Labels {
 }
 
 /// The latest verdicts on an object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Verdicts<'a> {
     /// The verdict on its addresses.
     pub addresses: Option<&'a Verdict>,
     /// The verdict on its records.
     pub records: Option<&'a RecordVerdict>,
+    /// The verdict on its VIPs.
+    pub vips: Option<&'a VipVerdict>,
 }
 
 /// The status of an object, whatever its kind.
@@ -81,6 +87,20 @@ pub trait Face: Debug + Send + Sync {
 
     /// A warning about the object that is told once: the reason of the event, and the words.
     fn warning(&self) -> Option<(&'static str, &'static str)>;
+
+    /// How a status with other writers is written; `None` if the whole status is ours.
+    fn shared(&self) -> Option<Shared> {
+        None
+    }
+}
+
+/// How our part of a status with other writers is written: by server-side apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// The version of the kind that the API server serves.
+    pub version: &'static str,
+    /// The field manager of our part.
+    pub manager: &'static str,
 }
 
 /// The status of an object of one kind.

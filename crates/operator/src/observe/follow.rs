@@ -83,6 +83,12 @@ impl Break {
         matches!(self, Self::Failed(kube::Error::Api(status)) if status.code == GONE)
     }
 
+    /// Whether the right to follow the objects is missing.
+    pub fn is_forbidden(&self) -> bool {
+        const FORBIDDEN: u16 = 403;
+        matches!(self, Self::Failed(kube::Error::Api(status)) if status.code == FORBIDDEN)
+    }
+
     /// Whether a single object could not be read. Later ones may be readable.
     pub fn is_about_one_object(&self) -> bool {
         matches!(self, Self::Failed(kube::Error::SerdeError(_)))

@@ -18,10 +18,12 @@ pub use follow::{Followed, Selection};
 pub use watch::{Station, Watch, watch};
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pontoon_core::model::{Kind, Node, NodeName, ObjectKey, Owner, Pod, PodId, Text};
 use pontoon_core::nodes::PodMatch;
+use pontoon_core::world::World;
 
 use crate::api::PAUSED_ANNOTATION;
 use crate::fronts::Observed;
@@ -52,8 +54,16 @@ pub enum Observation {
     ObjectGone(ObjectKey),
     /// All objects of a kind have been listed, with these keys.
     ObjectsListed(&'static Kind, BTreeSet<ObjectKey>),
+    /// A change of an object, not ours, that objects of ours depend on.
+    Fact(Box<dyn Fact>),
     /// The definition of a kind appeared, changed or disappeared.
     Schema(&'static Kind, Schema),
+}
+
+/// A change of an object that objects of ours depend on.
+pub trait Fact: Debug + Send {
+    /// Tells the world. Returns a kind that has to be watched because of the change.
+    fn tell(self: Box<Self>, world: &mut World) -> Option<&'static Kind>;
 }
 
 /// A resource version as a number. Versions of a kind are ordered numbers; with a server that

@@ -32,6 +32,10 @@ impl Watch for Objects {
         self.front.kind().name
     }
 
+    fn is_optional(&self) -> bool {
+        self.schema.generation().is_some()
+    }
+
     fn restart(&mut self) {
         self.listing = Some(BTreeSet::new());
     }

@@ -170,7 +170,7 @@ pub(super) fn controller(reference: &OwnerReference) -> Option<Owner> {
 }
 
 /// Metadata without managed fields, which are most of an object's size and never read here.
-pub(super) fn lean_metadata<'de, D: Deserializer<'de>>(from: D) -> Result<ObjectMeta, D::Error> {
+pub(crate) fn lean_metadata<'de, D: Deserializer<'de>>(from: D) -> Result<ObjectMeta, D::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Lean {
@@ -178,6 +178,7 @@ pub(super) fn lean_metadata<'de, D: Deserializer<'de>>(from: D) -> Result<Object
         namespace: Option<String>,
         uid: Option<String>,
         resource_version: Option<String>,
+        creation_timestamp: Option<Time>,
         deletion_timestamp: Option<Time>,
         labels: Option<BTreeMap<String, String>>,
         annotations: Option<BTreeMap<String, String>>,
@@ -189,6 +190,7 @@ pub(super) fn lean_metadata<'de, D: Deserializer<'de>>(from: D) -> Result<Object
         namespace: lean.namespace,
         uid: lean.uid,
         resource_version: lean.resource_version,
+        creation_timestamp: lean.creation_timestamp,
         deletion_timestamp: lean.deletion_timestamp,
         labels: lean.labels,
         annotations: lean.annotations,

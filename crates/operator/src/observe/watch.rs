@@ -1,5 +1,7 @@
 //! An endless watch: events in, observations out.
 
+use std::time::Duration;
+
 use futures::StreamExt;
 use kube::Api;
 use tokio::sync::mpsc::Sender;
@@ -9,6 +11,9 @@ use super::follow::{BackOff, Break, Event, Followed, Selection, causes, follow};
 use super::hearing::Hearing;
 use crate::env::Env;
 
+/// Pause before an optional watch that lacks its right is tried again.
+const UNGRANTED: Duration = Duration::from_secs(60);
+
 /// Turns the events of a kind into observations.
 pub trait Watch: Send + 'static {
     /// The decoded type.
@@ -16,6 +21,11 @@ pub trait Watch: Send + 'static {
 
     /// Name of the watch, for the log, readiness and metrics.
     fn name(&self) -> &str;
+
+    /// Whether we may do without the watch: a missing right to watch is no trouble then.
+    fn is_optional(&self) -> bool {
+        false
+    }
 
     /// Starts a new list.
     fn restart(&mut self);
@@ -49,7 +59,8 @@ pub async fn watch<W: Watch>(
     station: Station,
 ) {
     station.hearing.begins(watch.name(), station.env.now());
-    let mut session = Session { watch, station, back_off: BackOff::default() };
+    let back_off = BackOff::default();
+    let mut session = Session { watch, station, back_off, does_without: false };
     let mut events = follow(api, selection);
     while let Some(event) = events.next().await {
         match event {
@@ -70,6 +81,8 @@ struct Session<W: Watch> {
     watch: W,
     station: Station,
     back_off: BackOff,
+    /// An optional watch lacks its right.
+    does_without: bool,
 }
 
 impl<W: Watch> Session<W> {
@@ -89,6 +102,10 @@ impl<W: Watch> Session<W> {
                 tell(&self.station.to, gone).await?;
             }
             Event::Listed => {
+                if std::mem::take(&mut self.does_without) {
+                    self.station.hearing.begins(self.watch.name(), self.station.env.now());
+                    self.hears();
+                }
                 let listed = self.watch.listed();
                 tell(&self.station.to, listed).await?;
                 self.station.hearing.lists(self.watch.name());
@@ -108,6 +125,13 @@ impl<W: Watch> Session<W> {
             return self.hears();
         }
         let Station { env, hearing, .. } = &self.station;
+        if error.is_forbidden() && self.watch.is_optional() {
+            if !std::mem::replace(&mut self.does_without, true) {
+                hearing.ends(kind);
+                tracing::warn!(kind, error = words, "no right to watch: doing without");
+            }
+            return tokio::time::sleep(UNGRANTED).await;
+        }
         hearing.breaks(kind, env.now());
         let pause = self.back_off.pause(error, env.random());
         tracing::warn!(kind, error = words, ?pause, "watch broken");

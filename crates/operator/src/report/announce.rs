@@ -114,6 +114,7 @@ impl Narrator {
     /// Reports the verdicts of a plan.
     pub fn take(&mut self, objects: &mut Objects, plan: &Plan, world: &World, took: Duration) {
         self.take_records(objects, plan);
+        self.take_vips(objects, plan, world, took);
         self.tell_failed(objects, plan);
         for (key, verdict) in &plan.verdicts {
             let Some(object) = objects.get_mut(key) else { continue };
@@ -197,7 +198,8 @@ impl Narrator {
             Action::Address(call) => self.call_ended(objects, world, call, finished),
             Action::Record(_) => self.changed_records(objects, finished),
             Action::Evict(eviction) => self.evicted(objects, eviction, finished),
-            Action::Ledger(_) | Action::Mark(_) | Action::Vip(_) => {}
+            Action::Vip(action) => self.vip_written(objects, world, action, finished),
+            Action::Ledger(_) | Action::Mark(_) => {}
         }
     }
 

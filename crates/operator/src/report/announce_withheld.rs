@@ -15,10 +15,11 @@ impl Narrator {
     /// Reports the withheld actions of a plan. Each action is reported once, and again only after a
     /// different action was withheld in between.
     pub fn take_would(&mut self, objects: &mut Objects, plan: &Plan, would: &[Would]) {
-        for key in plan.verdicts.keys().chain(plan.records.keys()) {
+        for key in plan.verdicts.keys().chain(plan.records.keys()).chain(plan.vips.keys()) {
             let verdict = plan.verdicts.get(key).is_some_and(|one| one.withheld.is_some());
             let records = plan.records.get(key).is_some_and(|one| one.withheld.is_some());
-            if let Some(object) = objects.get_mut(key).filter(|_| !verdict && !records) {
+            let vips = plan.vips.get(key).is_some_and(|one| one.withheld.is_some());
+            if let Some(object) = objects.get_mut(key).filter(|_| !verdict && !records && !vips) {
                 object.would.clear();
             }
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pontoon_core::action::{Action, Eviction, Failure};
+use pontoon_core::action::{Action, Eviction, Failure, FailureKind};
 use pontoon_core::model::ObjectKey;
 
 use super::events::{Weight, about};
@@ -17,11 +17,13 @@ impl Narrator {
     /// last minute; the verdict reports the refusal in any case.
     pub(super) fn unwritten(&mut self, finished: &Finished) -> bool {
         let Err(failure) = &finished.outcome.result else { return false };
+        let overtaken = failure.kind == FailureKind::Conflict;
         let (write, subject) = match &finished.outcome.action {
             Action::Ledger(write) => (Write::Ledger, format!("ledger of {}", write.pool)),
             // A refusal concerns all nodes alike, so all nodes share a reminder.
             Action::Mark(_) => (Write::Annotation, "annotations".to_owned()),
             Action::Evict(eviction) => (Write::Eviction, format!("eviction of {:?}", eviction.pod)),
+            Action::Vip(_) if overtaken => return false,
             Action::Vip(action) => (Write::Vip, format!("VIPs of {}", action.cluster())),
             Action::Address(_) | Action::Record(_) => return false,
         };

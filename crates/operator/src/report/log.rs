@@ -21,6 +21,12 @@ pub(super) fn ended(finished: &Finished, repeated: bool) {
         Err(failure) if matches!(failure.kind, FailureKind::HeldBack { .. }) => {
             tracing::debug!(object, account, kind = ?failure.kind, "held back: {action}");
         }
+        // The newer version is on its way, and the write is planned again.
+        Err(failure)
+            if failure.kind == FailureKind::Conflict && matches!(action, Action::Vip(_)) =>
+        {
+            tracing::debug!(object, error = &*failure.message, "overtaken: {action}");
+        }
         Err(failure) if repeated => {
             let (kind, error) = (failure.kind, &*failure.message);
             tracing::debug!(object, account, ?kind, error, "failed again to {action}");

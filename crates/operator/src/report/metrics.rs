@@ -11,6 +11,8 @@ use pontoon_core::action::{Action, FailureKind};
 use pontoon_core::addresses::verdict::Verdict;
 use pontoon_core::model::{Kind, ObjectKey};
 use pontoon_core::records::verdict::RecordVerdict;
+use pontoon_core::vips::verdict::VipVerdict;
+use pontoon_core::world::World;
 use prometheus::{
     Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounterVec, Opts,
     Registry, TextEncoder,
@@ -18,7 +20,8 @@ use prometheus::{
 
 use super::names::names;
 use super::object_series::{
-    Book, CallSeries, Counting, ObjectSeries, ReplicaLabels, Series, SeriesLabels, texts,
+    Book, CallSeries, Counting, ObjectSeries, ReplicaLabels, Series, SeriesLabels, VipWriteSeries,
+    texts,
 };
 use super::process::Process;
 use super::standing::Standing;
@@ -251,6 +254,30 @@ impl Metrics {
     /// Counts a plan that considered an object. `well` says whether the plan found no failure.
     pub fn considered(&self, labels: SeriesLabels<'_>, took: Duration, well: bool) {
         self.with(labels.key, |series, object| series.planned(labels, took, well, object));
+    }
+
+    /// Counts a finished write for the VIPs of an object.
+    pub fn vip_written(&self, kind: &Kind, write: VipWriteSeries<'_>) {
+        self.of_leader(kind, |series| series.vip_written(write));
+    }
+
+    /// Counts a plan that considered the VIPs of an object of a class.
+    pub fn vips_planned(&self, kind: &Kind, class: &str, verdict: &VipVerdict, took: Duration) {
+        self.of_leader(kind, |series| series.vips_planned(class, verdict, took));
+    }
+
+    /// Shows what all objects share.
+    pub fn stock(&self, world: &World) {
+        let book = self.book();
+        self.fronts.values().filter(|_| book.leads).for_each(|series| series.stock(world));
+    }
+
+    /// Updates the series of a kind, if this replica leads.
+    fn of_leader(&self, kind: &Kind, update: impl FnOnce(&dyn Series)) {
+        let book = self.book();
+        if let Some(series) = self.fronts.get(kind).filter(|_| book.leads) {
+            update(&**series);
+        }
     }
 
     /// Updates the series of a shown object, with those of its kind.

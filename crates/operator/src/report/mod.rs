@@ -9,6 +9,7 @@ pub mod standing;
 
 mod announce;
 mod announce_records;
+mod announce_vips;
 mod announce_withheld;
 mod announce_writes;
 mod dropped;

@@ -5,10 +5,13 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use pontoon_core::action::{AddressAction, FailureKind};
+use pontoon_core::Time;
+use pontoon_core::action::{AddressAction, FailureKind, VipAction};
 use pontoon_core::addresses::verdict::Verdict;
 use pontoon_core::model::ObjectKey;
 use pontoon_core::records::verdict::RecordVerdict;
+use pontoon_core::vips::verdict::VipVerdict;
+use pontoon_core::world::World;
 use prometheus::core::{MetricVec, MetricVecBuilder};
 use prometheus::{GaugeVec, HistogramVec, IntCounterVec};
 
@@ -25,6 +28,15 @@ pub trait Series: fmt::Debug + Send + Sync {
 
     /// Counts an unassignment of an object's address, successful or failed.
     fn unassigned(&self, _: SeriesLabels<'_>, _: bool, _: &mut ObjectSeries) {}
+
+    /// Counts a finished write for the VIPs of an object.
+    fn vip_written(&self, _: VipWriteSeries<'_>) {}
+
+    /// Counts a plan that considered the VIPs of an object, and its duration.
+    fn vips_planned(&self, _: &str, _: &VipVerdict, _: Duration) {}
+
+    /// Shows what all objects share.
+    fn stock(&self, _: &World) {}
 
     /// Shows whether this replica leads.
     fn leads(&self, _: bool) {}
@@ -62,6 +74,19 @@ pub struct CallSeries<'a> {
     pub failure: Option<FailureKind>,
     /// The duration.
     pub took: Duration,
+}
+
+/// A finished write for VIPs, as the series of a kind count it.
+#[derive(Clone, Copy, Debug)]
+pub struct VipWriteSeries<'a> {
+    /// The name of the object's class, or empty.
+    pub class: &'a str,
+    /// The write.
+    pub action: &'a VipAction,
+    /// The failure, if any.
+    pub failure: Option<FailureKind>,
+    /// The time of the answer.
+    pub now: Time,
 }
 
 /// The labels of an object's series.

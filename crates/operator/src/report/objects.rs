@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use pontoon_core::addresses::verdict::Verdict;
 use pontoon_core::model::{Kind, ObjectKey, Site, Subject, Text};
 use pontoon_core::records::verdict::RecordVerdict;
+use pontoon_core::vips::verdict::VipVerdict;
 
 use super::announce::Told;
 use super::announce_records::ToldRecords;
+use super::announce_vips::ToldVips;
 use super::object_series::SeriesLabels;
 use super::writer::Writing;
 use crate::fronts::{Face, Labels, Observed, Verdicts};
@@ -32,8 +34,10 @@ pub struct Object {
     /// The latest verdicts of this term.
     pub(super) verdict: Option<Box<Verdict>>,
     pub(super) records: Option<Box<RecordVerdict>>,
+    pub(super) vips: Option<Box<VipVerdict>>,
     pub(super) told: Told,
     pub(super) told_records: ToldRecords,
+    pub(super) told_vips: ToldVips,
     /// Withheld actions that were already reported.
     pub(super) would: BTreeSet<Text>,
     pub(super) writing: Writing,
@@ -63,7 +67,7 @@ impl Objects {
     /// Starts a new term: verdicts of the old term do not count.
     pub fn restart(&mut self) {
         for object in self.all.values_mut() {
-            (object.verdict, object.records) = (None, None);
+            (object.verdict, object.records, object.vips) = (None, None, None);
             object.writing.restart();
         }
     }
@@ -101,6 +105,7 @@ impl Object {
         Self {
             told: Told::new(face.said(Subject::Addresses), homes, &remembered),
             told_records: ToldRecords::new(face.said(Subject::Records), records.as_ref()),
+            told_vips: ToldVips::new(face.said(Subject::Vips)),
             uid,
             version,
             decoded,
@@ -108,6 +113,7 @@ impl Object {
             face,
             verdict: None,
             records: None,
+            vips: None,
             would: BTreeSet::new(),
             writing: Writing::default(),
         }
@@ -145,6 +151,10 @@ impl Object {
     }
 
     pub(super) fn verdicts(&self) -> Verdicts<'_> {
-        Verdicts { addresses: self.verdict.as_deref(), records: self.records.as_deref() }
+        Verdicts {
+            addresses: self.verdict.as_deref(),
+            records: self.records.as_deref(),
+            vips: self.vips.as_deref(),
+        }
     }
 }

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kube::Client;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
 use pontoon_core::Time;
 use pontoon_core::action::{Failure, FailureKind};
 use pontoon_core::model::{Kind, ObjectKey, Scope};
@@ -19,11 +19,12 @@ use tokio::task::JoinSet;
 
 use super::dropped::dropped;
 use super::objects::{Object, Objects};
-use crate::api::objects;
+use crate::api::{objects, objects_in};
 use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
 use crate::execute::api_failure;
 use crate::fronts::Face;
+use crate::fronts::observed::Shared;
 use crate::observe::version;
 
 /// Shortest time between two writes of a status.
@@ -87,6 +88,8 @@ enum Write {
     /// Merge patch, for an object that could not be decoded: fields that we cannot read must
     /// survive.
     Over(Value),
+    /// Server-side apply, for a status with other writers: only our part is sent.
+    Part(Value, Shared),
 }
 
 #[derive(Debug)]
@@ -138,6 +141,14 @@ impl StatusWriter {
                 && object.records.as_deref() != Some(new)
             {
                 object.records = Some(Box::new(new.clone()));
+                self.pending.insert(key.clone());
+            }
+        }
+        for (key, new) in &plan.vips {
+            if let Some(object) = objects.get_mut(key)
+                && object.vips.as_deref() != Some(new)
+            {
+                object.vips = Some(Box::new(new.clone()));
                 self.pending.insert(key.clone());
             }
         }
@@ -245,14 +256,24 @@ impl Object {
     /// The wanted status, if different from the object's status.
     fn correction(&self, now: Time) -> Option<Write> {
         let wanted = self.face.wanted(self.verdicts(), now)?;
-        let write = if self.decoded { Write::Whole } else { Write::Over };
-        (wanted != self.face.stored()).then(|| write(wanted))
+        if wanted == self.face.stored() {
+            return None;
+        }
+        Some(match self.face.shared() {
+            Some(shared) => Write::Part(wanted, shared),
+            None if self.decoded => Write::Whole(wanted),
+            None => Write::Over(wanted),
+        })
     }
 
     /// Notes the sent status as the object's status, which the watch will only repeat. Returns the
     /// parts that were not stored, unless already reported.
     fn wrote(&mut self, uid: &str, sent: Value, stored: &Stored) -> Vec<String> {
-        let missing = dropped(&sent, &stored.status);
+        let status = match self.face.shared() {
+            Some(_) => self.read_back(stored.status.clone()),
+            None => stored.status.clone(),
+        };
+        let missing = dropped(&sent, &status);
         let before = self.writing.pruned.take();
         let told = before.is_some_and(|before| before.dropped == missing);
         if !missing.is_empty() {
@@ -280,7 +301,10 @@ impl Object {
 /// Writes a status with the version that the write is based on, so that the server refuses a stale
 /// view.
 async fn put(client: Client, key: ObjectKey, uid: String, at: u64, write: Write) -> Written {
-    let api = objects(client, key.kind, &key.namespace);
+    let api = match &write {
+        Write::Part(_, shared) => objects_in(client, key.kind, shared.version, &key.namespace),
+        Write::Whole(_) | Write::Over(_) => objects(client, key.kind, &key.namespace),
+    };
     let mut metadata = json!({
         "name": *key.name, "uid": uid, "resourceVersion": at.to_string(),
     });
@@ -289,7 +313,7 @@ async fn put(client: Client, key: ObjectKey, uid: String, at: u64, write: Write)
     }
     let (api_version, kind) = (key.kind.api_version(), key.kind.name);
     let value = match &write {
-        Write::Whole(status) | Write::Over(status) => status.clone(),
+        Write::Whole(status) | Write::Over(status) | Write::Part(status, _) => status.clone(),
     };
     let sent = async {
         match write {
@@ -305,6 +329,7 @@ async fn put(client: Client, key: ObjectKey, uid: String, at: u64, write: Write)
                 let params = PatchParams::default();
                 api.patch_status(&key.name, &params, &Patch::Merge(patch)).await
             }
+            Write::Part(status, shared) => apply(&api, &key, &uid, status, shared).await,
         }
     };
     let result = match tokio::time::timeout(WRITE_DEADLINE, sent).await {
@@ -319,4 +344,21 @@ async fn put(client: Client, key: ObjectKey, uid: String, at: u64, write: Write)
         }
     };
     Written { key, uid, sent: value, result }
+}
+
+/// Applies our part of a status with other writers. The part has no other writer, so the version does
+/// not matter; the UID refuses another object of the same name.
+async fn apply(
+    api: &Api<DynamicObject>,
+    key: &ObjectKey,
+    uid: &str,
+    status: Value,
+    shared: Shared,
+) -> Result<DynamicObject, kube::Error> {
+    let applied = json!({
+        "apiVersion": format!("{}/{}", key.kind.group, shared.version), "kind": key.kind.name,
+        "metadata": {"name": *key.name, "uid": uid}, "status": status,
+    });
+    let params = PatchParams::apply(shared.manager).force();
+    api.patch_status(&key.name, &params, &Patch::Apply(&applied)).await
 }

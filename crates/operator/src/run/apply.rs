@@ -6,6 +6,7 @@ use pontoon_core::world::Source;
 use super::replica::Replica;
 use crate::fronts::Observed;
 use crate::observe::Observation;
+use crate::observe::schema::Schema;
 
 impl Replica {
     pub(super) fn take_in(&mut self, observation: Observation) {
@@ -37,8 +38,15 @@ impl Replica {
                 }
                 self.world.source_read(Source::Objects(kind));
             }
+            Observation::Fact(fact) => {
+                if let Some(kind) = fact.tell(&mut self.world) {
+                    self.watches.need(kind);
+                }
+            }
             Observation::Schema(kind, schema) => {
                 self.statuses.redefined(&mut self.objects, kind);
+                self.executor.defines(kind, schema);
+                self.facing.defines(kind, schema != Schema::Missing);
                 self.watches.schema(kind, schema);
             }
         }
@@ -52,6 +60,9 @@ impl Replica {
             Some(records) => self.world.set_record_set(records.clone()),
             None => self.world.remove_record_set(&observed.key),
         }
+        if let Some(cluster) = &observed.vips {
+            self.world.set_cluster(cluster.clone());
+        }
         self.statuses.seen(observed.key.clone());
         self.narrator.see(&mut self.objects, observed);
     }
@@ -59,6 +70,7 @@ impl Replica {
     fn forget(&mut self, key: &ObjectKey) {
         self.world.remove_pool(key);
         self.world.remove_record_set(key);
+        self.world.remove_cluster(key);
         self.narrator.forget(key);
         self.objects.forget(key);
     }

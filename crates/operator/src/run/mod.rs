@@ -15,6 +15,7 @@ use kube::Client;
 use pontoon_core::Time;
 use pontoon_core::model::Kind;
 use pontoon_core::plan::Planner;
+use pontoon_core::vips::model::VipSettings;
 use pontoon_core::world::{Settings, World};
 use pontoon_providers::layers::Gate;
 use pontoon_providers::{Clock, Transport};
@@ -24,7 +25,7 @@ use tokio::task::JoinSet;
 use crate::clouds::Clouds;
 use crate::env::Env;
 use crate::execute::{ClusterId, Executor, Term};
-use crate::fronts::{EGRESS, FRONTS, kinds};
+use crate::fronts::{EGRESS, FRONTS, kinds, vip_front};
 use crate::leadership::{self, Identity, Leadership, Post, Predecessors, Sentry, Timing};
 use crate::observe::Station;
 use crate::report::events::{Events, Weight, about_lease};
@@ -69,6 +70,26 @@ pub struct Options {
     pub retry_initial: Duration,
     /// Longest wait between two attempts.
     pub retry_max: Duration,
+    /// Whether and how Clusters get VIPs.
+    pub vips: VipOptions,
+}
+
+/// Settings for VIPs of Clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VipOptions {
+    /// Whether Clusters get VIPs. If not, nothing of Cluster API is read.
+    pub enabled: bool,
+    /// The port of an endpoint for which the user names none.
+    pub port: u16,
+    /// Whether each claim gets a holder.
+    pub holds: bool,
+}
+
+impl Default for VipOptions {
+    fn default() -> Self {
+        let VipSettings { port, holds, .. } = VipSettings::default();
+        Self { enabled: true, port, holds }
+    }
 }
 
 /// Reads an environment variable.
@@ -138,14 +159,15 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         narrator: Narrator::new(env.clone(), events, metrics.clone()),
         objects: Objects::default(),
         statuses: StatusWriter::new(client.clone(), env.clone()),
-        watches: Watches::new(client, station, tasks),
+        watches: Watches::new(client, station, tasks, options.vips),
         planner: Planner::default(),
         drain_limit: options.provider_timeout + Duration::from_millis(500),
         wake: None,
         leading: None,
         mode: options.mode,
         lease: (options.namespace, lease(options.mode)),
-        facing: Facing::new(served(), sentry.rivalry().borrow().clone(), env.now()),
+        facing: Facing::new(served(), sentry.rivalry().borrow().clone(), env.now())
+            .without(others()),
         stance: None,
         sentry,
         unanswered_until: Time::default(),
@@ -160,6 +182,12 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     process.run(replica.run(stop))
 }
 
+fn vip_settings(options: VipOptions) -> VipSettings {
+    let VipOptions { port, holds, .. } = options;
+    let plain = VipSettings { port, holds, ..VipSettings::default() };
+    vip_front().map_or(plain, |front| VipSettings { names: front.names(), ..plain })
+}
+
 /// A world with the accounts and nothing else.
 fn world(options: &Options, clouds: &Clouds) -> World {
     let settings = Settings {
@@ -168,6 +196,7 @@ fn world(options: &Options, clouds: &Clouds) -> World {
         retry_initial: options.retry_initial,
         retry_max: options.retry_max,
         egress: Some(&EGRESS),
+        vips: vip_settings(options.vips),
         ..Settings::default()
     };
     let mut world = World::new(settings, &kinds().collect::<Vec<_>>());
@@ -200,6 +229,11 @@ fn lease(mode: Mode) -> &'static str {
 /// The kinds, each with the Lease of its predecessor.
 fn served() -> Vec<(&'static Kind, &'static str)> {
     FRONTS.iter().map(|front| (front.kind(), front.predecessor().lease)).collect()
+}
+
+/// The kinds of other projects.
+fn others() -> impl Iterator<Item = &'static Kind> {
+    FRONTS.iter().filter(|front| !front.generations().is_empty()).map(|front| front.kind())
 }
 
 /// The last check before a call that changes a provider. Each call is made for the kinds of a

@@ -83,6 +83,9 @@ impl Replica {
                 _ = stop.wait_for(|stop| *stop) => break,
                 _ = beat.tick() => {
                     self.health.beats(self.env.now());
+                    if self.world.knows_vips() {
+                        self.metrics.stock(&self.world);
+                    }
                     continue;
                 }
                 failed = self.watches.failed() => {
@@ -113,6 +116,7 @@ impl Replica {
                         self.narrator.status_written(&wrote);
                         if let Ok(version) = wrote.result {
                             self.world.wrote_pool(&wrote.key, &wrote.uid, version);
+                            self.world.wrote_cluster(&wrote.key, &wrote.uid, version);
                         }
                     }
                 }
@@ -143,7 +147,7 @@ impl Replica {
         let now = self.env.now();
         self.take_stance(now);
         let restraints = match &self.stance {
-            Some(Stance::Plans(restraints)) if self.world.is_read() => restraints.clone(),
+            Some(Stance::Plans(restraints)) if self.is_read() => restraints.clone(),
             Some(Stance::Waits(until)) => {
                 self.wake = Some(*until);
                 return;
@@ -176,6 +180,11 @@ impl Replica {
         }
         let report = self.statuses.flush(&mut self.objects, &self.world, now);
         self.wake = [self.wake, report].into_iter().flatten().min();
+    }
+
+    /// Whether every source of some subject has been read whole.
+    fn is_read(&self) -> bool {
+        self.world.is_read() || self.world.knows_vips()
     }
 
     fn take_outcome(&mut self, finished: crate::execute::Finished) {

@@ -32,6 +32,8 @@ pub(super) enum Stance {
 pub(super) struct Facing {
     /// The kinds, each with the Lease of its predecessor.
     kinds: Vec<(&'static Kind, &'static str)>,
+    /// Kinds of other projects that are not defined here: their predecessors concern nobody.
+    undefined: BTreeSet<&'static Kind>,
     rivalry: Rivalry,
     unknown_since: BTreeMap<Who, Time>,
 }
@@ -48,7 +50,24 @@ impl Facing {
     pub fn new(kinds: Vec<(&'static Kind, &'static str)>, rivalry: Rivalry, now: Time) -> Self {
         let unknown = presences(&rivalry).filter(|(_, one)| matches!(one, Presence::Unknown(_)));
         let unknown_since = unknown.map(|(who, _)| (who, now)).collect();
-        Self { kinds, rivalry, unknown_since }
+        Self { kinds, undefined: BTreeSet::new(), rivalry, unknown_since }
+    }
+
+    /// Leaves kinds of other projects out until their definitions are seen.
+    pub fn without(mut self, kinds: impl Iterator<Item = &'static Kind>) -> Self {
+        self.undefined.extend(kinds);
+        self
+    }
+
+    /// Takes whether a kind is defined. A kind of our own always counts.
+    pub fn defines(&mut self, kind: &'static Kind, defined: bool) {
+        if defined {
+            self.undefined.remove(kind);
+        }
+    }
+
+    fn counted(&self) -> impl Iterator<Item = &(&'static Kind, &'static str)> {
+        self.kinds.iter().filter(|(kind, _)| !self.undefined.contains(kind))
     }
 
     /// Begins a term. A follower's doubt concerned nobody.
@@ -81,9 +100,9 @@ impl Facing {
         let hold = |(kind, lease): &(&'static Kind, &'static str)| {
             Some((*kind, self.hold(lease, mode, now)?))
         };
-        let restraints = Restraints(self.kinds.iter().filter_map(hold).collect());
+        let restraints = Restraints(self.counted().filter_map(hold).collect());
         match restraints.wake() {
-            Some(until) if self.kinds.iter().all(|(kind, _)| restraints.waits(kind)) => {
+            Some(until) if self.counted().all(|(kind, _)| restraints.waits(kind)) => {
                 Stance::Waits(until)
             }
             _ => Stance::Plans(restraints),

@@ -1,25 +1,26 @@
-//! The watches of a replica: nodes, the definitions of our kinds, objects of the defined kinds, and
-//! the pods that objects select.
+//! The watches of a replica: the definitions of our kinds, objects of the defined kinds and what they
+//! depend on, nodes, and the pods that objects select. Nothing is watched that no defined kind needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
 use kube::{Api, Client};
-use pontoon_core::model::{Kind, Text};
+use pontoon_core::model::{Kind, Subject, Text};
 use pontoon_core::nodes::PodMatch;
 use pontoon_core::world::World;
 use pontoon_providers::MachineNames;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
+use super::VipOptions;
 use crate::api::all_objects;
 use crate::env::Env;
-use crate::fronts::front;
+use crate::fronts::{Dependency, FRONTS, Front, dependency, front, own_kinds};
 use crate::observe::node::Nodes;
 use crate::observe::objects::Objects;
 use crate::observe::pod::{PodView, Pods};
 use crate::observe::replica_set::{ReplicaSetView, ReplicaSets};
-use crate::observe::schema::{Definition, Schema, UPGRADE};
+use crate::observe::schema::{Definition, Schema, Schemas, UPGRADE};
 use crate::observe::{self, Observation, Selection, Station, Watch};
 
 /// The watches of a replica.
@@ -27,7 +28,11 @@ pub(super) struct Watches {
     client: Client,
     station: Station,
     tasks: JoinSet<()>,
-    objects: BTreeMap<&'static Kind, (Schema, AbortHandle)>,
+    objects: BTreeMap<&'static Kind, AbortHandle>,
+    schemas: Schemas,
+    vips: VipOptions,
+    /// Tells the machines of nodes without a provider ID, for the watch of nodes to come.
+    machine_names: Option<Arc<MachineNames>>,
     pods: Vec<(PodMatch, AbortHandle)>,
     /// The watches of the controllers of pods, by namespace.
     parents: BTreeMap<Option<Text>, Parents>,
@@ -41,25 +46,34 @@ struct Parents {
 
 impl Watches {
     /// Watches that have not started, among the other tasks of the replica.
-    pub fn new(client: Client, station: Station, tasks: JoinSet<()>) -> Self {
+    pub fn new(client: Client, station: Station, tasks: JoinSet<()>, vips: VipOptions) -> Self {
         Self {
             client,
             station,
             tasks,
             objects: BTreeMap::new(),
+            schemas: Schemas::default(),
+            vips,
+            machine_names: None,
             pods: Vec::new(),
             parents: BTreeMap::new(),
         }
     }
 
-    /// Watches nodes and definitions; the latter lead to all other watches. `names` tell the
-    /// machines of nodes without a provider ID.
+    /// Watches definitions, which lead to all other watches. `names` tell the machines of nodes
+    /// without a provider ID.
     pub fn start(&mut self, names: Arc<MachineNames>) {
-        self.watch(Api::all(self.client.clone()), Selection::default(), Nodes::new(names));
-        for definition in Definition::all() {
-            let selection = definition.selection();
-            self.watch(Api::all(self.client.clone()), selection, definition);
+        self.machine_names = Some(names);
+        let off = |kind: &Kind| !self.vips.enabled && kind.may_ask_for(Subject::Vips);
+        let fronts: Vec<_> = FRONTS.iter().filter(|front| !off(front.kind())).collect();
+        for front in fronts {
+            self.watch_definition(Definition::of(front.kind(), front.generations()));
         }
+    }
+
+    fn watch_definition(&mut self, definition: Definition) {
+        let selection = definition.selection();
+        self.watch(Api::all(self.client.clone()), selection, definition);
     }
 
     /// Waits for a task of the replica to panic, because no task may disappear silently.
@@ -148,45 +162,89 @@ impl Watches {
     /// Watches a kind while its definition exists. A changed definition restarts the watch, so that
     /// every object is evaluated again.
     pub fn schema(&mut self, kind: &'static Kind, schema: Schema) {
-        if self.objects.get(kind).is_some_and(|(before, _)| *before == schema) {
+        if self.schemas.get(kind) == Some(schema) {
             return;
         }
-        if let Some((_, before)) = self.objects.remove(kind) {
-            before.abort();
-            self.station.hearing.ends(kind.name);
-        }
-        let name = kind.name;
-        match schema {
-            Schema::Missing => {
-                tracing::warn!(
-                    kind = name,
-                    "not defined in this cluster; define it with: {UPGRADE}"
-                );
-            }
-            Schema::Old => {
-                tracing::warn!(
-                    kind = name,
-                    "a predecessor's definition: observing only; run: {UPGRADE}"
-                );
-            }
-            Schema::Current => tracing::info!(kind = name, "watching"),
+        self.schemas.set(kind, schema);
+        self.stop(kind);
+        tell(kind, schema);
+        if let Some(dependency) = dependency(kind) {
+            return self.depend_on(dependency);
         }
         let handle = match front(kind).filter(|_| schema != Schema::Missing) {
             Some(front) => {
-                let api = all_objects(self.client.clone(), kind);
-                self.watch(api, Selection::default(), Objects::new(front, schema))
+                self.watch_nodes_for(kind);
+                let version = schema.generation().map_or(kind.version, |one| one.version);
+                let api = all_objects(self.client.clone(), kind, version);
+                let handle = self.watch(api, Selection::default(), Objects::new(front, schema));
+                self.watch_dependencies(front);
+                handle
             }
-            None => self.tell_none(kind),
+            None => self.send(Observation::ObjectsListed(kind, BTreeSet::new())),
         };
-        self.objects.insert(kind, (schema, handle));
+        self.objects.insert(kind, handle);
     }
 
-    /// Reports an empty list for a kind without a definition.
-    fn tell_none(&mut self, kind: &'static Kind) -> AbortHandle {
+    /// Watches what objects of a kind depend on: the definitions first, which lead to the objects. The
+    /// objects are evaluated again if the version of the front's kind has changed.
+    fn watch_dependencies(&mut self, front: &'static dyn Front) {
+        for dependency in front.dependencies().iter().copied() {
+            let kind = dependency.kind();
+            let built_in = dependency.generations().is_empty();
+            match self.schemas.get(kind) {
+                None if built_in => {
+                    let wanted = if self.vips.holds { Schema::Current } else { Schema::Missing };
+                    self.schema(kind, wanted);
+                }
+                None => self.watch_definition(Definition::of(kind, dependency.generations())),
+                Some(_) => {
+                    self.stop(kind);
+                    self.depend_on(dependency);
+                }
+            }
+        }
+    }
+
+    /// Watches a built-in kind from now on.
+    pub fn need(&mut self, kind: &'static Kind) {
+        if self.schemas.get(kind) == Some(Schema::Missing) {
+            self.schema(kind, Schema::Current);
+        }
+    }
+
+    fn depend_on(&mut self, dependency: &'static dyn Dependency) {
+        let kind = dependency.kind();
+        let handle = match self.schemas.get(kind) {
+            None | Some(Schema::Missing) => self.send(Observation::Fact(dependency.none())),
+            Some(_) => {
+                let station = self.station.clone();
+                let watching = dependency.watch(self.client.clone(), &self.schemas, station);
+                self.env().spawn(&mut self.tasks, watching)
+            }
+        };
+        self.objects.insert(kind, handle);
+    }
+
+    /// Watches nodes, once objects of a kind that needs nodes may exist.
+    fn watch_nodes_for(&mut self, kind: &Kind) {
+        let needs = [Subject::Addresses, Subject::Records].iter().any(|one| kind.may_ask_for(*one));
+        if let Some(names) = self.machine_names.take_if(|_| needs) {
+            self.watch(Api::all(self.client.clone()), Selection::default(), Nodes::new(names));
+        }
+    }
+
+    fn stop(&mut self, kind: &'static Kind) {
+        if let Some(before) = self.objects.remove(kind) {
+            before.abort();
+            self.station.hearing.ends(kind.name);
+        }
+    }
+
+    /// Tells the replica something that no watch tells.
+    fn send(&mut self, observation: Observation) -> AbortHandle {
         let to = self.station.to.clone();
-        let none = Observation::ObjectsListed(kind, BTreeSet::new());
         // The channel is closed only after the end of the replica.
-        self.env().spawn(&mut self.tasks, async move { drop(to.send(none).await) })
+        self.env().spawn(&mut self.tasks, async move { drop(to.send(observation).await) })
     }
 
     fn watch<W: observe::Watch>(
@@ -212,5 +270,26 @@ where
     match namespace {
         Some(namespace) => Api::namespaced(client.clone(), namespace),
         None => Api::all(client.clone()),
+    }
+}
+
+/// Logs the state of a kind's definition.
+fn tell(kind: &Kind, schema: Schema) {
+    let (name, theirs) = (kind.name, !own_kinds().any(|own| own == kind));
+    match schema {
+        Schema::Missing if theirs => tracing::info!(kind = name, "not in this cluster"),
+        Schema::Missing => {
+            tracing::warn!(kind = name, "not defined in this cluster; define it with: {UPGRADE}");
+        }
+        Schema::Old => {
+            tracing::warn!(
+                kind = name,
+                "a predecessor's definition: observing only; run: {UPGRADE}"
+            );
+        }
+        Schema::Current => tracing::info!(kind = name, "watching"),
+        Schema::Theirs(served) => {
+            tracing::info!(kind = name, version = served.version, "watching");
+        }
     }
 }

@@ -22,7 +22,7 @@ use crate::env::Env;
 use crate::fronts;
 use crate::leadership::{LEASE, Sought, Timing};
 use crate::report::metrics::Metrics;
-use crate::run::{self, Mode, Options, Surroundings};
+use crate::run::{self, Mode, Options, Surroundings, VipOptions};
 use crate::serve::{self, Health, Pages};
 
 /// The namespace of the Lease.
@@ -184,6 +184,7 @@ fn options(name: &str) -> Options {
         provider_timeout: Duration::from_secs(5),
         retry_initial: Duration::from_secs(1),
         retry_max: Duration::from_secs(300),
+        vips: VipOptions { enabled: false, ..VipOptions::default() },
     }
 }
 

@@ -5,6 +5,21 @@ use std::fmt;
 use super::{Missing, Skip, VipConflict, VipReason, VipVerdict};
 use crate::vips::model::{PoolId, VipNames};
 
+impl VipReason {
+    /// The words of reasons that last until something outside changes.
+    pub const LASTING: [&str; 9] = [
+        "Allocated",
+        "ClusterVipVariableMissing",
+        "NotConfigured",
+        "Disabled",
+        "Manual",
+        "PoolNotFound",
+        "PoolExhausted",
+        "ClassNotFound",
+        "Conflict",
+    ];
+}
+
 impl fmt::Display for VipVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(withheld) = &self.withheld {

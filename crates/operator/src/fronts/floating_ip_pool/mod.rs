@@ -44,8 +44,8 @@ impl Front for FloatingIPPools {
         &FLOATING_IP_POOL
     }
 
-    fn definition(&self) -> CustomResourceDefinition {
-        definitions::generated::<types::PoolDefinition>()
+    fn definition(&self) -> Option<CustomResourceDefinition> {
+        Some(definitions::generated::<types::PoolDefinition>())
     }
 
     fn predecessor(&self) -> &'static Predecessor {
@@ -80,6 +80,7 @@ fn observed(decoded: Decoded) -> Observed {
         homes: recall::homes(&pool, &face.status.ips),
         addresses: Some(pool),
         records,
+        vips: None,
         face: Box::new(face),
     }
 }

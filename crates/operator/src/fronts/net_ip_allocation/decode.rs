@@ -61,6 +61,7 @@ pub(super) fn decode(object: DynamicObject, schema: Schema) -> Option<Observed> 
         homes: recall::homes(&pool, &face.status.ips),
         addresses: Some(pool),
         records: None,
+        vips: None,
         face: Box::new(face),
     })
 }

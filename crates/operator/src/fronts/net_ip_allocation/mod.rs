@@ -63,8 +63,8 @@ impl Front for NetIPAllocations {
         &NET_IP_ALLOCATION
     }
 
-    fn definition(&self) -> CustomResourceDefinition {
-        definitions::generated::<types::AllocationDefinition>()
+    fn definition(&self) -> Option<CustomResourceDefinition> {
+        Some(definitions::generated::<types::AllocationDefinition>())
     }
 
     fn predecessor(&self) -> &'static Predecessor {

@@ -42,8 +42,8 @@ impl Front for NodeDNSRecordSets {
         &NODE_DNS_RECORD_SET
     }
 
-    fn definition(&self) -> CustomResourceDefinition {
-        definitions::generated::<types::NodeDNSDefinition>()
+    fn definition(&self) -> Option<CustomResourceDefinition> {
+        Some(definitions::generated::<types::NodeDNSDefinition>())
     }
 
     fn predecessor(&self) -> &'static Predecessor {
@@ -63,6 +63,7 @@ impl Front for NodeDNSRecordSets {
             decoded,
             addresses: None,
             records: Some(set),
+            vips: None,
             labels: Labels { provider, dns },
             homes: BTreeMap::new(),
             face: Box::new(face),

@@ -9,6 +9,7 @@ use pontoon_core::action::{Action, AddressAction, Done, LedgerWrite, Outcome};
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{Families, Family, ObjectKey, Pool, Sighting, Taint};
 use pontoon_core::plan::{Planner, plan_all};
+use pontoon_core::vips::VipSource;
 use pontoon_core::world::{Settings, Source, World};
 use serde_json::Value;
 
@@ -50,7 +51,8 @@ impl Cluster {
         world.set_account("digitalocean".into(), Ok(setup));
         world.set_record_account("digitalocean".into(), Ok(()));
         let objects = kinds().map(Source::Objects);
-        for source in objects.chain([Source::Nodes, Source::Pods]) {
+        let vips = VipSource::ALL.into_iter().map(Source::Vips);
+        for source in objects.chain([Source::Nodes, Source::Pods]).chain(vips) {
             world.source_read(source);
         }
         Self { world, nodes: Nodes::default(), pods: Pods::default(), objects: BTreeMap::new() }
@@ -65,7 +67,8 @@ impl Cluster {
                 seen.extend(decode(&mut Objects::new(front, schema), text));
             }
         }
-        for mut definition in Definition::all() {
+        for front in FRONTS.iter() {
+            let mut definition = Definition::of(front.kind(), front.generations());
             seen.extend(decode(&mut definition, text));
         }
         assert_told(text, &seen);
@@ -85,6 +88,7 @@ impl Cluster {
             // Objects are never removed, so that all are planned.
             Observation::ObjectGone(_)
             | Observation::ObjectsListed(..)
+            | Observation::Fact(_)
             | Observation::Schema(..) => {}
         }
     }
@@ -96,6 +100,9 @@ impl Cluster {
         if let Some(records) = &observed.records {
             self.world.set_record_set(records.clone());
         }
+        if let Some(cluster) = &observed.vips {
+            self.world.set_cluster(cluster.clone());
+        }
         self.objects.insert(observed.key.clone(), observed);
     }
 
@@ -106,8 +113,11 @@ impl Cluster {
         for turn in 0..3 {
             let plan = plan_all(&self.world, NOW);
             for (key, observed) in &self.objects {
-                let verdicts =
-                    Verdicts { addresses: plan.verdicts.get(key), records: plan.records.get(key) };
+                let verdicts = Verdicts {
+                    addresses: plan.verdicts.get(key),
+                    records: plan.records.get(key),
+                    vips: plan.vips.get(key),
+                };
                 observed.face.wanted(verdicts, NOW);
             }
             for action in planner.next(&mut self.world, NOW).actions {

@@ -68,7 +68,7 @@ impl Story {
     /// The record is found to be so, that many seconds after the start.
     fn goes_on(&mut self, seconds: i64, reason: RecordReason) {
         let (in_place, record) = (in_place(), record(reason));
-        let verdicts = Verdicts { addresses: Some(&in_place), records: Some(&record) };
+        let verdicts = Verdicts { addresses: Some(&in_place), records: Some(&record), vips: None };
         self.0 = StatusOf::wanted(&with_record(&self.0), verdicts, at(seconds)).unwrap();
     }
 

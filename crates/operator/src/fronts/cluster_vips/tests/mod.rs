@@ -1,0 +1,3 @@
+mod clusters;
+mod definitions;
+mod sources;
