@@ -20,7 +20,7 @@ use crate::fronts::kinds;
 use crate::leadership::{Leadership, Rivalry, Role, Sentry};
 use crate::observe::Observation;
 use crate::report::metrics::Metrics;
-use crate::report::{Narrator, Objects, StatusWriter};
+use crate::report::{Narrator, Objects, StatusWriter, Written};
 use crate::serve::Health;
 
 /// The most observations between two plans.
@@ -82,10 +82,7 @@ impl Replica {
                 biased;
                 _ = stop.wait_for(|stop| *stop) => break,
                 _ = beat.tick() => {
-                    self.health.beats(self.env.now());
-                    if self.world.knows_vips() {
-                        self.metrics.stock(&self.world);
-                    }
+                    self.beat();
                     continue;
                 }
                 failed = self.watches.failed() => {
@@ -110,16 +107,7 @@ impl Replica {
                     self.rivalry_changed(now);
                 }
                 finished = self.executor.next() => self.take_outcome(finished),
-                written = self.statuses.next() => {
-                    let now = self.env.now();
-                    if let Some(wrote) = self.statuses.written(&mut self.objects, written, now) {
-                        self.narrator.status_written(&wrote);
-                        if let Ok(version) = wrote.result {
-                            self.world.wrote_pool(&wrote.key, &wrote.uid, version);
-                            self.world.wrote_cluster(&wrote.key, &wrote.uid, version);
-                        }
-                    }
-                }
+                written = self.statuses.next() => self.status_written(written),
                 observation = self.inbox.recv() => {
                     let Some(observation) = observation else { break };
                     self.take_in(observation);
@@ -131,6 +119,23 @@ impl Replica {
             self.turn();
         }
         self.hand_over().await;
+    }
+
+    fn beat(&self) {
+        self.health.beats(self.env.now());
+        if self.world.knows_vips() {
+            self.metrics.stock(&self.world);
+        }
+    }
+
+    fn status_written(&mut self, written: Written) {
+        let now = self.env.now();
+        let Some(wrote) = self.statuses.written(&mut self.objects, written, now) else { return };
+        self.narrator.status_written(&wrote);
+        if let Ok(version) = wrote.result {
+            self.world.wrote_pool(&wrote.key, &wrote.uid, version);
+            self.world.wrote_cluster(&wrote.key, &wrote.uid, version);
+        }
     }
 
     /// Applies all waiting observations, so that a single plan covers them.
