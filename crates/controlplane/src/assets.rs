@@ -34,15 +34,25 @@ pub enum Assets {
 pub fn assets() -> Assets {
     match env::var_os("KUBEBUILDER_ASSETS") {
         Some(folder) if !folder.is_empty() => complete(PathBuf::from(folder)),
-        _ => build(go_is_on(env::var_os("PATH").as_deref())),
+        _ => match build(Command::new(BUILD)) {
+            Assets::Found(folder) => complete(folder),
+            missing => missing,
+        },
     }
 }
 
 /// The binaries, or `None` after a line on stderr with the skipped test and the reason. With
 /// `CI=true` the line is an error instead: CI must not skip tests.
 pub(crate) async fn found_or_skipped() -> Result<Option<PathBuf>, Error> {
+    or_skipped(assets).await
+}
+
+/// As [`found_or_skipped`], for other binaries.
+pub(crate) async fn or_skipped(
+    find: impl FnOnce() -> Assets + Send + 'static,
+) -> Result<Option<PathBuf>, Error> {
     // A blocking thread, because the first build takes minutes.
-    let assets = tokio::task::spawn_blocking(assets)
+    let assets = tokio::task::spawn_blocking(find)
         .await
         .unwrap_or_else(|panicked| Assets::Missing(panicked.to_string()));
     let reason = match assets {
@@ -71,24 +81,24 @@ fn complete(folder: PathBuf) -> Assets {
     }
 }
 
-fn build(go: bool) -> Assets {
-    let mut script = Command::new(BUILD);
+/// The folder that a build script prints.
+pub(crate) fn build(mut script: Command) -> Assets {
     script.stdin(Stdio::null());
-    if go {
+    if go_is_on(env::var_os("PATH").as_deref()) {
         // With Go the script may build for minutes, so its progress goes to the terminal. Without
         // Go the script only looks in its cache, and its stderr becomes the reason.
         script.stderr(Stdio::inherit());
     }
+    let name = script.get_program().display().to_string();
     let output = match script.output() {
         Ok(output) => output,
-        Err(error) => return Assets::Missing(format!("{BUILD}: {error}")),
+        Err(error) => return Assets::Missing(format!("{name}: {error}")),
     };
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Assets::Missing(format!("{BUILD}: {} {}", output.status, said.trim()));
+        return Assets::Missing(format!("{name}: {} {}", output.status, said.trim()));
     }
-    let folder = String::from_utf8_lossy(&output.stdout);
-    complete(PathBuf::from(folder.trim()))
+    Assets::Found(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
 }
 
 fn go_is_on(path: Option<&OsStr>) -> bool {

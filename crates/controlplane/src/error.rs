@@ -57,6 +57,10 @@ pub enum Error {
     #[error("API server: {0}")]
     Api(#[from] kube::Error),
 
+    /// A definition could not be read, or is not served.
+    #[error("definition {0}: {1}")]
+    Definition(String, String),
+
     /// The API server returned no token for a service account.
     #[error("no token came back for service account {0}")]
     NoToken(String),

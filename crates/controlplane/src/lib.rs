@@ -21,6 +21,9 @@
 //! [`ControlPlane::borrow_recording`] lends a wiped plane of an earlier test, because a start costs
 //! seconds of processor time.
 //!
+//! [`ControlPlane::ipam_provider`] makes a plane a management cluster of Cluster API, in either
+//! generation.
+//!
 //! There is no kubelet and, unless started, no controller: the test writes nodes, pods and their
 //! status.
 //!
@@ -36,10 +39,12 @@
 mod apiserver;
 mod assets;
 mod audit;
+mod cluster_api;
 mod component;
 mod controllers;
 mod error;
 mod etcd;
+mod ipam;
 mod kubeconfig;
 mod leash;
 mod loan;
@@ -51,6 +56,7 @@ mod wipe;
 
 pub use assets::{Assets, assets};
 pub use audit::AuditEntry;
+pub use cluster_api::Generation;
 pub use error::Error;
 pub use loan::Loan;
 pub use plane::ControlPlane;

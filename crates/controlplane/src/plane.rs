@@ -17,7 +17,7 @@ use crate::assets::found_or_skipped;
 use crate::audit::{self, AuditEntry, Moment};
 use crate::component::Component;
 use crate::leash::Leash;
-use crate::{Error, apiserver, controllers, etcd, kubeconfig, port};
+use crate::{Error, Generation, apiserver, cluster_api, controllers, etcd, ipam, kubeconfig, port};
 
 /// Lifetime of a service account's token, in seconds: longer than any test.
 const TOKEN_LIFE: i64 = 24 * 60 * 60;
@@ -193,6 +193,34 @@ impl ControlPlane {
         let component = controllers::start(&self.assets, &self.leash, controllers).await?;
         self.components.lock().push(component);
         Ok(())
+    }
+
+    /// Makes the plane a management cluster of Cluster API: defines the kinds of Cluster API and of its
+    /// in-cluster IPAM provider, in the stored version alone and without webhooks, and starts that
+    /// provider. Returns when the provider is healthy; the process ends with the plane.
+    ///
+    /// Returns `false` after a line on stderr if the provider can neither be found nor built; the test
+    /// should then end. With `CI=true` in the environment, a missing provider is an error. The first
+    /// call on a machine with Go builds the provider and takes minutes. Start the garbage collector
+    /// afterwards, so that it knows the kinds at once.
+    ///
+    /// # Errors
+    ///
+    /// If the API server refuses a definition, or as for [`start`](Self::start).
+    pub async fn ipam_provider(&self, generation: Generation) -> Result<bool, Error> {
+        let Some(folder) = cluster_api::folder(generation).await? else { return Ok(false) };
+        cluster_api::define(self.client()?, &folder).await?;
+        let component = ipam::start(&folder, &self.leash, generation).await?;
+        self.components.lock().push(component);
+        Ok(true)
+    }
+
+    /// The process group of the plane, for
+    /// [`CommandExt::process_group`](std::os::unix::process::CommandExt::process_group): processes in
+    /// the group end with the plane, even if the plane is not dropped.
+    #[must_use]
+    pub fn process_group(&self) -> i32 {
+        self.leash.group()
     }
 
     /// The folder of all files of the plane, including the components' logs. Deleted with the
