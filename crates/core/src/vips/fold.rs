@@ -126,7 +126,9 @@ impl World {
     ) {
         let Done::VipCreated { uid, version } = done else { return };
         let name = named(cluster, job);
-        if self.vips.claims.get(&name).is_some_and(|known| known.uid == *uid) {
+        let known = self.vips.claims.get_mut(&name);
+        if let Some(known) = known.filter(|known| known.uid == *uid) {
+            known.created_at = sent_at;
             return;
         }
         self.set_vip_claim(VipClaim {
@@ -194,14 +196,6 @@ impl World {
             }
             cluster.ingress.annotation = Some(ip);
         });
-    }
-
-    /// Notes the version of a Cluster after a write of ours that planning does not read.
-    pub fn wrote_cluster(&mut self, key: &ObjectKey, uid: &str, version: u64) {
-        let known = self.vips.clusters.get_mut(key).filter(|known| *known.uid == *uid);
-        if let Some(known) = known {
-            known.version = known.version.max(version);
-        }
     }
 
     /// Updates a Cluster after a write of ours, unless a newer version has been read.

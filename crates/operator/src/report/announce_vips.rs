@@ -57,8 +57,9 @@ impl Narrator {
                 continue;
             }
             self.metrics.conditions(key, object.face.conditions());
-            // A Cluster without a VIP is new to us; other Clusters were reported when they got theirs.
-            let is_new = world.cluster(key).is_some_and(|cluster| cluster.host.is_none());
+            // A Cluster with neither a VIP nor a condition is new to us; others were reported before.
+            let is_new = world.cluster(key).is_some_and(|cluster| cluster.host.is_none())
+                && object.face.conditions().is_empty();
             for News { word, weight, note } in news(&mut object.told_vips, verdict, is_new) {
                 tracing::info!(object = %key, reason = word, "{note}");
                 self.events.tell(about(key, &object.uid), weight, word, &note);

@@ -1,4 +1,5 @@
-//! Writes statuses: one writer per object, only on a change, at most one write a second.
+//! Writes statuses: one writer per object, only on a change, at most one write a second. States on the
+//! way to a VIP are written if they last.
 //!
 //! An object counts as having the status that we sent, even if the API server stored less (a
 //! definition older than this program). Nothing is sent again until the wanted status or the
@@ -13,6 +14,8 @@ use pontoon_core::Time;
 use pontoon_core::action::{Failure, FailureKind};
 use pontoon_core::model::{Kind, ObjectKey, Scope};
 use pontoon_core::plan::Plan;
+use pontoon_core::verdict::Outlook;
+use pontoon_core::vips::verdict::VipVerdict;
 use pontoon_core::world::World;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -47,6 +50,8 @@ pub(super) struct Writing {
     failures: u32,
     /// Whether the last write was refused. A new version of the object does not help.
     refused: bool,
+    /// Since when the verdict is one that passes by itself.
+    passing_since: Option<Time>,
     pruned: Option<Pruned>,
 }
 
@@ -159,14 +164,17 @@ impl StatusWriter {
         let mut wake: Option<Time> = None;
         for key in std::mem::take(&mut self.pending) {
             let Some(object) = objects.get_mut(&key) else { continue };
-            // A ledger write under way makes this version stale, so a status write would conflict.
-            let stale = world.pool(&key).is_some_and(|entry| entry.is_writing_ledger());
-            if object.writing.in_flight || stale {
+            // A write under way makes this version stale, so that one of the two would conflict.
+            let stale = world.pool(&key).is_some_and(|entry| entry.is_writing_ledger())
+                || world.is_writing_cluster(&key);
+            // The condition names the generation that it is about, so the watch has to show ours.
+            let unseen = world.cluster(&key).is_some_and(|one| one.version > object.version);
+            if object.writing.in_flight || stale || unseen {
                 self.pending.insert(key);
                 continue;
             }
             let Some(write) = object.correction(now) else { continue };
-            let not_before = object.writing.not_before;
+            let not_before = object.writing.not_before.max(object.settled_at(now));
             if now < not_before {
                 wake = Some(wake.map_or(not_before, |wake| wake.min(not_before)));
                 self.pending.insert(key);
@@ -253,6 +261,19 @@ impl Writing {
 }
 
 impl Object {
+    /// When the verdict is worth a write. A state on the way to a VIP passes within a second as a rule,
+    /// and a write of it would make the version stale that the next step rests on.
+    fn settled_at(&mut self, now: Time) -> Time {
+        let passes = |verdict: &VipVerdict| {
+            verdict.withheld.is_none() && verdict.outlook() == Outlook::Working
+        };
+        if !self.vips.as_deref().is_some_and(passes) {
+            self.writing.passing_since = None;
+            return now;
+        }
+        *self.writing.passing_since.get_or_insert(now) + PACE
+    }
+
     /// The wanted status, if different from the object's status.
     fn correction(&self, now: Time) -> Option<Write> {
         let wanted = self.face.wanted(self.verdicts(), now)?;

@@ -132,9 +132,10 @@ impl Replica {
         let now = self.env.now();
         let Some(wrote) = self.statuses.written(&mut self.objects, written, now) else { return };
         self.narrator.status_written(&wrote);
+        // The version of a Cluster is left to the watch: our part of its status is written whatever
+        // the version, so that the new one may hold what others wrote and we have not read.
         if let Ok(version) = wrote.result {
             self.world.wrote_pool(&wrote.key, &wrote.uid, version);
-            self.world.wrote_cluster(&wrote.key, &wrote.uid, version);
         }
     }
 

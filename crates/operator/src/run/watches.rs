@@ -276,10 +276,14 @@ where
 /// Logs the state of a kind's definition.
 fn tell(kind: &Kind, schema: Schema) {
     let (name, theirs) = (kind.name, !own_kinds().any(|own| own == kind));
+    let is_built_in = dependency(kind).is_some_and(|one| one.generations().is_empty());
     match schema {
+        // A built-in kind, which no object needs.
+        Schema::Missing if theirs && is_built_in => {}
         Schema::Missing if theirs => tracing::info!(kind = name, "not in this cluster"),
+        // Not a warning: a cluster of Clusters alone needs none of our kinds.
         Schema::Missing => {
-            tracing::warn!(kind = name, "not defined in this cluster; define it with: {UPGRADE}");
+            tracing::info!(kind = name, "not defined in this cluster; define it with: {UPGRADE}");
         }
         Schema::Old => {
             tracing::warn!(

@@ -153,6 +153,11 @@ impl World {
         self.vips.clusters.values()
     }
 
+    /// Whether a write of a Cluster for its VIPs is under way, so that its version is about to change.
+    pub fn is_writing_cluster(&self, key: &ObjectKey) -> bool {
+        self.vips.begun(key).into_iter().any(Task::writes_cluster)
+    }
+
     /// A claim.
     pub fn vip_claim(&self, name: &ObjectName) -> Option<&VipClaim> {
         self.vips.claims.get(name)

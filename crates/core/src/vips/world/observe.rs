@@ -70,7 +70,7 @@ impl World {
     }
 
     /// Observes a claim that appeared or changed.
-    pub fn set_vip_claim(&mut self, claim: VipClaim) {
+    pub fn set_vip_claim(&mut self, mut claim: VipClaim) {
         if let Some(known) = self.vips.claims.get_mut(&claim.name)
             && known.uid == claim.uid
         {
@@ -79,6 +79,8 @@ impl World {
                 return;
             }
             known.version = seen;
+            // The time of our own request is more precise than the API server's full second.
+            claim.created_at = known.created_at;
             if *known == claim {
                 if seen > before {
                     self.retry_claim(&claim.name, false);

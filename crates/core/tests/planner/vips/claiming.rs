@@ -1,6 +1,6 @@
 //! From a new Cluster to its endpoint.
 
-use pontoon_core::action::{EndpointWrite, VipAction};
+use pontoon_core::action::{Action, EndpointWrite, Outcome, VipAction};
 use pontoon_core::vips::model::Role;
 
 use super::fixture::*;
@@ -124,4 +124,28 @@ fn a_host_that_was_cleared_is_written_again_from_the_same_claim() {
     site.change("x", |x| x.variable = None);
     assert_eq!(words(&site.settle()), ["SetEndpoint"]);
     assert_eq!(site.host("x"), Some("192.0.2.7"));
+}
+
+#[test]
+fn the_age_of_our_claim_counts_from_the_request_and_not_from_the_full_second_before() {
+    // The watch shows the claim before its request is answered, or after.
+    for watch_first in [true, false] {
+        let mut site = site().pool(pool("a").of([7])).cluster(cluster("x"));
+        site.now = at(0) + std::time::Duration::from_millis(700);
+        let requested = site.now;
+        let actions = site.plan();
+        site.world.begin(&Action::Vip(actions[0].clone()));
+        if watch_first {
+            let done = site.api.carry_out(&actions[0], site.now);
+            site.api.show(&mut site.world);
+            let action = Action::Vip(actions[0].clone());
+            let outcome = Outcome { action, sent_at: site.now, result: done, jitter: 0 };
+            site.world.finish(outcome, site.now);
+        } else {
+            site.carry_out(actions[0].clone());
+        }
+        let written = site.settle();
+        let [VipAction::SetEndpoint(write)] = &written[..] else { panic!("{written:?}") };
+        assert_eq!(write.claimed_at, requested, "watch first: {watch_first}");
+    }
 }

@@ -158,7 +158,8 @@ impl Management {
         let claim = VipClaim {
             uid: format!("claim-{version}").as_str().into(),
             version,
-            created_at: now,
+            // As the API server tells times: in full seconds.
+            created_at: Time::from_micros(now.as_micros() / 1_000_000 * 1_000_000),
             owner: Some(ClaimOwner {
                 uid: uid.clone(),
                 name: cluster.name.clone(),
