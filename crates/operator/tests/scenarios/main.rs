@@ -8,6 +8,7 @@ mod allocations;
 mod arena;
 mod bad_input;
 mod blindness;
+mod clusters;
 mod creation;
 mod dns;
 mod dns_of_nodes;

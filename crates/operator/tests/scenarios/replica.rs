@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -22,22 +23,52 @@ pub struct Replica {
     log: PathBuf,
 }
 
+/// How a replica is started.
+pub struct Start<'a> {
+    /// The name of its pod.
+    pub name: &'a str,
+    /// Where its log is written.
+    pub folder: &'a Path,
+    pub kubeconfig: &'a Path,
+    /// The process group that the replica joins, to end with the group.
+    pub group: Option<i32>,
+    /// Further arguments and variables (`NAME=value`).
+    pub extra: &'a [&'a str],
+}
+
 impl Replica {
     /// Starts a replica, with further arguments and variables (`NAME=value`) in `extra`.
     pub fn start(arena: &Arena, name: &str, extra: &[&str]) -> Self {
-        let port = free_port();
-        let log = arena.folder().join(format!("{name}-{port}.log"));
         let url = arena.cloud_url();
         let access =
             Access { url: &url, secret: "canary-token", project: None, user_agent: Some(name) };
+        let (folder, kubeconfig) = (arena.folder(), &*arena.kubeconfig());
+        let start = Start { name, folder, kubeconfig, group: None, extra };
+        Self::with(start, |command| {
+            command.envs(fakecloud::environment(&access));
+        })
+    }
+
+    /// Starts a replica without a cloud.
+    pub fn spawn(start: Start<'_>) -> Self {
+        Self::with(start, |_| {})
+    }
+
+    fn with(start: Start<'_>, surround: impl FnOnce(&mut Command)) -> Self {
+        let Start { name, folder, kubeconfig, group, extra } = start;
+        let port = free_port();
+        let log = folder.join(format!("{name}-{port}.log"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_pontoon"));
         command
             .args(["run", "--debug"])
             .arg(format!("--metrics-bind-addr=127.0.0.1:{port}"))
-            .envs(fakecloud::environment(&access))
             .env("POD_NAME", name)
             .stdout(Stdio::null())
             .stderr(File::create(&log).unwrap());
+        surround(&mut command);
+        if let Some(group) = group {
+            command.process_group(group);
+        }
         for one in extra {
             match one.split_once('=').filter(|_| !one.starts_with('-')) {
                 Some((variable, "")) => command.env_remove(variable),
@@ -46,9 +77,14 @@ impl Replica {
             };
         }
         if !extra.contains(&"--kubeconfig") {
-            command.arg("--kubeconfig").arg(arena.kubeconfig());
+            command.arg("--kubeconfig").arg(kubeconfig);
         }
         Self { process: command.spawn().unwrap(), port, log }
+    }
+
+    /// The port of its HTTP server.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     pub fn id(&self) -> u32 {

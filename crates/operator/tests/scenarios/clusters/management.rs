@@ -1,0 +1,134 @@
+//! A management cluster: neither nodes nor clouds nor kinds of ours, but Cluster API's definitions, an
+//! IPAM provider, and the operator with the rights that its documentation names.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use control_plane::{ControlPlane, Generation};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::json;
+use tokio::sync::{OnceCell, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::installing::root;
+use crate::replica::{Replica, Start};
+
+/// The namespace of the operator.
+pub const HOME: &str = "flipop";
+
+/// The operator's user.
+pub const USER: &str = "system:serviceaccount:flipop:pontoon";
+
+/// The rights for VIPs, beside those of `deploy/rbac.yaml`.
+const RIGHTS: &str = include_str!("rights.yaml");
+
+/// A plane of a generation, shared by all scenarios of this process.
+pub struct Management {
+    pub generation: Generation,
+    pub plane: ControlPlane,
+    account: PathBuf,
+    /// Whether the operator of `common` may run: shared by scenarios that need no other.
+    turn: RwLock<()>,
+    common: Mutex<Option<Replica>>,
+}
+
+/// The operator of a scenario.
+pub enum Operator {
+    /// Shared with other scenarios.
+    Common(#[expect(dead_code, reason = "held")] RwLockReadGuard<'static, ()>),
+    /// The only operator of the management cluster; `None` while stopped.
+    Own(#[expect(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>, Option<Replica>),
+}
+
+impl Management {
+    /// The management cluster of a generation; `None` without a control plane.
+    pub async fn of(generation: Generation) -> Option<&'static Self> {
+        static OLDER: OnceCell<Option<Management>> = OnceCell::const_new();
+        static NEWER: OnceCell<Option<Management>> = OnceCell::const_new();
+        let cell = match generation {
+            Generation::V1Beta1 => &OLDER,
+            Generation::V1Beta2 => &NEWER,
+        };
+        cell.get_or_init(|| Self::start(generation)).await.as_ref()
+    }
+
+    async fn start(generation: Generation) -> Option<Self> {
+        let plane = ControlPlane::start().await.unwrap()?;
+        if !plane.ipam_provider(generation).await.unwrap() {
+            return None;
+        }
+        let controllers = ["garbage-collector-controller", "namespace-controller"];
+        plane.controller_manager(&controllers).await.unwrap();
+        let account = account(&plane).await;
+        let (turn, common) = (RwLock::new(()), Mutex::new(None));
+        Some(Self { generation, plane, account, turn, common })
+    }
+
+    /// The operator that scenarios share, started by the first one.
+    pub async fn common(&'static self) -> Operator {
+        let turn = self.turn.read().await;
+        let mut common = self.common.lock().unwrap();
+        if common.is_none() {
+            *common = Some(self.operator("common", &["--leader-elect=false"]));
+        }
+        Operator::Common(turn)
+    }
+
+    /// An operator of the scenario alone, once no other scenario needs the shared one.
+    pub async fn own(&'static self, flags: &[&str]) -> Operator {
+        let turn = self.turn.write().await;
+        let common = self.common.lock().unwrap().take();
+        if let Some(common) = common {
+            common.kill();
+        }
+        Operator::Own(turn, Some(self.operator("own", flags)))
+    }
+
+    /// Starts an operator, which ends with the plane at the latest.
+    pub fn operator(&self, name: &str, flags: &[&str]) -> Replica {
+        Replica::spawn(Start {
+            name,
+            folder: self.plane.folder(),
+            kubeconfig: &self.account,
+            group: Some(self.plane.process_group()),
+            extra: &[&["POD_NAMESPACE=flipop"], flags].concat(),
+        })
+    }
+
+    /// A page of the shared operator.
+    pub async fn page(&self, path: &str) -> String {
+        let port = self.common.lock().unwrap().as_ref().map(Replica::port);
+        let Some(port) = port else { return String::new() };
+        crate::replica::page(port, path).await.unwrap_or_default()
+    }
+
+    /// The log of the shared operator.
+    pub fn log(&self) -> String {
+        self.common.lock().unwrap().as_ref().map(Replica::log).unwrap_or_default()
+    }
+}
+
+/// A service account with the rights that the documentation names.
+async fn account(plane: &ControlPlane) -> PathBuf {
+    let namespaces: Api<Namespace> = Api::all(plane.client().unwrap());
+    for name in [HOME, "capi-system"] {
+        let namespace = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
+        namespaces.create(&PostParams::default(), &namespace).await.unwrap();
+    }
+    let more = plane.folder().join("rights.yaml");
+    std::fs::write(&more, RIGHTS).unwrap();
+    for file in [root().join("deploy/rbac.yaml"), more] {
+        apply(plane, &file);
+    }
+    plane.kubeconfig_for(HOME, "pontoon").await.unwrap()
+}
+
+fn apply(plane: &ControlPlane, file: &Path) {
+    let applied = plane.kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
+    assert!(applied.status.success(), "{applied:?}");
+}
+
+/// Time that the server may take to log a request.
+pub const LOGGED: Duration = Duration::from_millis(250);
