@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! cargo bench -p pontoon --bench cluster                  # all
-//! cargo bench -p pontoon --bench cluster -- rest drain    # some: pools, big, rest, drain, memory
+//! cargo bench -p pontoon --bench cluster -- rest drain    # some: pools, big, rest, drain, memory,
+//!                                                         # vips
 //! ```
 //!
 //! The provider is emulated over TCP in this process; a call counts as sent on arrival.
@@ -18,11 +19,19 @@ mod allocations;
 mod arena;
 #[path = "cluster/big.rs"]
 mod big;
+#[allow(dead_code)]
+#[path = "../tests/scenarios/clusters/management.rs"]
+mod management;
 #[path = "cluster/many_pods.rs"]
 mod many_pods;
 #[allow(dead_code)]
 #[path = "../tests/scenarios/replica.rs"]
 mod replica;
+#[allow(dead_code)]
+#[path = "../tests/scenarios/clusters/stage.rs"]
+mod stage;
+#[path = "cluster/vips.rs"]
+mod vips;
 
 use std::fmt::Debug;
 use std::net::IpAddr;
@@ -72,6 +81,9 @@ async fn measure(wanted: impl Fn(&str) -> bool) {
     }
     if wanted("memory") {
         many_pods::many_pods().await;
+    }
+    if wanted("vips") {
+        vips::vips().await;
     }
 }
 

@@ -5,7 +5,7 @@ use control_plane::Generation;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::management::Operator;
+use super::management::{Operator, USER};
 use super::on_both_generations;
 use super::stage::{ADDRESS, CLAIM, CLUSTER, GUARD, Stage};
 use crate::arena::eventually;
@@ -79,6 +79,9 @@ async fn a_held_address_stays_until_the_machines_are_gone(on: Generation) {
         stage.gone(kind, name).await;
     }
     stage.used(&pool, 1).await;
+    let log = stage.management.plane.audit_log().unwrap();
+    let refused: Vec<_> = log.iter().filter(|one| one.user == USER && one.code == 403).collect();
+    assert!(refused.is_empty(), "{refused:#?}");
 }
 
 async fn without_holders_a_foreground_deletion_frees_the_address_at_once(on: Generation) {

@@ -1,4 +1,4 @@
-//! A management cluster: neither nodes nor clouds nor kinds of ours, but Cluster API's definitions, an
+//! A management cluster, for scenarios and for the benchmark: neither nodes nor clouds nor kinds of ours, but Cluster API's definitions, an
 //! IPAM provider, and the operator with the rights that its documentation names.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,6 @@ use kube::api::PostParams;
 use serde_json::json;
 use tokio::sync::{OnceCell, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::installing::root;
 use crate::replica::{Replica, Start};
 
 /// The namespace of the operator.
@@ -119,7 +118,8 @@ async fn account(plane: &ControlPlane) -> PathBuf {
     }
     let more = plane.folder().join("rights.yaml");
     std::fs::write(&more, RIGHTS).unwrap();
-    for file in [root().join("deploy/rbac.yaml"), more] {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for file in [root.join("deploy/rbac.yaml"), more] {
         apply(plane, &file);
     }
     plane.kubeconfig_for(HOME, "pontoon").await.unwrap()

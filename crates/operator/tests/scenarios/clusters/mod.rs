@@ -11,6 +11,7 @@ mod families;
 mod giving;
 mod leaving_alone;
 mod management;
+mod moving;
 mod running_out;
 mod stage;
 mod surroundings;
