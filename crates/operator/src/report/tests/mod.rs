@@ -2,4 +2,5 @@
 
 mod events;
 mod metrics;
+mod passing;
 mod writer;

@@ -84,6 +84,22 @@ async fn a_held_address_stays_until_the_machines_are_gone(on: Generation) {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
+async fn a_held_cluster_that_comes_again_gets_a_claim_of_its_own(on: Generation) {
+    let Some(stage) = Stage::alone(on, &[ALONE, "--hold-vips"]).await else { return };
+    let pool = stage.pool("cp", "control-plane", &["10.1.0.10-10.1.0.12"]).await;
+    stage.cluster("prod").await;
+    stage.endpoint("prod", "10.1.0.10", 6443).await;
+    held(&stage).await;
+    stage.delete(CLUSTER, "prod").await;
+    let cluster = stage.cluster("prod").await;
+    let host = |one: &Value| one["spec"]["controlPlaneEndpoint"]["host"].is_string();
+    stage.until(CLUSTER, "prod", "endpoint", host).await;
+    held(&stage).await;
+    let claim = stage.get(CLAIM, "vip-cp-prod").await.unwrap();
+    assert_eq!(claim["metadata"]["ownerReferences"][0]["uid"], json!(cluster.metadata.uid));
+    stage.used(&pool, 1).await;
+}
+
 async fn without_holders_a_foreground_deletion_frees_the_address_at_once(on: Generation) {
     let Some(stage) = Stage::open(on).await else { return };
     let pool = settled(&stage).await;
@@ -153,6 +169,7 @@ impl Stage {
 
 on_both_generations! {
     a_held_address_stays_until_the_machines_are_gone,
+    a_held_cluster_that_comes_again_gets_a_claim_of_its_own,
     without_holders_a_foreground_deletion_frees_the_address_at_once,
     a_deletion_in_the_background_keeps_the_address_until_the_machines_are_gone,
     an_operator_that_holds_no_more_gives_its_holders_up,

@@ -24,6 +24,12 @@ async fn a_full_pool_gives_way_to_the_next_and_a_cluster_waits_for_the_last(on: 
     let (_, type_) = stage.event("three", "PoolExhausted").await;
     assert_eq!(type_, "Warning");
 
+    // A Cluster that waits can be deleted, and leaves nothing behind.
+    stage.cluster("four").await;
+    stage.says("four", "False", "PoolExhausted").await;
+    stage.delete(CLUSTER, "four").await;
+    stage.gone(CLAIM, "vip-cp-four").await;
+
     stage.delete(CLUSTER, "one").await;
     stage.endpoint("three", "10.1.0.10", 6443).await;
     stage.says("three", "True", "Allocated").await;
