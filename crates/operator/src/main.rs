@@ -4,11 +4,11 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use clap_complete::{Shell as Completed, generate};
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use pontoon::args::{Cli, Command, LogFormat, RunArgs, Shell};
+use pontoon::args::{Cli, Command, LogFormat, LogLevel, RunArgs, Shell};
 use pontoon::connect::connect;
 use pontoon::env::Env;
 use pontoon::fronts;
@@ -24,7 +24,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let result = match Cli::of_process().command {
         Command::Crds => print(&fronts::crds_yaml()),
         Command::Run(args) => start(args),
         Command::Pause(args) => {
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "sandbox")]
         Command::Sandbox(args) => {
             if args.debug {
-                log(true, LogFormat::Auto);
+                log(LogLevel::Debug, LogFormat::Auto);
             }
             on_one_thread(pontoon::sandbox::sandbox(args))
         }
@@ -69,7 +69,7 @@ fn start(args: RunArgs) -> Result<(), String> {
     let timing = args.timing();
     args.validate()?;
     timing.validate(args.provider_timeout).map_err(|error| error.to_string())?;
-    log(args.debug, args.log_format);
+    log(args.log_level(), args.log_format());
     end_the_process_on_panic();
     // Fails if a provider is already installed, which is fine.
     drop(rustls::crypto::ring::default_provider().install_default());
@@ -120,13 +120,12 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
     let metrics = metrics.map_err(|error| error.to_string())?;
     let health = Health::new(env.clone());
     // The port of ip-address-controller, in addition.
-    let port = variable("METRICS_PORT").map(|port| format!(":{port}")).unwrap_or_default();
-    for (address, pages) in [
-        (&args.metrics_bind_addr, Pages::All),
-        (&args.health_probe_bind_address, Pages::Health),
-        (&port, Pages::All),
-    ] {
-        if !address.is_empty() {
+    let port = variable("METRICS_PORT").map(|port| format!(":{port}"));
+    let [all, probes] = args.addresses();
+    for (address, pages) in
+        [(all, Pages::All), (probes, Pages::Health), (port.as_deref(), Pages::All)]
+    {
+        if let Some(address) = address {
             let listener = serve::listen(address).await?;
             tracing::info!(address, ?pages, "serving");
             tokio::spawn(serve::serve(listener, pages, health.clone(), metrics.clone()));
@@ -217,9 +216,14 @@ fn stop_on_signal() -> Result<tokio::sync::watch::Receiver<bool>, String> {
     Ok(stop)
 }
 
-fn log(debug: bool, format: LogFormat) {
-    // Errors of the libraries are logged by our own code, in our own words.
-    let level = if debug { "info,pontoon=debug" } else { "info,kube_client=error" };
+fn log(level: LogLevel, format: LogFormat) {
+    let level = match level {
+        LogLevel::Debug => "info,pontoon=debug",
+        // Errors of the libraries are logged by our own code, in our own words.
+        LogLevel::Info => "info,kube_client=error",
+        LogLevel::Error => "error",
+        LogLevel::Off => "off",
+    };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let in_words = match format {

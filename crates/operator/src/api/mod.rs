@@ -11,4 +11,4 @@ pub use names::{
     ADDRESSES_ANNOTATION, CONDITION_DNS, CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED,
     DNS_NOT_READY, PAUSED_ANNOTATION, PREFIX, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION,
 };
-pub use objects::{all_objects, objects, objects_in};
+pub use objects::{objects, objects_in, objects_within};

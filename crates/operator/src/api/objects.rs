@@ -1,6 +1,7 @@
 //! How the objects of a kind are reached.
 
 use kube::api::{ApiResource, DynamicObject};
+use kube::core::DynamicResourceScope;
 use kube::{Api, Client, Resource};
 use pontoon_core::model::{Kind, Scope};
 
@@ -23,12 +24,22 @@ pub fn objects_in(
     }
 }
 
-/// The objects of a kind in the given version, in the whole cluster.
-pub fn all_objects<K>(client: Client, kind: &Kind, version: &str) -> Api<K>
+/// The objects of a kind in the given version, in the whole cluster, or in the namespace if there is
+/// one and the kind has namespaces.
+pub fn objects_within<K>(
+    client: Client,
+    kind: &Kind,
+    version: &str,
+    namespace: Option<&str>,
+) -> Api<K>
 where
-    K: Resource<DynamicType = ApiResource>,
+    K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
 {
-    Api::all_with(client, &resource_in(kind, version))
+    let resource = resource_in(kind, version);
+    match namespace.filter(|_| kind.scope == Scope::Namespaced) {
+        Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+        None => Api::all_with(client, &resource),
+    }
 }
 
 /// A kind in the given version.

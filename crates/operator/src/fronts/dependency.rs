@@ -17,7 +17,7 @@ use pontoon_core::world::{Source, World};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::api::all_objects;
+use crate::api::objects_within;
 use crate::observe::pod::lean_metadata;
 use crate::observe::schema::{Generation, Schemas};
 use crate::observe::{self, Fact, Observation, Selection, Station, Watch};
@@ -31,8 +31,15 @@ pub trait Dependency: Sync {
     /// definition and is watched only once needed.
     fn generations(&self) -> &'static [Generation];
 
-    /// Watches the objects in the version that the definition serves.
-    fn watch(&self, client: Client, schemas: &Schemas, station: Station) -> BoxFuture<'static, ()>;
+    /// Watches the objects in the version that the definition serves, within a namespace if there is
+    /// one.
+    fn watch(
+        &self,
+        client: Client,
+        within: Option<&str>,
+        schemas: &Schemas,
+        station: Station,
+    ) -> BoxFuture<'static, ()>;
 
     /// The fact that there are no objects.
     fn none(&self) -> Box<dyn Fact>;
@@ -55,6 +62,8 @@ pub trait Facts: Debug + Clone + Copy + Send + Sync + 'static {
     const GENERATIONS: &'static [Generation];
     /// The source that is read once all objects are listed.
     const SOURCE: Source;
+    /// Whether objects of other namespaces count too.
+    const EVERYWHERE: bool = false;
 
     /// A label that objects have which concern us; `None` to look at all objects.
     fn label() -> Option<&'static str> {
@@ -137,9 +146,16 @@ impl<F: Facts> Dependency for Known<F> {
         F::GENERATIONS
     }
 
-    fn watch(&self, client: Client, schemas: &Schemas, station: Station) -> BoxFuture<'static, ()> {
+    fn watch(
+        &self,
+        client: Client,
+        within: Option<&str>,
+        schemas: &Schemas,
+        station: Station,
+    ) -> BoxFuture<'static, ()> {
         let version = schemas.generation(F::KIND).map_or(F::KIND.version, |one| one.version);
-        let api = all_objects::<View<F::Spec, F::Status>>(client, F::KIND, version);
+        let within = within.filter(|_| !F::EVERYWHERE);
+        let api = objects_within::<View<F::Spec, F::Status>>(client, F::KIND, version, within);
         let selection = Selection { labels: F::label().map(str::to_owned), fields: None };
         let watch = FactWatch::<F>::new(schemas.clone());
         observe::watch(api, selection, watch, station).boxed()

@@ -75,7 +75,7 @@ pub struct Options {
 }
 
 /// Settings for VIPs of Clusters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VipOptions {
     /// Whether Clusters get VIPs. If not, nothing of Cluster API is read.
     pub enabled: bool,
@@ -83,12 +83,14 @@ pub struct VipOptions {
     pub port: u16,
     /// Whether each claim gets a holder.
     pub holds: bool,
+    /// The namespace whose Clusters get VIPs; by default all namespaces.
+    pub namespace: Option<String>,
 }
 
 impl Default for VipOptions {
     fn default() -> Self {
         let VipSettings { port, holds, .. } = VipSettings::default();
-        Self { enabled: true, port, holds }
+        Self { enabled: true, port, holds, namespace: None }
     }
 }
 
@@ -182,8 +184,8 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     process.run(replica.run(stop))
 }
 
-fn vip_settings(options: VipOptions) -> VipSettings {
-    let VipOptions { port, holds, .. } = options;
+fn vip_settings(options: &VipOptions) -> VipSettings {
+    let VipOptions { port, holds, .. } = *options;
     let plain = VipSettings { port, holds, ..VipSettings::default() };
     vip_front().map_or(plain, |front| VipSettings { names: front.names(), ..plain })
 }
@@ -196,7 +198,7 @@ fn world(options: &Options, clouds: &Clouds) -> World {
         retry_initial: options.retry_initial,
         retry_max: options.retry_max,
         egress: Some(&EGRESS),
-        vips: vip_settings(options.vips),
+        vips: vip_settings(&options.vips),
         ..Settings::default()
     };
     let mut world = World::new(settings, &kinds().collect::<Vec<_>>());

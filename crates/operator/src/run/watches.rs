@@ -13,7 +13,7 @@ use pontoon_providers::MachineNames;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
 use super::VipOptions;
-use crate::api::all_objects;
+use crate::api::objects_within;
 use crate::env::Env;
 use crate::fronts::{Dependency, FRONTS, Front, dependency, front, own_kinds};
 use crate::observe::node::Nodes;
@@ -175,7 +175,9 @@ impl Watches {
             Some(front) => {
                 self.watch_nodes_for(kind);
                 let version = schema.generation().map_or(kind.version, |one| one.version);
-                let api = all_objects(self.client.clone(), kind, version);
+                let within = self.vips.namespace.as_deref();
+                let within = within.filter(|_| kind.may_ask_for(Subject::Vips));
+                let api = objects_within(self.client.clone(), kind, version, within);
                 let handle = self.watch(api, Selection::default(), Objects::new(front, schema));
                 self.watch_dependencies(front);
                 handle
@@ -218,7 +220,9 @@ impl Watches {
             None | Some(Schema::Missing) => self.send(Observation::Fact(dependency.none())),
             Some(_) => {
                 let station = self.station.clone();
-                let watching = dependency.watch(self.client.clone(), &self.schemas, station);
+                let within = self.vips.namespace.as_deref();
+                let watching =
+                    dependency.watch(self.client.clone(), within, &self.schemas, station);
                 self.env().spawn(&mut self.tasks, watching)
             }
         };

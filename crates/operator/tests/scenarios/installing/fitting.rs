@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use clap::Parser;
 use k8s_openapi::api::coordination::v1::Lease;
 use pontoon::args::{Cli, Command, RunArgs};
 use pontoon::clouds::Clouds;
@@ -24,7 +23,7 @@ fn run_args() -> RunArgs {
 
 fn read(arguments: Vec<String>) -> RunArgs {
     let given = ["pontoon".to_owned()].into_iter().chain(arguments);
-    match Cli::try_parse_from(given).unwrap().command {
+    match Cli::read(given).unwrap().command {
         Command::Run(args) => args,
         other => panic!("{other:?}"),
     }

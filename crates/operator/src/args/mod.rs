@@ -1,5 +1,11 @@
 //! The command line.
 
+mod go_style;
+#[cfg(test)]
+mod tests;
+mod zap;
+
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +17,7 @@ use crate::pause::{self, Pausable};
 use crate::run::{Mode, VipOptions};
 #[cfg(feature = "sandbox")]
 use crate::sandbox::SandboxArgs;
+pub use zap::ZapArgs;
 
 /// Keeps floating IPs on the right nodes.
 #[derive(Debug, Parser)]
@@ -39,6 +46,21 @@ pub enum Command {
     Completion(CompletionArgs),
 }
 
+impl Cli {
+    /// The command line of this process. Ends the process if it cannot be understood.
+    pub fn of_process() -> Self {
+        Self::parse_from(go_style::understood(std::env::args_os()))
+    }
+
+    /// The command line with these arguments, of which the first is the program.
+    ///
+    /// # Errors
+    /// The message names the argument.
+    pub fn read<T: Into<OsString>>(args: impl IntoIterator<Item = T>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(go_style::understood(args.into_iter().map(Into::into)))
+    }
+}
+
 /// Options of `completion`.
 #[derive(Args, Clone, Debug)]
 pub struct CompletionArgs {
@@ -56,6 +78,19 @@ pub enum Shell {
     Zsh,
     /// fish
     Fish,
+}
+
+/// Which log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Reads and plans too.
+    Debug,
+    /// What is done and what goes wrong.
+    Info,
+    /// What goes wrong.
+    Error,
+    /// Nothing.
+    Off,
 }
 
 /// How log lines look.
@@ -122,7 +157,7 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value_t = LogFormat::Auto, value_name = "FORMAT")]
     pub log_format: LogFormat,
 
-    /// Address that serves /metrics, /healthz and /readyz; empty for none.
+    /// Address that serves /metrics, /healthz and /readyz; empty or 0 for none.
     #[arg(
         long,
         visible_alias = "metrics-bind-address",
@@ -131,7 +166,8 @@ pub struct RunArgs {
     )]
     pub metrics_bind_addr: String,
 
-    /// Second address that serves /healthz and /readyz; empty for none.
+    /// Second address that serves /healthz and /readyz; empty or 0 for none. Without a command, as
+    /// capi-vip-allocator is started, the default is its `:8081`.
     #[arg(long, default_value = "", value_name = "ADDRESS")]
     pub health_probe_bind_address: String,
 
@@ -152,9 +188,9 @@ pub struct RunArgs {
     )]
     pub leader_elect: bool,
 
-    /// Further namespaces in which FLIPOP or ip-address-controller may be installed, besides
-    /// `flipop`, `kube-system` and the operator's own. While one of them renews its Lease there, the
-    /// operator only observes its objects.
+    /// Further namespaces in which FLIPOP, ip-address-controller or capi-vip-allocator may be
+    /// installed, besides `flipop`, `kube-system`, `capi-system` and the operator's own. While one of
+    /// them renews its Lease there, the operator only observes its objects.
     #[arg(
         long,
         env = "PREDECESSOR_NAMESPACES",
@@ -205,6 +241,10 @@ pub struct RunArgs {
     /// VIPs of Clusters.
     #[command(flatten)]
     pub vips: VipArgs,
+
+    /// Logging, as capi-vip-allocator's users set it.
+    #[command(flatten)]
+    pub zap: ZapArgs,
 }
 
 /// Options for VIPs of Clusters.
@@ -245,6 +285,11 @@ pub struct VipArgs {
         value_name = "BOOL"
     )]
     pub hold_vips: bool,
+
+    /// Give VIPs to Clusters of this namespace alone; by default to those of all namespaces. Other
+    /// objects are served everywhere.
+    #[arg(long, default_value = "", value_parser = namespace, value_name = "NAME")]
+    pub namespace: String,
 }
 
 impl RunArgs {
@@ -260,9 +305,30 @@ impl RunArgs {
 
     /// Whether and how Clusters get VIPs.
     pub fn vips(&self) -> VipOptions {
-        let VipArgs { enable_reconciler: enabled, default_port: port, hold_vips: holds } =
+        let VipArgs { enable_reconciler: enabled, default_port: port, hold_vips: holds, .. } =
             self.vips;
-        VipOptions { enabled, port, holds }
+        let namespace = Some(self.vips.namespace.clone()).filter(|name| !name.is_empty());
+        VipOptions { enabled, port, holds, namespace }
+    }
+
+    /// The addresses to serve all pages on, and the health pages alone.
+    pub fn addresses(&self) -> [Option<&str>; 2] {
+        let used = |address: &&str| !address.is_empty() && *address != "0";
+        [&self.metrics_bind_addr, &self.health_probe_bind_address]
+            .map(|address| Some(&**address).filter(used))
+    }
+
+    /// Which log lines are written.
+    pub fn log_level(&self) -> LogLevel {
+        self.zap.level().unwrap_or(if self.debug { LogLevel::Debug } else { LogLevel::Info })
+    }
+
+    /// How log lines look. The flag of our own comes first.
+    pub fn log_format(&self) -> LogFormat {
+        match self.log_format {
+            LogFormat::Auto => self.zap.format(),
+            chosen => chosen,
+        }
     }
 
     /// The predecessors, the names of their Leases, and the namespaces in which each may be
@@ -371,111 +437,4 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     };
     let number: f64 = number.parse().map_err(|_| format!("\"{number}\" is not a number"))?;
     Duration::try_from_secs_f64(number * scale).map_err(|error| error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run_args(args: &[&str]) -> RunArgs {
-        let all = ["pontoon", "run"].iter().chain(args);
-        match Cli::try_parse_from(all).unwrap().command {
-            Command::Run(args) => args,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn the_predecessors_flags_are_understood() {
-        let args = run_args(&["--debug", "--kubeconfig", "f", "--metrics-bind-addr", ""]);
-        assert!(args.debug && args.metrics_bind_addr.is_empty());
-        assert!(run_args(&["--debug=true"]).debug && run_args(&["--debug=1"]).debug);
-        assert!(!run_args(&["--debug=false"]).debug && !run_args(&[]).debug);
-        assert_eq!(run_args(&["--metrics-bind-address=:9"]).metrics_bind_addr, ":9");
-        assert!(run_args(&["--leader-elect"]).leader_elect);
-        assert!(!run_args(&["--leader-elect=false"]).leader_elect);
-    }
-
-    #[test]
-    fn times_that_make_no_sense_are_refused_by_the_name_of_their_flag() {
-        let refused = |args: &[&str]| run_args(args).validate().unwrap_err();
-        assert!(refused(&["--retry-initial=0s"]).contains("--retry-initial"));
-        assert!(refused(&["--provider-timeout=0s"]).contains("--provider-timeout"));
-        assert!(refused(&["--retry-initial=10m", "--retry-max=1s"]).contains("--retry-max"));
-        assert_eq!(run_args(&[]).validate(), Ok(()));
-        assert_eq!(run_args(&[]).timing(), Timing::default());
-    }
-
-    #[test]
-    fn what_is_nearly_right_is_suggested() {
-        let refused = |args: &[&str]| Cli::try_parse_from(args).unwrap_err().to_string();
-        assert!(refused(&["pontoon", "sandbx"]).contains("'sandbox'"));
-        assert!(refused(&["pontoon", "run", "--retry-inital=1s"]).contains("'--retry-initial'"));
-    }
-
-    #[test]
-    fn predecessors_are_looked_for_where_they_are_documented_and_where_the_flag_says() {
-        let namespaces = |args: &[&str]| {
-            let mut all = run_args(args).predecessors();
-            let flipop = all.iter().position(|one| one.predecessor.namespace == "flipop");
-            Vec::from_iter(all.remove(flipop.unwrap()).namespaces)
-        };
-        assert_eq!(namespaces(&[]), ["flipop"]);
-        assert_eq!(namespaces(&["--predecessor-namespaces="]), ["flipop"]);
-        let args = ["--predecessor-namespaces=net, edge,", "--predecessor-namespaces", "flipop"];
-        assert_eq!(namespaces(&args), ["edge", "flipop", "net"]);
-        let refused = ["pontoon", "run", "--predecessor-namespaces=Net_1"];
-        let error = Cli::try_parse_from(refused).unwrap_err().to_string();
-        assert!(error.contains("separated by commas"), "{error}");
-    }
-
-    #[test]
-    fn the_lease_of_ip_address_controller_has_the_name_that_its_users_gave_it_and_flipops_its_own()
-    {
-        let leases = |args: &[&str]| {
-            let mut args = run_args(args);
-            args.vips.enable_reconciler = false;
-            let all = args.predecessors().into_iter();
-            all.map(|one| one.lease).collect::<Vec<_>>()
-        };
-        let flipop = "floating-ip-pool-controller-leader-election";
-        assert_eq!(leases(&[]), [flipop, "ip-address-controller-leader"]);
-        let flag = "--ip-address-controller-lease-name";
-        assert_eq!(leases(&[flag, ""]), [flipop, "ip-address-controller-leader"]);
-        assert_eq!(leases(&[flag, "sip.leader-2"]), [flipop, "sip.leader-2"]);
-        let refused = |name: &str| {
-            let args = ["pontoon", "run", flag, name];
-            Cli::try_parse_from(args).unwrap_err().to_string()
-        };
-        for name in ["Leader", "a/b", "a b", ".a", "a-"] {
-            assert!(refused(name).contains("small letters, digits"), "{name}");
-        }
-        for name in [flipop, "pontoon", "pontoon-observe"] {
-            assert!(refused(name).contains("of another controller"), "{name}");
-        }
-    }
-
-    #[test]
-    fn the_duration_of_a_lease_may_be_a_number_of_seconds_as_ip_address_controllers() {
-        let lease = |text: &str| {
-            run_args(&["--leader-elect-lease-duration", text]).leader_elect_lease_duration.as_secs()
-        };
-        assert_eq!((lease("60"), lease("60s"), lease("1m"), lease("")), (60, 60, 60, 15));
-        for text in ["soon", "-1", "3601", "9e9h"] {
-            let args = ["pontoon", "run", &format!("--leader-elect-lease-duration={text}")];
-            let error = Cli::try_parse_from(args).unwrap_err().to_string();
-            assert!(error.contains("LEASE_DURATION=60"), "{error}");
-        }
-        let short = run_args(&["--leader-elect-lease-duration=5"]);
-        let error = short.timing().validate(short.provider_timeout).unwrap_err().to_string();
-        assert!(error.contains("--leader-elect-lease-duration"), "{error}");
-    }
-
-    #[test]
-    fn spans_are_read_with_their_unit() {
-        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        assert!(duration("5").is_err() && duration("s").is_err());
-    }
 }
