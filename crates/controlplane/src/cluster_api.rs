@@ -37,6 +37,18 @@ impl Generation {
             Self::V1Beta2 => "v1beta2",
         }
     }
+
+    /// The definitions, each in its stored version alone and without webhooks, for an API server without
+    /// the IPAM provider. `None` as for
+    /// [`ipam_provider`](crate::ControlPlane::ipam_provider).
+    ///
+    /// # Errors
+    ///
+    /// If a definition cannot be read, or with `CI=true` if there are none.
+    pub async fn definitions(self) -> Result<Option<Vec<CustomResourceDefinition>>, Error> {
+        let Some(folder) = folder(self).await? else { return Ok(None) };
+        definitions(&folder.join("crds")).map(Some)
+    }
 }
 
 /// The folder with the provider and the definitions of a generation, or `None` after a line on stderr

@@ -40,5 +40,6 @@ mod scrape;
 mod storm;
 mod takeover;
 mod upgrade;
+mod vip_readme;
 mod witness;
 mod writers;

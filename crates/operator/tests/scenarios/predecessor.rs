@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use pontoon::fronts::flipop::FLIPOP;
@@ -19,6 +20,11 @@ pub struct Predecessor(JoinHandle<()>);
 /// The Lease of ip-address-controller, and the holder of its stand-in.
 pub const ALLOCATIONS_LEASE: &str = "ip-address-controller-leader";
 pub const ALLOCATIONS_HOLDER: &str = "ip-address-controller-6c9f-x7";
+
+/// The Lease of capi-vip-allocator, the holder of its stand-in, and where its manifests install it.
+pub const VIPS_LEASE: &str = "capi-vip-allocator.gorizond.io";
+pub const VIPS_HOLDER: &str = "capi-vip-allocator-controller-manager-5d9c-x7";
+pub const VIPS_NAMESPACE: &str = "capi-system";
 
 /// Short, so that the Lease expires soon; long enough for a slow machine to renew.
 const LASTS: i32 = 6;
@@ -45,6 +51,15 @@ impl Predecessor {
         namespace: &str,
     ) -> Self {
         Self::start_as(arena, (lease, ALLOCATIONS_HOLDER), namespace, LASTS).await
+    }
+
+    /// capi-vip-allocator, in its namespace.
+    pub async fn capi_vip_allocator(arena: &Arena) -> Self {
+        let namespace = json!({"metadata": {"name": VIPS_NAMESPACE}});
+        let namespaces: Api<Namespace> = Api::all(arena.client.clone());
+        let namespace = serde_json::from_value(namespace).unwrap();
+        namespaces.create(&PostParams::default(), &namespace).await.unwrap();
+        Self::start_as(arena, (VIPS_LEASE, VIPS_HOLDER), VIPS_NAMESPACE, LASTS).await
     }
 
     async fn start_as(

@@ -89,6 +89,10 @@ fn is_of_server(item: &Value) -> bool {
 }
 
 fn mask(object: &mut Value, versions: Versions) {
+    if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
+        // The log leaves them out.
+        metadata.remove("managedFields");
+    }
     if let Some(time) = object.pointer_mut("/metadata/deletionTimestamp") {
         *time = json!("TIME");
     }

@@ -48,17 +48,17 @@ fn accept(answer: &Value) -> &'static str {
 }
 
 /// The content type, which the log lacks. Our clients send these patches:
+/// - a patch with `force` can only be a server-side apply; our clients never apply without;
 /// - an array can only be a JSON patch;
 /// - the arena alone patches the status of nodes and pods, with strategic merge patches;
 /// - kubectl uses strategic merge patches for built-in kinds;
 /// - all other patches, including the operator's, are merge patches.
-///
-/// Server-side apply cannot be recognised; no scenario uses it.
 fn content_type(entry: &AuditEntry) -> &'static str {
     let by_kubelet = entry.api_group.is_empty() && entry.subresource == "status";
     let by_kubectl = entry.user_agent.starts_with("kubectl/") && !entry.api_group.contains('.');
     match &entry.request_object {
         _ if entry.verb != "patch" => "application/json",
+        _ if entry.request_uri.contains("force=") => "application/apply-patch+yaml",
         Value::Array(_) => "application/json-patch+json",
         _ if by_kubelet || by_kubectl => "application/strategic-merge-patch+json",
         _ => "application/merge-patch+json",
