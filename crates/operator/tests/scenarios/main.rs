@@ -41,5 +41,6 @@ mod storm;
 mod takeover;
 mod upgrade;
 mod vip_readme;
+mod vip_rights;
 mod witness;
 mod writers;

@@ -16,6 +16,9 @@ use crate::installing::{objects, root};
 use crate::predecessor::Predecessor;
 use crate::replica::Replica;
 
+/// The user that the shipped account is.
+pub const ACCOUNT: &str = "system:serviceaccount:flipop:pontoon";
+
 #[tokio::test]
 async fn the_shipped_role_is_enough_for_everything_that_the_operator_does_and_no_more() {
     let Some(arena) = Arena::open_without_definitions(On::RealServer).await else { return };
@@ -73,11 +76,12 @@ async fn the_shipped_role_is_enough_for_everything_that_the_operator_does_and_no
     let denied: Vec<_> =
         arena.plane().audit_log().unwrap().into_iter().filter(|entry| entry.code == 403).collect();
     assert!(denied.is_empty(), "{denied:#?}");
-    are_used(&arena, rights().filter(|right| right.verb != "watch").collect()).await;
+    let rights = || rights_in(&objects()).into_iter();
+    are_used(&arena, ACCOUNT, rights().filter(|right| right.verb != "watch").collect()).await;
     // A watch appears in the log after its end.
     replica.terminate().await;
     observer.terminate().await;
-    are_used(&arena, rights().collect()).await;
+    are_used(&arena, ACCOUNT, rights().collect()).await;
 }
 
 /// An allocation over two nodes of its own, with a pod of its Deployment on the first.
@@ -213,10 +217,11 @@ async fn without_the_right_to_see_other_controllers_nothing_is_done_and_the_righ
     replica.metric("pontoon_standing_aside{reason=\"CompetitionUnknown\"}", "0").await;
 }
 
-async fn are_used(arena: &Arena, rights: Vec<Right>) {
+/// Waits until a user has used every right.
+pub async fn are_used(arena: &Arena, user: &str, rights: Vec<Right>) {
     eventually("every right is used", || async {
         let log = arena.plane().audit_log().unwrap();
-        let idle: Vec<_> = rights.iter().filter(|right| !right.is_used(&log)).collect();
+        let idle: Vec<_> = rights.iter().filter(|right| !right.is_used(user, &log)).collect();
         if idle.is_empty() { Ok(()) } else { Err(format!("{idle:#?}")) }
     })
     .await;
@@ -224,11 +229,11 @@ async fn are_used(arena: &Arena, rights: Vec<Right>) {
 
 /// A single right of a role.
 #[derive(Debug)]
-struct Right {
+pub struct Right {
     group: String,
     /// With the subresource, as in a role.
-    resource: String,
-    verb: String,
+    pub resource: String,
+    pub verb: String,
     /// Limited to this object.
     name: Option<String>,
     /// Limited to this namespace.
@@ -236,13 +241,13 @@ struct Right {
 }
 
 impl Right {
-    fn is_used(&self, log: &[AuditEntry]) -> bool {
+    fn is_used(&self, user: &str, log: &[AuditEntry]) -> bool {
         log.iter().any(|entry| {
             let resource = match &*entry.subresource {
                 "" => entry.resource.clone(),
                 below => format!("{}/{below}", entry.resource),
             };
-            entry.user == "system:serviceaccount:flipop:pontoon"
+            entry.user == user
                 && (&entry.api_group, &resource, &entry.verb)
                     == (&self.group, &self.resource, &self.verb)
                 && self.name.as_ref().is_none_or(|name| *name == entry.name)
@@ -251,11 +256,11 @@ impl Right {
     }
 }
 
-/// All rights of the shipped roles.
-fn rights() -> impl Iterator<Item = Right> {
+/// All rights of the roles among these objects.
+pub fn rights_in(objects: &[Value]) -> Vec<Right> {
     let mut rights = Vec::new();
     let is_role = |object: &Value| object["kind"] == "ClusterRole" || object["kind"] == "Role";
-    for role in objects().into_iter().filter(is_role) {
+    for role in objects.iter().filter(|object| is_role(object)) {
         let namespace = role["metadata"]["namespace"].as_str().map(ToOwned::to_owned);
         for rule in role["rules"].as_array().unwrap() {
             let names = match &*words(&rule["resourceNames"]) {
@@ -267,7 +272,7 @@ fn rights() -> impl Iterator<Item = Right> {
             }
         }
     }
-    rights.into_iter()
+    rights
 }
 
 fn product(

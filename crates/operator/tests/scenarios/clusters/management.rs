@@ -1,5 +1,5 @@
-//! A management cluster, for scenarios and for the benchmark: neither nodes nor clouds nor kinds of ours, but Cluster API's definitions, an
-//! IPAM provider, and the operator with the rights that its documentation names.
+//! A management cluster, for scenarios and for the benchmark: neither nodes nor clouds nor kinds of ours,
+//! but Cluster API's definitions, an IPAM provider, and the operator with the rights that are shipped.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -20,8 +20,8 @@ pub const HOME: &str = "flipop";
 /// The operator's user.
 pub const USER: &str = "system:serviceaccount:flipop:pontoon";
 
-/// The rights for VIPs, beside those of `deploy/rbac.yaml`.
-const RIGHTS: &str = include_str!("rights.yaml");
+/// The shipped rights.
+const RIGHTS: [&str; 3] = ["rbac.yaml", "capi/rbac.yaml", "capi/rbac-holders.yaml"];
 
 /// A plane of a generation, shared by all scenarios of this process.
 pub struct Management {
@@ -109,18 +109,16 @@ impl Management {
     }
 }
 
-/// A service account with the rights that the documentation names.
+/// A service account with the shipped rights.
 async fn account(plane: &ControlPlane) -> PathBuf {
     let namespaces: Api<Namespace> = Api::all(plane.client().unwrap());
     for name in [HOME, "capi-system"] {
         let namespace = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
         namespaces.create(&PostParams::default(), &namespace).await.unwrap();
     }
-    let more = plane.folder().join("rights.yaml");
-    std::fs::write(&more, RIGHTS).unwrap();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for file in [root.join("deploy/rbac.yaml"), more] {
-        apply(plane, &file);
+    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+    for file in RIGHTS {
+        apply(plane, &deploy.join(file));
     }
     plane.kubeconfig_for(HOME, "pontoon").await.unwrap()
 }

@@ -4,14 +4,16 @@
 //! |---|---|
 //! | the manifests with each other, the binary and the image | `fitting` |
 //! | the manifests with an API server | `applying` |
+//! | the components for clusterctl with its contract and with the folder | `clusterctl` |
 //! | everything with the commands in our documentation | `printed` |
-//! | the rights with the operator's requests | `permissions` beside this folder |
+//! | the rights with the operator's requests | `permissions`, `vip_rights` beside this folder |
 //! | everything with the commands of the predecessor's README | `flipop_readme::installation` |
 //!
 //! The equality of `deploy/crds.yaml` and the output of `pontoon crds` is tested beside the
 //! generator.
 
 mod applying;
+mod clusterctl;
 mod fitting;
 pub mod printed;
 
@@ -29,16 +31,18 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every object of the folder, in kubectl's order.
+/// Every object of the folder, in kubectl's order: without the folders in it.
 pub fn objects() -> Vec<Value> {
-    let mut files: Vec<_> =
-        root().join("deploy").read_dir().unwrap().map(|file| file.unwrap().path()).collect();
+    let all = root().join("deploy").read_dir().unwrap().map(|file| file.unwrap().path());
+    let mut files: Vec<_> = all.filter(|file| file.is_file()).collect();
     files.sort();
-    let read = |file| std::fs::read_to_string(file).unwrap();
-    files
-        .iter()
-        .flat_map(|file| serde_saphyr::from_multiple::<Value>(&read(file)).unwrap())
-        .collect()
+    files.iter().flat_map(objects_of).collect()
+}
+
+/// Every object of a file of the repository.
+pub fn objects_of(file: impl AsRef<Path>) -> Vec<Value> {
+    let text = std::fs::read_to_string(root().join(file)).unwrap();
+    serde_saphyr::from_multiple::<Value>(&text).unwrap()
 }
 
 /// The only object of a kind.
