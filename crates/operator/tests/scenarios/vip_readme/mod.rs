@@ -22,6 +22,7 @@
 
 mod around;
 mod classes;
+mod installation;
 mod migrating;
 mod quick_start;
 mod selecting;
