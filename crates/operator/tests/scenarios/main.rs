@@ -36,6 +36,7 @@ mod replay;
 mod replica;
 mod rest;
 mod rivals;
+mod rke2_example;
 mod scrape;
 mod storm;
 mod takeover;
