@@ -4,6 +4,7 @@
 // Test helpers may panic, like tests.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
+mod alerting;
 mod allocations;
 mod arena;
 mod bad_input;

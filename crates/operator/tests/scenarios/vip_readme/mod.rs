@@ -20,6 +20,7 @@
 //! The alerts that the predecessor ships: `alerts`. From it to Pontoon: `migrating`. Not tested: CAPIProvider objects of Rancher Turtles, cert-manager, the
 //! workload cluster's kube-vip, and the development of the predecessor.
 
+mod alerts;
 mod around;
 mod classes;
 mod installation;
