@@ -141,3 +141,65 @@ async fn an_empty_cluster_takes_the_components_and_each_file_of_rights_strictly(
         kubectl(&["diff", "--server-side", "-f", file]);
     }
 }
+
+/// capi-vip-allocator's Deployment and Service, as far as its users refer to them.
+const THEIRS: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: capi-vip-allocator-controller-manager, namespace: capi-system}
+spec:
+  selector: {matchLabels: {control-plane: capi-vip-allocator-controller-manager}}
+  template:
+    metadata: {labels: {control-plane: capi-vip-allocator-controller-manager}}
+    spec: {containers: [{name: manager, image: i, command: [/manager]}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: capi-vip-allocator-controller-manager-metrics-service, namespace: capi-system}
+spec:
+  selector: {control-plane: capi-vip-allocator-controller-manager}
+  ports: [{name: metrics, port: 8080, targetPort: 8080}]
+";
+
+/// The commands in the file, where the predecessor is installed.
+#[tokio::test]
+async fn the_predecessors_names_can_be_kept() {
+    let Some(plane) = ControlPlane::start().await.unwrap() else { return };
+    let said = |args: &[&str]| {
+        let done = plane.kubectl().current_dir(root()).args(args).output().unwrap();
+        assert!(done.status.success(), "{args:?}: {done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    said(&["create", "namespace", "capi-system"]);
+    let theirs = plane.folder().join("theirs.yaml");
+    std::fs::write(&theirs, THEIRS).unwrap();
+    said(&["apply", "-f", theirs.to_str().unwrap()]);
+    let folder = "deploy/capi-vip-allocator";
+    let text = std::fs::read_to_string(root().join(folder).join("kustomization.yaml")).unwrap();
+    let commands: Vec<_> =
+        text.lines().filter_map(|line| line.strip_prefix("#   kubectl ")).collect();
+    assert_eq!(commands.len(), 2, "delete, apply");
+    for command in commands {
+        said(&command.split(' ').collect::<Vec<_>>());
+    }
+
+    let selected = "control-plane=capi-vip-allocator-controller-manager";
+    let found = said(&["get", "deployments", "-n", "capi-system", "-l", selected, "-o", "json"]);
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let pod = &found["items"][0]["spec"]["template"];
+    assert_eq!(pod["spec"]["serviceAccountName"], "capi-vip-allocator-controller-manager");
+    assert_eq!(pod["spec"]["containers"][0]["command"], Value::Null, "nothing of theirs is left");
+    let service = ["get", "service", "-n", "capi-system", "-o", "json"];
+    let services: Value = serde_json::from_str(&said(&service)).unwrap();
+    let names: Vec<_> = services["items"].as_array().unwrap().iter().collect();
+    assert_eq!(names.len(), 1, "theirs, and no other");
+    assert_eq!(names[0]["spec"]["ports"][0]["name"], "metrics");
+    let selector = names[0]["spec"]["selector"].as_object().unwrap();
+    assert!(selector.iter().all(|(key, value)| pod["metadata"]["labels"][key] == *value));
+    let account = "--as=system:serviceaccount:capi-system:capi-vip-allocator-controller-manager";
+    for right in [&["create", "leases", "-n", "capi-system"][..], &["create", "events", "-A"]] {
+        assert_eq!(said(&[&["auth", "can-i"], right, &[account]].concat()), "yes\n", "{right:?}");
+    }
+    let namespaces = said(&["get", "namespaces", "-o", "name"]);
+    assert!(!namespaces.contains("pontoon-system"), "{namespaces}");
+}
