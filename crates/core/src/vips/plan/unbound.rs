@@ -61,35 +61,43 @@ impl<'w> Case<'w> {
             let (from, to) = (id.clone(), next.id.clone());
             let answered = claim.exhausted || pool.is_none();
             let from_then = if answered { draft.now } else { claim.created_at + ANSWERS_WITHIN };
+            if !self.may_give_up(job, from_then, draft) {
+                return VipReason::AwaitingAddress(Some(from));
+            }
             let why = Deletion::FellBack { from: from.clone(), to: to.clone() };
-            let failure = self.give_up(job, claim, why, from_then, draft);
+            let failure = self.give_up(job, claim, why, draft);
             return failure.unwrap_or(VipReason::FellBack { from, to });
         }
         let has_room = pool.is_some_and(|pool| pool.has_room() == Some(true));
         if has_room {
+            let waiting = VipReason::AwaitingAddress(Some(id.clone()));
+            if !self.may_give_up(job, claim.created_at + RETRIES_WITHIN, draft) {
+                return waiting;
+            }
             let why = Deletion::Unanswered(id.clone());
-            let from_then = claim.created_at + RETRIES_WITHIN;
-            let failure = self.give_up(job, claim, why, from_then, draft);
-            return failure.unwrap_or(VipReason::AwaitingAddress(Some(id.clone())));
+            return self.give_up(job, claim, why, draft).unwrap_or(waiting);
         }
         let full = std::iter::once(id.clone()).chain(others().map(|other| other.id.clone()));
         VipReason::PoolExhausted(full.collect())
     }
 
-    /// Deletes an unbound claim, from the given time on and not too often. Returns the last failure.
+    /// Whether an unbound claim may be deleted: from the given time on, and not too often.
+    fn may_give_up(&self, job: Job, from_then: Time, draft: &mut Draft) -> bool {
+        let due = self.vips.falls(self.key, job).not_before.max(from_then);
+        if due > draft.now {
+            draft.wake_for(self.key, due);
+        }
+        due <= draft.now
+    }
+
+    /// Deletes an unbound claim. Returns the last failure.
     fn give_up(
         &self,
         job: Job,
         claim: &VipClaim,
         why: Deletion,
-        from_then: Time,
         draft: &mut Draft,
     ) -> Option<VipReason> {
-        let due = self.vips.falls(self.key, job).not_before.max(from_then);
-        if due > draft.now {
-            draft.wake_for(self.key, due);
-            return None;
-        }
         let (cluster, claim) = (self.key.clone(), version_of_claim(claim));
         self.attempt(VipAction::DeleteClaim { cluster, job, claim, why }, draft)
     }

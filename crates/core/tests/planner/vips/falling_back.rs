@@ -38,6 +38,16 @@ fn an_address_that_becomes_free_serves_the_claim_that_waits() {
 }
 
 #[test]
+fn another_vip_pool_is_not_told_before_the_provider_had_its_time() {
+    let mut site = waiting();
+    site.now = at(1);
+    site.api.set_pool(pool("c").of([9]));
+    assert_eq!(site.plan(), []);
+    assert_eq!(site.word("x"), "WaitingForAddress");
+    assert!(site.wake.is_some());
+}
+
+#[test]
 fn an_unbound_claim_moves_to_the_next_vip_pool_with_room() {
     let mut site = waiting();
     site.now = at(10);
