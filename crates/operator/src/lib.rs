@@ -12,6 +12,8 @@ pub mod env;
 pub mod execute;
 pub mod fronts;
 pub mod leadership;
+#[cfg(feature = "stand-ins")]
+pub mod management;
 pub mod observe;
 pub mod panicking;
 pub mod pause;

@@ -6,7 +6,7 @@
 
 mod decode;
 mod metrics;
-mod names;
+pub mod names;
 mod sources;
 mod status;
 #[cfg(test)]
@@ -29,6 +29,7 @@ use super::{Dependency, Front, Observed, VipFront};
 use crate::leadership::Predecessor;
 use crate::observe::schema::{Generation, Path, Schema, Schemas};
 use crate::report::object_series::{ReplicaLabels, Series};
+pub use sources::{ADDRESS, CLAIM, CLASS, GLOBAL_POOL, IPAM, LOCAL_POOL};
 
 /// Clusters, of Cluster API.
 pub static CLUSTER: Kind = Kind {

@@ -6,7 +6,9 @@ mod class;
 mod holder;
 mod pool;
 
+pub use address::ADDRESS;
 pub use claim::{CLAIM, is_cluster};
+pub use class::CLASS;
 pub use holder::{CLUSTER_KEY, HOLDER, UID_KEY, is_holder};
 pub use pool::{GLOBAL_POOL, LOCAL_POOL};
 
