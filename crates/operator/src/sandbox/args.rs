@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::Load;
 use super::scene::Scene;
+use crate::run::VipOptions;
 
 /// Options of `sandbox`.
 #[derive(Args, Clone, Debug)]
@@ -13,6 +14,15 @@ pub struct SandboxArgs {
     /// Google Cloud instead of DigitalOcean: an allocation for a Deployment that is drained.
     #[arg(long, conflicts_with = "pools")]
     pub gcp: bool,
+
+    /// A management cluster of Cluster API instead of nodes: Clusters get VIPs.
+    #[arg(long, conflicts_with_all = ["gcp", "nodes", "pools", "ips"])]
+    pub capi: bool,
+
+    /// With --capi: keep the address of a Cluster that is deleted in the foreground until its
+    /// machines are gone.
+    #[arg(long, requires = "capi")]
+    pub hold_vips: bool,
 
     /// Number of nodes; 3 if not given, or 4 with --gcp. At each provider, if your objects name
     /// several.
@@ -27,8 +37,8 @@ pub struct SandboxArgs {
     #[arg(long, default_value_t = 2, value_name = "N")]
     pub ips: u64,
 
-    /// Manifests to apply: files, folders, or - for standard input. With a pool or an allocation
-    /// among them, the sandbox creates none of its own.
+    /// Manifests to apply: files, folders, or - for standard input. With a pool, an allocation or a
+    /// Cluster among them, the sandbox creates none of its own.
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -52,7 +62,16 @@ pub struct SandboxArgs {
 impl SandboxArgs {
     /// What the sandbox begins with.
     pub fn scene(&self) -> Scene {
-        if self.gcp { Scene::Workload } else { Scene::Ingress }
+        match self {
+            Self { capi: true, .. } => Scene::Management,
+            Self { gcp: true, .. } => Scene::Workload,
+            _ => Scene::Ingress,
+        }
+    }
+
+    /// Whether and how Clusters get VIPs.
+    pub fn vips(&self) -> VipOptions {
+        VipOptions { enabled: self.capi, holds: self.hold_vips, ..VipOptions::default() }
     }
 
     /// The size of the sandbox: nodes, pools, and addresses for each pool.

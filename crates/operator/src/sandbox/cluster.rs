@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 use super::asked::Asked;
 use super::machines::{Ground, Machines};
 use super::scene::Scene;
-use super::{allocations, dns, manifest};
+use super::{allocations, clusters, dns, manifest};
 use crate::fronts;
 use crate::fronts::flipop::{GROUP, VERSION};
+use crate::management;
 
 /// The namespace of the ingress and of its pools.
 pub(super) const NAMESPACE: &str = "ingress";
@@ -72,7 +73,11 @@ impl Cluster {
     /// Creates our custom resource definitions.
     pub async fn define(&self) -> Result<(), String> {
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
-        for crd in fronts::crds() {
+        let all = match self.scene {
+            Scene::Management => management::definitions()?,
+            Scene::Ingress | Scene::Workload => fronts::crds(),
+        };
+        for crd in all {
             crds.create(&PostParams::default(), &crd).await.map_err(told)?;
         }
         Ok(())
@@ -150,12 +155,7 @@ impl Cluster {
         let (group, version) = version.split_once('/').unwrap_or(("", &version));
         let gvk = GroupVersionKind::gvk(group, version, &text(&object["kind"]));
         let found = kube::discovery::pinned_kind(&self.client, &gvk).await;
-        let (resource, capabilities) = found.map_err(|_| {
-            format!(
-                "{called}: the sandbox does not know the kind {} of {group}/{version}",
-                gvk.kind
-            )
-        })?;
+        let (resource, capabilities) = found.map_err(|_| self.unknown(&called, &gvk))?;
         let api: Api<DynamicObject> = match capabilities.scope {
             kube::discovery::Scope::Cluster => Api::all_with(self.client.clone(), &resource),
             kube::discovery::Scope::Namespaced => {
@@ -173,6 +173,23 @@ impl Cluster {
             }
             Err(error) => Err(problem(error)),
         }
+    }
+
+    /// The problem of an object of a kind that the scene does not define.
+    fn unknown(&self, called: &str, kind: &GroupVersionKind) -> String {
+        let version = kind.api_version();
+        let clusters = clusters::is_of_management(&version);
+        let hint = match (self.scene, clusters) {
+            (Scene::Management, true) => {
+                "; Clusters, classes and claims are of version v1beta2 here, \
+                                          VIP pools of v1alpha2"
+            }
+            (Scene::Management, false) => " beside Clusters; try without --capi",
+            (_, true) => " here; try --capi",
+            (_, false) => "",
+        };
+        let kind = &kind.kind;
+        format!("{called}: the sandbox does not know the kind {kind} of {version}{hint}")
     }
 
     /// Creates an object. Unknown fields are refused, as `kubectl apply` does.
@@ -223,10 +240,22 @@ impl Cluster {
         }
     }
 
-    /// Number of nodes in the cluster and of addresses at the provider.
-    pub async fn counts(&self) -> Result<(usize, usize), String> {
+    /// What the sandbox has beside the API server and the operator, in words.
+    pub async fn inventory(&self) -> Result<String, String> {
+        let of = |count: usize, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {many}"),
+        };
+        if self.scene == Scene::Management {
+            let (clusters, pools) = self.count_clusters().await?;
+            let clusters = of(clusters, "Cluster", "Clusters");
+            let pools = of(pools, "VIP pool", "VIP pools");
+            return Ok(format!("stand-ins for Cluster API and IPAM ({clusters}, {pools})"));
+        }
         let nodes = self.nodes().list_metadata(&ListParams::default()).await.map_err(told)?;
-        Ok((nodes.items.len(), self.cloud.look(|state| state.addresses().count())))
+        let nodes = of(nodes.items.len(), "node", "nodes");
+        let addresses = self.cloud.look(|state| state.addresses().count());
+        Ok(format!("emulated cloud ({nodes}, {})", of(addresses, "address", "addresses")))
     }
 }
 

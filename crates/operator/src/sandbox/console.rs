@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::brake::Brake;
 use super::cluster::Cluster;
-use super::command::{Command, HELP, NOWHERE};
+use super::command::{Command, NOWHERE};
 use super::input::Input;
 use super::nodes::{is_well, machine};
 use super::replicas::{Frozen, Replicas};
@@ -41,9 +41,14 @@ pub struct Console {
 
 impl Console {
     /// A console over a cluster and its operator.
-    pub fn new(cluster: Cluster, replicas: Replicas, story: Story, input: Input) -> Self {
-        let (book, pending) = (Book::open(cluster.cloud()), JoinSet::new());
-        Self { cluster, replicas, story, input, book, failing: None, pending }
+    pub fn new(
+        cluster: Cluster,
+        replicas: Replicas,
+        story: Story,
+        input: Input,
+        book: Book,
+    ) -> Self {
+        Self { cluster, replicas, story, input, book, failing: None, pending: JoinSet::new() }
     }
 
     /// Carries out commands until `quit`, then stops the operator.
@@ -99,9 +104,12 @@ impl Console {
             Command::Move(ip, node) => self.move_by_hand(ip, node).await?,
             Command::Crash => self.crash().await?,
             Command::Freeze => self.freeze().await?,
+            Command::Create(name) => self.create(name).await?,
+            Command::Delete(name, foreground) => self.delete(name, foreground).await?,
+            Command::Fill(pool) => self.cluster.fill_pools(pool, &self.story).await?,
             Command::Status => self.story.tell(&self.cluster.status().await?),
             Command::Wait(time) => self.wait(time).await?,
-            Command::Help => self.story.tell(HELP),
+            Command::Help => self.story.tell(self.cluster.scene().help()),
             Command::Quit => {}
         }
         Ok(())
@@ -118,15 +126,39 @@ impl Console {
             story.tell_now(&format!("{node}: {evicted} {pods} evicted"));
             Ok(())
         };
+        self.pursue(drain).await
+    }
+
+    /// Waits for the end of a piece of work. Interactive users can go on meanwhile.
+    async fn pursue(
+        &mut self,
+        work: impl Future<Output = Result<(), String>> + Send + 'static,
+    ) -> Result<(), String> {
         if !self.input.has_keys() {
-            return drain.await;
+            return work.await;
         }
         let story = self.story.clone();
         self.pending.spawn(async move {
-            let drained: Result<(), String> = drain.await;
-            drained.unwrap_or_else(|problem| story.tell(&problem));
+            work.await.unwrap_or_else(|problem| story.tell(&problem));
         });
         Ok(())
+    }
+
+    async fn create(&self, name: Option<String>) -> Result<(), String> {
+        let name = match name {
+            Some(name) => name,
+            None => self.cluster.next_cluster().await?,
+        };
+        self.story.tell_now(&format!("{name} is created"));
+        self.cluster.create_cluster(&name).await
+    }
+
+    async fn delete(&mut self, name: Option<String>, foreground: bool) -> Result<(), String> {
+        let one = self.cluster.chosen_cluster(name).await?;
+        let how = if foreground { " in the foreground" } else { "" };
+        self.story.tell_now(&format!("{} is deleted{how}", one.name_any()));
+        let cluster = self.cluster.clone();
+        self.pursue(async move { cluster.delete_cluster(one, foreground).await }).await
     }
 
     async fn heal(&self, node: Option<String>) -> Result<(), String> {

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 
 use super::command::Command;
 use super::keys::{Parser, Terminal};
+use super::scene::Scene;
 
 /// A source of commands.
 pub struct Input {
@@ -22,7 +23,7 @@ impl Input {
     ///
     /// # Errors
     /// If the script cannot be read.
-    pub fn open(script: Option<&Path>, stdin_is_taken: bool) -> Result<Self, String> {
+    pub fn open(script: Option<&Path>, stdin_is_taken: bool, scene: Scene) -> Result<Self, String> {
         let (to, commands) = mpsc::channel(16);
         if let Some(file) = script {
             let text = std::fs::read_to_string(file)
@@ -30,7 +31,7 @@ impl Input {
             std::thread::spawn(move || {
                 for (number, line) in text.lines().enumerate() {
                     let place = |error| format!("line {}: {error}", number + 1);
-                    if !send(&to, Command::parse(line).map_err(place)) {
+                    if !send(&to, Command::parse(line, scene).map_err(place)) {
                         return;
                     }
                 }
@@ -41,7 +42,7 @@ impl Input {
         }
         let terminal = Terminal::open(stdin_is_taken);
         match terminal.as_ref().and_then(Terminal::reader) {
-            Some(keys) => drop(std::thread::spawn(move || read_keys(keys, &to))),
+            Some(keys) => drop(std::thread::spawn(move || read_keys(keys, scene, &to))),
             None if stdin_is_taken => drop(std::thread::spawn(move || {
                 // Waits until a signal ends the sandbox.
                 loop {
@@ -51,7 +52,7 @@ impl Input {
                     }
                 }
             })),
-            None => drop(std::thread::spawn(move || read_lines(&to))),
+            None => drop(std::thread::spawn(move || read_lines(scene, &to))),
         }
         Ok(Self { commands, terminal })
     }
@@ -67,20 +68,20 @@ impl Input {
     }
 }
 
-fn read_keys(mut keys: impl Read, to: &To) {
+fn read_keys(mut keys: impl Read, scene: Scene, to: &To) {
     let (mut parser, mut bytes) = (Parser::default(), [0; 64]);
     while let Ok(count @ 1..) = keys.read(&mut bytes) {
         for key in parser.read(&bytes[..count]) {
-            if !send(to, Ok(Command::of_key(key))) {
+            if !send(to, Ok(Command::of_key(key, scene))) {
                 return;
             }
         }
     }
 }
 
-fn read_lines(to: &To) {
+fn read_lines(scene: Scene, to: &To) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        if !send(to, Command::parse(&line)) {
+        if !send(to, Command::parse(&line, scene)) {
             return;
         }
     }

@@ -9,6 +9,7 @@ mod args;
 mod asked;
 mod brake;
 mod cluster;
+mod clusters;
 mod command;
 mod console;
 mod controllers;
@@ -47,11 +48,14 @@ pub use args::SandboxArgs;
 use asked::Asked;
 use cluster::Cluster;
 pub use cluster::Load;
+use clusters::{Vips, Writes};
 use console::Console;
 use input::Input;
 use machines::Machines;
 use replicas::Replicas;
+use scene::Scene;
 use story::Story;
+use tally::Book;
 
 /// The most remembered calls to the provider.
 const REMEMBERED: usize = 20_000;
@@ -84,26 +88,37 @@ async fn play(args: SandboxArgs) -> Result<(), String> {
         format!("cannot serve the API on {address}: {error}; choose another --port")
     })?;
     let kubeconfig = Kubeconfig::write(&server, args.kubeconfig.clone())?;
-    let client = client(&kube, "sandbox");
+    let client = client(&kube, "sandbox", &Writes::default());
     let cluster = cluster(&args, client.clone(), cloud.clone(), &manifests).await?;
-    let input = Input::open(args.script.as_deref(), manifest::takes_stdin(&args.files))?;
+    let input =
+        Input::open(args.script.as_deref(), manifest::takes_stdin(&args.files), args.scene())?;
     let story = Story::new();
-    let operator = self::client(&kube, "pontoon");
-    let replicas = Replicas::start(operator, cloud.clone()).await?;
+    let writes = Writes::default();
+    let operator = self::client(&kube, "pontoon", &writes);
+    let replicas = Replicas::start(operator, cloud.clone(), args.vips()).await?;
     let pages: Vec<_> = replicas.pages().collect();
-    let commands = args.scene().first_commands();
-    story.begin(&kubeconfig.path, cluster.counts().await?, commands, &pages);
+    let scene = args.scene();
+    let commands = cluster.first_commands().await?;
+    story.begin(&kubeconfig.path, &cluster.inventory().await?, &commands, &pages);
     if input.has_keys() {
-        story.tell(command::KEYS);
+        story.tell(scene.keys());
     }
     let mut actors = JoinSet::new();
-    actors.spawn(workload::run(client.clone()));
+    let book = if scene == Scene::Management {
+        kube.collect_garbage(clusters::COLLECTOR_LAG);
+        actors.spawn(clusters::play(client.clone()));
+        actors.spawn(clusters::follow(story.clone(), client.clone()));
+        Book::of_vips(Vips { kube: kube.clone(), writes })
+    } else {
+        actors.spawn(workload::run(client.clone()));
+        Book::open(&cloud)
+    };
     if cluster.shows_reserved_addresses(&args.load()) {
         actors.spawn(external_addresses::keep(client.clone(), cloud));
     }
     actors.spawn(story.clone().follow(client));
     actors.spawn(story.clone().tell_unknown(kube));
-    Console::new(cluster, replicas, story, input).run().await
+    Console::new(cluster, replicas, story, input, book).run().await
 }
 
 /// The cluster with its nodes and objects: the user's, and the scene's own unless the user's ask for
@@ -122,15 +137,19 @@ async fn cluster(
     for object in manifests {
         cluster.apply(object).await?;
     }
-    if !manifests.iter().any(|object| Asked::of(object).is_some()) {
+    if scene == Scene::Management {
+        cluster.furnish(manifests).await?;
+    } else if !manifests.iter().any(|object| Asked::of(object).is_some()) {
         cluster.ask(&load).await?;
     }
     Ok(cluster)
 }
 
-/// A client with this user agent.
-fn client(kube: &FakeKube, name: &'static str) -> Client {
+/// A client with this user agent, whose writes are counted.
+fn client(kube: &FakeKube, name: &'static str, writes: &Writes) -> Client {
+    let writes = writes.clone();
     let named = kube.service().map_request(move |mut request: http::Request<Body>| {
+        writes.hear(&request);
         request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(name));
         request
     });

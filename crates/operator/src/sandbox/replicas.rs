@@ -44,6 +44,7 @@ struct Replica {
 pub struct Replicas {
     client: Client,
     cloud: FakeCloud,
+    vips: VipOptions,
     running: Vec<Replica>,
 }
 
@@ -52,8 +53,8 @@ impl Replicas {
     ///
     /// # Errors
     /// In words, if the replica cannot listen or register its metrics.
-    pub async fn start(client: Client, cloud: FakeCloud) -> Result<Self, String> {
-        let mut replicas = Self { client, cloud, running: Vec::new() };
+    pub async fn start(client: Client, cloud: FakeCloud, vips: VipOptions) -> Result<Self, String> {
+        let mut replicas = Self { client, cloud, vips, running: Vec::new() };
         replicas.launch(NAMES[0], 0).await?;
         Ok(replicas)
     }
@@ -80,7 +81,7 @@ impl Replicas {
             stop: stopped,
         };
         let mut process = JoinSet::new();
-        process.spawn(run::run(options(name), surroundings));
+        process.spawn(run::run(options(name, self.vips.clone()), surroundings));
         process
             .spawn(async move { drop(serve::serve(listener, Pages::All, health, metrics).await) });
         self.running.push(Replica { name, pages, brake, stop, process });
@@ -170,7 +171,7 @@ pub struct Frozen {
     pub started: Option<(&'static str, SocketAddr)>,
 }
 
-fn options(name: &str) -> Options {
+fn options(name: &str, vips: VipOptions) -> Options {
     Options {
         namespace: NAMESPACE.to_owned(),
         name: name.to_owned(),
@@ -184,7 +185,7 @@ fn options(name: &str) -> Options {
         provider_timeout: Duration::from_secs(5),
         retry_initial: Duration::from_secs(1),
         retry_max: Duration::from_secs(300),
-        vips: VipOptions { enabled: false, ..VipOptions::default() },
+        vips,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The scenes: what a sandbox begins with.
 
+use super::command::{HELP, KEYS, VIP_HELP, VIP_KEYS};
+
 /// A scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scene {
@@ -7,13 +9,15 @@ pub enum Scene {
     Ingress,
     /// An allocation, and a Deployment whose pods run where the addresses are.
     Workload,
+    /// A management cluster: Clusters of Cluster API, and VIP pools. No nodes.
+    Management,
 }
 
 impl Scene {
     /// The provider of the machines, unless the user's objects name others.
     pub fn provider(self) -> &'static str {
         match self {
-            Self::Ingress => "digitalocean",
+            Self::Ingress | Self::Management => "digitalocean",
             Self::Workload => "gcp",
         }
     }
@@ -23,6 +27,7 @@ impl Scene {
         match self {
             Self::Ingress => 3,
             Self::Workload => 4,
+            Self::Management => 0,
         }
     }
 
@@ -35,6 +40,19 @@ impl Scene {
                 "kubectl get nodes -L ip.ready -o wide",
                 "kubectl drain node-1 --ignore-daemonsets",
             ],
+            Self::Management => {
+                &["kubectl get clusters,ipaddresses,inclusterippools,globalinclusterippools -A"]
+            }
         }
+    }
+
+    /// The help text.
+    pub fn help(self) -> &'static str {
+        if self == Self::Management { VIP_HELP } else { HELP }
+    }
+
+    /// The keys, on a line.
+    pub fn keys(self) -> &'static str {
+        if self == Self::Management { VIP_KEYS } else { KEYS }
     }
 }

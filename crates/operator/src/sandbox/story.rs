@@ -49,20 +49,11 @@ impl Story {
     pub fn begin(
         &self,
         kubeconfig: &Path,
-        counts: (usize, usize),
-        commands: &[&str],
+        inventory: &str,
+        commands: &[String],
         pages: &[SocketAddr],
     ) {
-        let (nodes, addresses) = counts;
-        let of = |count: usize, one: &str, many: &str| match count {
-            1 => format!("1 {one}"),
-            count => format!("{count} {many}"),
-        };
-        self.tell(&format!(
-            "✔ Kubernetes API in memory  ✔ emulated cloud ({}, {})  ✔ operator",
-            of(nodes, "node", "nodes"),
-            of(addresses, "address", "addresses"),
-        ));
+        self.tell(&format!("✔ Kubernetes API in memory  ✔ {inventory}  ✔ operator"));
         self.tell(&format!("→ export KUBECONFIG={}", kubeconfig.display()));
         for command in commands {
             self.tell(&format!("→ {command}"));

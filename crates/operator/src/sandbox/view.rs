@@ -11,6 +11,7 @@ use kube::{Api, ResourceExt};
 use super::cluster::{Cluster, listed};
 use super::dns;
 use super::nodes::{ailments, is_well};
+use super::scene::Scene;
 use crate::api::CONDITION_READY;
 use crate::fronts::address_status::IpStatus;
 use crate::fronts::floating_ip_pool::FloatingIPPool;
@@ -21,8 +22,12 @@ impl Cluster {
         listed(pools.list(&ListParams::default()).await)
     }
 
-    /// Pools, allocations, record sets and Deployments that are not ready, or have an outdated status.
+    /// Pools, allocations, record sets, Deployments and Clusters that are not ready, or have an
+    /// outdated status.
     pub async fn unready(&self) -> Result<Vec<String>, String> {
+        if self.scene() == Scene::Management {
+            return self.unready_clusters().await;
+        }
         let nodes = self.all_nodes().await?;
         let by_name: BTreeMap<_, _> = nodes.iter().map(|node| (node.name_any(), node)).collect();
         let unready = |pool: &FloatingIPPool| {
@@ -54,8 +59,12 @@ impl Cluster {
         Ok(all)
     }
 
-    /// Nodes with their addresses, then pools and allocations, Deployments, and names in DNS.
+    /// Nodes with their addresses, then pools and allocations, Deployments, and names in DNS; or
+    /// Clusters and VIP pools.
     pub async fn status(&self) -> Result<String, String> {
+        if self.scene() == Scene::Management {
+            return self.tell_clusters().await;
+        }
         let mut text = String::new();
         let ingress = self.ingress().await?;
         // Writing to a string cannot fail.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{LIMIT, Running, file, kubectl, scripted, text, until};
 
 /// Runs a script that must succeed. Returns what the sandbox told.
-fn told(script: &str, args: &[&str]) -> String {
+pub fn told(script: &str, args: &[&str]) -> String {
     let output = scripted(script, args);
     let told = text(&output.stdout);
     assert!(output.status.success(), "{told}{}", text(&output.stderr));
@@ -13,7 +13,7 @@ fn told(script: &str, args: &[&str]) -> String {
 }
 
 /// Asserts that these words are told, each after the one before.
-fn in_order(told: &str, words: &[&str]) {
+pub fn in_order(told: &str, words: &[&str]) {
     let mut rest = told;
     for words in words {
         let found = rest.split_once(words);

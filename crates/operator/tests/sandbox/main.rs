@@ -3,6 +3,7 @@
 // Test helpers may panic, like tests.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
+mod clusters;
 mod draining;
 
 use std::cell::RefCell;
