@@ -10,6 +10,7 @@ mod arena;
 mod bad_input;
 mod blindness;
 mod clusters;
+mod clusters_in_memory;
 mod creation;
 mod dns;
 mod dns_of_nodes;
