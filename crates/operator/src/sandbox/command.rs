@@ -67,7 +67,8 @@ pub const KEYS: &str = "[k]ill a node  [c]ordon one  [d]rain one  [h]eal all  [a
 /// The help text of the scene with Clusters.
 pub const VIP_HELP: &str = "\
 create [cluster]   one more Cluster
-delete [cluster [foreground]]  a Cluster is deleted (without a name: the oldest)
+delete [cluster]   a Cluster is deleted (without a name: the oldest one); with a second word,
+                   foreground, in the foreground
 fill [pool]        somebody takes every free address (without a name: of all VIP pools for control
                    planes), or gives back what was taken
 crash              the operator is killed and started anew

@@ -274,7 +274,7 @@ fn what_befalls_the_operator_costs_nothing() {
     let told = text(&output.stdout);
     assert!(output.status.success(), "{told}{}", text(&output.stderr));
     assert!(told.contains("after the crash: 0 moved, 0 calls, 0 dropped"), "{told}");
-    assert!(told.contains("sandbox-b leads"), "{told}");
+    assert!(told.contains(" sandbox-b leads"), "{told}");
     assert!(told.contains("after the freeze: 0 moved, 0 calls, 0 dropped"), "{told}");
 }
 
