@@ -10,6 +10,7 @@ pub mod clouds;
 pub mod connect;
 pub mod env;
 pub mod execute;
+pub mod extension;
 pub mod fronts;
 pub mod leadership;
 #[cfg(feature = "stand-ins")]

@@ -11,6 +11,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use pontoon::args::{Cli, Command, LogFormat, LogLevel, RunArgs, Shell};
 use pontoon::connect::connect;
 use pontoon::env::Env;
+use pontoon::extension;
 use pontoon::fronts;
 use pontoon::leadership::Timing;
 use pontoon::panicking::end_the_process_on_panic;
@@ -122,15 +123,19 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
     // The port of ip-address-controller, in addition.
     let port = variable("METRICS_PORT").map(|port| format!(":{port}"));
     let [all, probes] = args.addresses();
-    for (address, pages) in
-        [(all, Pages::All), (probes, Pages::Health), (port.as_deref(), Pages::All)]
-    {
+    for (name, address, pages) in [
+        ("--metrics-bind-addr", all, Pages::All),
+        ("--health-probe-bind-address", probes, Pages::Health),
+        ("METRICS_PORT", port.as_deref(), Pages::All),
+    ] {
         if let Some(address) = address {
-            let listener = serve::listen(address).await?;
+            let listener = serve::listen(address).await;
+            let listener = listener.map_err(|error| format!("{name}: {error}"))?;
             tracing::info!(address, ?pages, "serving");
             tokio::spawn(serve::serve(listener, pages, health.clone(), metrics.clone()));
         }
     }
+    let board = extension::start(&args.extension, &options).await?;
     let surroundings = Surroundings {
         client,
         transport: Box::new(pontoon_providers::https),
@@ -138,6 +143,7 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         env,
         metrics,
         health,
+        board,
         stop: stop_on_signal()?,
     };
     run::run(options, surroundings).await;

@@ -9,6 +9,7 @@ use fakekube::FakeKube;
 use jiff::Timestamp;
 use kube::Client;
 use pontoon::env::Env;
+use pontoon::extension::Board;
 use pontoon::fronts;
 use pontoon::fronts::flipop::FLIPOP;
 use pontoon::leadership::{Sought, Timing};
@@ -316,6 +317,7 @@ impl Stage {
             env: self.env(process, clock),
             metrics: self.metrics.clone(),
             health: Health::default(),
+            board: Board::default(),
             stop,
         }
     }

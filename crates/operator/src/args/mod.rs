@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::extension::ExtensionArgs;
 use crate::fronts::{predecessors, vip_predecessor};
 use crate::leadership::{LEASE, OBSERVERS_LEASE, Predecessor, Predecessors, Sought, Timing};
 use crate::pause::{self, Pausable};
@@ -245,6 +246,10 @@ pub struct RunArgs {
     /// Logging, as capi-vip-allocator's users set it.
     #[command(flatten)]
     pub zap: ZapArgs,
+
+    /// The runtime extension of Cluster API.
+    #[command(flatten)]
+    pub extension: ExtensionArgs,
 }
 
 /// Options for VIPs of Clusters.
@@ -416,7 +421,7 @@ fn lease_duration(text: &str) -> Result<Duration, String> {
 const LONGEST_LEASE: Duration = Duration::from_secs(3600);
 
 /// A boolean, in every form that the predecessors' flags accept.
-fn boolean(text: &str) -> Result<bool, String> {
+pub(crate) fn boolean(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),

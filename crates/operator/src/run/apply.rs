@@ -63,6 +63,7 @@ impl Replica {
         if let Some(cluster) = &observed.vips {
             self.world.set_cluster(cluster.clone());
         }
+        self.board.see(&observed);
         self.statuses.seen(observed.key.clone());
         self.narrator.see(&mut self.objects, observed);
     }
@@ -71,6 +72,7 @@ impl Replica {
         self.world.remove_pool(key);
         self.world.remove_record_set(key);
         self.world.remove_cluster(key);
+        self.board.forget(key);
         self.narrator.forget(key);
         self.objects.forget(key);
     }

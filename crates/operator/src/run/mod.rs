@@ -25,6 +25,7 @@ use tokio::task::JoinSet;
 use crate::clouds::Clouds;
 use crate::env::Env;
 use crate::execute::{ClusterId, Executor, Term};
+use crate::extension::Board;
 use crate::fronts::{EGRESS, FRONTS, kinds, vip_front};
 use crate::leadership::{self, Identity, Leadership, Post, Predecessors, Sentry, Timing};
 use crate::observe::Station;
@@ -111,6 +112,8 @@ pub struct Surroundings {
     pub metrics: Metrics,
     /// Receives the heartbeat and the state of the watches.
     pub health: Health,
+    /// Receives what the watches see of Clusters.
+    pub board: Board,
     /// Becomes true to stop the replica.
     pub stop: watch::Receiver<bool>,
 }
@@ -123,7 +126,8 @@ const INBOX: usize = 4096;
 
 /// Runs a replica until `stop` becomes true, then drains calls and hands over.
 pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output = ()> + Send {
-    let Surroundings { client, transport, variable, env, metrics, health, stop } = surroundings;
+    let Surroundings { client, transport, variable, env, metrics, health, board, stop } =
+        surroundings;
     let token = env.token();
     let identity = Identity::new(&options.name, options.pod.as_deref(), &token);
     let process = env.clone();
@@ -139,7 +143,6 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         Clouds::open(&*variable, options.provider_timeout, &clock(&env), &transport(&gate));
     let (to, inbox) = mpsc::channel(INBOX);
     let station = Station { env: env.clone(), hearing: health.hearing().clone(), to };
-    let world = world(&options, &clouds);
     let about = about_lease(&options.namespace, lease(options.mode));
     let instance = format!("{}_{token}", options.name);
     let mut events =
@@ -150,6 +153,7 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         events.tell(about, Weight::Warning, "NoLeaderElection", ELECTION_IS_OFF);
     }
     let replica = Replica {
+        world: world(&options, &clouds),
         executor: Executor::new(
             clouds,
             client.clone(),
@@ -173,12 +177,12 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         stance: None,
         sentry,
         unanswered_until: Time::default(),
-        world,
         leadership,
         term,
         env,
         metrics,
         health,
+        board,
         inbox,
     };
     process.run(replica.run(stop))

@@ -16,6 +16,7 @@ use super::watches::Watches;
 use crate::env::Env;
 use crate::execute::withhold::restrain;
 use crate::execute::{Executor, Term};
+use crate::extension::Board;
 use crate::fronts::kinds;
 use crate::leadership::{Leadership, Rivalry, Role, Sentry};
 use crate::observe::Observation;
@@ -49,6 +50,7 @@ pub(super) struct Replica {
     pub(super) env: Env,
     pub(super) metrics: Metrics,
     pub(super) health: Health,
+    pub(super) board: Board,
     pub(super) inbox: Receiver<Observation>,
     /// The term of our leadership, if we lead.
     pub(super) leading: Option<u64>,

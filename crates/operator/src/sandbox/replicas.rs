@@ -19,6 +19,7 @@ use tower::ServiceExt;
 use super::brake::Brake;
 use super::cluster::told;
 use crate::env::Env;
+use crate::extension::Board;
 use crate::fronts;
 use crate::leadership::{LEASE, Sought, Timing};
 use crate::report::metrics::Metrics;
@@ -78,6 +79,7 @@ impl Replicas {
             env: Env::real().paced(Arc::clone(&brake) as _),
             metrics: metrics.clone(),
             health: health.clone(),
+            board: Board::default(),
             stop: stopped,
         };
         let mut process = JoinSet::new();

@@ -5,6 +5,7 @@
 //! | the manifests with each other, the binary and the image | `fitting` |
 //! | the manifests with an API server | `applying` |
 //! | the components for clusterctl with its contract and with the folder | `clusterctl` |
+//! | the runtime extension with the manifests, the binary and Cluster API | `extension` |
 //! | everything with the commands in our documentation | `printed` |
 //! | the rights with the operator's requests | `permissions`, `vip_rights` beside this folder |
 //! | everything with the commands of the predecessor's README | `flipop_readme::installation` |
@@ -14,6 +15,7 @@
 
 mod applying;
 mod clusterctl;
+mod extension;
 mod fitting;
 pub mod printed;
 
