@@ -39,6 +39,7 @@ mod replica;
 mod rest;
 mod rivals;
 mod rke2_example;
+mod runtime_extension;
 mod scrape;
 mod storm;
 mod takeover;
