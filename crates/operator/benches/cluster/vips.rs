@@ -8,9 +8,12 @@ use futures::future::join_all;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::management::{LOGGED, USER};
+use super::management::USER;
 use super::print;
 use super::stage::{CLUSTER, Stage, vip};
+
+/// Time that the server may take to log a request.
+const LOGGED: Duration = Duration::from_millis(250);
 
 /// Number of Clusters, in turn and at once.
 const IN_TURN: usize = 50;

@@ -1,12 +1,11 @@
 //! A hundred Clusters at once, and a restart among them.
 
-use control_plane::{AuditEntry, Generation};
+use control_plane::Generation;
 use futures::future::join_all;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams};
 use serde_json::{Value, json};
 
-use super::management::{LOGGED, Operator, USER};
 use super::on_both_generations;
 use super::stage::{CLUSTER, Stage, vip};
 use crate::arena::eventually;
@@ -33,14 +32,6 @@ async fn all_settled(stage: &Stage) {
     .await;
 }
 
-/// Writes of the operator since a time, but those about one Cluster.
-fn writes_since(stage: &Stage, time: Timestamp, but: &str) -> Vec<AuditEntry> {
-    let log = stage.management.plane.audit_log().unwrap();
-    let is_write = |one: &AuditEntry| !["get", "list", "watch"].contains(&&*one.verb);
-    let ours = |one: &AuditEntry| one.user == USER && one.received > time && is_write(one);
-    log.into_iter().filter(ours).filter(|one| !one.name.contains(but)).collect()
-}
-
 async fn a_hundred_clusters_at_once_are_served_and_a_restart_writes_nothing(on: Generation) {
     let Some(mut stage) = Stage::alone(on, &[]).await else { return };
     let pool = stage.pool("cp", "control-plane", &["10.1.0.1-10.1.0.200"]).await;
@@ -54,8 +45,7 @@ async fn a_hundred_clusters_at_once_are_served_and_a_restart_writes_nothing(on: 
     all_settled(&stage).await;
     stage.used(&pool, CLUSTERS as i64).await;
 
-    let Operator::Own(_, operator) = &mut stage.operator else { unreachable!() };
-    operator.take().unwrap().terminate().await;
+    stage.operator.own().take().unwrap().terminate().await;
     let stopped = Timestamp::now();
     let next = stage.management.operator("next", &[]);
     next.leads().await;
@@ -65,11 +55,12 @@ async fn a_hundred_clusters_at_once_are_served_and_a_restart_writes_nothing(on: 
     stage.until(CLUSTER, "one-more", "endpoint", host).await;
     // Its Lease is released, so that no other operator waits for the Lease to expire.
     next.terminate().await;
-    tokio::time::sleep(LOGGED).await;
-    let writes = writes_since(&stage, stopped, "one-more");
+    let mut writes = stage.management.requests_since(stopped).await;
+    writes.retain(|one| !["get", "list", "watch"].contains(&&*one.verb));
+    writes.retain(|one| !one.name.contains("one-more"));
     assert!(!writes.is_empty(), "the witness saw nothing");
-    let others: Vec<_> = writes.iter().filter(|one| one.resource != "leases").collect();
-    assert!(others.is_empty(), "{others:#?}");
+    writes.retain(|one| one.resource != "leases");
+    assert!(writes.is_empty(), "{writes:#?}");
 }
 
 on_both_generations! {

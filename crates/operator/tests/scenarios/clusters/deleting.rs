@@ -5,7 +5,7 @@ use control_plane::Generation;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::management::{Operator, USER};
+use super::management::USER;
 use super::on_both_generations;
 use super::stage::{ADDRESS, CLAIM, CLUSTER, GUARD, Stage};
 use crate::arena::eventually;
@@ -130,8 +130,8 @@ async fn an_operator_that_holds_no_more_gives_its_holders_up(on: Generation) {
     let Some(mut stage) = Stage::alone(on, &[ALONE, "--hold-vips"]).await else { return };
     let pool = settled(&stage).await;
     held(&stage).await;
-    let next = stage.management.operator("next", &[ALONE]);
-    stage.replace_operator(Some(next));
+    drop(stage.operator.own().take());
+    *stage.operator.own() = Some(stage.management.operator("next", &[ALONE]));
     stage.gone("ConfigMap", "vip-cp-prod").await;
     let alone = |one: &Value| owners(one) == ["Cluster"];
     stage.until(CLAIM, "vip-cp-prod", "held no more", alone).await;
@@ -144,7 +144,7 @@ async fn an_address_is_freed_after_the_operator_is_removed(on: Generation) {
     let Some(mut stage) = Stage::alone(on, &[ALONE, "--hold-vips"]).await else { return };
     let pool = settled(&stage).await;
     held(&stage).await;
-    stage.replace_operator(None);
+    drop(stage.operator.own().take());
     let command = "kubectl delete configmaps -A -l vip.capi.gorizond.io/role";
     let page = std::fs::read_to_string(root().join("docs/clusters.md")).unwrap();
     assert!(page.contains(command), "the page has the command");
@@ -157,14 +157,6 @@ async fn an_address_is_freed_after_the_operator_is_removed(on: Generation) {
     machines_are_gone(&stage).await;
     stage.gone(ADDRESS, "vip-cp-prod").await;
     stage.used(&pool, 0).await;
-}
-
-impl Stage {
-    /// Stops the operator of the scenario, for another one or for none.
-    fn replace_operator(&mut self, next: Option<crate::replica::Replica>) {
-        let Operator::Own(_, operator) = &mut self.operator else { panic!("a shared operator") };
-        drop(std::mem::replace(operator, next));
-    }
 }
 
 on_both_generations! {

@@ -107,6 +107,26 @@ async fn a_users_port_and_other_variables_survive(on: Generation) {
         .await;
 }
 
+/// Client-side apply replaces the whole list of variables.
+async fn a_vip_that_an_apply_drops_is_put_back(on: Generation) {
+    let Some(stage) = Stage::open(on).await else { return };
+    stage.pool("cp", "control-plane", &["10.1.0.10-10.1.0.12"]).await;
+    stage.cluster("prod").await;
+    stage.endpoint("prod", "10.1.0.10", 6443).await;
+    let others = json!([{"name": "cni", "value": "x"}]);
+    let topology = json!({"variables": others});
+    stage.patch(CLUSTER, "prod", json!({"spec": {"topology": topology}})).await;
+    let both = |one: &Value| {
+        let variables = one["spec"]["topology"]["variables"].as_array().unwrap();
+        variables.len() == 2
+            && variables.contains(&json!({"name": "clusterVip", "value": "10.1.0.10"}))
+    };
+    stage.until(CLUSTER, "prod", "the variable is back", both).await;
+    stage.patch(CLUSTER, "prod", json!({"spec": {"controlPlaneEndpoint": null}})).await;
+    stage.endpoint("prod", "10.1.0.10", 6443).await;
+    stage.says("prod", "True", "Allocated").await;
+}
+
 /// The older generation requires a host, which may be empty.
 fn endpoint_of(stage: &Stage, mut spec: Value) -> Value {
     if !stage.is_newer() {
@@ -141,5 +161,6 @@ on_both_generations! {
     the_vip_of_the_control_plane_and_the_vip_of_ingress_may_come_from_one_pool,
     a_class_without_the_variable_is_a_warning_and_the_endpoint_is_set,
     a_users_port_and_other_variables_survive,
+    a_vip_that_an_apply_drops_is_put_back,
     a_cluster_without_a_topology_opts_in_and_gets_an_endpoint_only,
 }

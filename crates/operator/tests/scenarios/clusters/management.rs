@@ -3,15 +3,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
 
-use control_plane::{ControlPlane, Generation};
+use control_plane::{AuditEntry, ControlPlane, Generation};
 use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::jiff::Timestamp;
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
 use tokio::sync::{OnceCell, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use crate::arena::eventually;
 use crate::replica::{Replica, Start};
 
 /// The namespace of the operator.
@@ -37,8 +38,33 @@ pub struct Management {
 pub enum Operator {
     /// Shared with other scenarios.
     Common(#[expect(dead_code, reason = "held")] RwLockReadGuard<'static, ()>),
-    /// The only operator of the management cluster; `None` while stopped.
-    Own(#[expect(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>, Option<Replica>),
+    /// The only operator of the management cluster.
+    Own {
+        #[expect(dead_code, reason = "held")]
+        turn: RwLockWriteGuard<'static, ()>,
+        /// `None` while stopped.
+        process: Option<Replica>,
+        /// When the first one was started.
+        since: Timestamp,
+    },
+}
+
+impl Operator {
+    /// The operator of the scenario alone, to be stopped or replaced.
+    pub fn own(&mut self) -> &mut Option<Replica> {
+        match self {
+            Self::Common(_) => panic!("a shared operator"),
+            Self::Own { process, .. } => process,
+        }
+    }
+
+    /// When the operator of the scenario alone was started.
+    pub fn since(&self) -> Timestamp {
+        match self {
+            Self::Common(_) => panic!("a shared operator"),
+            Self::Own { since, .. } => *since,
+        }
+    }
 }
 
 impl Management {
@@ -82,7 +108,8 @@ impl Management {
         if let Some(common) = common {
             common.kill();
         }
-        Operator::Own(turn, Some(self.operator("own", flags)))
+        let since = Timestamp::now();
+        Operator::Own { turn, process: Some(self.operator("own", flags)), since }
     }
 
     /// Starts an operator, which ends with the plane at the latest.
@@ -94,6 +121,18 @@ impl Management {
             group: Some(self.plane.process_group()),
             extra: &[&["POD_NAMESPACE=flipop"], flags].concat(),
         })
+    }
+
+    /// The requests of an operator that has ended, since a time. The watch of Clusters is logged at its
+    /// end, after all other requests.
+    pub async fn requests_since(&self, time: Timestamp) -> Vec<AuditEntry> {
+        eventually("the end of a watch of Clusters is logged", || async {
+            let mut log = self.plane.audit_log().unwrap();
+            log.retain(|one| one.user == USER && one.received > time);
+            let is_end = |one: &AuditEntry| one.verb == "watch" && one.resource == "clusters";
+            if log.iter().any(is_end) { Ok(log) } else { Err(log.len()) }
+        })
+        .await
     }
 
     /// A page of the shared operator.
@@ -127,6 +166,3 @@ fn apply(plane: &ControlPlane, file: &Path) {
     let applied = plane.kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
     assert!(applied.status.success(), "{applied:?}");
 }
-
-/// Time that the server may take to log a request.
-pub const LOGGED: Duration = Duration::from_millis(250);
