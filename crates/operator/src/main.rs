@@ -27,7 +27,7 @@ use tracing_subscriber::EnvFilter;
 fn main() -> ExitCode {
     let result = match Cli::of_process().command {
         Command::Crds => print(&fronts::crds_yaml()),
-        Command::Run(args) => start(args),
+        Command::Run(args) => start(*args),
         Command::Pause(args) => {
             on_one_thread(annotate(args.kubeconfig, args.object, Some(args.reason)))
         }
@@ -102,7 +102,6 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         retry_max: args.retry_max,
         vips: args.vips(),
     };
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         server = %config.cluster_url,
@@ -120,6 +119,24 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
     let metrics = Metrics::of(&labels).and_then(|metrics| metrics.with_process(env.now()));
     let metrics = metrics.map_err(|error| error.to_string())?;
     let health = Health::new(env.clone());
+    serve_pages(&args, &metrics, &health).await?;
+    let board = extension::start(&args.extension, &options).await?;
+    let surroundings = Surroundings {
+        client,
+        transport: Box::new(pontoon_providers::https),
+        variable: Box::new(variable),
+        env,
+        metrics,
+        health,
+        board,
+        stop: stop_on_signal()?,
+    };
+    run::run(options, surroundings).await;
+    Ok(())
+}
+
+/// Serves metrics and health wherever the user wants them.
+async fn serve_pages(args: &RunArgs, metrics: &Metrics, health: &Health) -> Result<(), String> {
     // The port of ip-address-controller, in addition.
     let port = variable("METRICS_PORT").map(|port| format!(":{port}"));
     let [all, probes] = args.addresses();
@@ -135,18 +152,6 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
             tokio::spawn(serve::serve(listener, pages, health.clone(), metrics.clone()));
         }
     }
-    let board = extension::start(&args.extension, &options).await?;
-    let surroundings = Surroundings {
-        client,
-        transport: Box::new(pontoon_providers::https),
-        variable: Box::new(variable),
-        env,
-        metrics,
-        health,
-        board,
-        stop: stop_on_signal()?,
-    };
-    run::run(options, surroundings).await;
     Ok(())
 }
 

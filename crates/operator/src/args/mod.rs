@@ -33,7 +33,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the operator, in a cluster or from outside with --kubeconfig.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Print the custom resource definitions.
     Crds,
     /// Pause one object until `resume`: planned changes are reported, not made.

@@ -3,7 +3,7 @@ use super::*;
 fn run_args(args: &[&str]) -> RunArgs {
     let all = ["pontoon", "run"].iter().chain(args);
     match Cli::read(all).unwrap().command {
-        Command::Run(args) => args,
+        Command::Run(args) => *args,
         other => panic!("{other:?}"),
     }
 }
@@ -104,7 +104,7 @@ fn spans_are_read_with_their_unit() {
 /// The arguments of a container of capi-vip-allocator, which has no command.
 fn manager_args(args: &[&str]) -> RunArgs {
     match Cli::read(["pontoon"].iter().chain(args)).unwrap().command {
-        Command::Run(args) => args,
+        Command::Run(args) => *args,
         other => panic!("{other:?}"),
     }
 }

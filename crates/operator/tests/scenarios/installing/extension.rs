@@ -43,7 +43,7 @@ fn patched_args() -> RunArgs {
     given.extend(arguments());
     given.push(flag.as_str().unwrap().to_owned());
     match Cli::try_parse_from(given).unwrap().command {
-        Command::Run(args) => args,
+        Command::Run(args) => *args,
         other => panic!("{other:?}"),
     }
 }

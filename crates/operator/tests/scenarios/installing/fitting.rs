@@ -24,7 +24,7 @@ fn run_args() -> RunArgs {
 fn read(arguments: Vec<String>) -> RunArgs {
     let given = ["pontoon".to_owned()].into_iter().chain(arguments);
     match Cli::read(given).unwrap().command {
-        Command::Run(args) => args,
+        Command::Run(args) => *args,
         other => panic!("{other:?}"),
     }
 }
