@@ -96,7 +96,8 @@ impl Oracle {
             return;
         };
         let hides = ip.is_ipv6() || self.vendor.displaces_own();
-        let unseen = hides && self.cloud.is_unknown_arrival(ip, &sent.process, self.now());
+        let unseen =
+            hides && self.cloud.is_unknown_arrival(ip, &sent.process, self.decided_at(sent));
         if unseen || self.is_touched_unseen(ip) {
             return;
         }
