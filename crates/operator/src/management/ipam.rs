@@ -119,9 +119,11 @@ fn address(claim: Object<'_>, (kind, pool): (&Kind, Object<'_>), ip: IpAddr) -> 
     })
 }
 
-/// Frees the address of a deleted claim, then lets go of the claim.
+/// Frees the address of a deleted claim, then lets go of the claim. The garbage collector may have
+/// removed the claim from the owners of the address before.
 fn release(stored: &Stored, claim: Object<'_>) -> Option<Write> {
-    let own = |address: &Object<'_>| address.controller() == Some(claim.text("uid"));
+    let own =
+        |address: &Object<'_>| address.controller().is_none_or(|uid| uid == claim.text("uid"));
     match stored.get(&ADDRESS, &claim.key()).filter(own) {
         Some(address) if !address.is_deleting() => {
             Some(Write::Delete(&ADDRESS, address.key(), address.text("uid").to_owned()))

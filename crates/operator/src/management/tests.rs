@@ -159,6 +159,21 @@ fn a_deleted_claim_frees_its_address_for_a_claim_that_waits() {
 }
 
 #[test]
+fn an_address_that_the_collector_took_from_its_claim_is_freed_all_the_same() {
+    let mut desk = Desk::new();
+    desk.pool("p", "192.0.2.1");
+    desk.claim("one", "", "p");
+    desk.settle();
+    let owners = desk.object(&ADDRESS, "a", "one").unwrap()["metadata"]["ownerReferences"].clone();
+    let patch = json!({"metadata": {"ownerReferences": [owners[1].clone()]}});
+    desk.change(&ADDRESS, ("a", "one"), patch);
+    desk.delete(&CLAIM, ("a", "one"));
+    desk.settle();
+    assert_eq!(desk.object(&ADDRESS, "a", "one"), None);
+    assert_eq!(desk.counts("p")["used"], 0);
+}
+
+#[test]
 fn claims_of_paused_and_missing_clusters_wait() {
     let mut desk = Desk::new();
     desk.pool("p", "192.0.2.1-192.0.2.9");
