@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::active_faults::STALE;
+use crate::clusters::{ClusterEvent, VipPoolEvent};
 use crate::faults::{ApiFault, CloudFault};
 use crate::oracle::Stuck;
 use crate::schedule::{CloudState, Phase};
@@ -41,7 +42,10 @@ impl Coverage {
 /// The name of a pause during a call, in the coverage table.
 pub const PAUSED: &str = "paused meanwhile";
 
-/// All pairs possible with pools and DNS at DigitalOcean, and DNS at Cloudflare.
+/// The first half of a pair about a user's change to a Cluster or VIP pool.
+pub const CHANGED: &str = "changed by its user";
+
+/// All pairs possible with pools and DNS at DigitalOcean, DNS at Cloudflare, and VIPs.
 pub fn possible() -> Vec<Pair> {
     let mut pairs = Vec::new();
     for action in CloudAction::ALL {
@@ -71,8 +75,19 @@ pub fn possible() -> Vec<Pair> {
     ];
     pairs.extend(scoped.map(|action| (Stuck::WITHOUT_SCOPE, action.name())));
     pairs.extend(of_api(ApiAction::all()));
+    pairs.extend(of_vips());
+    pairs.extend(ClusterEvent::ALL.map(|event| (CHANGED, event.name())));
+    pairs.extend(VipPoolEvent::ALL.map(|event| (CHANGED, event.name())));
     pairs.extend(at_google());
     pairs.retain(|pair| !EXCLUDED.iter().any(|(excluded, _)| excluded == pair));
+    pairs
+}
+
+/// The pairs required with VIPs. Pairs with the deletion of a claim, and with a link that is cut, are
+/// counted and not required: no seed provokes them for certain.
+fn of_vips() -> Vec<Pair> {
+    let mut pairs = of_api(ApiAction::of_vips().filter(|one| *one != ApiAction::DeleteClaim));
+    pairs.retain(|(fault, _)| *fault != "cut off");
     pairs
 }
 

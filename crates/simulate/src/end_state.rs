@@ -9,7 +9,7 @@ use crate::stage::Stage;
 use pontoon::api::ADDRESSES_ANNOTATION;
 
 /// Fields that differ between runs without meaning.
-const MASKED: [&str; 10] = [
+const MASKED: [&str; 11] = [
     "uid",
     "resourceVersion",
     "generation",
@@ -20,6 +20,7 @@ const MASKED: [&str; 10] = [
     "ineligibleSince",
     "since",
     "managedFields",
+    "pontoon.dev/held-for-uid",
 ];
 
 /// The nodes, pools, addresses and records of a stage. Events and the Lease describe the course of
@@ -40,6 +41,10 @@ pub fn of(stage: &Stage) -> Value {
         "allocations": all("netinfra.darkbrains.com", "netipallocations"),
         "listings": all("flipop.digitalocean.com", "nodednsrecordsets"),
         "names": names(stage),
+        "clusters": all("cluster.x-k8s.io", "clusters"),
+        "claims": all("ipam.cluster.x-k8s.io", "ipaddressclaims"),
+        "vips": all("ipam.cluster.x-k8s.io", "ipaddresses"),
+        "holders": all("", "configmaps"),
     })
 }
 

@@ -6,6 +6,10 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::PostParams;
 use kube::{Api, Client, ResourceExt};
+use pontoon::fronts;
+use pontoon::fronts::cluster_vips::CLUSTER;
+use pontoon::fronts::net_ip_allocation::NET_IP_ALLOCATION;
+use pontoon::leadership::Predecessor;
 use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -17,6 +21,16 @@ const PERIOD: Duration = Duration::from_secs(2);
 
 /// The duration of the Lease.
 const LASTS: Duration = Duration::from_secs(15);
+
+/// The predecessor of allocations.
+pub fn of_allocations() -> Option<&'static Predecessor> {
+    fronts::front(&NET_IP_ALLOCATION).map(|front| front.predecessor())
+}
+
+/// The predecessor of VIPs.
+pub fn of_vips() -> Option<&'static Predecessor> {
+    fronts::front(&CLUSTER).map(|front| front.predecessor())
+}
 
 /// A running predecessor.
 pub struct Flipop {

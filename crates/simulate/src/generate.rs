@@ -4,6 +4,7 @@ use fastrand::Rng;
 
 use crate::edits::edits;
 use crate::faults::{ApiFault, CloudFault};
+use crate::generate_clusters::{add_clusters, has_clusters};
 use crate::generate_dns::add_names;
 use crate::generate_google::{has_theme, is_other, make_other};
 use crate::lasting::lasting;
@@ -42,6 +43,9 @@ pub fn generate(seed: u64) -> Schedule {
     if is_other(seed) {
         make_other(&mut schedule);
     }
+    if has_clusters(seed) {
+        add_clusters(&mut schedule);
+    }
     schedule
 }
 
@@ -66,6 +70,7 @@ fn setting(dice: &mut Rng) -> Setting {
         project: dice.bool(),
         listings: vec![],
         allocations: vec![],
+        management: None,
         clocks: [clock(dice), clock(dice)],
         observes: Default::default(),
     }

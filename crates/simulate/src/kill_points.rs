@@ -2,6 +2,9 @@
 //! the effect, after the answer. The end state must equal a run without crashes.
 
 use crate::allocations::{AllocationSetting, Workload};
+use crate::clusters::{
+    ClusterEvent, ClusterSetting, ManagementSetting, Propagation, Roles, VipPoolSetting,
+};
 use crate::names::{Addresses, Host, ListingSetting, NameSetting};
 use crate::play::{Kill, Manner, Played, play};
 use crate::process::Effect;
@@ -37,10 +40,15 @@ pub enum Scenario {
     MoveAtGoogle,
     /// A node fails, its address moves to another one, and the pods of the workload are evicted.
     Evict,
+    /// A Cluster gets its VIPs, is deleted in the foreground, and is created again.
+    Vips,
 }
 
 /// The start of a scenario, after everything has settled.
 const BEGINS: Millis = 45_000;
+
+/// A Cluster is deleted in the foreground, and created again.
+const REPLACED: ClusterEvent = ClusterEvent::Replaced(Propagation::Foreground);
 
 /// The end of a scenario without events.
 const ENDS_WITHOUT_EVENTS: Millis = 3_000;
@@ -50,7 +58,7 @@ const OVER: Millis = 110_000;
 
 impl Scenario {
     /// All scenarios.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Create,
         Self::CreateOne,
         Self::CreateSix,
@@ -62,6 +70,7 @@ impl Scenario {
         Self::Names,
         Self::MoveAtGoogle,
         Self::Evict,
+        Self::Vips,
     ];
 
     /// The process to crash.
@@ -79,6 +88,7 @@ impl Scenario {
             Self::CreateSix => {
                 (2, vec![PoolSetting { six: true, ..pool(1, Some(2), None) }], vec![])
             }
+            Self::Vips => (1, vec![], vec![lasting(What::Cluster(0, REPLACED))]),
             Self::Evict => (3, vec![], vec![lasting(What::Node(0, NodeEvent::NotReady))]),
             Self::Move | Self::MoveAtGoogle => {
                 (2, vec![pool(1, None, None)], vec![lasting(What::Node(0, NodeEvent::NotReady))])
@@ -120,6 +130,7 @@ impl Scenario {
                 crowded: false,
                 project: false,
                 allocations: if self == Self::Evict { vec![allocation()] } else { vec![] },
+                management: (self == Self::Vips).then(management),
                 listings: if self == Self::Names { vec![listing()] } else { vec![] },
                 clocks: [Clock::default(); 2],
                 observes: Default::default(),
@@ -184,6 +195,20 @@ fn allocation() -> AllocationSetting {
         workload: Some(Workload::Deployment),
         grace: Some(5),
         ..AllocationSetting::default()
+    }
+}
+
+/// A Cluster, and VIP pools for its endpoint and its ingress.
+fn management() -> ManagementSetting {
+    let pool = |roles| VipPoolSetting { local: false, size: 2, roles, class: None };
+    ManagementSetting {
+        pools: vec![pool(Roles::ControlPlane), pool(Roles::Ingress)],
+        clusters: vec![ClusterSetting::default()],
+        variables: [true, true],
+        holds: true,
+        lag: 200,
+        pace: 300,
+        machines: 3_000,
     }
 }
 

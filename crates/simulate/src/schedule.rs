@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::allocations::{AllocationEvent, AllocationSetting, Workload};
+use crate::clusters::{ClusterEvent, ManagementSetting, VipPoolEvent};
 use crate::faults::{ApiFault, CloudFault};
 use crate::names::{Host, ListingSetting, NameEvent, NameSetting, ZoneEvent};
 use crate::vendor::Vendor;
@@ -58,6 +59,9 @@ pub struct Setting {
     /// NetIPAllocations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allocations: Vec<AllocationSetting>,
+    /// The management cluster, if the cluster is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub management: Option<ManagementSetting>,
     /// The clock of each replica's machine.
     pub clocks: [Clock; 2],
     /// Whether each replica observes.
@@ -205,6 +209,14 @@ pub enum What {
     Drained(u8),
     /// A workload's disruption budget allows no eviction.
     Budget(Workload),
+    /// A change to a Cluster.
+    Cluster(u8, ClusterEvent),
+    /// A change to a VIP pool.
+    VipPool(u8, VipPoolEvent),
+    /// A class loses or gains its variables for VIPs.
+    Class(u8),
+    /// The controllers of the management cluster are down.
+    ControllersDown,
     /// Some requests to the provider fail.
     Cloud {
         /// The kind of failure.

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use kube::Client;
 use pontoon::env::Env;
 use pontoon::extension::Board;
-use pontoon::fronts;
 use pontoon::fronts::flipop::FLIPOP;
 use pontoon::leadership::{Sought, Timing};
 use pontoon::report::metrics::Metrics;
@@ -25,7 +24,9 @@ use tokio::time::Instant;
 
 use crate::active_faults::Weather;
 use crate::cluster::NAMESPACE;
+use crate::clusters::ManagementSetting;
 use crate::coverage::Coverage;
+use crate::flipop::{of_allocations, of_vips};
 use crate::mutants::Mutant;
 use crate::names::Host;
 use crate::oracle::Oracle;
@@ -39,7 +40,7 @@ use crate::wire::{ApiWire, CloudWire};
 pub const TOKEN: &str = "canary-7f3a9c";
 
 /// The start time of every run.
-const BEGINS: Timestamp = Timestamp::constant(1_800_000_000, 0);
+pub const BEGINS: Timestamp = Timestamp::constant(1_800_000_000, 0);
 
 /// The dedicated project, if set.
 pub const PROJECT: &str = "11111111-2222-4333-8444-555555555555";
@@ -55,6 +56,8 @@ pub struct Shared {
     pub vendor: Vendor,
     /// Told of every write of a node or pod.
     pub changed: Arc<Notify>,
+    /// Told of every write of an object of a management cluster.
+    pub managed: Arc<Notify>,
     story: Option<Mutex<Vec<String>>>,
 }
 
@@ -68,6 +71,7 @@ impl Shared {
             coverage: Mutex::default(),
             vendor,
             changed: Arc::default(),
+            managed: Arc::default(),
             story: tells.then(Mutex::default),
         })
     }
@@ -134,6 +138,7 @@ pub struct Stage {
     project: bool,
     /// Whether there are allocations.
     allocates: bool,
+    vips: VipOptions,
     mutant: Option<Mutant>,
     metrics: Metrics,
     kills: Vec<Kill>,
@@ -201,6 +206,9 @@ impl Stage {
             if matches!(write.plural, "nodes" | "pods") {
                 observer.changed.notify_one();
             }
+            if write.group.ends_with("cluster.x-k8s.io") {
+                observer.managed.notify_one();
+            }
             observer.oracle().wrote(&write);
         });
         let (undertaker, deaths) = mpsc::unbounded_channel();
@@ -212,12 +220,14 @@ impl Stage {
         };
         shared.oracle().set_clocks(setting.clocks);
         shared.oracle().set_vendor(setting.vendor);
+        let vips = manage(setting.management.as_ref(), &shared, &kube);
         let user = Client::new(kube.service(), "default");
         Ok(Self {
             metrics,
             replicas: [replica(0), replica(1)],
             project: setting.project,
             allocates: !setting.allocations.is_empty(),
+            vips,
             shared,
             cloud,
             kube,
@@ -339,7 +349,9 @@ impl Stage {
 
     fn options(&self, process: &Process, mode: Mode) -> Options {
         // A predecessor counts while its kinds are there.
-        let predecessors = fronts::predecessors().filter(|one| *one == &FLIPOP || self.allocates);
+        let allocates = of_allocations().filter(|_| self.allocates);
+        let manages = of_vips().filter(|_| self.vips.enabled);
+        let predecessors = [Some(&FLIPOP), allocates, manages].into_iter().flatten();
         let sought = |one| Sought::usual(one, [NAMESPACE.to_owned()].into());
         Options {
             namespace: "default".to_owned(),
@@ -352,7 +364,17 @@ impl Stage {
             provider_timeout: Duration::from_secs(5),
             retry_initial: Duration::from_secs(1),
             retry_max: Duration::from_secs(60),
-            vips: VipOptions { enabled: false, ..VipOptions::default() },
+            vips: self.vips.clone(),
         }
     }
+}
+
+/// Switches on what a management cluster needs. Returns the replicas' settings for VIPs.
+fn manage(setting: Option<&ManagementSetting>, shared: &Shared, kube: &FakeKube) -> VipOptions {
+    let holds = setting.is_some_and(|one| one.holds);
+    shared.oracle().set_holds(holds);
+    if let Some(one) = setting {
+        kube.collect_garbage(Duration::from_millis(one.lag));
+    }
+    VipOptions { enabled: setting.is_some(), holds, ..VipOptions::default() }
 }

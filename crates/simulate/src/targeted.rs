@@ -6,6 +6,9 @@
 use fastrand::Rng;
 
 use crate::allocations::{AllocationSetting, Workload};
+use crate::clusters::{
+    ClusterEvent, ClusterSetting, ManagementSetting, Propagation, Roles, VipPoolSetting,
+};
 use crate::faults::{ApiFault, CloudFault};
 use crate::names::{Addresses, Host, ListingSetting, NameEvent, NameSetting};
 use crate::schedule::{
@@ -72,10 +75,11 @@ pub fn theme(schedule: &mut Schedule, themes: &[Theme], number: u64, dice: &mut 
     schedule.events.sort_by_key(|event| event.at);
 }
 
-/// The themes with pools and DNS at DigitalOcean, and DNS at Cloudflare.
+/// The themes with pools and DNS at DigitalOcean, DNS at Cloudflare, and VIPs.
 pub fn themes() -> Vec<Theme> {
     let mut themes = at_cloud(CloudAction::ALL);
     themes.extend(at_api(ApiAction::all()));
+    themes.extend(at_api(ApiAction::of_vips()));
     themes
 }
 
@@ -176,10 +180,16 @@ fn set_up(called: Called, setting: &mut Setting, dice: &mut Rng) {
             setting.action_time = setting.action_time.max(2_000);
             setting.pools[0] = pool(dice.u8(1..=3), None);
         }
-        Called::Api(action) if ApiAction::of_allocations().any(|one| one == action) => {
-            allocating(setting, dice);
-        }
-        Called::Api(_) => {}
+        Called::Api(action) => set_up_for(action, setting, dice),
+    }
+}
+
+/// The objects that only some requests to the API server need.
+fn set_up_for(action: ApiAction, setting: &mut Setting, dice: &mut Rng) {
+    if ApiAction::of_allocations().any(|one| one == action) {
+        allocating(setting, dice);
+    } else if ApiAction::of_vips().any(|one| one == action) {
+        managing(setting, dice);
     }
 }
 
@@ -193,6 +203,23 @@ fn allocating(setting: &mut Setting, dice: &mut Rng) {
         grace: Some(5),
         ..AllocationSetting::default()
     }];
+    setting.pools.clear();
+    setting.listings.clear();
+}
+
+/// Two Clusters with a small VIP pool before a larger one: one Cluster falls back.
+fn managing(setting: &mut Setting, dice: &mut Rng) {
+    let pool = |size, roles| VipPoolSetting { local: false, size, roles, class: None };
+    setting.management = Some(ManagementSetting {
+        pools: vec![pool(1, Roles::ControlPlane), pool(4, Roles::Both)],
+        clusters: vec![ClusterSetting::default(); 2],
+        variables: [true, true],
+        holds: true,
+        lag: dice.choice([10, 1_500]).unwrap_or(10),
+        pace: dice.choice([20, 1_500]).unwrap_or(20),
+        machines: 2_000,
+    });
+    (setting.nodes, setting.crowded) = (2, false);
     setting.pools.clear();
     setting.listings.clear();
 }
@@ -230,6 +257,11 @@ fn provocation(called: Called, dice: &mut Rng) -> Vec<Event> {
         // A node fails, and its address goes to another one.
         Called::Api(ApiAction::Evict | ApiAction::NoteEviction) => {
             vec![from(PROVOKED, TROUBLE, What::Node(0, NodeEvent::NotReady))]
+        }
+        // A deleted Cluster needs its holders no longer.
+        Called::Api(ApiAction::DropHolder) => {
+            let replaced = ClusterEvent::Replaced(Propagation::Foreground);
+            vec![from(PROVOKED, 0, What::Cluster(0, replaced))]
         }
         // FLIPOP leaves its Lease behind, and our leader takes the Lease.
         Called::Api(ApiAction::HoldTheirs) => {

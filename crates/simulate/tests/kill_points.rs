@@ -97,6 +97,11 @@ fn a_crash_between_the_note_and_an_eviction_loses_no_eviction() {
     every_point(Scenario::Evict);
 }
 
+#[test]
+fn a_crash_while_a_cluster_gets_its_vips_or_goes_costs_nothing() {
+    every_point(Scenario::Vips);
+}
+
 /// Checks every pair of crashes with this first crash. Returns the number of pairs, and of pairs
 /// with a question to the user.
 fn every_second_point(

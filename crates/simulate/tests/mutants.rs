@@ -33,6 +33,9 @@ fn seeds(mutant: Mutant) -> impl Iterator<Item = u64> {
         Mutant::TakesErrorsForAbsence => 514,
         Mutant::BlamesMachines => 536,
         Mutant::BelievesOldSightings => 1030,
+        Mutant::DropsHolders => 58,
+        Mutant::OverwritesUsers => 98,
+        Mutant::TrustsNamesakes => 318,
     };
     std::iter::once(known).chain(0..SEEDS)
 }
@@ -190,6 +193,23 @@ fn an_operator_that_forgets_what_a_machine_is_owed_is_found() {
 #[test]
 fn an_operator_that_evicts_pods_before_the_address_has_left_is_found() {
     is_found_where(Mutant::EvictsEarly, &["evict"], |one| !one.setting.allocations.is_empty());
+}
+
+#[test]
+fn an_operator_that_trusts_the_claim_of_a_namesake_is_found() {
+    is_found_where(Mutant::TrustsNamesakes, &["S12"], |one| one.setting.management.is_some());
+}
+
+#[test]
+fn an_operator_that_lets_an_address_go_before_the_machines_is_found() {
+    is_found_where(Mutant::DropsHolders, &["S12"], |one| {
+        one.setting.management.as_ref().is_some_and(|management| management.holds)
+    });
+}
+
+#[test]
+fn an_operator_that_claims_an_address_for_a_user_s_own_host_is_found() {
+    is_found_where(Mutant::OverwritesUsers, &["S12"], |one| one.setting.management.is_some());
 }
 
 #[test]

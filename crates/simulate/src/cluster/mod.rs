@@ -1,6 +1,7 @@
 //! The initial content of the cluster and the account, and the actions of kubelets and users.
 
 mod allocations;
+pub mod clusters;
 mod edits;
 mod names;
 
@@ -83,6 +84,7 @@ impl Cluster {
         }
         this.make_names(setting).await;
         this.make_allocations(setting).await;
+        this.make_management(setting.management.as_ref()).await;
         for number in 0..if setting.crowded { CROWD } else { 0 } {
             this.cloud.reserve(Ipv4Addr::from(0x0a00_0001 + number), this.region());
         }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::distorting::Distortion;
 use crate::wire::{ApiAction, Kind};
 
-/// Calls `each` with every pool of a list or event.
-fn pools(value: &mut Value, each: impl Fn(&mut Value)) {
+/// Calls `each` with every object of a list or event.
+pub(super) fn pools(value: &mut Value, mut each: impl FnMut(&mut Value)) {
     if let Some(items) = value.get_mut("items").and_then(Value::as_array_mut) {
         items.iter_mut().for_each(each);
     } else if let Some(object) = value.get_mut("object").filter(|one| one["metadata"].is_object()) {

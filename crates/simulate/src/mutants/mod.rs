@@ -7,6 +7,7 @@ mod memory;
 mod names;
 mod old_events;
 mod spreading;
+mod vips;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,6 +29,7 @@ use distorting::{Distortion, Layer};
 use memory::{ByName, Shown};
 use names::Lists;
 use old_events::OldEvents;
+use vips::{ByClaimName, ShownClusters};
 
 /// A fault in the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -76,11 +78,17 @@ pub enum Mutant {
     DropsEgress,
     /// Pods are evicted before the address has left their node.
     EvictsEarly,
+    /// Row 11: a claim with the right name is trusted, whoever owns it.
+    TrustsNamesakes,
+    /// The holder of a deleted Cluster is dropped while its machines are there.
+    DropsHolders,
+    /// A user's host counts as none.
+    OverwritesUsers,
 }
 
 impl Mutant {
     /// All mutants.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 25] = [
         Self::ForgetsIntents,
         Self::TakesSilenceForNo,
         Self::BelievesOldEvents,
@@ -103,6 +111,9 @@ impl Mutant {
         Self::IgnoresGrace,
         Self::DropsEgress,
         Self::EvictsEarly,
+        Self::TrustsNamesakes,
+        Self::DropsHolders,
+        Self::OverwritesUsers,
     ];
 
     /// The transport to the provider, with the fault.
@@ -129,7 +140,10 @@ impl Mutant {
             | Self::ReservesTooMany
             | Self::IgnoresCoolOff
             | Self::IgnoresGrace
-            | Self::EvictsEarly => gate.around(wire),
+            | Self::EvictsEarly
+            | Self::TrustsNamesakes
+            | Self::DropsHolders
+            | Self::OverwritesUsers => gate.around(wire),
         }
     }
 
@@ -146,6 +160,9 @@ impl Mutant {
             Self::IgnoresGrace => distorted(wire, Shown(memory::without_grace)),
             Self::RemembersByName => distorted(wire, ByName::default()),
             Self::EvictsEarly => Client::new(evicting::Hasty(wire), "default"),
+            Self::TrustsNamesakes => distorted(wire, ByClaimName::default()),
+            Self::DropsHolders => distorted(wire, ShownClusters(vips::without_machines)),
+            Self::OverwritesUsers => distorted(wire, ShownClusters(vips::without_users_host)),
             _ => Client::new(wire, "default"),
         }
     }

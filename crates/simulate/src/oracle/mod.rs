@@ -30,6 +30,9 @@ mod safety;
 mod steps;
 mod sticking;
 mod variations;
+mod vip_requests;
+mod vip_rest;
+mod vips;
 
 pub use cloud::Sent;
 pub use rest::Doings;
@@ -105,6 +108,7 @@ pub struct Oracle {
     vendor: Vendor,
     egress: egress::Egress,
     steps: steps::Steps,
+    vips: vips::Vips,
     /// Lasting refusals, each with the number of its event.
     stuck: Vec<(usize, Stuck)>,
     violation: Option<Violation>,
@@ -131,6 +135,7 @@ impl Oracle {
             vendor: Vendor::default(),
             egress: egress::Egress::default(),
             steps: steps::Steps::default(),
+            vips: vips::Vips::default(),
             stuck: vec![],
             violation: None,
         }
@@ -274,6 +279,7 @@ impl Oracle {
             self.check_ledger(write);
             self.check_addresses();
         }
+        self.vips_changed(write, now);
         self.names.wrote(write, now);
         self.judge_names(now);
     }

@@ -94,6 +94,7 @@ impl Oracle {
         all.extend(self.without_egress());
         all.extend(self.mislabelled());
         all.extend(self.unevicted());
+        all.extend(self.unshown());
         all
     }
 

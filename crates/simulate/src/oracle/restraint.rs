@@ -66,6 +66,11 @@ impl Oracle {
         }
     }
 
+    /// Whether a process only observes.
+    pub(super) fn modes_observe(&self, process: &str) -> bool {
+        self.modes.observers.contains(process)
+    }
+
     /// The kinds of the claimants of an address; without one, every kind there is.
     fn fronts(&self, ip: Option<IpAddr>) -> Vec<Front> {
         let claimants = ip.into_iter().flat_map(|ip| self.cluster.claimants(ip));

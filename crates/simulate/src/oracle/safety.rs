@@ -388,6 +388,9 @@ impl Oracle {
             ApiAction::Label => only(body, "labels", &[READY_LABEL]),
             ApiAction::NoteEgress => only(body, "annotations", &[EGRESS.key]),
             ApiAction::NoteEviction => only(body, "annotations", &[EVICT_ANNOTATION]),
+            _ if ApiAction::VIP_WRITES.contains(&action) => {
+                self.check_vip_request(process, action, path, body)
+            }
             _ => true,
         };
         self.check_restrained_write(process, action, path, body);

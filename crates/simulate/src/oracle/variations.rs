@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::cluster::{Cluster, Machine};
 use super::front::Front;
 use super::pool::{Intent, text};
+use crate::flipop::of_allocations;
 use crate::schedule::Millis;
 
 /// Further fields of a pool.
@@ -125,9 +126,14 @@ impl Cluster {
                 }
             }
             Some(name) => {
-                let front = fronts::predecessors()
-                    .find(|one| one.lease == name)
-                    .map(|one| if one == &FLIPOP { Front::Pool } else { Front::Allocation });
+                let front =
+                    fronts::predecessors().find(|one| one.lease == name).and_then(
+                        |one| match one {
+                            one if one == &FLIPOP => Some(Front::Pool),
+                            one if Some(one) == of_allocations() => Some(Front::Allocation),
+                            _ => None,
+                        },
+                    );
                 if let Some(front) = front {
                     self.predecessors[front as usize].read(lease, now);
                 }

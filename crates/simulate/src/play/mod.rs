@@ -2,6 +2,7 @@
 
 mod actors;
 mod allocations;
+mod clusters;
 mod edits;
 mod lasting;
 mod names;
@@ -23,6 +24,7 @@ use crate::controllers::Controllers;
 use crate::coverage::Coverage;
 use crate::end_state;
 use crate::flipop::Flipop;
+use crate::management::Management;
 use crate::mutants::Mutant;
 use crate::oracle::Violation;
 use crate::process::Effect;
@@ -120,6 +122,8 @@ struct Player<'a> {
     spoiled: Vec<(usize, usize, Option<String>)>,
     /// The controllers of workloads, if there are any.
     controllers: Option<Controllers>,
+    /// The controllers of the management cluster, if the cluster is one.
+    management: Option<Management>,
     /// The end of all trouble.
     healed: Millis,
 }
@@ -142,6 +146,7 @@ impl<'a> Player<'a> {
             deaths: 0,
             spoiled: vec![],
             controllers: None,
+            management: None,
             healed: schedule.ends,
         }
     }
@@ -153,6 +158,7 @@ impl<'a> Player<'a> {
             let nodes = self.cluster.nodes();
             self.controllers = Some(Controllers::start(kube, user, nodes, changed).await);
         }
+        self.start_management();
         self.start_all();
         for (at, index, begins) in timeline(self.schedule) {
             self.wait_until(at).await;
@@ -293,6 +299,9 @@ fn timeline(schedule: &Schedule) -> Vec<(Millis, usize, bool)> {
                     | What::Name(..)
                     | What::Allocation(..)
                     | What::Drained(_)
+                    | What::Cluster(..)
+                    | What::VipPool(..)
+                    | What::Class(_)
             )
         )
     };

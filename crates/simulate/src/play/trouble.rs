@@ -36,6 +36,10 @@ impl Player<'_> {
             | What::Allocation(..)
             | What::Drained(_)
             | What::Budget(_)
+            | What::Cluster(..)
+            | What::VipPool(..)
+            | What::Class(_)
+            | What::ControllersDown
             | What::Flipop { .. }
             | What::Controller { .. } => {}
         }
@@ -54,6 +58,9 @@ impl Player<'_> {
             What::Allocation(which, what) => self.allocation(usize::from(which), what, true).await,
             What::Drained(node) => self.drain(usize::from(node), true).await,
             What::Budget(workload) => self.budget(workload, true).await,
+            What::Cluster(..) | What::VipPool(..) | What::Class(_) | What::ControllersDown => {
+                self.management_event(&event.what, true).await;
+            }
             What::Cloud { fault, on, percent, dice } => {
                 shared.weather().cloud_fault(index, fault, on, percent, dice);
             }
@@ -103,6 +110,9 @@ impl Player<'_> {
             What::Allocation(which, what) => self.allocation(usize::from(which), what, false).await,
             What::Drained(node) => self.drain(usize::from(node), false).await,
             What::Budget(workload) => self.budget(workload, false).await,
+            What::Cluster(..) | What::VipPool(..) | What::Class(_) | What::ControllersDown => {
+                self.management_event(&event.what, false).await;
+            }
             What::CloudIs(_) => self.set_cloud(),
             What::Stale(_) => {
                 for (_, rule) in self.frozen.extract_if(.., |(event, _)| *event == index) {

@@ -4,12 +4,11 @@
 use std::net::Ipv6Addr;
 
 use pontoon::api::PAUSED_ANNOTATION;
-use pontoon::fronts;
 use pontoon::fronts::flipop::FLIPOP;
 use serde_json::json;
 
 use super::Player;
-use crate::flipop::Flipop;
+use crate::flipop::{Flipop, of_allocations};
 use crate::schedule::PoolEvent;
 
 impl Player<'_> {
@@ -41,12 +40,8 @@ impl Player<'_> {
 
     /// Starts the predecessor of pools, or of allocations.
     pub(super) fn flipop_starts(&mut self, event: usize, of_pools: bool, gives_back: bool) {
-        let Some(lease) = fronts::predecessors()
-            .map(|one| one.lease)
-            .find(|one| (*one == FLIPOP.lease) == of_pools)
-        else {
-            return;
-        };
+        let predecessor = if of_pools { Some(&FLIPOP) } else { of_allocations() };
+        let Some(lease) = predecessor.map(|one| one.lease) else { return };
         let name = format!("flipop-{event}");
         let user = self.stage.user.clone();
         self.flipops.push((event, Flipop::start(user, lease, name, gives_back)));

@@ -39,6 +39,24 @@ pub enum ApiAction {
     Evict,
     /// Writes an allocation's status.
     WriteAllocation,
+    /// Creates a claim.
+    CreateClaim,
+    /// Reads a claim.
+    ReadClaim,
+    /// Writes the owners and labels of a claim.
+    AdoptClaim,
+    /// Deletes a claim.
+    DeleteClaim,
+    /// Writes the endpoint of a Cluster.
+    WriteEndpoint,
+    /// Writes the ingress VIP of a Cluster.
+    WriteIngress,
+    /// Writes the condition of a Cluster.
+    WriteCluster,
+    /// Creates or rewrites a holder.
+    KeepHolder,
+    /// Deletes a holder.
+    DropHolder,
     /// Creates or updates an Event.
     Tell,
     /// Reads the identity of the cluster.
@@ -67,6 +85,20 @@ pub enum Kind {
     Allocations,
     /// ReplicaSet.
     ReplicaSets,
+    /// Cluster.
+    Clusters,
+    /// ClusterClass.
+    Classes,
+    /// IPAddressClaim.
+    Claims,
+    /// IPAddress.
+    VipAddresses,
+    /// GlobalInClusterIPPool.
+    GlobalPools,
+    /// InClusterIPPool.
+    LocalPools,
+    /// ConfigMap.
+    Holders,
 }
 
 impl Kind {
@@ -76,6 +108,22 @@ impl Kind {
 
     /// The kinds that only allocations need.
     const OF_ALLOCATIONS: [Self; 2] = [Self::Allocations, Self::ReplicaSets];
+
+    /// The kinds that only VIPs need.
+    const OF_VIPS: [Self; 7] = [
+        Self::Clusters,
+        Self::Classes,
+        Self::Claims,
+        Self::VipAddresses,
+        Self::GlobalPools,
+        Self::LocalPools,
+        Self::Holders,
+    ];
+
+    /// All kinds.
+    fn all() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(Self::OF_ALLOCATIONS).chain(Self::OF_VIPS)
+    }
 
     fn plural(self) -> &'static str {
         match self {
@@ -87,6 +135,13 @@ impl Kind {
             Self::Leases => "leases",
             Self::Allocations => "netipallocations",
             Self::ReplicaSets => "replicasets",
+            Self::Clusters => "clusters",
+            Self::Classes => "clusterclasses",
+            Self::Claims => "ipaddressclaims",
+            Self::VipAddresses => "ipaddresses",
+            Self::GlobalPools => "globalinclusterippools",
+            Self::LocalPools => "inclusterippools",
+            Self::Holders => "configmaps",
         }
     }
 }
@@ -120,6 +175,27 @@ impl ApiAction {
         lists.chain(watches).chain(others)
     }
 
+    /// The actions that only VIPs need, without reads of kinds that seldom change.
+    pub fn of_vips() -> impl Iterator<Item = Self> {
+        let kinds = [Kind::Clusters, Kind::Claims];
+        let lists = kinds.into_iter().map(Self::List);
+        let watches = kinds.into_iter().map(Self::Watch);
+        lists.chain(watches).chain(Self::VIP_WRITES)
+    }
+
+    /// The writes for VIPs, and the read before one of them.
+    pub const VIP_WRITES: [Self; 9] = [
+        Self::CreateClaim,
+        Self::ReadClaim,
+        Self::AdoptClaim,
+        Self::DeleteClaim,
+        Self::WriteEndpoint,
+        Self::WriteIngress,
+        Self::WriteCluster,
+        Self::KeepHolder,
+        Self::DropHolder,
+    ];
+
     /// Tells the writes of a node's marks apart.
     #[must_use]
     pub fn of_mark(self, body: &[u8]) -> Self {
@@ -142,14 +218,18 @@ impl ApiAction {
         let segments: Vec<_> = path.trim_matches('/').split('/').collect();
         let is = |plural: &str| segments.contains(&plural);
         let is_list = |kind: &Kind| segments.last() == Some(&kind.plural());
-        let kind = Kind::ALL.into_iter().chain(Kind::OF_ALLOCATIONS).find(is_list);
+        let kind = Kind::all().find(is_list);
         let theirs = || fronts::predecessors().any(|one| is(one.lease));
         let named_lease = is("leases") && kind.is_none();
         match *method {
             Method::GET if query.contains("watch=true") => kind.map_or(Self::Other, Self::Watch),
             Method::GET if named_lease => Self::ReadLease,
             Method::GET if path == "/api/v1/namespaces/kube-system" => Self::ReadCluster,
+            Method::GET if is("ipaddressclaims") && kind.is_none() => Self::ReadClaim,
             Method::GET => kind.map_or(Self::Other, Self::List),
+            _ if is("ipaddressclaims") || is("clusters") || is("configmaps") => {
+                Self::of_vip(method, &segments, query)
+            }
             Method::POST if kind == Some(Kind::Leases) => Self::CreateLease,
             Method::PUT if theirs() => Self::HoldTheirs,
             Method::POST if is("pods") && segments.last() == Some(&"eviction") => Self::Evict,
@@ -176,9 +256,34 @@ impl ApiAction {
         }
     }
 
+    /// Classifies a write for VIPs.
+    fn of_vip(method: &Method, segments: &[&str], query: &str) -> Self {
+        let is = |plural: &str| segments.contains(&plural);
+        match *method {
+            Method::PATCH if is("clusters") && segments.last() == Some(&"status") => {
+                Self::WriteCluster
+            }
+            Method::PATCH if is("clusters") && query.contains("fieldManager=pontoon-endpoint") => {
+                Self::WriteEndpoint
+            }
+            Method::PATCH if is("clusters") && query.contains("fieldManager=pontoon-ingress") => {
+                Self::WriteIngress
+            }
+            Method::POST if is("ipaddressclaims") => Self::CreateClaim,
+            Method::PATCH if is("ipaddressclaims") => Self::AdoptClaim,
+            Method::DELETE if is("ipaddressclaims") => Self::DeleteClaim,
+            Method::POST | Method::PATCH if is("configmaps") => Self::KeepHolder,
+            Method::DELETE if is("configmaps") => Self::DropHolder,
+            _ => Self::Other,
+        }
+    }
+
     /// Whether the action is a change.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::List(_) | Self::Watch(_) | Self::ReadLease | Self::ReadCluster)
+        !matches!(
+            self,
+            Self::List(_) | Self::Watch(_) | Self::ReadLease | Self::ReadCluster | Self::ReadClaim
+        )
     }
 
     /// Whether the action writes a Lease.
@@ -202,6 +307,13 @@ impl ApiAction {
             Self::List(Kind::Leases) => "list the lease",
             Self::List(Kind::Allocations) => "list allocations",
             Self::List(Kind::ReplicaSets) => "list replica sets",
+            Self::List(Kind::Clusters) => "list Clusters",
+            Self::List(Kind::Classes) => "list classes",
+            Self::List(Kind::Claims) => "list claims",
+            Self::List(Kind::VipAddresses) => "list addresses of claims",
+            Self::List(Kind::GlobalPools) => "list global VIP pools",
+            Self::List(Kind::LocalPools) => "list VIP pools of namespaces",
+            Self::List(Kind::Holders) => "list holders",
             Self::Watch(Kind::Nodes) => "watch nodes",
             Self::Watch(Kind::Pods) => "watch pods",
             Self::Watch(Kind::Pools) => "watch pools",
@@ -210,6 +322,13 @@ impl ApiAction {
             Self::Watch(Kind::Leases) => "watch the lease",
             Self::Watch(Kind::Allocations) => "watch allocations",
             Self::Watch(Kind::ReplicaSets) => "watch replica sets",
+            Self::Watch(Kind::Clusters) => "watch Clusters",
+            Self::Watch(Kind::Classes) => "watch classes",
+            Self::Watch(Kind::Claims) => "watch claims",
+            Self::Watch(Kind::VipAddresses) => "watch addresses of claims",
+            Self::Watch(Kind::GlobalPools) => "watch global VIP pools",
+            Self::Watch(Kind::LocalPools) => "watch VIP pools of namespaces",
+            Self::Watch(Kind::Holders) => "watch holders",
             Self::ReadLease => "read the lease",
             Self::CreateLease => "make the lease",
             Self::ReplaceLease => "replace the lease",
@@ -223,6 +342,15 @@ impl ApiAction {
             Self::NoteEviction => "note evictions",
             Self::Evict => "evict a pod",
             Self::WriteAllocation => "write an allocation's status",
+            Self::CreateClaim => "create a claim",
+            Self::ReadClaim => "read a claim",
+            Self::AdoptClaim => "tie a claim",
+            Self::DeleteClaim => "delete a claim",
+            Self::WriteEndpoint => "write an endpoint",
+            Self::WriteIngress => "write an ingress VIP",
+            Self::WriteCluster => "write a Cluster's condition",
+            Self::KeepHolder => "keep a holder",
+            Self::DropHolder => "drop a holder",
             Self::Tell => "tell an event",
             Self::ReadCluster => "read which cluster this is",
             Self::Other => "something else",
