@@ -123,7 +123,8 @@ impl<'w> Case<'w> {
             (Found::Ours(claim), None) if claim.is_bound() => {
                 VipReason::AddressUnread(claim.name.clone())
             }
-            _ => VipReason::Manual(value),
+            (Found::Ours(claim), None) => VipReason::Manual(value, Some(claim.name.clone())),
+            _ => VipReason::Manual(value, None),
         })
     }
 

@@ -49,8 +49,8 @@ pub enum VipReason {
     NotConfigured,
     /// The user wants no VIP.
     Disabled,
-    /// The user chose the VIP: nothing is claimed.
-    Manual(Text),
+    /// The user chose the VIP: nothing is claimed or written. A claim from before may be left.
+    Manual(Text, Option<ObjectName>),
     /// The claim is being created or adopted.
     Claiming,
     /// The provider has not bound the claim yet. `None` for a VIP pool of a kind that we do not know.
@@ -169,7 +169,7 @@ impl VipReason {
             Self::VariableMissing(_) => "ClusterVipVariableMissing",
             Self::NotConfigured => "NotConfigured",
             Self::Disabled => "Disabled",
-            Self::Manual(_) => "Manual",
+            Self::Manual(..) => "Manual",
             Self::Claiming => "WaitingForClaim",
             Self::AwaitingAddress(_) | Self::AddressUnread(_) => "WaitingForAddress",
             Self::PoolPaused(_) => "PoolPaused",
@@ -197,7 +197,7 @@ impl VipReason {
             | Self::VariableMissing(_)
             | Self::NotConfigured
             | Self::Disabled
-            | Self::Manual(_)
+            | Self::Manual(..)
             | Self::Released => Outlook::Well,
             Self::Claiming
             | Self::AwaitingAddress(_)
@@ -238,7 +238,7 @@ impl VipReason {
             Outlook::Waiting => 1,
             Outlook::Working => 2,
             Outlook::Well if self.warns() => 3,
-            Outlook::Well if matches!(self, Self::Allocated | Self::Manual(_)) => 4,
+            Outlook::Well if matches!(self, Self::Allocated | Self::Manual(..)) => 4,
             Outlook::Well => 5,
         }
     }

@@ -66,7 +66,15 @@ fn explain(f: &mut fmt::Formatter<'_>, reason: &VipReason, names: &VipNames) -> 
         ),
         VipReason::NotConfigured => f.write_str("no VIP pool is meant for it"),
         VipReason::Disabled => f.write_str("switched off"),
-        VipReason::Manual(value) => write!(f, "{value} was chosen by the user; nothing is claimed"),
+        VipReason::Manual(value, None) => {
+            write!(f, "{value} was chosen by the user; nothing is claimed")
+        }
+        VipReason::Manual(value, Some(claim)) => {
+            write!(
+                f,
+                "{value} is set, while the claim {claim} has no address; both stay as they are"
+            )
+        }
         VipReason::Claiming => f.write_str("the claim is being written"),
         VipReason::AwaitingAddress(Some(pool)) => write!(f, "waiting for an address of {pool}"),
         VipReason::AwaitingAddress(None) => f.write_str("waiting for the claim to be bound"),

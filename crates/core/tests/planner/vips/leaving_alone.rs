@@ -60,6 +60,8 @@ fn a_host_that_a_user_sets_while_the_claim_waits_wins() {
     site.change("x", |x| x.host = Some("10.9.9.9".into()));
     assert_eq!(site.run(600), []);
     assert_eq!(site.word("x"), "Manual");
+    let message = site.message("x");
+    assert!(message.contains("vip-cp-x has no address; both stay"), "{message}");
 }
 
 #[test]
