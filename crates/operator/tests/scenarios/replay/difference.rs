@@ -83,9 +83,21 @@ pub(super) fn comparable(mut answer: Value, versions: Versions) -> Value {
     answer
 }
 
-/// Whether an object is an event that a controller inside the real server tells about itself.
+/// Controllers inside the real server, which tell events about its own Service and addresses.
+const OF_SERVER: [&str; 2] =
+    ["kubernetes-service-cidr-controller", "ipallocator-repair-controller"];
+
+/// Whether an object is an event of a controller inside the real server.
 fn is_of_server(item: &Value) -> bool {
-    item["deprecatedSource"]["component"] == "kubernetes-service-cidr-controller"
+    let source = |field: &str| item[field]["component"].as_str();
+    let reporting = |field: &str| item[field].as_str();
+    let told_by = [
+        source("deprecatedSource"),
+        source("source"),
+        reporting("reportingController"),
+        reporting("reportingComponent"),
+    ];
+    told_by.into_iter().flatten().any(|name| OF_SERVER.contains(&name))
 }
 
 fn mask(object: &mut Value, versions: Versions) {
