@@ -22,6 +22,8 @@ mod big;
 #[allow(dead_code)]
 #[path = "../tests/scenarios/clusters/management.rs"]
 mod management;
+#[path = "cluster/many_clusters.rs"]
+mod many_clusters;
 #[path = "cluster/many_pods.rs"]
 mod many_pods;
 #[allow(dead_code)]
@@ -81,6 +83,7 @@ async fn measure(wanted: impl Fn(&str) -> bool) {
     }
     if wanted("memory") {
         many_pods::many_pods().await;
+        many_clusters::many_clusters().await;
     }
     if wanted("vips") {
         vips::vips().await;
