@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Missing, Skip, VipConflict, VipReason, VipVerdict};
-use crate::vips::model::{PoolId, VipNames};
+use crate::vips::model::{ObjectName, PoolId, VipNames};
 
 impl VipReason {
     /// The words of reasons that last until something outside changes.
@@ -54,6 +54,18 @@ impl VipVerdict {
     }
 }
 
+fn manual(f: &mut fmt::Formatter<'_>, value: &str, claim: Option<&ObjectName>) -> fmt::Result {
+    match claim {
+        None => write!(f, "{value} was chosen by the user; nothing is claimed"),
+        Some(claim) => {
+            write!(
+                f,
+                "{value} is set, while the claim {claim} has no address; both stay as they are"
+            )
+        }
+    }
+}
+
 fn explain(f: &mut fmt::Formatter<'_>, reason: &VipReason, names: &VipNames) -> fmt::Result {
     match reason {
         VipReason::Allocated => f.write_str("in place"),
@@ -66,15 +78,7 @@ fn explain(f: &mut fmt::Formatter<'_>, reason: &VipReason, names: &VipNames) -> 
         ),
         VipReason::NotConfigured => f.write_str("no VIP pool is meant for it"),
         VipReason::Disabled => f.write_str("switched off"),
-        VipReason::Manual(value, None) => {
-            write!(f, "{value} was chosen by the user; nothing is claimed")
-        }
-        VipReason::Manual(value, Some(claim)) => {
-            write!(
-                f,
-                "{value} is set, while the claim {claim} has no address; both stay as they are"
-            )
-        }
+        VipReason::Manual(value, claim) => manual(f, value, claim.as_ref()),
         VipReason::Claiming => f.write_str("the claim is being written"),
         VipReason::AwaitingAddress(Some(pool)) => write!(f, "waiting for an address of {pool}"),
         VipReason::AwaitingAddress(None) => f.write_str("waiting for the claim to be bound"),
