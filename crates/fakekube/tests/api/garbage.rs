@@ -82,7 +82,9 @@ fn is_going(answer: &Answer) -> bool {
     answer.body["metadata"]["deletionTimestamp"].is_string()
 }
 
-/// Waits until the collector has seen everything up to now: garbage that is made now is collected.
+/// Waits until the collector has seen all ConfigMaps up to now: garbage that is made now is
+/// collected. The real collector forgets a dependent of a foreground or orphaning deletion that
+/// it sees only after the deletion began.
 async fn sweep(s: &Server, name: &str) {
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody",
         "uid": "11111111-2222-3333-4444-555555555555"});
@@ -127,6 +129,7 @@ async fn a_foreground_deletion_begins_with_the_dependents() {
         for name in ["b", "free"] {
             assert_eq!(s.merge(&maps(s, name), &finalizer).await.status, 200);
         }
+        sweep(s, "seen").await;
         let going = s.delete_with(&boats(s, "/a"), &policy("Foreground")).await;
         assert_eq!(going.body["metadata"]["finalizers"], json!(["x.y/own", "foregroundDeletion"]));
         for name in ["b", "free"] {
@@ -156,6 +159,7 @@ async fn a_foreground_deletion_goes_down_to_the_last_dependent() {
         new_map(s, "c", &[blocking(&middle)]).await;
         let finalizer = json!({"metadata": {"finalizers": ["x.y/z"]}});
         assert_eq!(s.merge(&maps(s, "c"), &finalizer).await.status, 200);
+        sweep(s, "seen").await;
         s.delete_with(&boats(s, "/a"), &policy("Foreground")).await;
         s.until(&maps(s, "c"), is_going).await;
         for name in ["/a", "/b"] {
@@ -226,6 +230,7 @@ async fn orphans_stay_without_their_owner() {
         new_map(s, "b", &[blocking(&owner)]).await;
         let child = with_meta(boat("c"), "ownerReferences", json!([owned_by(&owner)]));
         new_boat(s, &child).await;
+        sweep(s, "seen").await;
         let going = s.delete_with(&boats(s, "/a"), &policy("Orphan")).await;
         assert_eq!(going.body["metadata"]["finalizers"], json!(["orphan"]));
         s.until(&boats(s, "/a"), is_gone).await;
@@ -245,6 +250,7 @@ async fn the_policy_of_a_collected_object_is_in_its_finalizers() {
         let middle = with_meta(boat("b"), "ownerReferences", json!([owned_by(&owner)]));
         let middle = new_boat(s, &with_meta(middle, "finalizers", json!(["orphan"]))).await;
         new_map(s, "c", &[owned_by(&middle)]).await;
+        sweep(s, "seen").await;
         assert_eq!(s.delete(&boats(s, "/a")).await.status, 200);
         s.until(&boats(s, "/b"), is_gone).await;
         let orphan = s.get(&maps(s, "c")).await;
