@@ -33,6 +33,10 @@ use crate::observe::version;
 /// Shortest time between two writes of a status.
 const PACE: Duration = Duration::from_secs(1);
 
+/// Most writes under way: a restart may find every status of a large cluster out of date, and each
+/// write holds a connection and its buffers.
+const AT_ONCE: usize = 50;
+
 /// Writes the status of every object.
 pub struct StatusWriter {
     client: Client,
@@ -162,7 +166,11 @@ impl StatusWriter {
     /// Starts every write that is due. Returns the time of the next call.
     pub fn flush(&mut self, objects: &mut Objects, world: &World, now: Time) -> Option<Time> {
         let mut wake: Option<Time> = None;
-        for key in std::mem::take(&mut self.pending) {
+        let mut waiting = std::mem::take(&mut self.pending);
+        // The end of a write leads here again, so that the others have their turn.
+        while self.writes.len() < AT_ONCE
+            && let Some(key) = waiting.pop_first()
+        {
             let Some(object) = objects.get_mut(&key) else { continue };
             // A write under way makes this version stale, so that one of the two would conflict.
             let stale = world.pool(&key).is_some_and(|entry| entry.is_writing_ledger())
@@ -185,6 +193,7 @@ impl StatusWriter {
             let put = put(self.client.clone(), key, uid, at, write);
             self.env.spawn(&mut self.writes, put);
         }
+        self.pending.append(&mut waiting);
         wake
     }
 

@@ -8,6 +8,7 @@ use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client};
 use pontoon_core::Time;
 use pontoon_core::addresses::verdict::{Reason, Verdict};
+use pontoon_core::model::ObjectKey;
 use pontoon_core::plan::Plan;
 use pontoon_core::world::{Settings, World};
 
@@ -39,11 +40,7 @@ async fn stage() -> Stage {
     let mut stage =
         Stage { kube, client, writer, objects: Objects::default(), world, now: started };
     stage.define(older()).await;
-    let ips = vec!["192.0.2.1".to_owned()];
-    let spec = FloatingIPPoolSpec { provider: "digitalocean".into(), ips, ..Default::default() };
-    let pool = FloatingIPPool::new("p", spec);
-    stage.pools().create(&PostParams::default(), &pool).await.unwrap();
-    stage.observe().await;
+    stage.create("p").await;
     stage
 }
 
@@ -55,6 +52,10 @@ fn older() -> CustomResourceDefinition {
     let status = root.properties.as_mut().unwrap().get_mut("status").unwrap();
     status.properties.as_mut().unwrap().remove("observedGeneration").unwrap();
     crd
+}
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey { kind: &FLOATING_IP_POOL, namespace: "default".into(), name: name.into() }
 }
 
 impl Stage {
@@ -74,9 +75,18 @@ impl Stage {
         }
     }
 
-    /// Delivers the stored pool, as the watch would.
-    async fn observe(&mut self) {
-        let pool = self.pools().get("p").await.unwrap();
+    async fn create(&mut self, name: &str) {
+        let ips = vec!["192.0.2.1".to_owned()];
+        let spec =
+            FloatingIPPoolSpec { provider: "digitalocean".into(), ips, ..Default::default() };
+        let pool = FloatingIPPool::new(name, spec);
+        self.pools().create(&PostParams::default(), &pool).await.unwrap();
+        self.observe(name).await;
+    }
+
+    /// Delivers a stored pool, as the watch would.
+    async fn observe(&mut self, name: &str) {
+        let pool = self.pools().get(name).await.unwrap();
         let object = serde_json::from_value(serde_json::to_value(pool).unwrap()).unwrap();
         let observed = FloatingIPPools.decode(object, Schema::Current).unwrap();
         self.writer.seen(observed.key.clone());
@@ -84,6 +94,10 @@ impl Stage {
     }
 
     fn say(&mut self, reason: Reason) {
+        self.say_of(key("p"), reason);
+    }
+
+    fn say_of(&mut self, key: ObjectKey, reason: Reason) {
         let verdict = Verdict {
             reason,
             addresses: vec![],
@@ -101,18 +115,9 @@ impl Stage {
             limited: None,
             withheld: None,
         };
-        let key = self.key();
         let mut plan = Plan::default();
         plan.verdicts.insert(key, verdict);
         self.writer.take(&mut self.objects, &plan);
-    }
-
-    fn key(&self) -> pontoon_core::model::ObjectKey {
-        pontoon_core::model::ObjectKey {
-            kind: &FLOATING_IP_POOL,
-            namespace: "default".into(),
-            name: "p".into(),
-        }
     }
 
     /// Lets a minute pass, second by second, and carries out the writes.
@@ -121,10 +126,10 @@ impl Stage {
         for _ in 0..60 {
             self.now = self.now + Duration::from_secs(1);
             self.writer.flush(&mut self.objects, &self.world, self.now);
-            if self.objects.is_being_written(&self.key()) {
+            if self.objects.is_being_written(&key("p")) {
                 let written = self.writer.next().await;
                 all.extend(self.writer.written(&mut self.objects, written, self.now));
-                self.observe().await;
+                self.observe("p").await;
             }
         }
         all
@@ -160,7 +165,7 @@ async fn a_status_that_somebody_else_wrote_over_is_written_again() {
     let mut pool = stage.pools().get("p").await.unwrap();
     pool.status.as_mut().unwrap().error = "mine".to_owned();
     stage.pools().replace_status("p", &PostParams::default(), &pool).await.unwrap();
-    stage.observe().await;
+    stage.observe("p").await;
     assert_eq!(stage.minute().await.len(), 1);
     assert_eq!(stage.pools().get("p").await.unwrap().status.unwrap().error, "");
 }
@@ -174,7 +179,7 @@ async fn another_object_of_the_same_name_gets_a_status_of_its_own() {
     stage.pools().delete("p", &DeleteParams::default()).await.unwrap();
     let again = FloatingIPPool::new("p", pool.spec);
     stage.pools().create(&PostParams::default(), &again).await.unwrap();
-    stage.observe().await;
+    stage.observe("p").await;
     stage.say(Reason::NoMatchingNode);
     assert_eq!(stage.minute().await.len(), 1);
 }
@@ -193,4 +198,28 @@ async fn a_status_that_is_refused_is_told_with_the_servers_words_and_tried_ever_
     assert_eq!(&*failure.message, "no right to do that");
     stage.kube.clear(rule);
     assert_eq!(stage.minute().await.len(), 1, "once it may");
+}
+
+#[tokio::test]
+async fn fifty_statuses_are_written_at_a_time_and_all_in_the_end() {
+    let mut stage = stage().await;
+    let mut names: Vec<_> = (0..120).map(|number| format!("pool-{number}")).collect();
+    for name in &names {
+        stage.create(name).await;
+        stage.say_of(key(name), Reason::NoMatchingNode);
+    }
+    names.push("p".to_owned());
+    stage.say(Reason::NoMatchingNode);
+    let mut most = 0;
+    for _ in &names {
+        stage.writer.flush(&mut stage.objects, &stage.world, stage.now);
+        let under_way = names.iter().filter(|name| stage.objects.is_being_written(&key(name)));
+        most = under_way.count().max(most);
+        let written = stage.writer.next().await;
+        stage.writer.written(&mut stage.objects, written, stage.now).unwrap().result.unwrap();
+    }
+    assert_eq!(most, 50);
+    for name in names {
+        assert!(stage.pools().get(&name).await.unwrap().status.is_some(), "{name}");
+    }
 }
