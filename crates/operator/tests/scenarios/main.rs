@@ -19,6 +19,7 @@ mod families;
 mod faults;
 mod flipop_readme;
 mod hands;
+mod helm;
 mod identity;
 mod installing;
 mod kubectl;

@@ -78,7 +78,7 @@ async fn definitions_that_appear_later_are_found(on: On) {
 }
 
 /// Our definitions as in an earlier release: with a status field less.
-fn earlier_definitions()
+pub fn earlier_definitions()
 -> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>
 {
     let mut crds = pontoon::fronts::crds();
