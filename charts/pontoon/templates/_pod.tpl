@@ -56,6 +56,10 @@
   valueFrom:
     fieldRef:
       fieldPath: metadata.uid
+{{- with .Values.clusterName }}
+- name: CLUSTER_NAME
+  value: {{ . | quote }}
+{{- end }}
 {{- with .Values.providers.digitalocean }}
 {{- if .existingSecret }}
 - name: DIGITALOCEAN_ACCESS_TOKEN
