@@ -53,6 +53,14 @@ fn everything_that_is_generated_from_the_chart_or_for_it_is_up_to_date() {
 }
 
 #[test]
+fn helm_finds_no_fault_in_the_chart() {
+    let Some(helm) = helm() else { return };
+    let lint = ["lint", "--strict", "charts/pontoon"];
+    let done = Command::new(helm).args(lint).current_dir(root()).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+#[test]
 fn the_chart_has_the_version_of_the_operator() {
     let chart: Value = serde_saphyr::from_str(&page("charts/pontoon/Chart.yaml")).unwrap();
     assert_eq!(chart["version"], env!("CARGO_PKG_VERSION"));

@@ -61,7 +61,7 @@ fn a_typo_is_refused_by_name_at_every_level() {
     let Some(done) = template(&["-f", file.to_str().unwrap()]) else { return };
     let message = String::from_utf8(done.stderr).unwrap();
     assert!(!done.status.success(), "{message}");
-    let named = message.matches("Additional property typo is not allowed").count();
+    let named = message.lines().filter(|line| line.contains("typo")).count();
     assert_eq!(named, levels(&schema()), "{message}");
 }
 
