@@ -26,7 +26,7 @@ use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
     let result = match Cli::of_process().command {
-        Command::Crds => print(&fronts::crds_yaml()),
+        Command::Crds(args) => print(&fronts::crds_yaml(&args.controllers())),
         Command::Run(args) => start(*args),
         Command::Pause(args) => {
             on_one_thread(annotate(args.kubeconfig, args.object, Some(args.reason)))
@@ -100,12 +100,14 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         provider_timeout: args.provider_timeout,
         retry_initial: args.retry_initial,
         retry_max: args.retry_max,
+        controllers: args.controllers(),
         vips: args.vips(),
     };
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         server = %config.cluster_url,
         mode = ?options.mode,
+        controllers = %options.controllers,
         credentials = credentials(&variable),
         replica = options.name,
         "pontoon starts"
@@ -116,7 +118,8 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         pod: options.name.clone(),
         version: variable("CONTROLLER_VERSION"),
     };
-    let metrics = Metrics::of(&labels).and_then(|metrics| metrics.with_process(env.now()));
+    let metrics = Metrics::of(&labels, &options.controllers)
+        .and_then(|metrics| metrics.with_process(env.now()));
     let metrics = metrics.map_err(|error| error.to_string())?;
     let health = Health::new(env.clone());
     serve_pages(&args, &metrics, &health).await?;

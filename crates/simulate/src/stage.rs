@@ -10,12 +10,14 @@ use jiff::Timestamp;
 use kube::Client;
 use pontoon::env::Env;
 use pontoon::extension::Board;
+use pontoon::fronts::Controllers;
 use pontoon::fronts::flipop::FLIPOP;
 use pontoon::leadership::{Sought, Timing};
 use pontoon::report::metrics::Metrics;
 use pontoon::run::{self, Mode, Options, Surroundings, VipOptions};
 use pontoon::serve::Health;
 use pontoon_core::Time;
+use pontoon_core::model::Subject;
 use pontoon_providers::Transport;
 use pontoon_providers::layers::Gate;
 use tokio::sync::{Notify, mpsc, watch};
@@ -138,6 +140,7 @@ pub struct Stage {
     project: bool,
     /// Whether there are allocations.
     allocates: bool,
+    controllers: Controllers,
     vips: VipOptions,
     mutant: Option<Mutant>,
     metrics: Metrics,
@@ -220,13 +223,14 @@ impl Stage {
         };
         shared.oracle().set_clocks(setting.clocks);
         shared.oracle().set_vendor(setting.vendor);
-        let vips = manage(setting.management.as_ref(), &shared, &kube);
+        let (controllers, vips) = manage(setting.management.as_ref(), &shared, &kube);
         let user = Client::new(kube.service(), "default");
         Ok(Self {
             metrics,
             replicas: [replica(0), replica(1)],
             project: setting.project,
             allocates: !setting.allocations.is_empty(),
+            controllers,
             vips,
             shared,
             cloud,
@@ -350,7 +354,7 @@ impl Stage {
     fn options(&self, process: &Process, mode: Mode) -> Options {
         // A predecessor counts while its kinds are there.
         let allocates = of_allocations().filter(|_| self.allocates);
-        let manages = of_vips().filter(|_| self.vips.enabled);
+        let manages = of_vips().filter(|_| self.controllers.serve(Subject::Vips));
         let predecessors = [Some(&FLIPOP), allocates, manages].into_iter().flatten();
         let sought = |one| Sought::usual(one, [NAMESPACE.to_owned()].into());
         Options {
@@ -364,17 +368,27 @@ impl Stage {
             provider_timeout: Duration::from_secs(5),
             retry_initial: Duration::from_secs(1),
             retry_max: Duration::from_secs(60),
+            controllers: self.controllers.clone(),
             vips: self.vips.clone(),
         }
     }
 }
 
-/// Switches on what a management cluster needs. Returns the replicas' settings for VIPs.
-fn manage(setting: Option<&ManagementSetting>, shared: &Shared, kube: &FakeKube) -> VipOptions {
+/// Switches on what a management cluster needs. Returns the kinds that the replicas serve, and their
+/// settings for VIPs.
+fn manage(
+    setting: Option<&ManagementSetting>,
+    shared: &Shared,
+    kube: &FakeKube,
+) -> (Controllers, VipOptions) {
     let holds = setting.is_some_and(|one| one.holds);
     shared.oracle().set_holds(holds);
-    if let Some(one) = setting {
-        kube.collect_garbage(Duration::from_millis(one.lag));
+    let mut controllers = Controllers::default();
+    match setting {
+        Some(one) => {
+            kube.collect_garbage(Duration::from_millis(one.lag));
+        }
+        None => controllers = controllers.without(Subject::Vips),
     }
-    VipOptions { enabled: setting.is_some(), holds, ..VipOptions::default() }
+    (controllers, VipOptions { holds, ..VipOptions::default() })
 }

@@ -429,7 +429,7 @@ fn explain_unreleased(f: &mut fmt::Formatter<'_>, message: &str, next: Time) -> 
 fn explain_unwritten(f: &mut fmt::Formatter<'_>, what: &str, message: &str) -> fmt::Result {
     write!(
         f,
-        "the API server refuses to write {what}: {message}. Grant what deploy/rbac.yaml grants, or \
+        "the API server refuses to write {what}: {message}. Grant what the chart's roles grant, or \
          let the admission policy pass it; tried again within a minute"
     )
 }

@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use pontoon_core::model::{Kind, Subject};
 
 use crate::extension::ExtensionArgs;
-use crate::fronts::{predecessors, vip_predecessor};
+use crate::fronts::{Controllers, predecessors};
 use crate::leadership::{LEASE, OBSERVERS_LEASE, Predecessor, Predecessors, Sought, Timing};
 use crate::pause::{self, Pausable};
 use crate::run::{Mode, VipOptions};
@@ -35,7 +36,7 @@ pub enum Command {
     /// Run the operator, in a cluster or from outside with --kubeconfig.
     Run(Box<RunArgs>),
     /// Print the custom resource definitions.
-    Crds,
+    Crds(ControllerArgs),
     /// Pause one object until `resume`: planned changes are reported, not made.
     Pause(PauseArgs),
     /// Resume a paused object.
@@ -177,6 +178,10 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value_t = Mode::Active, value_name = "MODE")]
     pub mode: Mode,
 
+    /// The kinds to serve.
+    #[command(flatten)]
+    pub served: ControllerArgs,
+
     /// Elect a leader among the replicas. With `false` there must be only one replica.
     #[arg(
         long,
@@ -252,10 +257,39 @@ pub struct RunArgs {
     pub extension: ExtensionArgs,
 }
 
+/// The choice of kinds.
+#[derive(Args, Clone, Debug)]
+pub struct ControllerArgs {
+    /// The chosen kinds; empty for all.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_parser = Controllers::named,
+        value_name = "NAMES",
+        help = format!(
+            "Only these kinds, of {}; by default every kind that the cluster defines, now or later. Of \
+             another kind nothing is read, written or counted",
+            Controllers::names()
+        )
+    )]
+    controllers: Vec<&'static Kind>,
+}
+
+impl ControllerArgs {
+    /// The chosen kinds.
+    pub fn controllers(&self) -> Controllers {
+        match &*self.controllers {
+            [] => Controllers::default(),
+            kinds => kinds.iter().copied().collect(),
+        }
+    }
+}
+
 /// Options for VIPs of Clusters.
 #[derive(Args, Clone, Debug)]
 pub struct VipArgs {
-    /// Give Clusters of Cluster API their VIPs. With `false` nothing of Cluster API is read.
+    /// Give Clusters of Cluster API their VIPs. With `false` nothing of Cluster API is read, as without
+    /// Clusters among the controllers.
     #[arg(
         long,
         default_value_t = true,
@@ -308,12 +342,17 @@ impl RunArgs {
         }
     }
 
-    /// Whether and how Clusters get VIPs.
+    /// The kinds that are served.
+    pub fn controllers(&self) -> Controllers {
+        let chosen = self.served.controllers();
+        if self.vips.enable_reconciler { chosen } else { chosen.without(Subject::Vips) }
+    }
+
+    /// How Clusters get VIPs.
     pub fn vips(&self) -> VipOptions {
-        let VipArgs { enable_reconciler: enabled, default_port: port, hold_vips: holds, .. } =
-            self.vips;
+        let VipArgs { default_port: port, hold_vips: holds, .. } = self.vips;
         let namespace = Some(self.vips.namespace.clone()).filter(|name| !name.is_empty());
-        VipOptions { enabled, port, holds, namespace }
+        VipOptions { port, holds, namespace }
     }
 
     /// The addresses to serve all pages on, and the health pages alone.
@@ -347,15 +386,19 @@ impl RunArgs {
             let chosen = chosen.filter(|_| one.renamable).cloned();
             Sought { lease: chosen.unwrap_or(usual.lease), ..usual }
         };
-        let off = vip_predecessor().filter(|_| !self.vips.enable_reconciler);
-        predecessors().filter(|one| Some(*one) != off).map(sought).collect()
+        self.controllers().predecessors().map(sought).collect()
     }
 
-    /// Refuses times that lead to a busy loop, or to no retry at all.
+    /// Refuses times that lead to a busy loop, or to no retry at all, and a choice of no controller.
     ///
     /// # Errors
     /// The message names the flag.
     pub fn validate(&self) -> Result<(), String> {
+        if self.controllers().is_empty() {
+            return Err(
+                "--controllers and --enable-reconciler=false leave no kind to serve".to_owned()
+            );
+        }
         if self.provider_timeout < SHORTEST {
             return Err(format!("--provider-timeout must be at least {SHORTEST:?}"));
         }

@@ -30,6 +30,54 @@ fn times_that_make_no_sense_are_refused_by_the_name_of_their_flag() {
 }
 
 #[test]
+fn every_kind_is_served_unless_some_are_chosen() {
+    let served = |args: &[&str]| run_args(args).controllers().to_string();
+    let all = "floatingippools,nodednsrecordsets,netipallocations,clusters";
+    assert_eq!(served(&[]), all);
+    assert_eq!(
+        served(&["--controllers=clusters, netipallocations,clusters"]),
+        "netipallocations,clusters"
+    );
+    let twice = ["--controllers", "clusters", "-controllers=floatingippools"];
+    assert_eq!(served(&twice), "floatingippools,clusters");
+}
+
+#[test]
+fn the_predecessors_switch_takes_clusters_from_the_chosen_kinds() {
+    let off = "--enable-reconciler=false";
+    let served = |args: &[&str]| run_args(args).controllers().to_string();
+    assert_eq!(served(&[off]), "floatingippools,nodednsrecordsets,netipallocations");
+    assert_eq!(served(&[off, "--controllers=clusters,netipallocations"]), "netipallocations");
+    let refused = run_args(&[off, "--controllers=clusters"]).validate().unwrap_err();
+    assert!(
+        refused.contains("--controllers") && refused.contains("--enable-reconciler"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn an_unknown_controller_and_an_empty_choice_are_refused_with_the_names() {
+    for wrong in ["", "pools", "clusters,", ",clusters", "Cluster", "floatingippools;clusters"] {
+        let args = ["pontoon", "run", "--controllers", wrong];
+        let refused = Cli::read(args).unwrap_err().to_string();
+        let names = "floatingippools, nodednsrecordsets, netipallocations, clusters";
+        assert!(refused.contains(names) && refused.contains("--controllers"), "{refused}");
+    }
+}
+
+#[test]
+fn only_predecessors_of_chosen_kinds_are_looked_for() {
+    let sought = |chosen: &str| {
+        let all = run_args(&[&format!("--controllers={chosen}")]).predecessors();
+        all.into_iter().map(|one| one.predecessor.namespace).collect::<Vec<_>>()
+    };
+    assert_eq!(sought("clusters"), ["capi-system"]);
+    assert_eq!(sought("netipallocations"), ["kube-system"]);
+    assert_eq!(sought("floatingippools"), ["flipop"]);
+    assert_eq!(sought("nodednsrecordsets"), ["flipop"]);
+}
+
+#[test]
 fn what_is_nearly_right_is_suggested() {
     let refused = |args: &[&str]| Cli::read(args).unwrap_err().to_string();
     assert!(refused(&["pontoon", "sandbx"]).contains("'sandbox'"));

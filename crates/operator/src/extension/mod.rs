@@ -23,6 +23,8 @@ pub use board::Board;
 use certificate::Certificate;
 use server::Limits;
 
+use pontoon_core::model::Subject;
+
 use crate::run::{Mode, Options};
 use crate::serve::listen;
 
@@ -42,7 +44,7 @@ pub struct Extension {
 /// Why a replica holds no Cluster back, if so: nothing comes from a replica that gives no VIPs.
 fn resting(gives_vips: bool, mode: Mode) -> Option<&'static str> {
     match mode {
-        _ if !gives_vips => Some("VIPs are switched off by --enable-reconciler=false"),
+        _ if !gives_vips => Some("VIPs are switched off by --controllers or --enable-reconciler"),
         Mode::Observe => Some("Pontoon only observes"),
         Mode::Active => None,
     }
@@ -61,7 +63,7 @@ pub async fn start(args: &ExtensionArgs, options: &Options) -> Result<Board, Str
     let listener = listen(&address).await?.into_std().map_err(|error| error.to_string())?;
     let board = Board::open();
     let name = args.runtime_extension_name.clone();
-    let resting = resting(options.vips.enabled, options.mode);
+    let resting = resting(options.controllers.serve(Subject::Vips), options.mode);
     let namespace = options.vips.namespace.clone();
     let extension = Extension { name, resting, namespace, board: board.clone() };
     let certificate = Certificate::in_folder(&args.runtime_extension_cert_dir);

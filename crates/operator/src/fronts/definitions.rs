@@ -7,7 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kube::CustomResourceExt;
 
-use super::FRONTS;
+use super::{Controllers, FRONTS};
 
 /// Explains the generated file to its reader.
 const HEADER: &str = "\
@@ -20,8 +20,7 @@ const HEADER: &str = "\
 #
 # Generated from the Rust types in crates/operator/src/fronts; do not edit. To generate anew:
 #
-#   cargo run -p pontoon -- crds > deploy/crds.yaml
-";
+#   cargo run -p pontoon -- crds";
 
 /// Every definition, in the order in which they are applied.
 pub fn crds() -> Vec<CustomResourceDefinition> {
@@ -31,10 +30,16 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
     CRDS.clone()
 }
 
-/// Every definition as a YAML document. The text is the same for each call.
-pub fn crds_yaml() -> String {
-    let mut text = HEADER.to_owned();
-    for crd in crds() {
+/// The definitions of these kinds as YAML documents; those of another project are left out. The text
+/// is the same for each call.
+pub fn crds_yaml(controllers: &Controllers) -> String {
+    let options = match controllers {
+        all if *all == Controllers::default() => " > deploy/crds.yaml".to_owned(),
+        some => format!(" --controllers={some}"),
+    };
+    let mut text = format!("{HEADER}{options}\n");
+    let chosen: Vec<_> = controllers.kinds().map(|kind| Some(kind.definition())).collect();
+    for crd in crds().into_iter().filter(|crd| chosen.contains(&crd.metadata.name)) {
         text.push_str("---\n");
         let yaml = serde_saphyr::to_string(&crd).unwrap_or_else(|problem| format!("# {problem}\n"));
         text.push_str(&yaml);
@@ -120,7 +125,7 @@ mod tests {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/crds.yaml");
         let committed = std::fs::read_to_string(&file).unwrap_or_default();
         assert!(
-            committed == crds_yaml(),
+            committed == crds_yaml(&Controllers::default()),
             "{} is stale; run: cargo run -p pontoon -- crds > deploy/crds.yaml",
             file.display()
         );
@@ -129,7 +134,7 @@ mod tests {
     #[test]
     fn the_yaml_reads_back_as_the_same_definitions() {
         let read: Vec<CustomResourceDefinition> =
-            serde_saphyr::from_multiple(&crds_yaml()).unwrap();
+            serde_saphyr::from_multiple(&crds_yaml(&Controllers::default())).unwrap();
         assert_eq!(read, crds());
     }
 

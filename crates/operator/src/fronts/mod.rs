@@ -18,6 +18,7 @@
 pub mod address_status;
 pub mod cluster_vips;
 pub mod conditions;
+mod controllers;
 mod definitions;
 pub mod dependency;
 pub mod dns_record;
@@ -29,7 +30,6 @@ pub mod node_dns_record_set;
 pub mod observed;
 pub mod selection;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -44,6 +44,7 @@ use prometheus::Registry;
 use crate::leadership::Predecessor;
 use crate::observe::schema::{Generation, Schema, Schemas};
 use crate::report::object_series::{ReplicaLabels, Series};
+pub use controllers::Controllers;
 pub use definitions::{crds, crds_yaml};
 pub use dependency::Dependency;
 pub use observed::{Face, Labels, Observed, Verdicts};
@@ -129,11 +130,6 @@ pub fn vip_front() -> Option<&'static dyn VipFront> {
     FRONTS.iter().find_map(|front| front.vips())
 }
 
-/// The predecessor that may still serve Clusters.
-pub fn vip_predecessor() -> Option<&'static Predecessor> {
-    FRONTS.iter().find(|front| front.vips().is_some()).map(|front| front.predecessor())
-}
-
 /// The dependency of a kind.
 pub fn dependency(kind: &Kind) -> Option<&'static dyn Dependency> {
     let mut all = FRONTS.iter().flat_map(|front| front.dependencies().iter().copied());
@@ -154,7 +150,7 @@ pub fn marks() -> impl Iterator<Item = &'static Mark> {
 
 /// Every predecessor, once.
 pub fn predecessors() -> impl Iterator<Item = &'static Predecessor> {
-    FRONTS.iter().map(|front| front.predecessor()).collect::<BTreeSet<_>>().into_iter()
+    Controllers::default().predecessors().collect::<Vec<_>>().into_iter()
 }
 
 /// The front of a kind.

@@ -96,7 +96,7 @@ impl fmt::Display for Doubt {
                 write!(
                     f,
                     "no right to list and watch leases.coordination.k8s.io named {name} in \
-                     namespace {namespace}; grant both as deploy/rbac.yaml does"
+                     namespace {namespace}; grant both as the chart's roles do"
                 )
             }
             Self::Unread(lease) => write!(f, "the lease {lease} cannot be read"),

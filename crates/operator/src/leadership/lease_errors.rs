@@ -91,7 +91,7 @@ impl Trouble {
     fn advice_about_others(&self) -> &'static str {
         match self.cause() {
             Cause::Forbidden => {
-                "grant what deploy/rbac.yaml grants on leases.coordination.k8s.io in all namespaces"
+                "grant what the chart's roles grant on leases.coordination.k8s.io in all namespaces"
             }
             Cause::Unauthorized => "check this replica's service account token, or --kubeconfig",
             Cause::Expired | Cause::NamespaceMissing | Cause::Other => {
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn rights_are_only_asked_for_where_they_are_missing() {
-        assert!(answered(403, "").advice_about_others().contains("deploy/rbac.yaml"));
+        assert!(answered(403, "").advice_about_others().contains("the chart's roles"));
         let unreachable = Trouble::Timeout(Duration::from_secs(5)).advice_about_others();
         assert!(unreachable.contains("the way to the API server"), "{unreachable}");
     }

@@ -76,7 +76,7 @@ impl Narrator {
         }
         let note = format!(
             "the status is not what Pontoon would say: the API server refuses to write it: {error}. \
-             Grant what deploy/rbac.yaml grants, or let the admission policy pass it"
+             Grant what the chart's roles grant, or let the admission policy pass it"
         );
         tracing::warn!(object = %key, "{note}");
         self.events.tell(about(key, uid), Weight::Warning, "StatusRefused", &note);

@@ -26,7 +26,7 @@ use super::object_series::{
 use super::process::Process;
 use super::standing::Standing;
 use super::write_metrics::{Write, WriteMetrics};
-use crate::fronts::{FRONTS, Front};
+use crate::fronts::{Controllers, Front};
 use crate::observe::pod::kind_of;
 
 const CALL: &[&str] = &["provider", "call", "kind", "namespace", "name"];
@@ -82,14 +82,17 @@ impl Metrics {
     /// # Errors
     /// None in practice: the names are constants.
     pub fn new() -> Result<Self, prometheus::Error> {
-        Self::of(&ReplicaLabels::default())
+        Self::of(&ReplicaLabels::default(), &Controllers::default())
     }
 
-    /// A new registry with all metrics of a named replica.
+    /// A new registry with the metrics of a named replica that serves these kinds.
     ///
     /// # Errors
     /// As above.
-    pub fn of(replica: &ReplicaLabels) -> Result<Self, prometheus::Error> {
+    pub fn of(
+        replica: &ReplicaLabels,
+        controllers: &Controllers,
+    ) -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
         let gauge = |name: &str, help: &str, labels: &[&str]| {
             let gauge = GaugeVec::new(Opts::new(name, help), labels)?;
@@ -104,8 +107,7 @@ impl Metrics {
         let answered = "When the last listing of an account was sent that was answered.";
         let series =
             |front: &'static dyn Front| Ok((front.kind(), front.series(&registry, replica)?));
-        let fronts =
-            FRONTS.iter().copied().map(series).collect::<Result<_, prometheus::Error>>()?;
+        let fronts = controllers.fronts().map(series).collect::<Result<_, prometheus::Error>>()?;
         let condition = "1: the status of a condition, as the object's own status has it.";
         Ok(Self {
             calls: counter("flipop_providers_calls_total", "Provider calls.", OUTCOME)?,
@@ -125,7 +127,7 @@ impl Metrics {
             conditions: gauge("pontoon_condition", condition, CONDITION)?,
             process: None,
             writes: WriteMetrics::new(&registry)?,
-            standing: Standing::register(&registry)?,
+            standing: Standing::register(&registry, controllers)?,
             book: Arc::default(),
             registry,
         })

@@ -3,7 +3,7 @@
 use pontoon_core::verdict::Restraint;
 use prometheus::{GaugeVec, Opts, Registry};
 
-use crate::fronts::predecessors;
+use crate::fronts::Controllers;
 use crate::leadership::LEASE;
 
 /// Another controller is at work, or another Pontoon acts.
@@ -20,11 +20,14 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// The gauges, all at zero.
+    /// The gauges of a replica that serves these kinds, all at zero.
     ///
     /// # Errors
     /// None in practice: the names are constants.
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub fn register(
+        registry: &Registry,
+        controllers: &Controllers,
+    ) -> Result<Self, prometheus::Error> {
         let gauge = |name: &str, help: &str, label: &str| {
             let gauge = GaugeVec::new(Opts::new(name, help), &[label])?;
             registry.register(Box::new(gauge.clone()))?;
@@ -36,7 +39,7 @@ impl Standing {
         let elsewhere = gauge("pontoon_leases_elsewhere", help, "lease")?;
         let this = Self { aside, elsewhere };
         this.aside(None);
-        for lease in predecessors().map(|one| one.lease).chain([LEASE]) {
+        for lease in controllers.predecessors().map(|one| one.lease).chain([LEASE]) {
             this.elsewhere(lease, 0);
         }
         Ok(this)

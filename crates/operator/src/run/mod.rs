@@ -13,7 +13,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use clap::ValueEnum;
 use kube::Client;
 use pontoon_core::Time;
-use pontoon_core::model::Kind;
+use pontoon_core::model::{Kind, Subject};
 use pontoon_core::plan::Planner;
 use pontoon_core::vips::model::VipSettings;
 use pontoon_core::world::{Settings, World};
@@ -26,7 +26,7 @@ use crate::clouds::Clouds;
 use crate::env::Env;
 use crate::execute::{ClusterId, Executor, Term};
 use crate::extension::Board;
-use crate::fronts::{EGRESS, FRONTS, kinds, vip_front};
+use crate::fronts::{Controllers, EGRESS, vip_front};
 use crate::leadership::{self, Identity, Leadership, Post, Predecessors, Sentry, Timing};
 use crate::observe::Station;
 use crate::report::events::{Events, Weight, about_lease};
@@ -71,15 +71,15 @@ pub struct Options {
     pub retry_initial: Duration,
     /// Longest wait between two attempts.
     pub retry_max: Duration,
-    /// Whether and how Clusters get VIPs.
+    /// The kinds that are served.
+    pub controllers: Controllers,
+    /// How Clusters get VIPs.
     pub vips: VipOptions,
 }
 
 /// Settings for VIPs of Clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VipOptions {
-    /// Whether Clusters get VIPs. If not, nothing of Cluster API is read.
-    pub enabled: bool,
     /// The port of an endpoint for which the user names none.
     pub port: u16,
     /// Whether each claim gets a holder.
@@ -91,7 +91,7 @@ pub struct VipOptions {
 impl Default for VipOptions {
     fn default() -> Self {
         let VipSettings { port, holds, .. } = VipSettings::default();
-        Self { enabled: true, port, holds, namespace: None }
+        Self { port, holds, namespace: None }
     }
 }
 
@@ -148,7 +148,9 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     let mut events =
         Events::new(client.clone(), env.clone(), metrics.clone(), instance, about.clone());
     let cluster = ClusterId::default();
-    env.spawn(&mut tasks, cluster.clone().read(client.clone()));
+    if options.controllers.serve(Subject::Records) {
+        env.spawn(&mut tasks, cluster.clone().read(client.clone()));
+    }
     if !options.leader_elect {
         events.tell(about, Weight::Warning, "NoLeaderElection", ELECTION_IS_OFF);
     }
@@ -165,15 +167,15 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         narrator: Narrator::new(env.clone(), events, metrics.clone()),
         objects: Objects::default(),
         statuses: StatusWriter::new(client.clone(), env.clone()),
-        watches: Watches::new(client, station, tasks, options.vips),
+        watches: Watches::new(client, station, tasks, (options.controllers.clone(), options.vips)),
         planner: Planner::default(),
         drain_limit: options.provider_timeout + Duration::from_millis(500),
         wake: None,
         leading: None,
         mode: options.mode,
         lease: (options.namespace, lease(options.mode)),
-        facing: Facing::new(served(), sentry.rivalry().borrow().clone(), env.now())
-            .without(others()),
+        facing: facing(&options.controllers, &sentry, env.now()),
+        controllers: options.controllers,
         stance: None,
         sentry,
         unanswered_until: Time::default(),
@@ -205,7 +207,7 @@ fn world(options: &Options, clouds: &Clouds) -> World {
         vips: vip_settings(&options.vips),
         ..Settings::default()
     };
-    let mut world = World::new(settings, &kinds().collect::<Vec<_>>());
+    let mut world = World::new(settings, &options.controllers.kinds().collect::<Vec<_>>());
     for (account, setup) in clouds.setups() {
         world.set_account(account, setup);
     }
@@ -232,14 +234,15 @@ fn lease(mode: Mode) -> &'static str {
     }
 }
 
-/// The kinds, each with the Lease of its predecessor.
-fn served() -> Vec<(&'static Kind, &'static str)> {
-    FRONTS.iter().map(|front| (front.kind(), front.predecessor().lease)).collect()
-}
-
-/// The kinds of other projects.
-fn others() -> impl Iterator<Item = &'static Kind> {
-    FRONTS.iter().filter(|front| !front.generations().is_empty()).map(|front| front.kind())
+/// The stance towards the predecessors of the served kinds. A kind of another project counts only once
+/// its definition is seen.
+fn facing(controllers: &Controllers, sentry: &Sentry, now: Time) -> Facing {
+    let fronts = || controllers.fronts();
+    let served: Vec<(&'static Kind, &'static str)> =
+        fronts().map(|front| (front.kind(), front.predecessor().lease)).collect();
+    let others = fronts().filter(|front| !front.generations().is_empty());
+    Facing::new(served, sentry.rivalry().borrow().clone(), now)
+        .without(others.map(|front| front.kind()))
 }
 
 /// The last check before a call that changes a provider. Each call is made for the kinds of a

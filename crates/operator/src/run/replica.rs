@@ -17,7 +17,7 @@ use crate::env::Env;
 use crate::execute::withhold::restrain;
 use crate::execute::{Executor, Term};
 use crate::extension::Board;
-use crate::fronts::kinds;
+use crate::fronts::Controllers;
 use crate::leadership::{Leadership, Rivalry, Role, Sentry};
 use crate::observe::Observation;
 use crate::report::metrics::Metrics;
@@ -55,6 +55,7 @@ pub(super) struct Replica {
     /// The term of our leadership, if we lead.
     pub(super) leading: Option<u64>,
     pub(super) mode: Mode,
+    pub(super) controllers: Controllers,
     /// The election's Lease: namespace and name.
     pub(super) lease: (String, &'static str),
     /// The rivalry as last handled.
@@ -260,7 +261,7 @@ impl Replica {
         let held = stance.as_ref().map(Stance::held).unwrap_or_default();
         self.world.set_hands_off(match self.mode {
             Mode::Active => held,
-            Mode::Observe => kinds().collect(),
+            Mode::Observe => self.controllers.kinds().collect(),
         });
         self.stance = stance;
     }

@@ -1,4 +1,4 @@
-//! The watches of a replica: the definitions of our kinds, objects of the defined kinds and what they
+//! The watches of a replica: the definitions of the served kinds, objects of the defined kinds and what they
 //! depend on, nodes, and the pods that objects select. Nothing is watched that no defined kind needs.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use tokio::task::{AbortHandle, JoinError, JoinSet};
 use super::VipOptions;
 use crate::api::objects_within;
 use crate::env::Env;
-use crate::fronts::{Dependency, FRONTS, Front, dependency, front, own_kinds};
+use crate::fronts::{Controllers, Dependency, Front, dependency, front, own_kinds};
 use crate::observe::node::Nodes;
 use crate::observe::objects::Objects;
 use crate::observe::pod::{PodView, Pods};
@@ -30,6 +30,7 @@ pub(super) struct Watches {
     tasks: JoinSet<()>,
     objects: BTreeMap<&'static Kind, AbortHandle>,
     schemas: Schemas,
+    controllers: Controllers,
     vips: VipOptions,
     /// Tells the machines of nodes without a provider ID, for the watch of nodes to come.
     machine_names: Option<Arc<MachineNames>>,
@@ -46,13 +47,19 @@ struct Parents {
 
 impl Watches {
     /// Watches that have not started, among the other tasks of the replica.
-    pub fn new(client: Client, station: Station, tasks: JoinSet<()>, vips: VipOptions) -> Self {
+    pub fn new(
+        client: Client,
+        station: Station,
+        tasks: JoinSet<()>,
+        (controllers, vips): (Controllers, VipOptions),
+    ) -> Self {
         Self {
             client,
             station,
             tasks,
             objects: BTreeMap::new(),
             schemas: Schemas::default(),
+            controllers,
             vips,
             machine_names: None,
             pods: Vec::new(),
@@ -64,8 +71,7 @@ impl Watches {
     /// without a provider ID.
     pub fn start(&mut self, names: Arc<MachineNames>) {
         self.machine_names = Some(names);
-        let off = |kind: &Kind| !self.vips.enabled && kind.may_ask_for(Subject::Vips);
-        let fronts: Vec<_> = FRONTS.iter().filter(|front| !off(front.kind())).collect();
+        let fronts: Vec<_> = self.controllers.fronts().collect();
         for front in fronts {
             self.watch_definition(Definition::of(front.kind(), front.generations()));
         }

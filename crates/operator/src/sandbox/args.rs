@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use pontoon_core::model::Subject;
 
 use super::Load;
 use super::scene::Scene;
+use crate::fronts::Controllers;
 use crate::run::VipOptions;
 
 /// Options of `sandbox`.
@@ -69,9 +71,15 @@ impl SandboxArgs {
         }
     }
 
-    /// Whether and how Clusters get VIPs.
+    /// The kinds that are served: Clusters only in a management cluster.
+    pub fn controllers(&self) -> Controllers {
+        let all = Controllers::default();
+        if self.capi { all } else { all.without(Subject::Vips) }
+    }
+
+    /// How Clusters get VIPs.
     pub fn vips(&self) -> VipOptions {
-        VipOptions { enabled: self.capi, holds: self.hold_vips, ..VipOptions::default() }
+        VipOptions { holds: self.hold_vips, ..VipOptions::default() }
     }
 
     /// The size of the sandbox: nodes, pools, and addresses for each pool.

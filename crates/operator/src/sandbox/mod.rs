@@ -95,7 +95,8 @@ async fn play(args: SandboxArgs) -> Result<(), String> {
     let story = Story::new();
     let writes = Writes::default();
     let operator = self::client(&kube, "pontoon", &writes);
-    let replicas = Replicas::start(operator, cloud.clone(), args.vips()).await?;
+    let replicas =
+        Replicas::start(operator, cloud.clone(), (args.controllers(), args.vips())).await?;
     let pages: Vec<_> = replicas.pages().collect();
     let scene = args.scene();
     let commands = cluster.first_commands().await?;

@@ -20,9 +20,10 @@ use super::brake::Brake;
 use super::cluster::told;
 use crate::env::Env;
 use crate::extension::Board;
-use crate::fronts;
+use crate::fronts::Controllers;
 use crate::leadership::{LEASE, Sought, Timing};
 use crate::report::metrics::Metrics;
+use crate::report::object_series::ReplicaLabels;
 use crate::run::{self, Mode, Options, Surroundings, VipOptions};
 use crate::serve::{self, Health, Pages};
 
@@ -45,6 +46,7 @@ struct Replica {
 pub struct Replicas {
     client: Client,
     cloud: FakeCloud,
+    controllers: Controllers,
     vips: VipOptions,
     running: Vec<Replica>,
 }
@@ -54,8 +56,12 @@ impl Replicas {
     ///
     /// # Errors
     /// In words, if the replica cannot listen or register its metrics.
-    pub async fn start(client: Client, cloud: FakeCloud, vips: VipOptions) -> Result<Self, String> {
-        let mut replicas = Self { client, cloud, vips, running: Vec::new() };
+    pub async fn start(
+        client: Client,
+        cloud: FakeCloud,
+        (controllers, vips): (Controllers, VipOptions),
+    ) -> Result<Self, String> {
+        let mut replicas = Self { client, cloud, controllers, vips, running: Vec::new() };
         replicas.launch(NAMES[0], 0).await?;
         Ok(replicas)
     }
@@ -69,7 +75,8 @@ impl Replicas {
         let problem = |error: std::io::Error| format!("cannot serve metrics: {error}");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(problem)?;
         let pages = listener.local_addr().map_err(problem)?;
-        let metrics = Metrics::new().map_err(|error| error.to_string())?;
+        let metrics = Metrics::of(&ReplicaLabels::default(), &self.controllers)
+            .map_err(|error| error.to_string())?;
         let (health, brake) = (Health::default(), Arc::new(Brake::default()));
         let (stop, stopped) = watch::channel(false);
         let surroundings = Surroundings {
@@ -83,11 +90,29 @@ impl Replicas {
             stop: stopped,
         };
         let mut process = JoinSet::new();
-        process.spawn(run::run(options(name, self.vips.clone()), surroundings));
+        process.spawn(run::run(self.options(name), surroundings));
         process
             .spawn(async move { drop(serve::serve(listener, Pages::All, health, metrics).await) });
         self.running.push(Replica { name, pages, brake, stop, process });
         Ok(pages)
+    }
+
+    fn options(&self, name: &str) -> Options {
+        let sought = |one| Sought::usual(one, BTreeSet::new());
+        Options {
+            namespace: NAMESPACE.to_owned(),
+            name: name.to_owned(),
+            pod: Some(name.to_owned()),
+            predecessors: self.controllers.predecessors().map(sought).collect(),
+            leader_elect: true,
+            mode: Mode::Active,
+            timing: Timing::default(),
+            provider_timeout: Duration::from_secs(5),
+            retry_initial: Duration::from_secs(1),
+            retry_max: Duration::from_secs(300),
+            controllers: self.controllers.clone(),
+            vips: self.vips.clone(),
+        }
     }
 
     /// The holder of the Lease, if any.
@@ -171,24 +196,6 @@ pub struct Frozen {
     pub brake: Arc<Brake>,
     /// Name and HTTP address of the replica that was started, if any.
     pub started: Option<(&'static str, SocketAddr)>,
-}
-
-fn options(name: &str, vips: VipOptions) -> Options {
-    Options {
-        namespace: NAMESPACE.to_owned(),
-        name: name.to_owned(),
-        pod: Some(name.to_owned()),
-        predecessors: fronts::predecessors()
-            .map(|one| Sought::usual(one, BTreeSet::new()))
-            .collect(),
-        leader_elect: true,
-        mode: Mode::Active,
-        timing: Timing::default(),
-        provider_timeout: Duration::from_secs(5),
-        retry_initial: Duration::from_secs(1),
-        retry_max: Duration::from_secs(300),
-        vips,
-    }
 }
 
 /// The variables by which the operator reaches the emulated providers.

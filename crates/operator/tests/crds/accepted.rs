@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
-use pontoon::fronts::{crds, crds_yaml};
+use pontoon::fronts::{Controllers, crds, crds_yaml};
 use serde_json::json;
 
 use crate::{ours, pool, record_set, try_create};
@@ -32,7 +32,11 @@ async fn our_definitions_are_accepted_and_established() {
 #[tokio::test]
 async fn kubectl_applies_the_yaml() {
     let Some((plane, _)) = ours().await else { return };
-    let said = applied(plane, &["--server-side", "--force-conflicts"], &crds_yaml());
+    let said = applied(
+        plane,
+        &["--server-side", "--force-conflicts"],
+        &crds_yaml(&Controllers::default()),
+    );
     assert_eq!(said.lines().count(), crds().len(), "{said}");
 }
 

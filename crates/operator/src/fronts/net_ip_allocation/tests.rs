@@ -7,7 +7,7 @@ use pontoon_core::nodes::{Cordon, OwnerMatch, PodMatch};
 use serde_json::{Value, json};
 
 use super::decode::decode;
-use crate::fronts::Observed;
+use crate::fronts::{Controllers, Observed};
 use crate::observe::schema::Schema;
 use crate::report::metrics::Metrics;
 use crate::report::object_series::{ReplicaLabels, SeriesLabels};
@@ -147,7 +147,7 @@ fn the_predecessors_series_of_the_process_name_pod_version_and_cluster() {
         pod: "pontoon-0".to_owned(),
         version: None,
     };
-    let metrics = Metrics::of(&labels).unwrap();
+    let metrics = Metrics::of(&labels, &Controllers::default()).unwrap();
     metrics.leads(true);
     metrics.health(true, true);
     let list = AddressAction::List {
