@@ -16,7 +16,7 @@ use crate::upgrade::predecessors_definition;
 /// A cluster that FLIPOP has served, with FLIPOP's definitions: an address listed by the user, an
 /// address that FLIPOP reserved and added to the list, and an address that was removed from the
 /// list and stayed on its node; with records, annotations and statuses.
-async fn served_by_flipop(on: On) -> Option<Arena> {
+pub async fn served_by_flipop(on: On) -> Option<Arena> {
     let pools = predecessors_definition("flipop.floatingippool.crd.yaml")?;
     let sets = predecessors_definition("flipop.nodednsrecordset.crd.yaml")?;
     let arena = Arena::open_without_definitions(on).await?;
@@ -100,13 +100,14 @@ fn renewed(lease: &Lease) -> Option<String> {
     lease.metadata.resource_version.clone().filter(|_| lease.spec.is_some())
 }
 
-/// The commands for the way back in the migration guide.
+/// The script for the way back in the migration guide.
 fn way_back() -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/migration-from-flipop.md");
     let page = std::fs::read_to_string(page).unwrap();
     let (_, after) = page.split_once("## The way back").unwrap();
-    let (_, script) = after.split_once("```sh\n").unwrap();
-    script.split_once("```").unwrap().0.to_owned()
+    let mut blocks =
+        after.split("```sh\n").map(|block| block.split_once("```").unwrap_or_default().0);
+    blocks.find(|block| block.contains("kubectl get floatingippools")).unwrap().to_owned()
 }
 
 async fn on_the_way_back_the_spec_lists_every_address(on: On) {

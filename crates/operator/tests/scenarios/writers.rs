@@ -8,24 +8,27 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::arena::{Arena, On, eventually};
-use crate::installing::root;
+use crate::installing::{FLIPOP, root};
 use crate::replica::Replica;
 
 const IP: &str = "198.51.100.1";
 
 /// A separate service account with the shipped rights.
 async fn account(arena: &Arena, name: &str) -> PathBuf {
-    let rights = std::fs::read_to_string(root().join("deploy/rbac.yaml")).unwrap();
+    let rights = std::fs::read_to_string(root().join(FLIPOP.0).join("rbac.yaml")).unwrap();
     let file = arena.folder().join(format!("{name}.yaml"));
-    std::fs::write(&file, rights.replace("name: pontoon\n", &format!("name: {name}\n"))).unwrap();
+    let own = rights.replace("name: pontoon-flipop\n", &format!("name: {name}\n"));
+    let own = own.replace("name: flipop\n    namespace", &format!("name: {name}\n    namespace"));
+    let own = own.replace("name: flipop\n  namespace", &format!("name: {name}\n  namespace"));
+    std::fs::write(&file, own).unwrap();
     let applied = arena.plane().kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
     assert!(applied.status.success(), "{applied:?}");
     arena.plane().kubeconfig_for("flipop", name).await.unwrap()
 }
 
 fn start(arena: &Arena, name: &str, account: &Path) -> Replica {
-    let account = account.to_str().unwrap();
-    Replica::start(arena, name, &["POD_NAMESPACE=flipop", "--kubeconfig", account])
+    let (account, chosen) = (account.to_str().unwrap(), &FLIPOP.arguments()[1]);
+    Replica::start(arena, name, &["POD_NAMESPACE=flipop", "--kubeconfig", account, chosen])
 }
 
 fn droplet(node: &str) -> u64 {

@@ -194,7 +194,13 @@ impl Arena {
     }
 
     pub async fn pod_is_there(&self, name: &str) -> bool {
-        let pod = self.namespaced::<Pod>().get_opt(name).await.unwrap();
+        self.pod_is_there_in(NAMESPACE, name).await
+    }
+
+    /// Whether a pod of another namespace is there.
+    pub async fn pod_is_there_in(&self, namespace: &str, name: &str) -> bool {
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+        let pod = pods.get_opt(name).await.unwrap();
         pod.is_some_and(|pod| pod.metadata.deletion_timestamp.is_none())
     }
 

@@ -16,13 +16,19 @@ use crate::arena::eventually;
 use crate::replica::{Replica, Start};
 
 /// The namespace of the operator.
-pub const HOME: &str = "flipop";
+pub const HOME: &str = "pontoon-system";
 
 /// The operator's user.
-pub const USER: &str = "system:serviceaccount:flipop:pontoon";
+pub const USER: &str = "system:serviceaccount:pontoon-system:pontoon";
 
-/// The shipped rights.
-const RIGHTS: [&str; 3] = ["rbac.yaml", "capi/rbac.yaml", "capi/rbac-holders.yaml"];
+/// The shipped rights: those of the chart, rendered.
+const RIGHTS: &str = "../../deploy/base/rbac.yaml";
+
+/// The rights that the chart adds for holders.
+const HOLDERS: [&str; 2] = [
+    "create clusterrole holders --verb=list,watch,create,patch,delete --resource=configmaps",
+    "create clusterrolebinding holders --clusterrole=holders --serviceaccount=pontoon-system:pontoon",
+];
 
 /// A plane of a generation, shared by all scenarios of this process.
 pub struct Management {
@@ -119,7 +125,7 @@ impl Management {
             folder: self.plane.folder(),
             kubeconfig: &self.account,
             group: Some(self.plane.process_group()),
-            extra: &[&["POD_NAMESPACE=flipop"], flags].concat(),
+            extra: &[&["POD_NAMESPACE=pontoon-system"], flags].concat(),
         })
     }
 
@@ -155,14 +161,15 @@ async fn account(plane: &ControlPlane) -> PathBuf {
         let namespace = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
         namespaces.create(&PostParams::default(), &namespace).await.unwrap();
     }
-    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
-    for file in RIGHTS {
-        apply(plane, &deploy.join(file));
+    let rights = Path::new(env!("CARGO_MANIFEST_DIR")).join(RIGHTS);
+    kubectl(plane, &["apply", "-f", rights.to_str().unwrap()]);
+    for command in HOLDERS {
+        kubectl(plane, &command.split(' ').collect::<Vec<_>>());
     }
     plane.kubeconfig_for(HOME, "pontoon").await.unwrap()
 }
 
-fn apply(plane: &ControlPlane, file: &Path) {
-    let applied = plane.kubectl().arg("apply").arg("-f").arg(file).output().unwrap();
-    assert!(applied.status.success(), "{applied:?}");
+fn kubectl(plane: &ControlPlane, args: &[&str]) {
+    let done = plane.kubectl().args(args).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
 }

@@ -1,18 +1,16 @@
 //! The README's installation: its commands, with our folder in place of FLIPOP's.
 
-use control_plane::ControlPlane;
 use serde_json::json;
 
 use super::stage::{LISTED, cluster_without_definitions, pool};
 use crate::arena::{Arena, On, eventually};
-use crate::installing::{arguments, environment, root, shipped};
-use crate::replica::Replica;
+use crate::installing::{FLIPOP, root};
 use crate::upgrade::predecessors_definition;
 
 /// As printed in the README, except for the folder and the token. The namespace already exists.
 const COMMANDS: &str = r#"
 kubectl create secret generic flipop -n flipop --from-literal=DIGITALOCEAN_ACCESS_TOKEN="canary-token"
-kubectl apply -n flipop -f deploy
+kubectl apply -n flipop -f deploy/compat/flipop
 "#;
 
 async fn shell(arena: &Arena, commands: &str) {
@@ -21,23 +19,9 @@ async fn shell(arena: &Arena, commands: &str) {
     assert!(done.status.success(), "{done:?}");
 }
 
-/// Starts the Deployment's container, with its account, arguments and variables.
-pub async fn pod_of_the_deployment(arena: &Arena) -> Replica {
-    let plane: &ControlPlane = arena.plane();
-    let account = shipped("Deployment")["spec"]["template"]["spec"]["serviceAccountName"].take();
-    let account = plane.kubeconfig_for("flipop", account.as_str().unwrap()).await.unwrap();
-    let mut given = environment(arena, "pontoon-7d4b9").await;
-    let [run, flags @ ..] = &arguments()[..] else { panic!("no arguments") };
-    assert_eq!(run, "run");
-    given.extend(flags.iter().cloned());
-    given.extend(["--kubeconfig".to_owned(), account.to_str().unwrap().to_owned()]);
-    let given: Vec<_> = given.iter().map(String::as_str).collect();
-    Replica::start(arena, "pod", &given)
-}
-
 /// Waits until the server has applied the shipped role.
-pub async fn role_is_in_force(arena: &Arena) {
-    let may = "kubectl auth can-i list nodes --as=system:serviceaccount:flipop:pontoon";
+async fn role_is_in_force(arena: &Arena) {
+    let may = "kubectl auth can-i list nodes --as=system:serviceaccount:flipop:flipop";
     eventually(may, || async {
         let answer = arena.shell(may).await.unwrap();
         if answer.status.success() { Ok(()) } else { Err(answer) }
@@ -47,7 +31,7 @@ pub async fn role_is_in_force(arena: &Arena) {
 
 async fn the_pages_pool_is_served(arena: &Arena) {
     role_is_in_force(arena).await;
-    let replica = pod_of_the_deployment(arena).await;
+    let replica = FLIPOP.pod(arena).await;
     arena.manifest(pool(json!({"desiredIPs": null}))).await;
     arena.ready("ingress-pool").await;
     arena.marked("a", Some(LISTED[0])).await;
@@ -76,10 +60,14 @@ async fn over_the_predecessors_own_installation_the_last_command_is_enough() {
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("pools.yaml"), pools).unwrap();
     std::fs::write(folder.join("sets.yaml"), sets).unwrap();
-    shell(&arena, &COMMANDS.replace("-f deploy", &format!("-f {}", folder.display()))).await;
+    shell(
+        &arena,
+        &COMMANDS.replace("-f deploy/compat/flipop", &format!("-f {}", folder.display())),
+    )
+    .await;
 
-    shell(&arena, "kubectl apply --server-side --dry-run=server -f deploy").await;
+    shell(&arena, "kubectl apply --server-side --dry-run=server -f deploy/compat/flipop").await;
     shell(&arena, COMMANDS.lines().last().unwrap()).await;
-    shell(&arena, "kubectl diff -f deploy").await;
+    shell(&arena, "kubectl diff -f deploy/compat/flipop").await;
     the_pages_pool_is_served(&arena).await;
 }

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use pontoon::args::{Cli, Command as Asked, RunArgs};
+use pontoon::fronts::Controllers;
 use serde_json::{Value, json};
 
 use super::{RELEASE_NAMESPACE, Stage, helm, rendered};
@@ -76,7 +77,9 @@ fn the_chart_has_the_version_of_the_operator() {
 fn the_binary_understands_the_values() {
     let Some(objects) = with(&[]) else { return };
     let plain = read(&container(&objects));
-    assert!(plain.leader_elect && plain.vips().enabled && !plain.vips().holds);
+    assert!(
+        plain.leader_elect && plain.controllers() == Controllers::default() && !plain.vips().holds
+    );
     let port = container(&objects)["ports"][0]["containerPort"].clone();
     assert_eq!(plain.metrics_bind_addr, format!(":{port}"));
 

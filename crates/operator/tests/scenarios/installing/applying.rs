@@ -1,47 +1,22 @@
-//! API servers accept the folder `deploy`.
-
-use std::process::Output;
+//! API servers accept the folder of FLIPOP's users.
 
 use control_plane::ControlPlane;
 use serde_json::{Value, json};
 
-use super::{objects, root, shipped};
+use super::FLIPOP;
 use crate::arena::{Arena, On};
 
-/// Runs kubectl on the folder `deploy`, and asserts that nothing is written to standard error.
-fn kubectl(plane: &ControlPlane, args: &[&str]) -> Output {
-    let done = plane.kubectl().current_dir(root()).args(args).output().unwrap();
-    assert!(done.status.success() && done.stderr.is_empty(), "{args:?}: {done:?}");
-    done
-}
-
-#[tokio::test]
-async fn an_empty_cluster_takes_the_folder_in_one_command() {
-    let Some(plane) = ControlPlane::start().await.unwrap() else { return };
-    let strict = ["apply", "--server-side", "--validate=strict", "-f", "deploy"];
-    let done = kubectl(&plane, &strict);
-    assert_eq!(String::from_utf8_lossy(&done.stdout).lines().count(), objects().len());
-    kubectl(&plane, &["diff", "--server-side", "-f", "deploy"]);
-}
-
-/// Client-side apply stores the applied object in an annotation of limited size.
-#[tokio::test]
-async fn it_can_be_applied_without_the_servers_help_too_and_again() {
-    let Some(plane) = ControlPlane::start().await.unwrap() else { return };
-    let plain = ["apply", "--validate=strict", "-f", "deploy"];
-    for _ in 1..=2 {
-        kubectl(&plane, &plain);
-        kubectl(&plane, &["diff", "-f", "deploy"]);
-    }
+fn kubectl(plane: &ControlPlane, args: &[&str]) {
+    FLIPOP.kubectl(plane, args);
 }
 
 #[tokio::test]
 async fn its_pods_meet_the_strictest_of_the_pod_security_standards() {
     let Some(plane) = ControlPlane::start().await.unwrap() else { return };
-    kubectl(&plane, &["apply", "-f", "deploy/namespace.yaml"]);
+    kubectl(&plane, &["apply", "-f", "deploy/compat/flipop/namespace.yaml"]);
     let enforce = "pod-security.kubernetes.io/enforce=restricted";
     kubectl(&plane, &["label", "namespace", "flipop", enforce]);
-    let mut pod = shipped("Deployment")["spec"]["template"].take();
+    let mut pod = FLIPOP.one("Deployment")["spec"]["template"].take();
     pod["apiVersion"] = json!("v1");
     pod["kind"] = json!("Pod");
     pod["metadata"]["name"] = json!("pontoon");
@@ -64,11 +39,11 @@ async fn the_api_server_in_memory_takes_the_kinds_that_it_knows() {
     let known = ["Namespace", "ServiceAccount", "CustomResourceDefinition"];
     let is_known = |object: &Value| known.iter().any(|kind| object["kind"] == *kind);
     let documents: Vec<_> =
-        objects().iter().filter(|one| is_known(one)).map(Value::to_string).collect();
+        FLIPOP.objects().iter().filter(|one| is_known(one)).map(Value::to_string).collect();
     let file = arena.folder().join("known.yaml");
     std::fs::write(&file, documents.join("\n---\n")).unwrap();
     let apply = ["apply", "--validate=strict", "-f", file.to_str().unwrap()];
     let Some(done) = arena.kubectl(&apply).await else { return };
     assert!(done.status.success(), "{done:?}");
-    assert_eq!(String::from_utf8_lossy(&done.stdout).lines().count(), 5);
+    assert_eq!(String::from_utf8_lossy(&done.stdout).lines().count(), 4);
 }

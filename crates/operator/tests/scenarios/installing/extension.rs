@@ -9,11 +9,25 @@ use pontoon::args::{Cli, Command, RunArgs};
 use serde_json::Value;
 
 use super::printed::{blocks, page, run};
-use super::{arguments, container, objects_of, root, shipped};
+use super::{objects_of, root};
 use crate::arena::{Arena, On, Recording, on_both};
 use crate::upgrade::others_definition;
 
 const FOLDER: &str = "deploy/capi/extension";
+
+/// The Deployment that the patch is for.
+fn deployment() -> Value {
+    let all = objects_of("deploy/capi/addon-components.yaml");
+    all.into_iter().find(|one| one["kind"] == "Deployment").unwrap()
+}
+
+fn container() -> Value {
+    deployment()["spec"]["template"]["spec"]["containers"][0].take()
+}
+
+fn arguments() -> Vec<String> {
+    serde_json::from_value(container()["args"].take()).unwrap()
+}
 
 /// The object of a kind with this name.
 fn object(kind: &str, name: &str) -> Value {
@@ -54,14 +68,15 @@ fn the_patched_deployment_serves_the_extension_where_the_service_leads_to() {
     assert!(args.enable_runtime_extension);
     let service = object("Service", "pontoon-runtime-extension");
     assert_eq!(service["spec"]["ports"][0]["targetPort"], args.runtime_extension_port);
-    let labels = &shipped("Deployment")["spec"]["template"]["metadata"]["labels"];
+    let deployment = deployment();
+    let labels = &deployment["spec"]["template"]["metadata"]["labels"];
     assert_eq!(&service["spec"]["selector"], labels);
 }
 
 #[test]
 fn the_certificate_is_mounted_where_the_operator_looks_and_is_not_needed_for_the_pod_to_start() {
     let (container, args) = (container(), patched_args().extension);
-    let pod = shipped("Deployment")["spec"]["template"]["spec"].take();
+    let pod = deployment()["spec"]["template"]["spec"].take();
     assert!(container["volumeMounts"].is_null() && pod["volumes"].is_null(), "the patch adds them");
     let mount = added("/spec/template/spec/containers/0/volumeMounts")[0].take();
     assert_eq!(mount["mountPath"], args.runtime_extension_cert_dir.to_str().unwrap());
@@ -97,12 +112,14 @@ async fn kubectl_patches_the_deployment_as_the_page_says() {
     let page = page("docs/runtime-extension.md");
     let commands = blocks(&page, "```console\n").remove(0);
     let patch = commands.lines().find(|line| line.contains("kubectl patch")).unwrap();
-    let namespace = shipped("Deployment")["metadata"]["namespace"].as_str().unwrap().to_owned();
-    run(&arena, "kubectl apply -f deploy/workload.yaml").await;
-    run(&arena, &patch.replace("$ ", "").replace("pontoon-system", &namespace)).await;
-    let patched = arena.namespaced::<Deployment>().get("pontoon").await.unwrap();
+    run(&arena, "kubectl apply -f deploy/capi/addon-components.yaml").await;
+    run(&arena, &patch.replace("$ ", "")).await;
+    let deployments: Api<Deployment> = Api::namespaced(arena.client.clone(), "pontoon-system");
+    let patched = deployments.get("pontoon").await.unwrap();
     let pod = patched.spec.unwrap().template.spec.unwrap();
-    assert_eq!(pod.containers[0].args.clone().unwrap(), ["run", "--enable-runtime-extension=true"]);
+    let given = pod.containers[0].args.clone().unwrap();
+    assert_eq!(given.last().unwrap(), "--enable-runtime-extension=true");
+    assert_eq!(given[..given.len() - 1], arguments());
     assert_eq!(pod.volumes.unwrap().len(), 1);
 }
 

@@ -28,9 +28,13 @@ enum End {
     Released,
 }
 
+/// The allocation of [`served`], and its second address.
+pub const NAME: &str = EXAMPLE.name;
+pub const SECOND: &str = IPS[1];
+
 /// A cluster that the predecessor has served, with its definition: the page's example, both
 /// addresses on labelled nodes, which are not the first by name.
-async fn served(on: On) -> Option<Arena> {
+pub async fn served(on: On) -> Option<Arena> {
     let theirs = others_definition("netip", "net-ip-allocation-crds.yaml")?;
     let arena = Arena::open_without_definitions(on).await?;
     arena.define(vec![serde_saphyr::from_str(&theirs).unwrap()]).await;

@@ -30,6 +30,6 @@ mod around;
 mod example;
 mod installation;
 mod metrics;
-mod migrating;
+pub mod migrating;
 mod stage;
 mod workloads;

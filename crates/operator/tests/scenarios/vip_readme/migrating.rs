@@ -13,7 +13,7 @@ const INGRESS_CLAIM: &str = "vip-ingress-my-cluster";
 const POOL: &str = "control-plane-vip-pool";
 
 /// The page's Cluster as the predecessor leaves it, with both VIPs.
-async fn served(on: On, generation: Generation) -> Option<Management> {
+pub async fn served(on: On, generation: Generation) -> Option<Management> {
     let management = Management::furnished(on, generation).await?;
     let mut cluster = printed("Cluster");
     cluster["metadata"]["annotations"] = json!({"vip.capi.gorizond.io/ingress-vip": INGRESS_VIP});
@@ -33,14 +33,14 @@ async fn served(on: On, generation: Generation) -> Option<Management> {
 
 /// Everything about the Cluster's VIPs.
 #[derive(Debug)]
-struct Snapshot {
+pub struct Snapshot {
     cluster: DynamicObject,
     claims: [DynamicObject; 2],
     addresses: [DynamicObject; 2],
 }
 
 impl Snapshot {
-    async fn of(management: &Management) -> Self {
+    pub async fn of(management: &Management) -> Self {
         let (claims, addresses) = (management.claims(), management.addresses());
         Self {
             cluster: management.clusters().get(CLUSTER).await.unwrap(),
@@ -70,7 +70,7 @@ fn lasting(object: &DynamicObject) -> ObjectMeta {
 
 /// Asserts that the VIPs are those of before: the only changes are the label of the Cluster on each claim,
 /// and the version of the owner's API if it is served no more.
-fn assert_kept(before: &Snapshot, after: &Snapshot, generation: Generation) {
+pub fn assert_kept(before: &Snapshot, after: &Snapshot, generation: Generation) {
     assert_eq!(before.cluster.data["spec"], after.cluster.data["spec"]);
     assert_eq!(lasting(&before.cluster), lasting(&after.cluster));
     for (before, after) in before.claims.iter().zip(&after.claims) {
@@ -90,13 +90,29 @@ async fn event(arena: &Arena, cluster: &str, reason: &str) -> String {
     arena.node_event(cluster, reason).await
 }
 
+/// Creates the page's Cluster with another name.
+pub async fn new_cluster(management: &Management, name: &str) {
+    let mut cluster = printed("Cluster");
+    cluster["metadata"]["name"] = json!(name);
+    management.apply(cluster).await.unwrap();
+}
+
+/// Waits until both claims of the Cluster have the Cluster's label.
+pub async fn claims_are_labelled(management: &Management) {
+    let labelled =
+        |one: &DynamicObject| one.metadata.labels.as_ref().is_some_and(|labels| labels.len() == 2);
+    eventually("both claims have their label", || async {
+        let now = Snapshot::of(management).await;
+        if now.claims.iter().all(labelled) { Ok(()) } else { Err(now) }
+    })
+    .await;
+}
+
 async fn migrated(on: On, generation: Generation) {
     let Some(management) = served(on, generation).await else { return };
     let predecessor = Predecessor::capi_vip_allocator(&management).await;
     let before = Snapshot::of(&management).await;
-    let mut new = printed("Cluster");
-    new["metadata"]["name"] = json!("new");
-    management.apply(new).await.unwrap();
+    new_cluster(&management, "new").await;
     let replica = management.replica("first");
     replica.leads().await;
     let note = event(&management, "new", "CompetingController").await;
@@ -111,13 +127,7 @@ async fn migrated(on: On, generation: Generation) {
     management.bind("vip-cp-new", "10.0.0.17").await;
     management.endpoint("new", "10.0.0.17").await;
     management.told(CLUSTER, "Allocated").await;
-    let labelled =
-        |one: &DynamicObject| one.metadata.labels.as_ref().is_some_and(|labels| labels.len() == 2);
-    eventually("both claims have their label", || async {
-        let now = Snapshot::of(&management).await;
-        if now.claims.iter().all(labelled) { Ok(()) } else { Err(now) }
-    })
-    .await;
+    claims_are_labelled(&management).await;
     let after = Snapshot::of(&management).await;
     assert_kept(&before, &after, generation);
 
@@ -125,9 +135,7 @@ async fn migrated(on: On, generation: Generation) {
     replica.terminate().await;
     let replica = management.replica("second");
     replica.leads().await;
-    let mut later = printed("Cluster");
-    later["metadata"]["name"] = json!("later");
-    management.apply(later).await.unwrap();
+    new_cluster(&management, "later").await;
     management.claim("vip-cp-later").await;
     assert_eq!(after.versions(), Snapshot::of(&management).await.versions());
 }

@@ -24,7 +24,7 @@ mod alerts;
 mod around;
 mod classes;
 mod installation;
-mod migrating;
+pub mod migrating;
 mod quick_start;
 mod selecting;
 pub mod stage;
