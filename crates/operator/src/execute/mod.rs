@@ -200,10 +200,11 @@ async fn carry_out(action: &Action, means: Means) -> Result<Done, Failure> {
     }
 }
 
-/// Counts a call to a provider, unless the request was never sent.
+/// Counts a call to a provider; a request that was never sent counts as an attempt alone.
 fn count(metrics: &Metrics, action: &Action, result: &Result<Done, Failure>, took: Duration) {
-    if !matches!(result, Err(failure) if never_left(failure.kind)) {
-        let failure = result.as_ref().err().map(|failure| failure.kind);
+    let failure = result.as_ref().err().map(|failure| failure.kind);
+    metrics.attempted(action, failure);
+    if !failure.is_some_and(never_left) {
         metrics.called(action, failure, took);
     }
 }

@@ -19,6 +19,7 @@ use pontoon_core::world::World;
 use super::events::{Events, Weight, about, about_node};
 use super::journey::{Departure, Homes, Origin};
 use super::metrics::Metrics;
+use super::move_metrics::Drifted;
 use super::objects::{Object, Objects};
 use super::reminders::Reminders;
 use super::{announce_withheld, log};
@@ -360,6 +361,7 @@ impl Narrator {
             {
                 continue;
             }
+            self.metrics.drifted(key, Drifted::Address);
             let note = drift_note(world, key, one, drift);
             tracing::warn!(pool = %key, ip = %one.ip, times = drift.times, "{note}");
             self.events.tell(about(key, &object.uid), Weight::Warning, "Drift", &note);
@@ -378,7 +380,9 @@ impl Narrator {
         node: &NodeName,
     ) {
         let Some(departure) = self.departures.remove(&ip) else { return };
-        let took = millis(self.env.now().since(departure.at));
+        let took = self.env.now().since(departure.at);
+        self.metrics.moved(pool, departure.cause, took);
+        let took = millis(took);
         let note = departure.told(ip, node, took);
         tracing::info!(%pool, %ip, %node, took_ms = took, "{note}");
         self.events.tell(about(pool, &object.uid), Weight::Normal, "Assigned", &note);

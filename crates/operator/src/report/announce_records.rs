@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use pontoon_core::Time;
 use pontoon_core::action::{Action, Done, RecordAction};
 use pontoon_core::model::{Family, ObjectKey, Record, RecordChange, RecordSet, Site, Text};
 use pontoon_core::plan::Plan;
@@ -12,6 +13,7 @@ use pontoon_core::verdict::Outlook;
 use super::announce::{Narrator, millis};
 use super::announce_withheld;
 use super::events::{Weight, about};
+use super::move_metrics::Drifted;
 use super::objects::Objects;
 use crate::execute::Finished;
 
@@ -21,6 +23,8 @@ pub(super) struct ToldRecords {
     /// Whether the next verdict is reported even if it is the same again.
     pub again: bool,
     reason: Option<&'static str>,
+    /// The last drift that was counted: its number, and when it is undone.
+    drift: Option<(u32, Time)>,
     /// The current or last site of the records.
     pub site: Option<Site>,
     /// The finished parts of unfinished changes.
@@ -32,7 +36,7 @@ impl ToldRecords {
     pub fn new(said: Option<&'static str>, set: Option<&RecordSet>) -> Self {
         let held = set.and_then(|set| set.held.as_ref());
         let site = held.map(|held| held.site.clone());
-        Self { again: true, reason: said, site, parts: BTreeMap::new() }
+        Self { again: true, reason: said, drift: None, site, parts: BTreeMap::new() }
     }
 }
 
@@ -59,6 +63,11 @@ impl Narrator {
             let (uid, told) = (object.uid.clone(), &mut object.told_records);
             if verdict.reason == RecordReason::Current {
                 told.parts.clear();
+            }
+            if let RecordReason::Drift(times, until) = verdict.reason
+                && told.drift.replace((times, until)) != Some((times, until))
+            {
+                self.metrics.drifted(key, Drifted::Record);
             }
             let now = verdict.held.as_ref().map(|held| held.site.clone());
             let before = now.clone().and_then(|site| told.site.replace(site));

@@ -9,6 +9,8 @@ use pontoon_core::addresses::verdict::{State, Verdict};
 use pontoon_core::model::{AccountId, Machine, MachineId, NodeName, ObjectKey};
 use pontoon_core::world::World;
 
+use super::move_cause::MoveCause;
+
 /// The node on which each address of a pool was last seen. A node that is gone keeps its name.
 #[derive(Debug, Default)]
 pub(super) struct Homes(pub BTreeMap<IpAddr, (MachineId, NodeName)>);
@@ -62,14 +64,17 @@ impl Origin {
     }
 
     /// Why an address of a pool leaves the machine; `None` if the node is eligible.
-    fn leaves_because(&self, world: &World, pool: &ObjectKey) -> Option<String> {
+    fn leaves_because(&self, world: &World, pool: &ObjectKey) -> Option<(MoveCause, String)> {
         let Some(node) = &self.node else {
-            let gone = if self.was_node { "is gone" } else { "is no node of this cluster" };
-            return Some(format!("{} {gone}", self.name));
+            let (cause, gone) = match self.was_node {
+                true => (MoveCause::NodeGone, "is gone"),
+                false => (MoveCause::NoNode, "is no node of this cluster"),
+            };
+            return Some((cause, format!("{} {gone}", self.name)));
         };
         let class = world.pool(pool)?.class?;
         let unfit = world.candidates().judge(class, world.node(node)?).unfit()?;
-        Some(unfit.said_of(&self.name))
+        Some((MoveCause::of(&unfit), unfit.said_of(&self.name)))
     }
 }
 
@@ -79,7 +84,9 @@ pub(super) struct Departure {
     pub at: Time,
     /// The machine that held the address before.
     pub from: Option<Origin>,
-    /// The cause of the move, in words.
+    /// The cause of the move.
+    pub cause: MoveCause,
+    /// The cause in words.
     why: Option<String>,
     /// Whether the address is only on its way off its machine, and a second call follows.
     pub halfway: bool,
@@ -88,7 +95,7 @@ pub(super) struct Departure {
 impl Departure {
     /// The departure of a newly reserved address.
     pub fn of_new(at: Time) -> Self {
-        Self { at, from: None, why: None, halfway: false }
+        Self { at, from: None, cause: MoveCause::Unassigned, why: None, halfway: false }
     }
 
     /// The departure of an address that a pool is about to assign.
@@ -100,11 +107,15 @@ impl Departure {
     ) -> Self {
         let from = Origin::of(world, homes, account, ip);
         let drift = world.pool(pool).and_then(|entry| entry.memory(ip).drift?.from);
-        let why = match drift {
-            Some(_) => Some("somebody else had taken it from its node".to_owned()),
+        let left = match drift {
+            Some(_) => {
+                Some((MoveCause::Drift, "somebody else had taken it from its node".to_owned()))
+            }
             None => from.as_ref().and_then(|from| from.leaves_because(world, pool)),
         };
-        Self { at, from, why, halfway: false }
+        let unsaid = if from.is_some() { MoveCause::Other } else { MoveCause::Unassigned };
+        let (cause, why) = left.map_or((unsaid, None), |(cause, why)| (cause, Some(why)));
+        Self { at, from, cause, why, halfway: false }
     }
 
     /// The note of the event for the arrival.

@@ -13,17 +13,20 @@ use pontoon_core::model::{Kind, ObjectKey};
 use pontoon_core::records::verdict::RecordVerdict;
 use pontoon_core::vips::verdict::VipVerdict;
 use pontoon_core::world::World;
+use prometheus::proto::MetricFamily;
 use prometheus::{
     Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounterVec, Opts,
     Registry, TextEncoder,
 };
 
+use super::move_metrics::{Drifted, MoveMetrics};
 use super::names::names;
 use super::object_series::{
     Book, CallSeries, Counting, ObjectSeries, ReplicaLabels, Series, SeriesLabels, VipWriteSeries,
     texts,
 };
 use super::process::Process;
+use super::provider_errors::ProviderErrors;
 use super::standing::Standing;
 use super::write_metrics::{Write, WriteMetrics};
 use crate::fronts::{Controllers, Front};
@@ -32,7 +35,7 @@ use crate::observe::pod::kind_of;
 const CALL: &[&str] = &["provider", "call", "kind", "namespace", "name"];
 
 const OUTCOME: &[&str] = &["provider", "call", "outcome", "kind", "namespace", "name"];
-const CONDITION: &[&str] = &["kind", "namespace", "name", "condition", "status"];
+const CONDITION: &[&str] = &["kind", "namespace", "name", "condition", "status", "reason"];
 
 /// Every metric of this process. Clones share the registry.
 #[derive(Clone, Debug)]
@@ -42,6 +45,8 @@ pub struct Metrics {
     fronts: BTreeMap<&'static Kind, Arc<dyn Series>>,
     calls: IntCounterVec,
     call_duration: HistogramVec,
+    provider_errors: ProviderErrors,
+    pub(super) moves: MoveMetrics,
     leader: Gauge,
     plan_duration: Histogram,
     writes: WriteMetrics,
@@ -93,7 +98,7 @@ impl Metrics {
         replica: &ReplicaLabels,
         controllers: &Controllers,
     ) -> Result<Self, prometheus::Error> {
-        let registry = Registry::new();
+        let registry = registry(replica)?;
         let gauge = |name: &str, help: &str, labels: &[&str]| {
             let gauge = GaugeVec::new(Opts::new(name, help), labels)?;
             registered(&registry, gauge)
@@ -108,11 +113,13 @@ impl Metrics {
         let series =
             |front: &'static dyn Front| Ok((front.kind(), front.series(&registry, replica)?));
         let fronts = controllers.fronts().map(series).collect::<Result<_, prometheus::Error>>()?;
-        let condition = "1: the status of a condition, as the object's own status has it.";
+        let condition = "1: a condition with its reason, as the object's own status has it.";
         Ok(Self {
             calls: counter("flipop_providers_calls_total", "Provider calls.", OUTCOME)?,
             fronts,
             call_duration: call_duration(&registry)?,
+            provider_errors: ProviderErrors::new(&registry)?,
+            moves: MoveMetrics::new(&registry)?,
             leader: registered(
                 &registry,
                 Gauge::new("pontoon_leader", "1 while this replica leads.")?,
@@ -140,7 +147,8 @@ impl Metrics {
             process.look();
         }
         let _whole = self.book();
-        if let Err(error) = TextEncoder::new().encode(&self.registry.gather(), &mut page) {
+        if let Err(error) = TextEncoder::new().encode(&in_order(self.registry.gather()), &mut page)
+        {
             tracing::error!(%error, "metrics cannot be shown");
         }
         String::from_utf8(page).unwrap_or_default()
@@ -190,6 +198,8 @@ impl Metrics {
             self.calls.reset();
             self.call_duration.reset();
             self.listing_success.reset();
+            self.provider_errors.clear();
+            self.moves.clear();
         }
     }
 
@@ -228,19 +238,26 @@ impl Metrics {
         let mut book = self.book();
         let Some(object) = book.shown(key) else { return };
         let labels = |one: &Condition| {
-            owned(&[key.kind.name, &key.namespace, &key.name, &one.type_, &one.status])
+            let object = [key.kind.name, &key.namespace, &key.name];
+            owned(&[&object[..], &[&one.type_, &one.status, &one.reason]].concat())
         };
         object.set_conditions(&self.conditions, conditions.iter().map(labels).collect());
     }
 
     /// Shows the verdict on an object's addresses.
     pub fn addresses(&self, labels: SeriesLabels<'_>, verdict: &Verdict) {
-        self.with(labels.key, |series, object| series.addresses(labels, verdict, object));
+        self.with(labels.key, |series, object| {
+            self.moves.begin(labels.key, Drifted::Address, object);
+            series.addresses(labels, verdict, object);
+        });
     }
 
     /// Shows the verdict on an object's records.
     pub fn records(&self, labels: SeriesLabels<'_>, verdict: &RecordVerdict) {
-        self.with(labels.key, |series, object| series.records(labels, verdict, object));
+        self.with(labels.key, |series, object| {
+            self.moves.begin(labels.key, Drifted::Record, object);
+            series.records(labels, verdict, object);
+        });
     }
 
     /// Counts an assignment, successful or failed.
@@ -295,6 +312,13 @@ impl Metrics {
         self.fronts.values().for_each(|series| series.health(ready, healthy));
     }
 
+    /// Counts an attempted call to a provider, sent or not.
+    pub fn attempted(&self, action: &Action, failure: Option<FailureKind>) {
+        if let Some(account) = action.account().filter(|_| self.book().leads) {
+            self.provider_errors.count(&account.0, failure);
+        }
+    }
+
     /// Counts a finished call to a provider.
     pub fn called(&self, action: &Action, failure: Option<FailureKind>, took: Duration) {
         let (Some(account), Some(call)) = (action.account(), names(action).call) else { return };
@@ -324,9 +348,25 @@ impl Metrics {
         self.call_duration.with_label_values(&texts(&timed)).observe(took.as_secs_f64());
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A registry that names the cluster on every series, if the cluster has a name.
+fn registry(replica: &ReplicaLabels) -> Result<Registry, prometheus::Error> {
+    let cluster = replica.cluster.clone().map(|name| [("cluster".to_owned(), name)].into());
+    Registry::new_custom(None, cluster)
+}
+
+/// The same families with the labels of each series in alphabetical order.
+fn in_order(mut families: Vec<MetricFamily>) -> Vec<MetricFamily> {
+    for metric in families.iter_mut().flat_map(|family| family.mut_metric()) {
+        let mut labels = metric.take_label();
+        labels.sort_by(|one, other| one.name().cmp(other.name()));
+        metric.set_label(labels);
+    }
+    families
 }
 
 fn seconds(time: Time) -> f64 {

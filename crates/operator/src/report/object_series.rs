@@ -189,6 +189,11 @@ impl ObjectSeries {
         self.counters.entry((name, labels)).or_insert(family);
     }
 
+    /// Whether a counter is registered.
+    pub fn counts(&self, name: &'static str, labels: &[String]) -> bool {
+        self.counters.contains_key(&(name, labels.to_vec()))
+    }
+
     /// Removes the counters of a name with labels that do not satisfy `such`.
     pub fn keep(&mut self, name: &str, such: impl Fn(&[String]) -> bool) {
         self.counters.retain(|(of, labels), family| {

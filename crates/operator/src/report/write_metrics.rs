@@ -3,6 +3,9 @@
 use pontoon_core::action::FailureKind;
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
 
+/// The label of a write that the API server refuses.
+const REFUSED: &str = "refused";
+
 /// Kind of a write to Kubernetes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
@@ -21,6 +24,15 @@ pub enum Write {
 }
 
 impl Write {
+    const ALL: [Self; 6] = [
+        Self::Status,
+        Self::Ledger,
+        Self::Annotation,
+        Self::Eviction,
+        Self::Vip,
+        Self::Event,
+    ];
+
     fn word(self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -47,6 +59,10 @@ impl WriteMetrics {
         let opts = Opts::new(name, "Writes to Kubernetes that did not work.");
         let errors = IntCounterVec::new(opts, &["write", "error"])?;
         registry.register(Box::new(errors.clone()))?;
+        // An increase from nothing is not seen, and a refusal needs a person.
+        for write in Write::ALL {
+            errors.with_label_values(&[write.word(), REFUSED]);
+        }
         let name = "pontoon_events_left_out_total";
         let left_out = IntCounter::new(name, "Events that were never written.")?;
         registry.register(Box::new(left_out.clone()))?;
@@ -60,7 +76,7 @@ impl WriteMetrics {
             FailureKind::NotSent | FailureKind::HeldBack { .. } => return,
             FailureKind::Conflict => "conflict",
             FailureKind::NotFound => "not_found",
-            kind if kind.is_refusal() => "refused",
+            kind if kind.is_refusal() => REFUSED,
             _ => "unavailable",
         };
         self.errors.with_label_values(&[write.word(), error]).inc();

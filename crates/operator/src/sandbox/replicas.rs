@@ -75,15 +75,15 @@ impl Replicas {
         let problem = |error: std::io::Error| format!("cannot serve metrics: {error}");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(problem)?;
         let pages = listener.local_addr().map_err(problem)?;
-        let metrics = Metrics::of(&ReplicaLabels::default(), &self.controllers)
-            .map_err(|error| error.to_string())?;
+        let env = Env::real();
+        let metrics = metrics(name, &env, &self.controllers).map_err(|error| error.to_string())?;
         let (health, brake) = (Health::default(), Arc::new(Brake::default()));
         let (stop, stopped) = watch::channel(false);
         let surroundings = Surroundings {
             client: self.client.clone(),
             transport: transport(&self.cloud),
             variable: Box::new(variables()),
-            env: Env::real().paced(Arc::clone(&brake) as _),
+            env: env.paced(Arc::clone(&brake) as _),
             metrics: metrics.clone(),
             health: health.clone(),
             board: Board::default(),
@@ -196,6 +196,13 @@ pub struct Frozen {
     pub brake: Arc<Brake>,
     /// Name and HTTP address of the replica that was started, if any.
     pub started: Option<(&'static str, SocketAddr)>,
+}
+
+/// The metrics of a replica. `CLUSTER_NAME` names the cluster, as in a real one.
+fn metrics(name: &str, env: &Env, controllers: &Controllers) -> Result<Metrics, prometheus::Error> {
+    let cluster = std::env::var("CLUSTER_NAME").ok();
+    let labels = ReplicaLabels { cluster, pod: name.to_owned(), version: None };
+    Metrics::of(&labels, controllers)?.with_process(env.now())
 }
 
 /// The variables by which the operator reaches the emulated providers.

@@ -41,7 +41,6 @@ impl AllocationSeries {
         registry: &Registry,
         replica: &ReplicaLabels,
     ) -> Result<Self, prometheus::Error> {
-        let opts = |name: &str, help: &str| opts(replica, name, help);
         let gauge = |name: &str, help: &str, labels: &[&str]| {
             registered(registry, GaugeVec::new(opts(name, help), labels)?)
         };
@@ -83,13 +82,9 @@ impl AllocationSeries {
     }
 }
 
-/// The name and help of a series, with the cluster if it has a name.
-pub(super) fn opts(replica: &ReplicaLabels, name: &str, help: &str) -> Opts {
-    let opts = Opts::new(format!("netipallocation_{name}"), help);
-    match &replica.cluster {
-        Some(cluster) => opts.const_label("cluster", cluster),
-        None => opts,
-    }
+/// The name and help of a series.
+pub(super) fn opts(name: &str, help: &str) -> Opts {
+    Opts::new(format!("netipallocation_{name}"), help)
 }
 
 impl Series for AllocationSeries {

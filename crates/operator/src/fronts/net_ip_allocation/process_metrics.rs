@@ -32,7 +32,6 @@ impl ProcessSeries {
         registry: &Registry,
         replica: &ReplicaLabels,
     ) -> Result<Self, prometheus::Error> {
-        let opts = |name: &str, help: &str| opts(replica, name, help);
         let gauge = |name: &str, help: &str, labels: &[&str]| {
             registered(registry, GaugeVec::new(opts(name, help), labels)?)
         };

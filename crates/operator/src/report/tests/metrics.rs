@@ -227,7 +227,7 @@ fn a_condition_is_shown_with_its_status_and_goes_with_its_object() {
     let ready = |status: &str| Condition {
         type_: "Ready".into(),
         status: status.into(),
-        reason: String::new(),
+        reason: "NoFreeNode".into(),
         message: String::new(),
         observed_generation: None,
         last_transition_time: k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
@@ -237,7 +237,7 @@ fn a_condition_is_shown_with_its_status_and_goes_with_its_object() {
     metrics.conditions(&pool, &[ready("False")]);
     metrics.conditions(&pool, &[ready("True")]);
     let shown = "pontoon_condition{condition=\"Ready\",kind=\"FloatingIPPool\",name=\"ingress\",\
-                 namespace=\"flipop\",status=\"True\"} 1";
+                 namespace=\"flipop\",reason=\"NoFreeNode\",status=\"True\"} 1";
     assert_eq!((count(&metrics, "pontoon_condition{"), count(&metrics, shown)), (1, 1));
     metrics.forget(&pool);
     assert_eq!(count(&metrics, "pontoon_condition{"), 0);

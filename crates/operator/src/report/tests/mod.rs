@@ -2,5 +2,6 @@
 
 mod events;
 mod metrics;
+mod move_metrics;
 mod passing;
 mod writer;
