@@ -24,14 +24,8 @@ pub enum Write {
 }
 
 impl Write {
-    const ALL: [Self; 6] = [
-        Self::Status,
-        Self::Ledger,
-        Self::Annotation,
-        Self::Eviction,
-        Self::Vip,
-        Self::Event,
-    ];
+    const ALL: [Self; 6] =
+        [Self::Status, Self::Ledger, Self::Annotation, Self::Eviction, Self::Vip, Self::Event];
 
     fn word(self) -> &'static str {
         match self {

@@ -5,6 +5,7 @@
 
 mod clusters;
 mod draining;
+mod monitoring;
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -52,7 +53,10 @@ struct Running {
 
 impl Running {
     fn start(args: &[&str]) -> Self {
-        let mut command = sandbox(args);
+        Self::run(sandbox(args))
+    }
+
+    fn run(mut command: Command) -> Self {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let commands = process.stdin.take().unwrap();
         let out = BufReader::new(process.stdout.take().unwrap());

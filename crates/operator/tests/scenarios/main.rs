@@ -28,6 +28,7 @@ mod kubectl;
 mod leaving;
 mod metrics;
 mod migrating;
+mod monitoring;
 mod netip_readme;
 mod observing;
 mod pacing;

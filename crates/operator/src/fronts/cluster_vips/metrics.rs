@@ -18,6 +18,11 @@ const CLASS: &str = "cluster_class";
 const POOL: &str = "pool_name";
 const NAMESPACE: &str = "namespace";
 
+/// The predecessor's words for failed steps.
+const UNCLAIMED: &str = "claim_creation_failed";
+const UNRESOLVED: &str = "ip_resolution_failed";
+const UNPATCHED: &str = "cluster_patch_failed";
+
 /// The series of VIPs.
 #[derive(Debug)]
 pub(super) struct VipSeries {
@@ -83,6 +88,15 @@ impl VipSeries {
         self.gauges().into_iter().for_each(GaugeVec::reset);
     }
 
+    /// Starts the errors of a class at zero, because an increase from nothing is not seen.
+    fn begin_errors(&self, class: &str) {
+        for role in [Role::ControlPlane, Role::Ingress] {
+            for reason in [UNCLAIMED, UNRESOLVED, UNPATCHED] {
+                self.errors.with_label_values(&[role.word(), class, reason]);
+            }
+        }
+    }
+
     fn show_pool(&self, pool: &VipPool) {
         let Some(room) = pool.room else { return };
         let name = pool.id.to_string();
@@ -130,11 +144,12 @@ impl Series for VipSeries {
     }
 
     fn vips_planned(&self, class: &str, verdict: &VipVerdict, took: Duration) {
+        self.begin_errors(class);
         self.planned.with_label_values(&[class, result(verdict)]).inc();
         self.plan_duration.with_label_values(&[class]).observe(took.as_secs_f64());
         for (job, part) in &verdict.parts {
             if matches!(part.reason, VipReason::AddressUnread(_)) {
-                let labels = [job.role.word(), class, "ip_resolution_failed"];
+                let labels = [job.role.word(), class, UNRESOLVED];
                 self.errors.with_label_values(&labels).inc();
             }
         }
@@ -159,13 +174,13 @@ impl Series for VipSeries {
 fn error(action: &VipAction) -> Option<(Role, &'static str)> {
     match action {
         VipAction::CreateClaim { job, .. } | VipAction::AdoptClaim { job, .. } => {
-            Some((job.role, "claim_creation_failed"))
+            Some((job.role, UNCLAIMED))
         }
         VipAction::SetEndpoint(_) | VipAction::RepairEndpoint(_) => {
-            Some((Role::ControlPlane, "cluster_patch_failed"))
+            Some((Role::ControlPlane, UNPATCHED))
         }
-        VipAction::SetIngress(_) => Some((Role::Ingress, "cluster_patch_failed")),
-        VipAction::ListAddresses { role, .. } => Some((*role, "cluster_patch_failed")),
+        VipAction::SetIngress(_) => Some((Role::Ingress, UNPATCHED)),
+        VipAction::ListAddresses { role, .. } => Some((*role, UNPATCHED)),
         VipAction::DeleteClaim { .. }
         | VipAction::KeepHolder { .. }
         | VipAction::DropHolder { .. } => None,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use pontoon_core::action::{Action, AddressAction, FailureKind};
 use pontoon_core::model::ObjectKey;
 
+use crate::fronts::Controllers;
 use crate::fronts::floating_ip_pool::FLOATING_IP_POOL;
 use crate::report::metrics::Metrics;
 use crate::report::move_cause::MoveCause;
@@ -17,7 +18,7 @@ fn pool() -> ObjectKey {
 
 fn leading(cluster: Option<&str>) -> Metrics {
     let labels = ReplicaLabels { cluster: cluster.map(str::to_owned), ..Default::default() };
-    let metrics = Metrics::of(&labels).unwrap();
+    let metrics = Metrics::of(&labels, &Controllers::default()).unwrap();
     metrics.leads(true);
     metrics.see(&pool(), "1");
     metrics

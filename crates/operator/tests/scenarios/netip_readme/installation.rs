@@ -71,6 +71,8 @@ fn the_pod_monitor_is_the_pages_and_finds_our_pods() {
         theirs["spec"][changed] = spec[changed].clone();
     }
     theirs["spec"]["podMetricsEndpoints"][0]["port"] = port.clone();
+    // The series of other kinds have a label `namespace`, which Prometheus would rename.
+    theirs["spec"]["podMetricsEndpoints"][0]["honorLabels"] = Value::Bool(true);
     assert_eq!(ours, theirs, "nothing else differs");
 }
 
