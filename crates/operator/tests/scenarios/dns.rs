@@ -259,13 +259,16 @@ async fn of_two_pools_that_ask_for_one_name_the_one_that_has_it_keeps_it(on: On)
 #[tokio::test]
 async fn a_name_that_somebody_changes_is_told_with_a_warning_and_put_back() {
     let Some(arena) = pool_with(On::FakeKube, hello()).await else { return };
-    let _replica = arena.replica("only");
+    let replica = arena.replica("only");
     arena.listed("hello", "A", &IPS).await;
     dns_ready(&arena).await;
     arena.cloud.record("example.com", "A", "hello", "203.0.113.1", 30);
     let event = arena.event_with("ingress", "DNSDrift", "hello.example.com").await;
     assert_eq!(event.type_.as_deref(), Some("Warning"));
     arena.listed("hello", "A", &IPS).await;
+    let drifts = "pontoon_drifts_total{kind=\"FloatingIPPool\",name=\"ingress\",namespace=\"flipop\",\
+                  subject=\"record\"}";
+    replica.metric(drifts, "1").await;
 }
 
 on_both! {

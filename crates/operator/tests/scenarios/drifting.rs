@@ -15,6 +15,10 @@ const ALONE: &[&str] = &["--leader-elect=false"];
 
 const LISTED: &str = "198.51.100.1";
 
+/// The count of addresses that somebody else moved.
+const DRIFTS: &str = "pontoon_drifts_total{kind=\"FloatingIPPool\",name=\"ingress\",\
+                      namespace=\"flipop\",subject=\"address\"}";
+
 /// Two nodes, a droplet without a node, and an address on the second node.
 async fn on_the_second_node(on: On) -> Option<Arena> {
     let arena = Arena::open(on).await?;
@@ -41,11 +45,12 @@ async fn an_address_that_is_moved_by_hand_is_left_alone_for_a_while_through_a_ki
     );
     let (reason, message) = arena.condition("ingress", "Ready", "False").await;
     assert_eq!(reason, "Drift", "{message}");
+    second.metric(DRIFTS, "1").await;
     let drift = arena.status("ingress").await.ips.remove(LISTED).unwrap().drift.unwrap();
     assert_eq!((drift.times, drift.from.as_str()), (1, "digitalocean://2"));
     second.kill();
 
-    let _third = Replica::start(&arena, "third", ALONE);
+    let third = Replica::start(&arena, "third", ALONE);
     arena.held_by(LISTED, Some(2)).await;
     let calls = arena.cloud.mutations_since(mark);
     assert_eq!(calls.len(), 1, "back to the node that it was on");
@@ -55,6 +60,8 @@ async fn an_address_that_is_moved_by_hand_is_left_alone_for_a_while_through_a_ki
     assert!(waited > 9.9, "it was left alone for {waited} s");
     arena.ready("ingress").await;
     arena.marked("b", Some(LISTED)).await;
+    third.metric("pontoon_moves_total{cause=\"drift\",kind=\"FloatingIPPool\"}", "1").await;
+    third.metric(DRIFTS, "0").await;
 }
 
 async fn a_listed_address_that_is_deleted_by_hand_is_said_so_and_not_replaced(on: On) {
