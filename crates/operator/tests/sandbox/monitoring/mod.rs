@@ -84,9 +84,16 @@ fn scene(args: &[&str]) -> (Running, String) {
     (running, target)
 }
 
-/// Makes addresses move, be refused, be lost and drift; nodes be cordoned and drained; Clusters come and go.
+/// Makes addresses move, be refused and be lost; nodes be cordoned and drained; Clusters come and go. What
+/// grows has been scraped before: an increase from nothing is not seen.
 fn play(prometheus: &Prometheus, [pools, allocations, clusters]: [&mut Running; 3]) {
-    prometheus.answers("pontoon_moves_total");
+    for counted in [
+        "pontoon_moves_total{kind=\"FloatingIPPool\"}",
+        "flipop_providers_calls_total{call=\"EnsureDNSARecordSet\",kind=\"NodeDNSRecordSet\"}",
+        "sum(capi_vip_allocator_allocation_duration_seconds_count) >= 4",
+    ] {
+        prometheus.answers(counted);
+    }
     pools.say("throttle 3s");
     pools.say("kill node-1");
     allocations.say("cordon node-1");
