@@ -23,6 +23,7 @@ mod flipop_readme;
 mod hands;
 mod helm;
 mod identity;
+mod image;
 mod installing;
 mod kubectl;
 mod leaving;

@@ -56,15 +56,8 @@ impl Replica {
 
     fn with(start: Start<'_>, surround: impl FnOnce(&mut Command)) -> Self {
         let Start { name, folder, kubeconfig, group, extra } = start;
-        let port = free_port();
-        let log = folder.join(format!("{name}-{port}.log"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_pontoon"));
-        command
-            .args(["run", "--debug"])
-            .arg(format!("--metrics-bind-addr=127.0.0.1:{port}"))
-            .env("POD_NAME", name)
-            .stdout(Stdio::null())
-            .stderr(File::create(&log).unwrap());
+        command.args(["run", "--debug"]).env("POD_NAME", name);
         surround(&mut command);
         if let Some(group) = group {
             command.process_group(group);
@@ -79,6 +72,17 @@ impl Replica {
         if !extra.contains(&"--kubeconfig") {
             command.arg("--kubeconfig").arg(kubeconfig);
         }
+        Self::by(command, name, folder)
+    }
+
+    /// Starts a replica by this command, with its log in the folder.
+    pub fn by(mut command: Command, name: &str, folder: &Path) -> Self {
+        let port = free_port();
+        let log = folder.join(format!("{name}-{port}.log"));
+        command
+            .arg(format!("--metrics-bind-addr=127.0.0.1:{port}"))
+            .stdout(Stdio::null())
+            .stderr(File::create(&log).unwrap());
         Self { process: command.spawn().unwrap(), port, log }
     }
 
