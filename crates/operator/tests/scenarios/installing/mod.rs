@@ -6,6 +6,7 @@
 //! | the manifests with an API server | `applying` |
 //! | the components for clusterctl with its contract and with the folder | `clusterctl` |
 //! | the runtime extension with the manifests, the binary and Cluster API | `extension` |
+//! | versions with each other and with the changelog | `versions` |
 //! | everything with the commands in our documentation | `printed` |
 //! | the rights with the operator's requests | `permissions` beside this folder |
 //! | Pontoon under the predecessors' names with the predecessors | `compat` beside this folder |
@@ -19,6 +20,7 @@ mod clusterctl;
 mod extension;
 mod fitting;
 pub mod printed;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
