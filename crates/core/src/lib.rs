@@ -14,6 +14,7 @@ pub mod addresses;
 pub mod model;
 pub mod nodes;
 pub mod plan;
+pub mod policy;
 pub mod records;
 pub mod verdict;
 pub mod vips;

@@ -99,6 +99,13 @@ impl Listing {
         self.rests_until = self.rests_until.min(self.probed_from);
     }
 
+    /// Ends the back-offs, because the credential was replaced, and requests a listing.
+    pub(crate) fn ask_now(&mut self, now: Time) {
+        self.rests_until = self.rests_until.min(now);
+        self.probed_from = self.probed_from.min(now);
+        self.want(now);
+    }
+
     fn fall_silent(&mut self, failure: &Failure, now: Time, settings: &Settings) {
         let before = self.silence.take();
         let (told_from, told) = match &before {

@@ -392,7 +392,7 @@ impl Reason {
                 "the account has no room for another address: {message}; next attempt at {next}"
             ),
             Self::CredentialsRefused(message) => {
-                write!(f, "the cloud refuses the credentials: {message}; {RESTART_FOR_CREDENTIALS}")
+                write!(f, "the cloud refuses the credentials: {message}; {REPLACE_CREDENTIALS}")
             }
             Self::Throttled(until) => explain_limit(f, *until),
             Self::Pacing(until) => write!(f, "paced to keep the cloud's rate limit until {until}"),
@@ -455,8 +455,8 @@ fn explain_full(f: &mut fmt::Formatter<'_>, holding: &[(NodeName, Obstacle)]) ->
 }
 
 /// Advice for refused credentials.
-pub(crate) const RESTART_FOR_CREDENTIALS: &str =
-    "replace the token and restart the operator, which reads its variables once";
+pub(crate) const REPLACE_CREDENTIALS: &str =
+    "replace the token: in a file it counts within seconds, in a variable after a restart";
 
 /// Number of nodes named in a message.
 const MOST_NODES_NAMED: usize = 3;

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use crate::Time;
-use crate::addresses::verdict::{Precedence, RESTART_FOR_CREDENTIALS};
+use crate::addresses::verdict::{Precedence, REPLACE_CREDENTIALS};
 use crate::model::{Finding, Held, ObjectKey, Site, Text};
 use crate::verdict::{Outlook, Withheld};
 
@@ -153,7 +153,7 @@ impl fmt::Display for RecordVerdict {
             }
             RecordReason::CredentialsRefused(message, next) => write!(
                 f,
-                "the DNS provider refuses the credentials: {message}; {RESTART_FOR_CREDENTIALS}; \
+                "the DNS provider refuses the credentials: {message}; {REPLACE_CREDENTIALS}; \
                  next attempt at {next}"
             ),
             RecordReason::Throttled(until) => {

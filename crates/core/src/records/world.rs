@@ -170,9 +170,15 @@ impl World {
     }
 
     /// Observes an object that asks for records. Versions older than the known version are ignored.
-    pub fn set_record_set(&mut self, set: RecordSet) {
+    pub fn set_record_set(&mut self, mut set: RecordSet) {
         let key = set.key.clone();
         let before = self.records.entries.remove(&key);
+        let newer =
+            |entry: &RecordEntry| entry.set.uid == set.uid && entry.set.version > set.version;
+        if !before.as_ref().is_some_and(newer) {
+            let of = self.pools.get(&key).map(|entry| &entry.pool);
+            self.restrictions.judge_records(&mut set, of);
+        }
         if let Some(mut entry) = before {
             if entry.set.uid == set.uid && keeps(&entry, &set) {
                 if entry.set.version <= set.version {
@@ -206,6 +212,7 @@ impl World {
 
     /// Removes an object that is gone or no longer asks for records. The records of its name stay.
     pub fn remove_record_set(&mut self, key: &ObjectKey) {
+        self.restrictions.forget_records(key);
         if let Some(entry) = self.records.entries.remove(key) {
             self.leave_records(key, &entry);
             self.dirty.insert(key.clone());

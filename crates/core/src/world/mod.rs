@@ -5,13 +5,17 @@
 //! fact that was never read, or whose last call has no answer, is `Unknown`, and no action relies
 //! on an unknown fact.
 
+mod credentials;
 mod fold;
 mod observe;
+mod policy;
 mod settings;
 mod work;
 
 pub use settings::{Settings, Source};
 pub use work::Work;
+
+pub(crate) use policy::Restrictions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -33,6 +37,8 @@ use crate::vips::Vips;
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) settings: Settings,
+    /// What the administrator's policy withholds.
+    pub(crate) restrictions: Restrictions,
     pub(crate) unread: BTreeSet<Source>,
     /// Earliest time of a call that changes a provider. Listings from before do not count.
     pub(crate) open_from: Time,
@@ -81,6 +87,7 @@ impl World {
         let (vips, of_vips) = Vips::new(kinds);
         Self {
             settings,
+            restrictions: Restrictions::default(),
             unread: objects.chain([Source::Nodes]).chain(of_vips).collect(),
             open_from: Time::default(),
             hands_off: BTreeSet::new(),

@@ -166,18 +166,21 @@ impl World {
 
     /// Observes a pool that appeared or changed. Versions older than the known version, or than our
     /// own last write, are ignored.
-    pub fn set_pool(&mut self, pool: Pool) {
+    pub fn set_pool(&mut self, mut pool: Pool) {
         let key = pool.key.clone();
         if let Some(entry) = self.pools.get_mut(&key).filter(|entry| entry.pool.uid == pool.uid) {
             if entry.pool.version > pool.version {
                 return;
             }
+            self.restrictions.judge(&mut pool);
             if entry.pool.differs_only_in_memory(&pool) {
                 // A write by somebody else may be the reason why a write of ours failed.
                 entry.written_to(pool.version);
                 entry.pool = pool;
                 return;
             }
+        } else {
+            self.restrictions.judge(&mut pool);
         }
         let class = self.class_for(&pool);
         let account = pool.request.as_ref().ok().map(|request| request.account.clone());
@@ -237,6 +240,7 @@ impl World {
 
     /// Removes a pool. Its addresses and the marks of its nodes stay.
     pub fn remove_pool(&mut self, key: &ObjectKey) {
+        self.restrictions.forget_pool(key);
         if let Some(entry) = self.pools.remove(key) {
             self.untidy.remove(key);
             self.orphans.extend(&entry.pool.ledger.created);
@@ -270,7 +274,7 @@ impl World {
         }
     }
 
-    fn class_for(&mut self, pool: &Pool) -> Option<ClassId> {
+    pub(super) fn class_for(&mut self, pool: &Pool) -> Option<ClassId> {
         let request = pool.request.as_ref().ok()?;
         let cloud = self.accounts.get(&request.account)?.cloud()?.clone();
         let account = Some((&request.account, &cloud));

@@ -221,7 +221,10 @@ fn credentials_that_are_refused_are_told_with_what_to_do() {
     scene.fault(is_list, Fault::Answer(FailureKind::Refused));
     scene.settle();
     let told = scene.verdict("p").to_string();
-    assert!(told.contains("restart the operator, which reads its variables once"), "{told}");
+    assert!(
+        told.contains("in a file it counts within seconds, in a variable after a restart"),
+        "{told}"
+    );
 }
 
 #[test]
