@@ -1,23 +1,68 @@
-//! The accounts at providers and DNS hosts, opened from the process environment.
+//! The accounts at providers and DNS hosts, opened from the process environment, and the files with
+//! their tokens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pontoon_core::addresses::{Abilities, AccountSetup, Unusable};
 use pontoon_core::model::{AccountId, Families, Finding};
 use pontoon_providers::{
-    AddressProvider, Clock, ConfigError, MachineNames, Machines, RecordProvider, Settings,
-    Transport, VENDORS, Vendor, unencrypted,
+    AddressProvider, Clock, ConfigError, Credential, Looked, MachineNames, Machines,
+    RecordProvider, Settings, Transport, VENDORS, Vendor, unencrypted,
 };
 
+use crate::run::Variable;
+
 /// The client of every account, or the finding that explains why the account is unusable.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Clouds {
+    means: Means,
     accounts: BTreeMap<AccountId, (&'static Machines, Client)>,
     /// The accounts that host DNS.
     hosts: BTreeMap<AccountId, Host>,
     names: Arc<MachineNames>,
+    /// The credential of each usable account.
+    credentials: BTreeMap<AccountId, Arc<dyn Credential>>,
+    /// Accounts that wait for the file with their token.
+    awaiting: BTreeSet<AccountId>,
+    /// Accounts whose token is gone from its file, and why.
+    lost: BTreeMap<AccountId, String>,
+}
+
+/// The means to open an account.
+pub struct Means {
+    /// Reads an environment variable.
+    pub variable: Variable,
+    /// The deadline of each request.
+    pub timeout: Duration,
+    /// The time of day, for signatures.
+    pub clock: Clock,
+    /// The connection to the providers.
+    pub transport: Transport,
+}
+
+impl Means {
+    fn settings(&self) -> Settings<'_> {
+        let Self { variable, timeout, clock, .. } = self;
+        Settings { variable: &**variable, timeout: *timeout, clock: clock.clone() }
+    }
+}
+
+impl fmt::Debug for Means {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Means")
+    }
+}
+
+/// A change of an account's credential.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// The account can be used from now on.
+    Opened(AccountId),
+    /// The account has another token.
+    Renewed(AccountId),
 }
 
 /// The client of an account, or why the account is unusable.
@@ -29,31 +74,42 @@ type Host = Result<Arc<dyn RecordProvider>, Finding>;
 impl Clouds {
     /// Opens the account of every provider. A missing credential is no error: only objects that
     /// name the provider report the finding.
-    pub fn open(
-        variable: &dyn Fn(&str) -> Option<String>,
-        timeout: Duration,
-        clock: &Clock,
-        transport: &Transport,
-    ) -> Self {
-        let settings = Settings { variable, timeout, clock: clock.clone() };
+    pub fn open(means: Means) -> Self {
+        let settings = means.settings();
         for variable in unencrypted(&settings) {
             tracing::warn!(variable, "plain http: the access token travels unencrypted");
         }
         let names = Arc::new(MachineNames::read(&settings));
-        let mut clouds = Self { accounts: BTreeMap::new(), hosts: BTreeMap::new(), names };
+        let mut clouds = Self {
+            means,
+            accounts: BTreeMap::new(),
+            hosts: BTreeMap::new(),
+            names,
+            credentials: BTreeMap::new(),
+            awaiting: BTreeSet::new(),
+            lost: BTreeMap::new(),
+        };
         for vendor in VENDORS {
-            clouds.take(vendor, &settings, transport.clone());
+            clouds.take(vendor);
         }
         clouds
     }
 
     /// Opens the account of a provider. An account that cannot be opened has a finding for each of
     /// its parts.
-    fn take(&mut self, vendor: &'static Vendor, settings: &Settings<'_>, transport: Transport) {
-        let opened = (vendor.open)(settings, transport);
+    fn take(&mut self, vendor: &'static Vendor) {
+        let opened = (vendor.open)(&self.means.settings(), self.means.transport.clone());
+        let id: AccountId = vendor.name.into();
         let (addresses, records) = match opened {
-            Ok(account) => (account.addresses.map(Ok), account.records.map(Ok)),
+            Ok(account) => {
+                self.awaiting.remove(&id);
+                self.credentials.insert(id, account.credential);
+                (account.addresses.map(Ok), account.records.map(Ok))
+            }
             Err(error) => {
+                if self.names_a_file(vendor) {
+                    self.awaiting.insert(id);
+                }
                 let finding = unusable(vendor.name, &error);
                 (Some(Err(finding.clone())), Some(Err(finding)))
             }
@@ -64,6 +120,49 @@ impl Clouds {
         if let Some(host) = records.filter(|_| vendor.dns) {
             self.hosts.insert(vendor.name.into(), host);
         }
+    }
+
+    fn names_a_file(&self, vendor: &Vendor) -> bool {
+        let token = vendor.credential.token();
+        token.is_some_and(|token| (self.means.variable)(token.file).is_some())
+    }
+
+    /// Reads the files with tokens again: opens accounts whose file has appeared, and tells which
+    /// accounts have another token.
+    pub fn look(&mut self) -> Vec<News> {
+        let mut news = Vec::new();
+        for vendor in VENDORS.iter().copied() {
+            let id: AccountId = vendor.name.into();
+            if !self.awaiting.contains(&id) {
+                continue;
+            }
+            self.take(vendor);
+            if self.credentials.contains_key(&id) {
+                tracing::info!(provider = vendor.name, "the file with the token has appeared");
+                news.push(News::Opened(id));
+            }
+        }
+        for (id, credential) in &self.credentials {
+            match credential.look() {
+                Looked::Same => {
+                    if self.lost.remove(id).is_some() {
+                        tracing::info!(provider = %id, "the file with the token is back");
+                    }
+                }
+                Looked::Renewed => {
+                    self.lost.remove(id);
+                    tracing::info!(provider = %id, "the file has another token, used from now on");
+                    news.push(News::Renewed(id.clone()));
+                }
+                Looked::Lost(problem) => {
+                    if self.lost.get(id) != Some(&problem) {
+                        tracing::warn!(provider = %id, problem, "the last token is used on");
+                        self.lost.insert(id.clone(), problem);
+                    }
+                }
+            }
+        }
+        news
     }
 
     /// Tells the machines of nodes without a provider ID.
@@ -120,12 +219,15 @@ fn families(families: pontoon_providers::Families) -> Families {
 
 fn unusable(vendor: &str, error: &ConfigError) -> Finding {
     let reason = match error {
-        ConfigError::Missing(_) => "CredentialsMissing",
+        ConfigError::Missing(_) | ConfigError::NoToken { .. } => "CredentialsMissing",
         ConfigError::Unusable { .. } => "CredentialsUnusable",
     };
-    let message = format!(
-        "{error}; the provider \"{vendor}\" cannot be used until that is put right in the operator's \
-         environment"
-    );
+    let remedy = match error {
+        ConfigError::NoToken { .. } => "until the file has a token, which needs no restart",
+        ConfigError::Missing(_) | ConfigError::Unusable { .. } => {
+            "until that is put right in the operator's environment"
+        }
+    };
+    let message = format!("{error}; the provider \"{vendor}\" cannot be used {remedy}");
     Finding { reason, message: message.into() }
 }

@@ -18,6 +18,7 @@ pub mod management;
 pub mod observe;
 pub mod panicking;
 pub mod pause;
+pub mod policy;
 pub mod report;
 pub mod run;
 #[cfg(feature = "sandbox")]

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
 
 use clap::CommandFactory;
 use clap_complete::{Shell as Completed, generate};
@@ -16,11 +17,12 @@ use pontoon::fronts;
 use pontoon::leadership::Timing;
 use pontoon::panicking::end_the_process_on_panic;
 use pontoon::pause::{self, Pausable};
+use pontoon::policy::PolicyFile;
 use pontoon::report::metrics::Metrics;
 use pontoon::report::object_series::ReplicaLabels;
 use pontoon::run::{self, Options, Surroundings};
 use pontoon::serve::{self, Health, Pages};
-use pontoon_providers::VENDORS;
+use pontoon_providers::{Clock, Settings, VENDORS, doubled};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -87,6 +89,8 @@ fn on_one_thread(work: impl Future<Output = Result<(), String>>) -> Result<(), S
 }
 
 async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
+    one_source_each(args.provider_timeout)?;
+    let policy = args.policy.as_deref().map(PolicyFile::open).transpose()?;
     let env = Env::real();
     let config = kube_config(args.kubeconfig.as_deref()).await?;
     let options = Options {
@@ -102,6 +106,7 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         retry_max: args.retry_max,
         controllers: args.controllers(),
         vips: args.vips(),
+        policy,
     };
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -156,6 +161,15 @@ async fn serve_pages(args: &RunArgs, metrics: &Metrics, health: &Health) -> Resu
         }
     }
     Ok(())
+}
+
+/// Refuses a token that is given both in a variable and in a file: the two may differ.
+fn one_source_each(timeout: Duration) -> Result<(), String> {
+    let clock = Clock::new(SystemTime::now);
+    match doubled(&Settings { variable: &variable, timeout, clock }).first() {
+        Some(token) => Err(format!("{} and {} are both set: keep one", token.value, token.file)),
+        None => Ok(()),
+    }
 }
 
 /// The providers with credentials in the environment.

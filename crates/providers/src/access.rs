@@ -41,13 +41,13 @@ impl Access {
     pub fn read(
         settings: &Settings<'_>,
         variables: &Variables,
-        credential: impl Credential + 'static,
+        credential: Arc<dyn Credential>,
     ) -> Result<Self, ConfigError> {
         let user_agent = variables.user_agent;
         let agent = value(settings, user_agent).unwrap_or_else(|| DEFAULT_USER_AGENT.into());
         Ok(Self {
             endpoint: variables.endpoint(settings)?,
-            credential: Arc::new(credential),
+            credential,
             user_agent: HeaderValue::from_str(&agent)
                 .map_err(|_| unusable(user_agent, "has characters that no header may have"))?,
             clock: settings.clock.clone(),

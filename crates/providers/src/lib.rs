@@ -28,6 +28,8 @@ mod names;
 mod proxy;
 mod record;
 mod rest;
+#[cfg(test)]
+mod tests;
 mod transport;
 mod vendor;
 
@@ -36,7 +38,9 @@ pub use address::{
     ListRequest, Listing, MachineId, OperationId, OperationState,
 };
 pub use by_name::{ByName, MachineNames, Unnamed, ZONE_LABEL};
-pub use credential::{Bearer, Credential, Fresh, Line, Refreshed, Secret, TokenSource};
+pub use credential::{
+    Bearer, Credential, Fresh, Line, Looked, Refreshed, Secret, TokenFile, TokenSource,
+};
 pub use effect::Effect;
 pub use error::{Error, ErrorKind, Result};
 pub use record::{
@@ -46,8 +50,8 @@ pub use record::{
 pub use rest::Body;
 pub use transport::{Transport, TransportError, https};
 pub use vendor::{
-    Account, Clock, ConfigError, CredentialFrom, Machines, Opened, Settings, Vendor,
-    address_vendors, dns_vendors, machine_of, unencrypted,
+    Account, Clock, ConfigError, CredentialFrom, Machines, Opened, Settings, TokenVariables,
+    Vendor, address_vendors, dns_vendors, doubled, machine_of, unencrypted,
 };
 
 /// All providers, in display order.

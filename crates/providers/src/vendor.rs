@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use crate::access::{is_exposed, value};
 use crate::address::{AddressProvider, MachineId};
 use crate::by_name::ByName;
+use crate::credential::Credential;
 use crate::record::RecordProvider;
 use crate::transport::Transport;
 
@@ -32,29 +33,64 @@ pub struct Vendor {
 /// Where the credential of an account is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CredentialFrom {
+    /// A token, without which the account cannot be opened.
+    Token(TokenVariables),
     /// The variable without which the account cannot be opened.
     Variable(&'static str),
     /// Several sources, of which some need no variable: the account opens without any, and the
-    /// first call tells if no source has a credential. These variables name one.
-    Chain(&'static [&'static str]),
+    /// first call tells if no source has a credential.
+    Chain {
+        /// The token that comes before all other sources.
+        token: TokenVariables,
+        /// Other variables that name a credential.
+        others: &'static [&'static str],
+    },
+}
+
+/// The two variables of a token, of which one at most may be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenVariables {
+    /// Holds the token.
+    pub value: &'static str,
+    /// Holds the path of a file with the token.
+    pub file: &'static str,
 }
 
 impl CredentialFrom {
     /// The variables that hold or name a credential.
-    pub fn variables(&self) -> &[&'static str] {
+    pub fn variables(&self) -> Vec<&'static str> {
         match self {
-            Self::Variable(name) => std::slice::from_ref(name),
-            Self::Chain(names) => names,
+            Self::Token(token) => vec![token.value, token.file],
+            Self::Variable(name) => vec![name],
+            Self::Chain { token, others } => {
+                [token.value, token.file].into_iter().chain(others.iter().copied()).collect()
+            }
         }
     }
 
     /// The variable without which the account cannot be opened, if there is one.
     pub fn required(self) -> Option<&'static str> {
         match self {
+            Self::Token(token) => Some(token.value),
             Self::Variable(name) => Some(name),
-            Self::Chain(_) => None,
+            Self::Chain { .. } => None,
         }
     }
+
+    /// The variables of the token, if the credential may be one.
+    pub fn token(self) -> Option<TokenVariables> {
+        match self {
+            Self::Token(token) | Self::Chain { token, .. } => Some(token),
+            Self::Variable(_) => None,
+        }
+    }
+}
+
+/// The tokens for which both variables are set, of which one must go.
+pub fn doubled(settings: &Settings<'_>) -> Vec<TokenVariables> {
+    let tokens = crate::VENDORS.iter().filter_map(|vendor| vendor.credential.token());
+    let set = |name| value(settings, name).is_some();
+    tokens.filter(|token| set(token.value) && set(token.file)).collect()
 }
 
 /// Facts about a provider of addresses that need no account.
@@ -75,6 +111,8 @@ pub struct Machines {
 /// An opened account. Its parts share one credential and one rate budget.
 #[derive(Clone, Debug)]
 pub struct Account {
+    /// The credential of all parts.
+    pub credential: Arc<dyn Credential>,
     /// The addresses, if the provider has any.
     pub addresses: Option<Arc<dyn AddressProvider>>,
     /// The DNS records, if the provider hosts DNS.
@@ -144,6 +182,16 @@ pub enum ConfigError {
     /// A required variable is not set.
     #[error("{0} is not set")]
     Missing(&'static str),
+    /// The file with the token is missing or empty, or cannot be read.
+    #[error("the file {path}, which {variable} names, {problem}")]
+    NoToken {
+        /// The variable's name.
+        variable: &'static str,
+        /// The path of the file.
+        path: String,
+        /// The problem with the file.
+        problem: String,
+    },
     /// A variable has an unusable value.
     #[error("{variable} {problem}")]
     Unusable {

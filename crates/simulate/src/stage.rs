@@ -370,6 +370,7 @@ impl Stage {
             retry_max: Duration::from_secs(60),
             controllers: self.controllers.clone(),
             vips: self.vips.clone(),
+            policy: None,
         }
     }
 }

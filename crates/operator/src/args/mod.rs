@@ -244,6 +244,11 @@ pub struct RunArgs {
     #[arg(long, default_value = "5m", value_parser = duration, value_name = "TIME")]
     pub retry_max: Duration,
 
+    /// File with a policy, in YAML or JSON: which namespaces may use which providers, addresses and
+    /// zones. Without it every object may use everything. The file is read again when it changes.
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+
     /// VIPs of Clusters.
     #[command(flatten)]
     pub vips: VipArgs,

@@ -99,6 +99,11 @@ impl Executor {
         self.clouds.machine_names()
     }
 
+    /// The accounts.
+    pub fn clouds(&mut self) -> &mut Clouds {
+        &mut self.clouds
+    }
+
     /// Starts an action.
     pub fn start(&mut self, action: Action) {
         if action.changes_provider() {

@@ -54,6 +54,8 @@ pub struct Metrics {
     watch_heard: GaugeVec,
     listing_success: GaugeVec,
     conditions: GaugeVec,
+    /// Without a series while there is no policy.
+    policy: GaugeVec,
     process: Option<Process>,
     /// Locked while a page is rendered, so that no page shows half of a change.
     book: Arc<Mutex<Book>>,
@@ -110,6 +112,7 @@ impl Metrics {
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
         let heard = "When the API server last said something on a watch.";
         let answered = "When the last listing of an account was sent that was answered.";
+        let policy = "1: the policy file is in force as it is; 0: an earlier content is.";
         let series =
             |front: &'static dyn Front| Ok((front.kind(), front.series(&registry, replica)?));
         let fronts = controllers.fronts().map(series).collect::<Result<_, prometheus::Error>>()?;
@@ -132,6 +135,7 @@ impl Metrics {
                 &["account"],
             )?,
             conditions: gauge("pontoon_condition", condition, CONDITION)?,
+            policy: gauge("pontoon_policy_current", policy, &[])?,
             process: None,
             writes: WriteMetrics::new(&registry)?,
             standing: Standing::register(&registry, controllers)?,
@@ -177,6 +181,11 @@ impl Metrics {
         for (kind, heard) in kinds {
             self.watch_heard.with_label_values(&[kind]).set(heard);
         }
+    }
+
+    /// Sets whether the policy in force is the content of the policy file.
+    pub fn policy_is_current(&self, current: bool) {
+        self.policy.with_label_values::<&str>(&[]).set(f64::from(u8::from(current)));
     }
 
     /// Sets when the last answered listing of an account was sent.

@@ -3,6 +3,7 @@
 //! [`run`]'s future owns all tasks of a replica: dropping the future kills the replica.
 
 mod apply;
+mod own_files;
 mod replica;
 mod stance;
 mod watches;
@@ -22,13 +23,14 @@ use pontoon_providers::{Clock, Transport};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use crate::clouds::Clouds;
+use crate::clouds::{Clouds, Means};
 use crate::env::Env;
 use crate::execute::{ClusterId, Executor, Term};
 use crate::extension::Board;
 use crate::fronts::{Controllers, EGRESS, vip_front};
 use crate::leadership::{self, Identity, Leadership, Post, Predecessors, Sentry, Timing};
 use crate::observe::Station;
+use crate::policy::PolicyFile;
 use crate::report::events::{Events, Weight, about_lease};
 use crate::report::metrics::Metrics;
 use crate::report::{Narrator, Objects, StatusWriter};
@@ -75,6 +77,8 @@ pub struct Options {
     pub controllers: Controllers,
     /// How Clusters get VIPs.
     pub vips: VipOptions,
+    /// The administrator's policy, if there is one.
+    pub policy: Option<PolicyFile>,
 }
 
 /// Settings for VIPs of Clusters.
@@ -96,7 +100,7 @@ impl Default for VipOptions {
 }
 
 /// Reads an environment variable.
-pub type Variable = Box<dyn Fn(&str) -> Option<String>>;
+pub type Variable = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The surroundings of a replica.
 pub struct Surroundings {
@@ -139,17 +143,17 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         Sentry::start(client.clone(), env.clone(), &leadership, post, metrics.clone());
     env.spawn(&mut tasks, round);
     let gate = gate(options.mode, &leadership, &term, &sentry);
-    let clouds =
-        Clouds::open(&*variable, options.provider_timeout, &clock(&env), &transport(&gate));
+    let (timeout, transport) = (options.provider_timeout, transport(&gate));
+    let clouds = Clouds::open(Means { variable, timeout, clock: clock(&env), transport });
     let (to, inbox) = mpsc::channel(INBOX);
     let station = Station { env: env.clone(), hearing: health.hearing().clone(), to };
     let about = about_lease(&options.namespace, lease(options.mode));
     let instance = format!("{}_{token}", options.name);
     let mut events =
         Events::new(client.clone(), env.clone(), metrics.clone(), instance, about.clone());
-    let cluster = ClusterId::default();
-    if options.controllers.serve(Subject::Records) {
-        env.spawn(&mut tasks, cluster.clone().read(client.clone()));
+    let cluster = cluster_id(&options.controllers, &client, &env, &mut tasks);
+    if options.policy.is_some() {
+        metrics.policy_is_current(true);
     }
     if !options.leader_elect {
         events.tell(about, Weight::Warning, "NoLeaderElection", ELECTION_IS_OFF);
@@ -185,9 +189,24 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         metrics,
         health,
         board,
+        policy: options.policy,
         inbox,
     };
     process.run(replica.run(stop))
+}
+
+/// Which cluster this is, for the marks on DNS records. Not read if no record is kept.
+fn cluster_id(
+    controllers: &Controllers,
+    client: &Client,
+    env: &Env,
+    tasks: &mut JoinSet<()>,
+) -> ClusterId {
+    let cluster = ClusterId::default();
+    if controllers.serve(Subject::Records) {
+        env.spawn(tasks, cluster.clone().read(client.clone()));
+    }
+    cluster
 }
 
 fn vip_settings(options: &VipOptions) -> VipSettings {
@@ -213,6 +232,9 @@ fn world(options: &Options, clouds: &Clouds) -> World {
     }
     for (account, setup) in clouds.hosts() {
         world.set_record_account(account, setup);
+    }
+    if let Some(file) = &options.policy {
+        world.set_policy(file.policy().clone());
     }
     world
 }

@@ -20,6 +20,7 @@ use crate::extension::Board;
 use crate::fronts::Controllers;
 use crate::leadership::{Leadership, Rivalry, Role, Sentry};
 use crate::observe::Observation;
+use crate::policy::PolicyFile;
 use crate::report::metrics::Metrics;
 use crate::report::{Narrator, Objects, StatusWriter, Written};
 use crate::serve::Health;
@@ -51,6 +52,8 @@ pub(super) struct Replica {
     pub(super) metrics: Metrics,
     pub(super) health: Health,
     pub(super) board: Board,
+    /// The administrator's policy, if there is one.
+    pub(super) policy: Option<PolicyFile>,
     pub(super) inbox: Receiver<Observation>,
     /// The term of our leadership, if we lead.
     pub(super) leading: Option<u64>,
@@ -85,8 +88,9 @@ impl Replica {
                 biased;
                 _ = stop.wait_for(|stop| *stop) => break,
                 _ = beat.tick() => {
-                    self.beat();
-                    continue;
+                    if !self.beat() {
+                        continue;
+                    }
                 }
                 failed = self.watches.failed() => {
                     // A replica without one of its tasks no longer sees changes, or no longer
@@ -124,11 +128,15 @@ impl Replica {
         self.hand_over().await;
     }
 
-    fn beat(&self) {
+    /// Tells that the loop runs, and reads the operator's own files again. Returns whether there is
+    /// something to plan.
+    fn beat(&mut self) -> bool {
         self.health.beats(self.env.now());
         if self.world.knows_vips() {
             self.metrics.stock(&self.world);
         }
+        let policy = self.look_at_policy();
+        self.look_at_tokens() || policy
     }
 
     fn status_written(&mut self, written: Written) {

@@ -112,6 +112,7 @@ impl Replicas {
             retry_max: Duration::from_secs(300),
             controllers: self.controllers.clone(),
             vips: self.vips.clone(),
+            policy: None,
         }
     }
 
@@ -206,7 +207,7 @@ fn metrics(name: &str, env: &Env, controllers: &Controllers) -> Result<Metrics, 
 }
 
 /// The variables by which the operator reaches the emulated providers.
-fn variables() -> impl Fn(&str) -> Option<String> {
+fn variables() -> impl Fn(&str) -> Option<String> + Send + Sync {
     let access =
         Access { url: "http://127.0.0.1", secret: "sandbox", project: None, user_agent: None };
     let variables: BTreeMap<_, _> = fakecloud::environment(&access).into_iter().collect();

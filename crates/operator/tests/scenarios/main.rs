@@ -46,6 +46,7 @@ mod rivals;
 mod rke2_example;
 mod runtime_extension;
 mod scrape;
+mod security;
 mod storm;
 mod takeover;
 mod upgrade;

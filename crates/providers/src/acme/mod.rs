@@ -57,11 +57,12 @@ fn shown(machine: &MachineId) -> String {
 fn open(settings: &Settings<'_>, transport: Transport) -> Opened {
     let key = Secret::read(settings, KEY)?;
     let session = Session::new(key, &VARIABLES.endpoint(settings)?);
-    let access = Access::read(settings, &VARIABLES, session)?;
+    let access = Access::read(settings, &VARIABLES, Arc::new(session))?;
+    let credential = access.credential.clone();
     let rules = RateRules { headroom: |_| None, burst: None, refuses: client::is_throttled };
     let transport = Budget::new(rules).around(within(transport, settings.timeout));
     let addresses = Arc::new(Acme { client: Client::new(access, transport) });
-    Ok(Account { addresses: Some(addresses), records: None })
+    Ok(Account { credential, addresses: Some(addresses), records: None })
 }
 
 /// An ACME account.

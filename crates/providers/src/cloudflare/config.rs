@@ -1,10 +1,11 @@
 //! Cloudflare's settings, parsed once.
 
 use crate::access::{Access, Variables};
-use crate::credential::Bearer;
-use crate::vendor::{ConfigError, Settings};
+use crate::credential;
+use crate::vendor::{ConfigError, Settings, TokenVariables};
 
-pub(super) const TOKEN: &str = "CLOUDFLARE_TOKEN";
+pub(super) const TOKEN: TokenVariables =
+    TokenVariables { value: "CLOUDFLARE_TOKEN", file: "CLOUDFLARE_TOKEN_FILE" };
 pub(super) const API_URL: &str = "CLOUDFLARE_API_URL";
 const VARIABLES: Variables = Variables {
     api_url: API_URL,
@@ -13,5 +14,5 @@ const VARIABLES: Variables = Variables {
 };
 
 pub(super) fn read(settings: &Settings<'_>) -> Result<Access, ConfigError> {
-    Access::read(settings, &VARIABLES, Bearer::read(settings, TOKEN)?)
+    Access::read(settings, &VARIABLES, credential::token(settings, TOKEN)?)
 }

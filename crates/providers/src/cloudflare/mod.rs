@@ -38,7 +38,7 @@ use zones::{Found, Zones};
 /// Cloudflare's entry in the registry.
 pub static VENDOR: Vendor = Vendor {
     name: "cloudflare",
-    credential: CredentialFrom::Variable(config::TOKEN),
+    credential: CredentialFrom::Token(config::TOKEN),
     api_url: config::API_URL,
     open,
     addresses: None,
@@ -57,9 +57,10 @@ const MOST_PAGES: usize = 50;
 fn open(settings: &Settings<'_>, transport: Transport) -> Opened {
     let access = config::read(settings)?;
     let transport = Budget::new(limits::RULES).around(within(transport, settings.timeout));
+    let credential = access.credential.clone();
     let client = Client::new(access, transport);
     let records = Arc::new(Cloudflare { client, zones: Zones::default() });
-    Ok(Account { addresses: None, records: Some(records) })
+    Ok(Account { credential, addresses: None, records: Some(records) })
 }
 
 /// A Cloudflare account.

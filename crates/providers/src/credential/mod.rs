@@ -1,11 +1,13 @@
 //! How the requests of an account prove their sender: by a token that stays the same ([`Bearer`]),
-//! by a token that expires and is fetched again ([`Refreshed`]), or by a signature over the whole
+//! by a token in a file that may change ([`TokenFile`]), by a token that expires and is fetched again ([`Refreshed`]), or by a signature over the whole
 //! request (an implementation of [`Credential`] in the vendor's folder).
+
+mod token_file;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -20,7 +22,8 @@ use crate::effect::Effect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layers::Priority;
 use crate::transport::Transport;
-use crate::vendor::{Clock, ConfigError, Settings};
+use crate::vendor::{Clock, ConfigError, Settings, TokenVariables};
+pub use token_file::TokenFile;
 
 /// The proof of the sender. `Debug` output shows no secret.
 #[async_trait]
@@ -38,6 +41,39 @@ pub trait Credential: Send + Sync + fmt::Debug {
 
     /// Takes note of a request that the provider refused as unauthorised.
     fn refused(&self) {}
+
+    /// Reads a credential that is kept in a file again. Called every few seconds.
+    fn look(&self) -> Looked {
+        Looked::Same
+    }
+}
+
+/// The result of reading a credential again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Looked {
+    /// Nothing has changed since the last look.
+    Same,
+    /// The credential has changed since the last look.
+    Renewed,
+    /// No usable credential is there any more, for this reason. The last one is used on.
+    Lost(String),
+}
+
+/// The token that two variables name: the token itself, or a file.
+///
+/// # Errors
+/// Both variables are set, or neither; the value or the file has no usable token.
+pub(crate) fn token(
+    settings: &Settings<'_>,
+    names: TokenVariables,
+) -> Result<Arc<dyn Credential>, ConfigError> {
+    let Some(path) = value(settings, names.file) else {
+        return Ok(Arc::new(Bearer::read(settings, names.value)?));
+    };
+    if value(settings, names.value).is_some() {
+        return Err(unusable(names.file, &format!("and {} are both set: keep one", names.value)));
+    }
+    Ok(Arc::new(TokenFile::open(names.file, path.into())?))
 }
 
 /// The way to the provider while a request is being authorised.

@@ -1,10 +1,11 @@
 //! DigitalOcean's settings, parsed once.
 
 use crate::access::{Access, Variables, unusable, value};
-use crate::credential::Bearer;
-use crate::vendor::{ConfigError, Settings};
+use crate::credential;
+use crate::vendor::{ConfigError, Settings, TokenVariables};
 
-pub(super) const TOKEN: &str = "DIGITALOCEAN_ACCESS_TOKEN";
+pub(super) const TOKEN: TokenVariables =
+    TokenVariables { value: "DIGITALOCEAN_ACCESS_TOKEN", file: "DIGITALOCEAN_ACCESS_TOKEN_FILE" };
 pub(super) const API_URL: &str = "DIGITALOCEAN_API_URL";
 const VARIABLES: Variables = Variables {
     api_url: API_URL,
@@ -27,7 +28,7 @@ impl Config {
         if project.iter().any(|id| id.chars().any(char::is_control)) {
             return Err(unusable(PROJECT_ID, "has control characters in it"));
         }
-        let token = Bearer::read(settings, TOKEN)?;
+        let token = credential::token(settings, TOKEN)?;
         Ok(Self { access: Access::read(settings, &VARIABLES, token)?, project })
     }
 }

@@ -41,7 +41,7 @@ use wire::Action;
 /// DigitalOcean's entry in the registry.
 pub static VENDOR: Vendor = Vendor {
     name: "digitalocean",
-    credential: CredentialFrom::Variable(config::TOKEN),
+    credential: CredentialFrom::Token(config::TOKEN),
     api_url: config::API_URL,
     open,
     addresses: Some(Machines { named, shown, by_name: None, region_required: true }),
@@ -74,8 +74,10 @@ fn droplet(machine: &MachineId) -> Result<u64> {
 fn open(settings: &Settings<'_>, transport: Transport) -> Opened {
     let config = Config::read(settings)?;
     let transport = Budget::new(limits::RULES).around(within(transport, settings.timeout));
+    let credential = config.access.credential.clone();
     let client = Arc::new(Client::new(config, transport));
     Ok(Account {
+        credential,
         records: Some(Arc::new(Records { client: client.clone() })),
         addresses: Some(Arc::new(DigitalOcean { client })),
     })

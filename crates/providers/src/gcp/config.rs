@@ -1,12 +1,15 @@
 //! The settings of a Google Cloud account, parsed once.
 
+use std::sync::Arc;
+
 use super::credential::Chain;
 use super::place::is_project;
 use crate::access::{Access, Variables, unusable, value};
-use crate::credential::{Bearer, Refreshed};
-use crate::vendor::{ConfigError, Settings};
+use crate::credential::{self, Credential, Refreshed};
+use crate::vendor::{ConfigError, Settings, TokenVariables};
 
-pub(super) const TOKEN: &str = "GCP_ACCESS_TOKEN";
+pub(super) const TOKEN: TokenVariables =
+    TokenVariables { value: "GCP_ACCESS_TOKEN", file: "GCP_ACCESS_TOKEN_FILE" };
 pub(super) const API_URL: &str = "GCP_API_URL";
 const VARIABLES: Variables = Variables {
     api_url: API_URL,
@@ -34,13 +37,12 @@ impl Config {
             }
             project.get_or_insert(name);
         }
-        let access = match value(settings, TOKEN) {
-            Some(_) => Access::read(settings, &VARIABLES, Bearer::read(settings, TOKEN)?)?,
-            None => {
-                let chain = Refreshed::new(Chain::of_google(settings.timeout));
-                Access::read(settings, &VARIABLES, chain)?
-            }
+        let fixed = [TOKEN.value, TOKEN.file].into_iter().any(|one| value(settings, one).is_some());
+        let credential: Arc<dyn Credential> = if fixed {
+            credential::token(settings, TOKEN)?
+        } else {
+            Arc::new(Refreshed::new(Chain::of_google(settings.timeout)))
         };
-        Ok(Self { access, project })
+        Ok(Self { access: Access::read(settings, &VARIABLES, credential)?, project })
     }
 }

@@ -150,6 +150,7 @@ fn refused(kind: ErrorKind, error: &dyn StdError) -> Error {
 fn advice() -> String {
     format!(
         "give the operator's service account a workload identity, or set \
-         GOOGLE_APPLICATION_CREDENTIALS or {TOKEN}"
+         GOOGLE_APPLICATION_CREDENTIALS or {}",
+        TOKEN.value
     )
 }

@@ -59,7 +59,10 @@ use place::{by_name, is_operation, named, shown};
 /// Google Cloud's entry in the registry.
 pub static VENDOR: Vendor = Vendor {
     name: "gcp",
-    credential: CredentialFrom::Chain(&[config::TOKEN, "GOOGLE_APPLICATION_CREDENTIALS"]),
+    credential: CredentialFrom::Chain {
+        token: config::TOKEN,
+        others: &["GOOGLE_APPLICATION_CREDENTIALS"],
+    },
     api_url: config::API_URL,
     open,
     addresses: Some(Machines {
@@ -75,9 +78,10 @@ fn open(settings: &Settings<'_>, transport: Transport) -> Opened {
     let config = Config::read(settings)?;
     let project = config.project.clone();
     let transport = Budget::new(limits::RULES).around(within(transport, settings.timeout));
+    let credential = config.access.credential.clone();
     let client = Client::new(config, transport);
     let addresses = Arc::new(Gcp { client, project, known: Known::default() });
-    Ok(Account { addresses: Some(addresses), records: None })
+    Ok(Account { credential, addresses: Some(addresses), records: None })
 }
 
 /// A Google Cloud account.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use k8s_openapi::api::coordination::v1::Lease;
-use pontoon::clouds::Clouds;
+use pontoon::clouds::{Clouds, Means};
 use pontoon_providers::layers::Gate;
 use pontoon_providers::{Clock, https};
 use serde_json::Value;
@@ -32,12 +32,13 @@ fn the_pod_is_scheduled_before_others_and_leaves_a_lost_node_after_30_seconds() 
 #[test]
 fn tokens_are_read_from_the_variables_that_the_container_has() {
     let asked: Arc<Mutex<BTreeSet<String>>> = Arc::default();
-    let variable = |name: &str| {
-        asked.lock().unwrap().insert(name.to_owned());
+    let noted = Arc::clone(&asked);
+    let variable = Box::new(move |name: &str| {
+        noted.lock().unwrap().insert(name.to_owned());
         None
-    };
-    let clock = Clock::new(SystemTime::now);
-    drop(Clouds::open(&variable, Duration::from_secs(5), &clock, &https(&Gate::open())));
+    });
+    let (clock, transport) = (Clock::new(SystemTime::now), https(&Gate::open()));
+    drop(Clouds::open(Means { variable, timeout: Duration::from_secs(5), clock, transport }));
     let asked = asked.lock().unwrap();
     let container = FLIPOP.container();
     let variables = container["env"].as_array().unwrap();

@@ -148,7 +148,7 @@ mod calls {
 async fn records_and_addresses_share_the_budget_of_their_token() {
     let cloud = FakeCloud::new();
     cloud.domain(ZONE);
-    let Account { addresses, records } = open_on(transport(&cloud));
+    let Account { addresses, records, .. } = open_on(transport(&cloud));
     let (addresses, records) = (addresses.unwrap(), records.unwrap());
     cloud.throttle_for(Duration::from_secs(20));
     let retry_after = Duration::from_secs(20);
@@ -166,7 +166,7 @@ async fn with_a_budget_nearly_used_up_addresses_go_before_records() {
     cloud.domain(ZONE).machine(1, "one", "nyc3").reserve(ip(9), "nyc3").set(|knobs| {
         knobs.rate = Some(fakecloud::RateLimit { limit: 30, ..Default::default() });
     });
-    let Account { addresses, records } = open_on(transport(&cloud));
+    let Account { addresses, records, .. } = open_on(transport(&cloud));
     let (addresses, records) = (addresses.unwrap(), records.unwrap());
     while records.list(&place(), A).await.is_ok() {}
     let held = kind(records.change(&place(), A, &creating(1)).await);

@@ -1,0 +1,3 @@
+//! Guarantees of every provider alike.
+
+mod endpoints;
