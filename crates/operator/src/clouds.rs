@@ -59,8 +59,8 @@ impl fmt::Debug for Means {
 /// A change of an account's credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// The account can be used from now on.
-    Opened(AccountId),
+    /// The account can be used from now on, or cannot be used for another reason.
+    Setup(AccountId),
     /// The account has another token.
     Renewed(AccountId),
 }
@@ -136,10 +136,16 @@ impl Clouds {
             if !self.awaiting.contains(&id) {
                 continue;
             }
+            let before = self.finding(&id).cloned();
             self.take(vendor);
-            if self.credentials.contains_key(&id) {
-                tracing::info!(provider = vendor.name, "the file with the token has appeared");
-                news.push(News::Opened(id));
+            if self.finding(&id) != before.as_ref() {
+                let usable = self.credentials.contains_key(&id);
+                tracing::info!(
+                    provider = vendor.name,
+                    usable,
+                    "the file with the token has changed"
+                );
+                news.push(News::Setup(id));
             }
         }
         for (id, credential) in &self.credentials {
@@ -163,6 +169,12 @@ impl Clouds {
             }
         }
         news
+    }
+
+    /// Why an account is unusable, if so.
+    fn finding(&self, id: &AccountId) -> Option<&Finding> {
+        let client = self.accounts.get(id).and_then(|(_, client)| client.as_ref().err());
+        client.or_else(|| self.hosts.get(id)?.as_ref().err())
     }
 
     /// Tells the machines of nodes without a provider ID.

@@ -3,18 +3,18 @@
 use super::World;
 use crate::Time;
 use crate::action::FailureKind;
-use crate::addresses::AccountSetup;
-use crate::model::{AccountId, ObjectKey};
+use crate::addresses::{AccountSetup, Unusable};
+use crate::model::{AccountId, Finding, ObjectKey};
 use crate::world::Work;
 
 impl World {
-    /// Opens an account that could not be used until now. Nothing is known of its addresses: no call
-    /// was ever made.
-    pub fn open_account(&mut self, id: &AccountId, setup: AccountSetup) {
+    /// Opens an account that could not be used until now, or takes another reason why it cannot be
+    /// used. Nothing is known of its addresses: no call was ever made.
+    pub fn open_account(&mut self, id: &AccountId, setup: Result<AccountSetup, Unusable>) {
         if self.accounts.get(id).is_none_or(|account| account.setup.is_ok()) {
             return;
         }
-        self.set_account(id.clone(), Ok(setup));
+        self.set_account(id.clone(), setup);
         let users: Vec<ObjectKey> = self.users.get(id).into_iter().flatten().cloned().collect();
         for key in users {
             let Some(pool) = self.pools.get(&key).map(|entry| entry.pool.clone()) else { continue };
@@ -36,10 +36,12 @@ impl World {
         self.look_again();
     }
 
-    /// Opens an account at a DNS host that could not be used until now.
-    pub fn open_record_account(&mut self, id: &AccountId) {
-        if let Some(account) = self.records.accounts.get_mut(id) {
-            account.setup = Ok(());
+    /// The same for an account at a DNS host.
+    pub fn open_record_account(&mut self, id: &AccountId, setup: Result<(), Finding>) {
+        if let Some(account) = self.records.accounts.get_mut(id)
+            && account.setup.is_err()
+        {
+            account.setup = setup;
             self.touch_records_of(id);
         }
     }

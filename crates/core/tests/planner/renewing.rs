@@ -1,6 +1,7 @@
 //! Credentials that appear or are replaced while the operator runs.
 
 use pontoon_core::action::{Action, FailureKind, RecordAction};
+use pontoon_core::addresses::Unusable;
 use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::Finding;
 use pontoon_core::records::verdict::RecordReason;
@@ -22,11 +23,16 @@ fn a_token_that_appears_opens_the_account_for_the_pools_that_wait() {
     scene.set_records(of_pool("p"));
     assert_eq!(scene.run(seconds(60)).len(), 0);
     assert!(matches!(scene.reason("p"), Reason::NoAccount(_)));
-    scene.world.open_account(&ACCOUNT.into(), setup);
+    let empty = Finding { reason: "CredentialsMissing", message: "an empty file".into() };
+    let other = Unusable { finding: empty.clone(), ..unusable(CLOUD) };
+    scene.world.open_account(&ACCOUNT.into(), Err(other));
+    assert_eq!(scene.run(seconds(60)).len(), 0);
+    assert_eq!(scene.reason("p"), &Reason::NoAccount(empty), "the latest reason is told");
+    scene.world.open_account(&ACCOUNT.into(), Ok(setup));
     scene.run(seconds(60));
     assert_eq!((scene.home(ip(1)), scene.reason("p")), (Some("a"), &Reason::AllAssigned));
     assert!(scene.dns.listed(NAME).is_empty());
-    scene.world.open_record_account(&DNS.into());
+    scene.world.open_record_account(&DNS.into(), Ok(()));
     scene.run(seconds(60));
     assert_eq!(scene.dns.listed(NAME), [ip(1)]);
     scene.change_node("a", |node| node);

@@ -137,8 +137,7 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     let process = env.clone();
     let mut tasks = JoinSet::new();
     let leadership = elect(&options, &identity, &client, &env, &mut tasks);
-    let term = Term::default();
-    let post = post(&options, &identity);
+    let (term, post) = (Term::default(), post(&options, &identity));
     let (sentry, round) =
         Sentry::start(client.clone(), env.clone(), &leadership, post, metrics.clone());
     env.spawn(&mut tasks, round);
@@ -152,9 +151,6 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     let mut events =
         Events::new(client.clone(), env.clone(), metrics.clone(), instance, about.clone());
     let cluster = cluster_id(&options.controllers, &client, &env, &mut tasks);
-    if options.policy.is_some() {
-        metrics.policy_is_current(true);
-    }
     if !options.leader_elect {
         events.tell(about, Weight::Warning, "NoLeaderElection", ELECTION_IS_OFF);
     }

@@ -5,6 +5,13 @@ use crate::clouds::News;
 use crate::policy::Reread;
 
 impl Replica {
+    /// Shows that the policy file is in force, if there is one.
+    pub(super) fn tell_of_policy(&self) {
+        if self.policy.is_some() {
+            self.metrics.policy_is_current(true);
+        }
+    }
+
     /// Reads the policy file again. Returns whether another policy is in force.
     pub(super) fn look_at_policy(&mut self) -> bool {
         let Some(file) = &mut self.policy else { return false };
@@ -30,16 +37,15 @@ impl Replica {
         let news = self.executor.clouds().look();
         for one in &news {
             match one {
-                News::Opened(id) => {
+                News::Setup(id) => {
                     let clouds = self.executor.clouds();
-                    let setup = clouds.setups().find(|(account, _)| account == id);
-                    let hosts =
-                        clouds.hosts().any(|(account, setup)| account == *id && setup.is_ok());
-                    if let Some((_, Ok(setup))) = setup {
+                    let addresses = clouds.setups().find(|(account, _)| account == id);
+                    let records = clouds.hosts().find(|(account, _)| account == id);
+                    if let Some((_, setup)) = addresses {
                         self.world.open_account(id, setup);
                     }
-                    if hosts {
-                        self.world.open_record_account(id);
+                    if let Some((_, setup)) = records {
+                        self.world.open_record_account(id, setup);
                     }
                 }
                 News::Renewed(id) => self.world.renew_account(id, self.env.now()),

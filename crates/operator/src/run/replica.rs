@@ -76,6 +76,7 @@ pub(super) struct Replica {
 impl Replica {
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         self.watches.start(self.executor.machine_names());
+        self.tell_of_policy();
         let mut role = self.leadership.role();
         role.mark_changed();
         let mut rivalry = self.sentry.rivalry();

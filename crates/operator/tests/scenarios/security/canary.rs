@@ -154,6 +154,7 @@ async fn neither_the_password_of_a_proxy_nor_a_key_in_a_file_is_shown() {
     let key = format!("GOOGLE_APPLICATION_CREDENTIALS={}", key.display());
     let extra = [
         TRACE,
+        "NO_PROXY=127.0.0.1",
         "--log-format=text",
         "--leader-elect=false",
         "DIGITALOCEAN_API_URL=",

@@ -1,7 +1,7 @@
 //! Tokens in files: replaced, late and lost, without a restart.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -21,13 +21,13 @@ async fn two_nodes(on: On) -> Option<(Arena, PathBuf)> {
     Some((arena, path))
 }
 
-fn start(arena: &Arena, path: &PathBuf) -> Replica {
+fn start(arena: &Arena, path: &Path) -> Replica {
     let file = format!("DIGITALOCEAN_ACCESS_TOKEN_FILE={}", path.display());
     Replica::start(arena, "only", &["DIGITALOCEAN_ACCESS_TOKEN=", &file])
 }
 
 /// Puts a token into the file at once, as the kubelet does.
-fn put(path: &PathBuf, token: &str) {
+fn put(path: &Path, token: &str) {
     let new = path.with_extension("new");
     std::fs::write(&new, token).unwrap();
     std::fs::rename(new, path).unwrap();
@@ -65,6 +65,8 @@ async fn a_token_that_comes_late_is_used_and_one_that_goes_is_used_on(on: On) {
     let told = arena.reason("ingress", "Stalled", "True", "CredentialsMissing").await;
     assert!(told.contains(path.to_str().unwrap()), "{told}");
     assert!(told.contains("DIGITALOCEAN_ACCESS_TOKEN_FILE names, does not exist"), "{told}");
+    put(&path, "canary token");
+    arena.reason("ingress", "Stalled", "True", "CredentialsUnusable").await;
     assert!(arena.cloud.log().is_empty());
     put(&path, "canary-token");
     arena.ready("ingress").await;
