@@ -78,26 +78,45 @@ fn read(path: &Path) -> Result<(String, Policy), String> {
 /// The policy in a text.
 fn parse(text: &str) -> Result<Policy, String> {
     let form: PolicyForm = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-    Ok(Policy { rules: form.rules.into_iter().map(Into::into).collect() })
+    // A list that was commented out must not permit everything.
+    let rules = form.rules.ok_or("rules: has no list; write rules: [] for no rule")?;
+    Ok(Policy { rules: rules.into_iter().map(Into::into).collect() })
 }
 
 /// The form of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PolicyForm {
-    rules: Vec<RuleForm>,
+    rules: Option<Vec<RuleForm>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleForm {
+    #[serde(deserialize_with = "any")]
     namespaces: Vec<Parsed<Pattern>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     providers: Option<Vec<Parsed<Provider>>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     cidrs: Option<Vec<Parsed<Cidr>>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
     zones: Option<Vec<Parsed<Zone>>>,
+}
+
+/// A list with an entry: a rule without namespaces would govern nothing.
+fn any<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    let list = Vec::deserialize(from)?;
+    if list.is_empty() {
+        return Err(D::Error::custom("namespaces names none"));
+    }
+    Ok(list)
+}
+
+/// A list that is there. A key without a value is an empty list, which permits nothing.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    Vec::deserialize(from).map(Some)
 }
 
 impl From<RuleForm> for Rule {
@@ -181,6 +200,13 @@ rules:
     }
 
     #[test]
+    fn a_list_that_was_commented_out_permits_nothing() {
+        let policy = parse("rules:\n- namespaces: [a]\n  zones:\n  # - example.com\n").unwrap();
+        assert_eq!(policy.rules[0].zones.as_ref().map(|all| all.len()), Some(0));
+        assert_eq!(policy.rules[0].providers, None);
+    }
+
+    #[test]
     fn a_mistake_is_named_with_its_line() {
         for (text, words) in [
             ("rules:\n  - namespaces: [a]\n    provider: [gcp]\n", "provider"),
@@ -195,7 +221,15 @@ rules:
             assert!(problem.contains("line 3"), "{text}: {problem}");
             assert!(problem.contains(words), "{text}: {problem}");
         }
-        for text in ["", "rules:\n", "- namespaces: [a]\n", "allow: all\n", "rules: all\n"] {
+        for text in [
+            "",
+            "rules:\n",
+            "rules: [{namespaces: []}]",
+            "rules: [{namespaces: }]",
+            "- namespaces: [a]\n",
+            "allow: all\n",
+            "rules: all\n",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
     }
