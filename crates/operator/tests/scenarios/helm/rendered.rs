@@ -206,12 +206,27 @@ async fn an_api_server_takes_every_option_strictly_and_the_pod_meets_the_stricte
 }
 
 #[tokio::test]
-async fn an_empty_cluster_takes_the_kustomize_base_strictly_and_overlays_can_change_it() {
+async fn an_empty_cluster_takes_the_plain_file_strictly_and_the_kustomize_base_is_the_same() {
     let Some(stage) = Stage::open().await else { return };
     let apply = "kubectl apply --server-side --validate=strict --warnings-as-errors";
-    stage.run(&format!("{apply} -k deploy/base")).await;
+    let applied = stage.run(&format!("{apply} -f deploy/pontoon.yaml")).await;
+    assert_eq!(applied.lines().count(), objects_of("deploy/pontoon.yaml").len());
     stage.run("kubectl diff --server-side -k deploy/base").await;
+    removed_without_the_definitions(&stage).await;
+    an_overlay_changes_the_base(&stage).await;
+}
 
+async fn removed_without_the_definitions(stage: &Stage) {
+    let remove = "kubectl delete -f deploy/base/workload.yaml -f deploy/base/rbac.yaml";
+    assert!(page("docs/install.md").contains(&format!("`{remove}`")));
+    stage.run(remove).await;
+    let selected = "-l app.kubernetes.io/instance=pontoon -o name";
+    let kinds = "deployment,service,pdb,role,rolebinding,clusterrole,clusterrolebinding,sa";
+    assert_eq!(stage.run(&format!("kubectl get {kinds} -A {selected}")).await, "");
+    assert_eq!(stage.run(&format!("kubectl get crd {selected}")).await.lines().count(), 3);
+}
+
+async fn an_overlay_changes_the_base(stage: &Stage) {
     let folder = stage.arena.folder().join("overlay");
     std::fs::create_dir(&folder).unwrap();
     let base = folder.join("base");
