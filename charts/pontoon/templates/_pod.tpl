@@ -62,12 +62,8 @@
 {{- end }}
 {{- with .Values.providers.digitalocean }}
 {{- if .existingSecret }}
-- name: DIGITALOCEAN_ACCESS_TOKEN
-  valueFrom:
-    secretKeyRef:
-      name: {{ .existingSecret }}
-      key: {{ .tokenKey }}
-      optional: true
+- name: DIGITALOCEAN_ACCESS_TOKEN_FILE
+  value: /etc/pontoon/digitalocean/token
 {{- end }}
 {{- if .projectID }}
 - name: DIGITALOCEAN_PROJECT_ID
@@ -76,12 +72,8 @@
 {{- end }}
 {{- with .Values.providers.cloudflare }}
 {{- if .existingSecret }}
-- name: CLOUDFLARE_TOKEN
-  valueFrom:
-    secretKeyRef:
-      name: {{ .existingSecret }}
-      key: {{ .tokenKey }}
-      optional: true
+- name: CLOUDFLARE_TOKEN_FILE
+  value: /etc/pontoon/cloudflare/token
 {{- end }}
 {{- end }}
 {{- with .Values.providers.gcp }}
@@ -101,6 +93,20 @@
 
 {{/* The volumes of the pod, each with the mount of the same name. */}}
 {{- define "pontoon.volumes" -}}
+{{- range $name := list "digitalocean" "cloudflare" }}
+{{- with get $.Values.providers $name }}
+{{- if .existingSecret }}
+# Read again when it changes. Objects that need a token that is missing say so.
+- name: {{ $name }}
+  secret:
+    secretName: {{ .existingSecret }}
+    items:
+      - key: {{ .tokenKey }}
+        path: token
+    optional: true
+{{- end }}
+{{- end }}
+{{- end }}
 {{- with .Values.providers.gcp.existingSecret }}
 - name: gcp
   secret:
@@ -126,6 +132,13 @@
 {{- end -}}
 
 {{- define "pontoon.mounts" -}}
+{{- range $name := list "digitalocean" "cloudflare" }}
+{{- if (get $.Values.providers $name).existingSecret }}
+- name: {{ $name }}
+  mountPath: /etc/pontoon/{{ $name }}
+  readOnly: true
+{{- end }}
+{{- end }}
 {{- if .Values.providers.gcp.existingSecret }}
 - name: gcp
   mountPath: /etc/pontoon/gcp

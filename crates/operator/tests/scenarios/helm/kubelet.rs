@@ -17,12 +17,9 @@ impl Stage {
     /// Starts a pod of the Deployment: with its arguments, variables, volumes and account, and nothing
     /// more. The port of its pages is another one, because pods here share one address.
     pub async fn pod(&self, name: &str) -> Replica {
-        let deployments: Api<Deployment> =
-            Api::namespaced(self.arena.client.clone(), RELEASE_NAMESPACE);
-        let deployment = serde_json::to_value(deployments.get("pontoon").await.unwrap()).unwrap();
-        let pod = &deployment["spec"]["template"]["spec"];
+        let pod = self.pod_spec().await;
         let container = &pod["containers"][0];
-        let mounted = self.mounted(name, pod).await;
+        let mounted = self.mounted(name, &pod).await;
         let placed = |text: &str| {
             mounted.iter().fold(text.to_owned(), |text, (path, here)| text.replace(path, here))
         };
@@ -40,6 +37,18 @@ impl Stage {
         let extra: Vec<_> = given.iter().map(String::as_str).collect();
         let (folder, kubeconfig) = (self.arena.folder(), &*kubeconfig);
         Replica::spawn(Start { name, folder, kubeconfig, group: None, extra: &extra })
+    }
+
+    /// Brings the volumes of a pod up to date, as the kubelet does about once a minute.
+    pub async fn refresh_volumes(&self, name: &str) {
+        self.mounted(name, &self.pod_spec().await).await;
+    }
+
+    async fn pod_spec(&self) -> Value {
+        let deployments: Api<Deployment> =
+            Api::namespaced(self.arena.client.clone(), RELEASE_NAMESPACE);
+        let deployment = deployments.get("pontoon").await.unwrap();
+        serde_json::to_value(deployment.spec.unwrap().template.spec.unwrap()).unwrap()
     }
 
     /// The value of a variable; empty if an optional Secret is missing.

@@ -40,7 +40,8 @@ fn assert_nothing_was_forbidden(stage: &Stage, replica: &Replica) {
     assert!(denied.is_empty(), "{denied:#?}");
 }
 
-/// The page's commands, with the emulated cloud: the pod starts as soon as its Deployment is there.
+/// The page's commands, with the emulated cloud: the pod starts as soon as its Deployment is there, before
+/// its token is.
 #[tokio::test]
 async fn the_pages_commands_give_a_working_pool() {
     let Some(stage) = Stage::open().await else { return };
@@ -62,6 +63,7 @@ async fn the_pages_commands_give_a_working_pool() {
             assert!(said.contains("condition met"), "{said}");
         } else {
             stage.run(&command).await;
+            stage.refresh_volumes("pontoon-1").await;
         }
     }
     let columns = "custom-columns=A:.status.assigned,IP:.status.createdIPs[0]";
@@ -109,10 +111,11 @@ async fn previous_chart(stage: &Stage) -> PathBuf {
 /// Installs a chart, with values that differ from the defaults.
 async fn install(stage: &Stage, chart: &str) {
     let values = "replicas=1,providers.digitalocean.existingSecret=tokens,\
-                  providers.digitalocean.tokenKey=OLD_KEY,priorityClassName=";
+                  providers.digitalocean.tokenKey=OLD_KEY,priorityClassName=,\
+                  policy.rules[0].namespaces[0]=flipop,policy.rules[0].zones[0]=example.com";
     let cloud = stage.to_the_cloud();
     let install = format!("helm install pontoon '{chart}' -n {RELEASE_NAMESPACE}");
-    stage.run(&format!("{install} --set {values} {cloud}")).await;
+    stage.run(&format!("{install} --set '{values}' {cloud}")).await;
 }
 
 /// A pool with an address on a node and in DNS, served by the previous chart.

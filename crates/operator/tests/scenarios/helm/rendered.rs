@@ -90,6 +90,7 @@ fn the_binary_understands_the_values() {
         "clusters.defaultPort=7443",
         "clusters.runtimeExtension.enabled=true",
         "clusters.runtimeExtension.name=other",
+        "policy.rules[0].namespaces[0]=team",
         "predecessors.namespaces={one,two}",
         "predecessors.ipAddressControllerLease=renamed",
         "extraArgs={--retry-max=1m}",
@@ -106,6 +107,7 @@ fn the_binary_understands_the_values() {
     assert_eq!(args.predecessor_namespaces, ["one", "two"]);
     assert_eq!(args.ip_address_controller_lease_name.as_deref(), Some("renamed"));
     assert_eq!(args.retry_max.as_secs(), 60);
+    assert_eq!(args.policy.unwrap().to_str(), Some("/etc/pontoon/policy/policy.yaml"));
     let rules = of_kind(&objects, "ClusterRole").into_iter().flat_map(|role| {
         role["rules"].as_array().unwrap().iter().map(|rule| rule["resourceNames"].clone())
     });
