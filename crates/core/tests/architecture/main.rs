@@ -1,5 +1,5 @@
 //! Allowed dependencies and licences, a check for source files outside the module tree, where
-//! vendors and kinds may be named, and where tests are.
+//! vendors and kinds may be named, where tests are, and that links in pages lead somewhere.
 //!
 //! Crate boundaries are dependency bans, enforced here. Only normal dependencies count, because
 //! only they ship; tests may use any crate.
@@ -8,6 +8,7 @@
 mod graph;
 mod kinds;
 mod licences;
+mod links;
 mod orphans;
 mod sources;
 mod vendors;
@@ -157,4 +158,10 @@ fn the_licences_are_those_that_cargo_deny_is_told() {
 fn every_source_file_is_part_of_its_crate() {
     let orphans = orphans::find(&graph::workspace().join("crates"));
     assert!(orphans.is_empty(), "no `mod` declares {orphans:#?}");
+}
+
+#[test]
+fn every_link_in_our_pages_leads_somewhere() {
+    let dead = links::find(&graph::workspace());
+    assert!(dead.is_empty(), "{dead:#?}");
 }

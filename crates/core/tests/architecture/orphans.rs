@@ -59,7 +59,7 @@ fn read(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_default()
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();

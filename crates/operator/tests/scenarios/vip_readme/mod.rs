@@ -6,7 +6,7 @@
 //! | features: allocation by class, no VIP in the manifest, the variable | `quick_start` |
 //! | features: cleanup by ownerReferences | `quick_start` |
 //! | features: leader election, health checks | `around` |
-//! | installation | `installing::clusterctl`, `vip_rights` |
+//! | installation | `installing::clusterctl`, `permissions` |
 //! | create a pool, create a Cluster, verification | `quick_start` |
 //! | pool selection by labels; lists in labels, which no API server accepts | `selecting` |
 //! | manual VIP | `selecting` |
