@@ -88,7 +88,7 @@ impl Policy {
         if let Some(ip) = all.copied().find(|ip| !permitted(*ip)) {
             return Some(forbids(&pool.key, &format!("use {ip} {at}")));
         }
-        // Which address a reservation makes is not known before.
+        // The address of a reservation is not known before.
         let reserves = request.wanted.is_some_and(|wanted| wanted > request.listed.len())
             || !pool.ledger.intents.is_empty()
             || pool.resolution.is_some();

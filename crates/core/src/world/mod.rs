@@ -37,7 +37,7 @@ use crate::vips::Vips;
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) settings: Settings,
-    /// What the administrator's policy withholds.
+    /// Requests that the administrator's policy withholds.
     pub(crate) restrictions: Restrictions,
     pub(crate) unread: BTreeSet<Source>,
     /// Earliest time of a call that changes a provider. Listings from before do not count.

@@ -7,7 +7,7 @@ use pontoon_core::nodes::Unfit;
 pub(super) enum MoveCause {
     /// The address was on no machine.
     Unassigned,
-    /// Somebody else took the address from its node.
+    /// An address that somebody else took from its node.
     Drift,
     /// The node is gone.
     NodeGone,

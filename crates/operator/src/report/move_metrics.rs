@@ -16,7 +16,7 @@ const DRIFTS: &str = "pontoon_drifts_total";
 /// Seconds. Moves at most providers take one to ten.
 const BUCKETS: [f64; 7] = [1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
-/// What somebody else changed.
+/// A change by somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drifted {
     /// The machine of an address.

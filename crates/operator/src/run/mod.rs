@@ -191,7 +191,7 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     process.run(replica.run(stop))
 }
 
-/// Which cluster this is, for the marks on DNS records. Not read if no record is kept.
+/// The identity of the cluster, for the marks on DNS records. Not read if no record is kept.
 fn cluster_id(
     controllers: &Controllers,
     client: &Client,

@@ -222,7 +222,7 @@ async fn applied_over_its_predecessor_each_folder_leaves_nothing_of_it_in_the_de
     }
 }
 
-/// What the API server adds to references in variables.
+/// Fields that the API server adds to references in variables.
 fn without_defaults(mut value: Value) -> Value {
     for one in value.as_array_mut().into_iter().flatten() {
         if let Some(reference) =

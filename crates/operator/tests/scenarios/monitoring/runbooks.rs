@@ -1,4 +1,4 @@
-//! What a person finds who is called by an alert: the annotations, and a page.
+//! Annotations and pages for a person who is called by an alert.
 
 use std::collections::BTreeSet;
 

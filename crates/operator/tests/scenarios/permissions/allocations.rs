@@ -1,4 +1,4 @@
-//! What uses the rights of the controller of NetIPAllocations.
+//! Requests that use the rights of the controller of NetIPAllocations.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! What uses the rights of the controller of Clusters, and what is served without them.
+//! Requests that use the rights of the controller of Clusters, and what is served without them.
 
 use std::collections::BTreeSet;
 

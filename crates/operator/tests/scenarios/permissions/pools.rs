@@ -1,4 +1,4 @@
-//! What uses the rights of the controller of FloatingIPPools.
+//! Requests that use the rights of the controller of FloatingIPPools.
 
 use kube::Api;
 use pontoon::fronts::floating_ip_pool::FloatingIPPool;

@@ -1,4 +1,4 @@
-//! What uses the rights of the controller of NodeDNSRecordSets.
+//! Requests that use the rights of the controller of NodeDNSRecordSets.
 
 use kube::Api;
 use pontoon::fronts::node_dns_record_set::NodeDNSRecordSet;
