@@ -20,14 +20,22 @@ use crate::limit::{RateLimit, Usage};
 use crate::request_context::Turn;
 use crate::store::{Machine, MachineId, State};
 
-/// All emulated vendors.
-pub(crate) static EMULATORS: &[&dyn Emulator] = &[
-    &crate::digitalocean::DigitalOcean,
-    &crate::cloudflare::Cloudflare,
-    &crate::gcp::Gcp,
+/// All emulated vendors, each with its names: most have one.
+static EMULATORS: &[&[&dyn Emulator]] = &[
+    &[&crate::digitalocean::DigitalOcean],
+    &[&crate::cloudflare::Cloudflare],
+    &[&crate::gcp::Gcp],
     #[cfg(feature = "acme")]
-    &crate::acme::Acme,
+    crate::acme::NAMES,
 ];
+
+fn all() -> impl Iterator<Item = &'static dyn Emulator> {
+    EMULATORS.iter().copied().flatten().copied()
+}
+
+fn of_name(vendor: &str) -> Option<&'static dyn Emulator> {
+    all().find(|emulator| emulator.name() == vendor)
+}
 
 /// An emulated vendor.
 pub(crate) trait Emulator: Sync + fmt::Debug {
@@ -114,7 +122,7 @@ pub struct Place {
 
 /// The vendor of a call.
 pub(crate) fn of(call: &Call) -> Option<&'static dyn Emulator> {
-    EMULATORS.iter().copied().find(|emulator| emulator.owns(call))
+    all().find(|emulator| emulator.owns(call))
 }
 
 /// A cloud as an operator is to reach it.
@@ -133,48 +141,47 @@ pub struct Access<'a> {
 /// The variables of an operator that is to reach every emulated vendor.
 #[must_use]
 pub fn environment(access: &Access<'_>) -> Vec<(&'static str, String)> {
-    EMULATORS.iter().flat_map(|emulator| emulator.environment(access)).collect()
+    all().flat_map(|emulator| emulator.environment(access)).collect()
 }
 
 /// The `spec.providerID` of the node on a vendor's machine. Empty for a vendor without machines.
 #[must_use]
 pub fn provider_id(vendor: &str, machine: MachineId) -> String {
-    let vendor = EMULATORS.iter().find(|emulator| emulator.name() == vendor);
-    vendor.and_then(|emulator| emulator.provider_id(machine)).unwrap_or_default()
+    of_name(vendor).and_then(|emulator| emulator.provider_id(machine)).unwrap_or_default()
 }
 
 /// The same with what the cloud knows of the machine.
 pub(crate) fn provider_id_in(vendor: &str, state: &State, machine: MachineId) -> String {
-    let emulator = EMULATORS.iter().find(|emulator| emulator.name() == vendor);
     let known = state.machine(machine);
-    emulator.zip(known).and_then(|(one, known)| one.provider_id_of(known)).unwrap_or_default()
+    of_name(vendor)
+        .zip(known)
+        .and_then(|(one, known)| one.provider_id_of(known))
+        .unwrap_or_default()
 }
 
 /// The machine of a node with this `spec.providerID`.
 #[must_use]
 pub fn machine_of(provider_id: &str) -> Option<MachineId> {
-    EMULATORS.iter().find_map(|emulator| emulator.machine(provider_id))
+    all().find_map(|emulator| emulator.machine(provider_id))
 }
 
 /// The place of the machine of a node with this `spec.providerID`, if the provider ID names it.
 #[must_use]
 pub fn site_of(provider_id: &str) -> Option<String> {
-    EMULATORS.iter().find_map(|emulator| emulator.site(provider_id))
+    all().find_map(|emulator| emulator.site(provider_id))
 }
 
 /// Places for a vendor's machines: in the named zones, or else in the region, or else where they
 /// usually are. Empty for a vendor without machines.
 #[must_use]
 pub fn places(vendor: &str, region: Option<&str>, zones: &[String]) -> Vec<Place> {
-    let emulator = EMULATORS.iter().find(|emulator| emulator.name() == vendor);
-    emulator.map(|emulator| emulator.places(region, zones)).unwrap_or_default()
+    of_name(vendor).map(|emulator| emulator.places(region, zones)).unwrap_or_default()
 }
 
 /// The external address that the node with this `spec.providerID` shows, at vendors where a reserved
 /// address takes the place of the machine's own.
 pub(crate) fn external_in(provider_id: &str, state: &State) -> Option<IpAddr> {
-    let mut all = EMULATORS.iter();
-    all.find_map(|emulator| emulator.external(state, emulator.machine(provider_id)?))
+    all().find_map(|emulator| emulator.external(state, emulator.machine(provider_id)?))
 }
 
 /// The purpose and subject of a request to an emulated vendor.

@@ -36,6 +36,9 @@ pub struct Knobs {
     pub read_lag: Duration,
     /// Quota of IPv4 addresses. Seeding ignores the quota.
     pub address_limit: u64,
+    /// The most addresses of one family that seeding and people put on a machine: one more displaces
+    /// another. Vendors have limits of their own.
+    pub addresses_per_machine: usize,
     /// Quota of machines on the account page. Not enforced.
     pub machine_limit: u64,
     /// The request budget of each token. `None`: no limit, and headers show an unused budget.
@@ -66,6 +69,7 @@ impl Default for Knobs {
             action_hidden: Duration::ZERO,
             read_lag: Duration::ZERO,
             address_limit: 1_000,
+            addresses_per_machine: 1,
             machine_limit: 1_000,
             rate: None,
             rate_remaining: None,

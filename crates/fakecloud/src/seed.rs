@@ -135,9 +135,10 @@ impl FakeCloud {
         holder: Option<MachineId>,
     ) -> &Self {
         self.shared.act(|world, now| {
+            let most = world.knobs.addresses_per_machine;
             let state = world.store.change(now);
             state.put_address(Address { project, ..Address::free(ip, &region, now) });
-            place(state, ip, holder);
+            place(state, ip, holder, most);
         });
         self
     }
@@ -163,6 +164,7 @@ impl FakeCloud {
     pub fn human_moves(&self, ip: impl Into<IpAddr>, to: Option<MachineId>) {
         let ip = ip.into();
         self.shared.act(|world, now| {
+            let most = world.knobs.addresses_per_machine;
             let state = world.store.change(now);
             let Some(address) = state.address(ip) else {
                 return;
@@ -171,7 +173,7 @@ impl FakeCloud {
             if to.is_some_and(|machine| state.machine(machine).is_none()) {
                 return;
             }
-            place(state, ip, to);
+            place(state, ip, to, most);
             let kind = match to {
                 Some(machine) => OperationKind::Assign { ip, machine, alone: true },
                 None => OperationKind::Unassign { ip, machine: from },
@@ -312,11 +314,12 @@ impl FakeCloud {
 
 /// Assigns an address to a machine, or frees it. Another address of the machine in the family
 /// becomes free. The machine loses its own external address, and the one before gets its own back.
-fn place(state: &mut State, ip: IpAddr, holder: Option<MachineId>) {
+fn place(state: &mut State, ip: IpAddr, holder: Option<MachineId>, most: usize) {
     let before = state.holder(ip);
-    let displaced =
-        holder.and_then(|machine| state.family_held_by(machine, ip.is_ipv6())).map(|a| a.ip);
-    if let Some(displaced) = displaced {
+    let held = holder.into_iter().flat_map(|machine| state.held_by(machine));
+    let held: Vec<IpAddr> =
+        held.map(|a| a.ip).filter(|one| one.is_ipv6() == ip.is_ipv6() && *one != ip).collect();
+    if let Some(displaced) = held.first().copied().filter(|_| held.len() >= most) {
         state.set_holder(displaced, None);
     }
     state.set_holder(ip, holder);

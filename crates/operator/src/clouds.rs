@@ -10,7 +10,7 @@ use pontoon_core::addresses::{Abilities, AccountSetup, Unusable};
 use pontoon_core::model::{AccountId, Families, Finding};
 use pontoon_providers::{
     AddressProvider, Clock, ConfigError, Credential, Looked, MachineNames, Machines,
-    RecordProvider, Settings, Transport, VENDORS, Vendor, unencrypted,
+    RecordProvider, Settings, Transport, Vendor, unencrypted, vendors,
 };
 
 use crate::run::Variable;
@@ -89,7 +89,7 @@ impl Clouds {
             awaiting: BTreeSet::new(),
             lost: BTreeMap::new(),
         };
-        for vendor in VENDORS {
+        for vendor in vendors() {
             clouds.take(vendor);
         }
         clouds
@@ -131,7 +131,7 @@ impl Clouds {
     /// accounts have another token.
     pub fn look(&mut self) -> Vec<News> {
         let mut news = Vec::new();
-        for vendor in VENDORS.iter().copied() {
+        for vendor in vendors() {
             let id: AccountId = vendor.name.into();
             if !self.awaiting.contains(&id) {
                 continue;

@@ -22,7 +22,7 @@ use pontoon::report::metrics::Metrics;
 use pontoon::report::object_series::ReplicaLabels;
 use pontoon::run::{self, Options, Surroundings};
 use pontoon::serve::{self, Health, Pages};
-use pontoon_providers::{Clock, Settings, VENDORS, doubled};
+use pontoon_providers::{Clock, Settings, doubled, vendors};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -175,7 +175,7 @@ fn one_source_each(timeout: Duration) -> Result<(), String> {
 /// The providers with credentials in the environment.
 fn credentials(variable: &dyn Fn(&str) -> Option<String>) -> String {
     let is_set = |name: &&str| variable(name).is_some();
-    let found = VENDORS.iter().filter(|vendor| vendor.credential.variables().iter().any(is_set));
+    let found = vendors().filter(|vendor| vendor.credential.variables().iter().any(is_set));
     let found: Vec<_> = found.map(|vendor| vendor.name).collect();
     if found.is_empty() { "none".to_owned() } else { found.join(", ") }
 }

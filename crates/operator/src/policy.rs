@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use pontoon_core::model::Text;
 use pontoon_core::policy::{Cidr, Pattern, Policy, Rule, plain_zone};
-use pontoon_providers::VENDORS;
+use pontoon_providers::vendors;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
@@ -147,7 +147,7 @@ impl FromStr for Provider {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known: Vec<_> = VENDORS.iter().map(|vendor| vendor.name).collect();
+        let known: Vec<_> = vendors().map(|vendor| vendor.name).collect();
         match known.contains(&text) {
             true => Ok(Self(text.into())),
             false => Err(format!("\"{text}\" is not a provider; known: {}", known.join(", "))),

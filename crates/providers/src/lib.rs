@@ -9,8 +9,8 @@
 //! provider's answer; the planner draws the conclusions. No call is retried here: a retry is a
 //! decision, and decisions need fresh observations.
 
-#[cfg(test)]
-mod acme;
+#[cfg(any(test, feature = "profiles"))]
+pub mod acme;
 pub mod cloudflare;
 pub mod digitalocean;
 pub mod gcp;
@@ -49,12 +49,14 @@ pub use record::{
 };
 pub use rest::Body;
 pub use transport::{Transport, TransportError, https};
+#[cfg(feature = "profiles")]
+pub use vendor::admit;
 pub use vendor::{
     Account, Clock, ConfigError, CredentialFrom, Machines, Opened, Settings, TokenVariables,
-    Vendor, address_vendors, dns_vendors, doubled, machine_of, unencrypted,
+    Vendor, address_vendors, dns_vendors, doubled, machine_of, unencrypted, vendors,
 };
 
-/// All providers, in display order.
+/// The providers, in display order. [`vendors`] are these and admitted ones.
 pub static VENDORS: &[&Vendor] = &[
     &digitalocean::VENDOR,
     &cloudflare::VENDOR,

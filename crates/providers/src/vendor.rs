@@ -88,7 +88,7 @@ impl CredentialFrom {
 
 /// The tokens for which both variables are set, of which one must go.
 pub fn doubled(settings: &Settings<'_>) -> Vec<TokenVariables> {
-    let tokens = crate::VENDORS.iter().filter_map(|vendor| vendor.credential.token());
+    let tokens = vendors().filter_map(|vendor| vendor.credential.token());
     let set = |name| value(settings, name).is_some();
     tokens.filter(|token| set(token.value) && set(token.file)).collect()
 }
@@ -122,20 +122,46 @@ pub struct Account {
 /// An opened account, or the reason for failure.
 pub type Opened = Result<Account, ConfigError>;
 
+/// The providers, in display order.
+pub fn vendors() -> impl Iterator<Item = &'static Vendor> {
+    crate::VENDORS.iter().chain(admitted()).copied()
+}
+
+/// The providers that a test has admitted.
+#[cfg(feature = "profiles")]
+static ADMITTED: std::sync::OnceLock<&[&Vendor]> = std::sync::OnceLock::new();
+
+/// Adds providers to those of this process, for tests alone. The first call counts, and comes before
+/// every use of [`vendors`].
+#[cfg(feature = "profiles")]
+pub fn admit(vendors: &'static [&'static Vendor]) {
+    ADMITTED.get_or_init(|| vendors);
+}
+
+#[cfg(feature = "profiles")]
+fn admitted() -> &'static [&'static Vendor] {
+    ADMITTED.get().copied().unwrap_or_default()
+}
+
+#[cfg(not(feature = "profiles"))]
+fn admitted() -> &'static [&'static Vendor] {
+    &[]
+}
+
 /// The providers of addresses, in display order.
 pub fn address_vendors() -> impl Iterator<Item = (&'static Vendor, &'static Machines)> {
-    crate::VENDORS.iter().filter_map(|vendor| Some((*vendor, vendor.addresses.as_ref()?)))
+    vendors().filter_map(|vendor| Some((vendor, vendor.addresses.as_ref()?)))
 }
 
 /// The providers of DNS, in display order.
 pub fn dns_vendors() -> impl Iterator<Item = &'static Vendor> {
-    crate::VENDORS.iter().copied().filter(|vendor| vendor.dns)
+    vendors().filter(|vendor| vendor.dns)
 }
 
 /// The variables with endpoints that receive a credential over plain HTTP on another machine.
 /// Legitimate for an emulator or a local proxy, and worth a warning to the administrator.
 pub fn unencrypted(settings: &Settings<'_>) -> Vec<&'static str> {
-    let all = crate::VENDORS.iter().map(|vendor| vendor.api_url);
+    let all = vendors().map(|vendor| vendor.api_url);
     all.filter(|name| value(settings, name).is_some_and(|url| is_exposed(&url))).collect()
 }
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 use simulate::coverage::Coverage;
 use simulate::oracle::Violation;
 use simulate::shrink::shrink;
-use simulate::{Manner, Schedule, generate, play};
+use simulate::{Manner, Schedule, play};
 
 use crate::{Args, report};
 
@@ -74,7 +74,7 @@ fn work(
         if seed >= args.seeds.end || enough.load(Ordering::Relaxed) {
             return;
         }
-        let schedule = generate(seed);
+        let schedule = args.generate(seed);
         let played = play(&schedule, &manner);
         let mut results = lock(results);
         match played {

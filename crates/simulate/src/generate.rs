@@ -8,11 +8,12 @@ use crate::generate_clusters::{add_clusters, has_clusters};
 use crate::generate_dns::add_names;
 use crate::generate_google::{has_theme, is_other, make_other};
 use crate::lasting::lasting;
+use crate::relocate::{play_at, played};
 use crate::schedule::{
     Called, Clock, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
     ProcessEvent, Schedule, Setting, What,
 };
-use crate::targeted::{theme, themes, themes_at_google};
+use crate::targeted::{theme, themes, themes_at_google, themes_of};
 use crate::variations::ways;
 use crate::vendor::Vendor;
 use crate::wire::{ApiAction, CloudAction};
@@ -20,6 +21,39 @@ use crate::wire::{ApiAction, CloudAction};
 /// The schedule of a seed. The mapping is stable only while this file and the lists of faults stay
 /// unchanged: save a schedule worth keeping as a file.
 pub fn generate(seed: u64) -> Schedule {
+    let (mut schedule, mut dice) = begin(seed);
+    if seed % 2 == 1 {
+        theme(&mut schedule, &themes(), seed / 2, &mut dice);
+    } else if has_theme(seed) {
+        theme(&mut schedule, &themes_at_google(), seed / 8, &mut dice);
+    } else {
+        vary(&mut schedule);
+    }
+    if is_other(seed) {
+        make_other(&mut schedule);
+    }
+    if has_clusters(seed) {
+        add_clusters(&mut schedule);
+    } else if let Some(vendor) = played(seed) {
+        play_at(&mut schedule, vendor);
+    }
+    schedule
+}
+
+/// The schedule of a seed at this vendor, whatever the seed is about. Every other one is about a
+/// single pair of fault and call.
+pub fn generate_at(seed: u64, vendor: Vendor) -> Schedule {
+    let (mut schedule, mut dice) = begin(seed);
+    if seed % 2 == 1 {
+        theme(&mut schedule, &themes_of(vendor), seed / 2, &mut dice);
+    } else {
+        vary(&mut schedule);
+    }
+    play_at(&mut schedule, vendor);
+    schedule
+}
+
+fn begin(seed: u64) -> (Schedule, Rng) {
     // Decorrelates neighbouring seeds.
     let mut dice = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x706f_6e74);
     let setting = setting(&mut dice);
@@ -31,22 +65,13 @@ pub fn generate(seed: u64) -> Schedule {
     events.sort_by_key(|event| event.at);
     let mut schedule = Schedule { seed, setting, events, ends, lasting: vec![] };
     add_names(&mut schedule, seed);
-    if seed % 2 == 1 {
-        theme(&mut schedule, &themes(), seed / 2, &mut dice);
-    } else if has_theme(seed) {
-        theme(&mut schedule, &themes_at_google(), seed / 8, &mut dice);
-    } else {
-        ways(&mut schedule);
-        edits(&mut schedule);
-        lasting(&mut schedule);
-    }
-    if is_other(seed) {
-        make_other(&mut schedule);
-    }
-    if has_clusters(seed) {
-        add_clusters(&mut schedule);
-    }
-    schedule
+    (schedule, dice)
+}
+
+fn vary(schedule: &mut Schedule) {
+    ways(schedule);
+    edits(schedule);
+    lasting(schedule);
 }
 
 fn pick<T: Clone>(dice: &mut Rng, from: &[T]) -> Option<T> {

@@ -38,6 +38,10 @@ pub enum Scenario {
     Names,
     /// A node fails, and its address moves in two steps, at Google Cloud.
     MoveAtGoogle,
+    /// A node fails, and its address moves in two steps, each an operation, as at Azure.
+    MoveLikeAzure,
+    /// Two addresses are reserved for a pool on one machine that carries many, as at Hetzner.
+    CreateLikeHetzner,
     /// A node fails, its address moves to another one, and the pods of the workload are evicted.
     Evict,
     /// A Cluster gets its VIPs, is deleted in the foreground, and is created again.
@@ -58,7 +62,7 @@ const OVER: Millis = 110_000;
 
 impl Scenario {
     /// All scenarios.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Create,
         Self::CreateOne,
         Self::CreateSix,
@@ -69,6 +73,8 @@ impl Scenario {
         Self::Takeover,
         Self::Names,
         Self::MoveAtGoogle,
+        Self::MoveLikeAzure,
+        Self::CreateLikeHetzner,
         Self::Evict,
         Self::Vips,
     ];
@@ -78,19 +84,29 @@ impl Scenario {
         if self == Self::Takeover { "b1" } else { "a1" }
     }
 
+    fn vendor(self) -> Vendor {
+        match self {
+            Self::MoveAtGoogle | Self::Evict => Vendor::Google,
+            Self::MoveLikeAzure => Vendor::Azure,
+            Self::CreateLikeHetzner => Vendor::Hetzner,
+            _ => Vendor::default(),
+        }
+    }
+
     /// The schedule, without crashes.
     pub fn schedule(self) -> Schedule {
         let pool =
             |listed, wanted, app| PoolSetting { listed, wanted, app, ..PoolSetting::default() };
         let (nodes, pools, events) = match self {
             Self::Create => (2, vec![pool(0, Some(2), None)], vec![]),
+            Self::CreateLikeHetzner => (1, vec![pool(0, Some(2), None)], vec![]),
             Self::CreateOne => (1, vec![pool(0, Some(1), None)], vec![]),
             Self::CreateSix => {
                 (2, vec![PoolSetting { six: true, ..pool(1, Some(2), None) }], vec![])
             }
             Self::Vips => (1, vec![], vec![lasting(What::Cluster(0, REPLACED))]),
             Self::Evict => (3, vec![], vec![lasting(What::Node(0, NodeEvent::NotReady))]),
-            Self::Move | Self::MoveAtGoogle => {
+            Self::Move | Self::MoveAtGoogle | Self::MoveLikeAzure => {
                 (2, vec![pool(1, None, None)], vec![lasting(What::Node(0, NodeEvent::NotReady))])
             }
             Self::Swap => (2, vec![pool(1, None, Some(0)), pool(1, None, Some(1))], swap()),
@@ -118,10 +134,7 @@ impl Scenario {
         Schedule {
             seed: 7,
             setting: Setting {
-                vendor: match self {
-                    Self::MoveAtGoogle | Self::Evict => Vendor::Google,
-                    _ => Vendor::default(),
-                },
+                vendor: self.vendor(),
                 replicas: if self == Self::Takeover { 2 } else { 1 },
                 nodes,
                 pools,

@@ -29,6 +29,7 @@ pub mod oracle;
 pub mod panics;
 pub mod play;
 pub mod process;
+mod relocate;
 pub mod schedule;
 pub mod shrink;
 pub mod stage;
@@ -37,6 +38,6 @@ mod variations;
 pub mod vendor;
 pub mod wire;
 
-pub use generate::generate;
+pub use generate::{generate, generate_at};
 pub use play::{Kill, Manner, Played, play};
 pub use schedule::Schedule;

@@ -10,7 +10,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use simulate::mutants::Mutant;
-use simulate::{Manner, Schedule, generate, play};
+use simulate::vendor::Vendor;
+use simulate::{Manner, Schedule, generate, generate_at, play};
 
 /// Simulates the whole operator.
 #[derive(Debug, Parser)]
@@ -34,9 +35,18 @@ struct Args {
     /// The number of parallel runs; by default, the number of processors.
     #[arg(long)]
     jobs: Option<usize>,
+    /// Run every seed at this vendor.
+    #[arg(long, value_name = "VENDOR", conflicts_with = "schedule")]
+    at: Option<Vendor>,
     /// Fail if a fault never met an action it applies to.
     #[arg(long)]
     covered: bool,
+}
+
+impl Args {
+    fn generate(&self, seed: u64) -> Schedule {
+        self.at.map_or_else(|| generate(seed), |vendor| generate_at(seed, vendor))
+    }
 }
 
 fn seeds(text: &str) -> Result<Range<u64>, String> {
@@ -51,7 +61,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let done = match (&args.schedule, args.seed) {
         (Some(path), _) => read(path).and_then(|schedule| one(&schedule, &args)),
-        (None, Some(seed)) => one(&generate(seed), &args),
+        (None, Some(seed)) => one(&args.generate(seed), &args),
         (None, None) => campaign::run(&args),
     };
     match done {

@@ -189,6 +189,7 @@ impl Stage {
     /// # Errors
     /// A description, if the operator's metrics cannot be created.
     pub fn new(seed: u64, setting: &Setting, manner: &Manner) -> Result<Self, String> {
+        pontoon_providers::admit(pontoon_providers::acme::PROFILES);
         let metrics = Metrics::new().map_err(|error| error.to_string())?;
         let shared = Shared::new(manner.tells, setting.vendor);
         let cloud = FakeCloud::starting_at(BEGINS);
@@ -197,6 +198,7 @@ impl Stage {
         cloud.seed(seed).recording(Recording::Off).set(|knobs| {
             (knobs.latency_before, knobs.latency_after) = (half, half);
             knobs.action_time = Duration::from_millis(setting.action_time);
+            knobs.addresses_per_machine = setting.vendor.profile().per_machine;
             knobs.token = Some(TOKEN.to_owned());
         });
         let zone = Host::Cloudflare.zone();

@@ -15,7 +15,7 @@ use crate::schedule::{
     Called, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
     ProcessEvent, Schedule, Setting, What,
 };
-use crate::vendor::AT_GOOGLE;
+use crate::vendor::{AT_GOOGLE, Vendor};
 use crate::wire::{ApiAction, CloudAction};
 
 /// A fault and the action to meet.
@@ -88,6 +88,11 @@ pub fn themes_at_google() -> Vec<Theme> {
     let mut themes = at_cloud(AT_GOOGLE);
     themes.extend(at_api(ApiAction::of_allocations()));
     themes
+}
+
+/// The themes about the calls of a vendor.
+pub fn themes_of(vendor: Vendor) -> Vec<Theme> {
+    at_cloud(vendor.calls().iter().copied())
 }
 
 fn at_api(actions: impl Iterator<Item = ApiAction>) -> impl Iterator<Item = Theme> {

@@ -93,6 +93,16 @@ fn a_crash_between_the_steps_of_a_move_leaves_no_machine_without_egress() {
 }
 
 #[test]
+fn a_crash_between_the_steps_of_a_move_that_are_operations_costs_nothing() {
+    every_point(Scenario::MoveLikeAzure);
+}
+
+#[test]
+fn a_crash_while_a_machine_gets_many_marked_addresses_costs_nothing() {
+    every_point(Scenario::CreateLikeHetzner);
+}
+
+#[test]
 fn a_crash_between_the_note_and_an_eviction_loses_no_eviction() {
     every_point(Scenario::Evict);
 }

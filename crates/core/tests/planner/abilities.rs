@@ -136,8 +136,9 @@ fn an_address_of_a_family_that_the_provider_lacks_is_told_and_never_listed() {
 
 #[test]
 fn a_marked_address_is_recognised_after_a_crash_wherever_it_is() {
-    for (name, abilities) in PROFILES.into_iter().filter(|(_, one)| one.marks_new) {
-        let mut scene = scene_at(account((name, abilities))).nodes(["a", "b"]);
+    for profile in PROFILES.iter().filter(|one| one.marks_new) {
+        let name = profile.name;
+        let mut scene = scene_at(account(profile)).nodes(["a", "b"]);
         scene.cloud.place(ip(9), Some("m-a"));
         scene.set_pool(pool("p").wants(1));
         scene.fault(is_create, Fault::Lost);
@@ -164,8 +165,9 @@ fn a_marked_reservation_that_never_arrived_is_sent_again() {
 
 #[test]
 fn every_provider_serves_a_new_pool_and_a_failover() {
-    for (name, abilities) in PROFILES {
-        let mut scene = scene_at(account((name, abilities))).nodes(["a", "b", "c"]);
+    for profile in &PROFILES {
+        let name = profile.name;
+        let mut scene = scene_at(account(profile)).nodes(["a", "b", "c"]);
         scene.set_pool(pool("p").ips([1]).wants(2));
         scene.cloud.place(ip(1), Some("m-a"));
         scene.run(seconds(60));

@@ -1,88 +1,29 @@
-//! The abilities of providers, as their interfaces document them. The planner is held to all of
-//! them, before the clients exist.
+//! The abilities of providers, with and without a client. The planner is held to all of them.
+
+#[allow(dead_code)] // the table has rows for others
+#[path = "../../../providers/src/acme/profiles.rs"]
+mod table;
 
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::Families;
 
 use super::scene::able;
+pub use table::{PROFILES, Profile};
 
-/// A provider's name and abilities.
-pub type Profile = (&'static str, Abilities);
-
-/// Every provider. `digitalocean` is the one with a client.
-pub const PROFILES: [Profile; 5] = [
-    (
-        "digitalocean",
-        Abilities {
-            moves_at_once: true,
-            families: Families::BOTH,
-            per_machine: 1,
-            places_new: Families::V4,
-            marks_new: false,
-            region_required: true,
-            lists_by_machine: false,
-            displaces_own: false,
-        },
-    ),
-    // One access config for each interface; deterministic names.
-    (
-        "gcp",
-        Abilities {
-            moves_at_once: false,
-            families: Families::BOTH,
-            per_machine: 1,
-            places_new: Families::NONE,
-            marks_new: true,
-            region_required: true,
-            lists_by_machine: true,
-            displaces_own: true,
-        },
-    ),
-    // Tags in the call that allocates; a region is part of the endpoint.
-    (
-        "aws",
-        Abilities {
-            moves_at_once: true,
-            families: Families::V4,
-            per_machine: 1,
-            places_new: Families::NONE,
-            marks_new: true,
-            region_required: false,
-            lists_by_machine: false,
-            displaces_own: false,
-        },
-    ),
-    // Each step writes a whole network interface.
-    (
-        "azure",
-        Abilities {
-            moves_at_once: false,
-            families: Families::BOTH,
-            per_machine: 1,
-            places_new: Families::NONE,
-            marks_new: true,
-            region_required: true,
-            lists_by_machine: false,
-            displaces_own: false,
-        },
-    ),
-    // Many addresses for each server; labels in the call that creates.
-    (
-        "hetzner",
-        Abilities {
-            moves_at_once: true,
-            families: Families::BOTH,
-            per_machine: 20,
-            places_new: Families::BOTH,
-            marks_new: true,
-            region_required: true,
-            lists_by_machine: false,
-            displaces_own: false,
-        },
-    ),
-];
+fn abilities(profile: &Profile) -> Abilities {
+    Abilities {
+        moves_at_once: profile.moves_at_once,
+        families: Families { v4: true, v6: profile.six },
+        per_machine: profile.per_machine,
+        places_new: Families { v4: profile.places_four, v6: profile.places_six },
+        marks_new: profile.marks_new,
+        region_required: profile.region_required,
+        lists_by_machine: profile.lists_by_machine,
+        displaces_own: profile.displaces_own,
+    }
+}
 
 /// The account of a profile.
-pub fn account((_, abilities): Profile) -> AccountSetup {
-    able(|one| *one = abilities)
+pub fn account(profile: &Profile) -> AccountSetup {
+    able(|one| *one = abilities(profile))
 }

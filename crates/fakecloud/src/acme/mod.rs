@@ -1,9 +1,17 @@
 //! ACME, a vendor that exists for tests alone: everything is a POST of a form to `/acme`, also
 //! reading; answers are XML; requests are signed with a token that expires; an address is detached
 //! before it is attached elsewhere; there are no budget headers, and a rate limit answers 503.
+//!
+//! Under further names, each with a path of its own, it has the abilities of a vendor without an
+//! emulator. Refusals beyond these abilities are ACME's own: a busy address, machine or holder of an
+//! address, a held address that is to be released.
+
+mod act;
+#[allow(dead_code)] // the table has rows for others
+#[path = "../../../providers/src/acme/profiles.rs"]
+mod profiles;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::net::IpAddr;
 
 use fakehttp::Clock;
 use http::{HeaderName, StatusCode, header};
@@ -15,23 +23,44 @@ use crate::emulators::{Access, Emulator};
 use crate::knobs::Knobs;
 use crate::limit::Usage;
 use crate::request_context::Turn;
-use crate::store::{Address, MachineId, State};
+use crate::store::MachineId;
+use profiles::{ACME, AWS, AZURE, HETZNER, Profile};
 
 /// The time that a token is valid, and the longest time that a signature may be old, in seconds.
 const TOKEN_LASTS: i64 = 3_600;
 const SIGNATURE_LASTS: i64 = 300;
 
-/// ACME's entry in the registry.
+/// ACME under one of its names, which is also the path of its calls.
 #[derive(Debug)]
-pub(crate) struct Acme;
+pub(crate) struct Acme {
+    name: &'static str,
+    profile: &'static Profile,
+    variables: [&'static str; 2],
+}
+
+/// ACME's entries in the registry.
+pub(crate) static NAMES: &[&dyn Emulator] = &[
+    &Acme { name: "acme", profile: &ACME, variables: ["ACME_KEY", "ACME_API_URL"] },
+    &Acme { name: "acme-aws", profile: &AWS, variables: ["ACME_AWS_KEY", "ACME_AWS_API_URL"] },
+    &Acme {
+        name: "acme-azure",
+        profile: &AZURE,
+        variables: ["ACME_AZURE_KEY", "ACME_AZURE_API_URL"],
+    },
+    &Acme {
+        name: "acme-hetzner",
+        profile: &HETZNER,
+        variables: ["ACME_HETZNER_KEY", "ACME_HETZNER_API_URL"],
+    },
+];
 
 impl Emulator for Acme {
     fn name(&self) -> &'static str {
-        "acme"
+        self.name
     }
 
     fn owns(&self, call: &Call) -> bool {
-        call.segments == ["acme"]
+        call.segments == [self.name]
     }
 
     fn changes(&self, call: &Call) -> bool {
@@ -55,7 +84,7 @@ impl Emulator for Acme {
     }
 
     fn answer(&self, turn: &mut Turn<'_>, call: &Call) -> Reply {
-        match act(turn, call) {
+        match act::act(turn, call, self.profile, &self.asked(call)) {
             Ok(body) => xml(StatusCode::OK, body),
             Err(code) => refusal(StatusCode::BAD_REQUEST, code, code),
         }
@@ -78,8 +107,11 @@ impl Emulator for Acme {
             Some("Session") => Purpose::Authenticate,
             Some("List") => Purpose::List,
             Some("Describe") => Purpose::ReadAddress,
+            Some("Operation") => Purpose::ReadOperation,
             Some("Attach") => Purpose::Assign,
             Some("Detach") => Purpose::Unassign,
+            Some("Reserve") if field(call, "Family").is_some() => Purpose::CreateSix,
+            Some("Reserve") if field(call, "Machine").is_some() => Purpose::CreateOn,
             Some("Reserve") => Purpose::CreateIn,
             Some("Release") => Purpose::Release,
             _ => Purpose::Other,
@@ -90,85 +122,19 @@ impl Emulator for Acme {
     }
 
     fn environment(&self, access: &Access<'_>) -> Vec<(&'static str, String)> {
-        vec![("ACME_KEY", access.secret.to_owned()), ("ACME_API_URL", access.url.to_owned())]
+        let [key, url] = self.variables;
+        vec![(key, access.secret.to_owned()), (url, access.url.to_owned())]
     }
 
     /// The provider ID names a zone, which the API does not.
     fn provider_id(&self, machine: MachineId) -> Option<String> {
-        Some(format!("acme:///zone-1/m-{machine}"))
+        Some(format!("{}:///zone-1/m-{machine}", self.name))
     }
 
     fn machine(&self, provider_id: &str) -> Option<MachineId> {
-        number(provider_id.strip_prefix("acme:///")?.rsplit('/').next()?)
+        let place = provider_id.strip_prefix(self.name)?.strip_prefix(":///")?;
+        number(place.rsplit('/').next()?)
     }
-}
-
-/// Executes an action; the error is its code.
-fn act(turn: &mut Turn<'_>, call: &Call) -> Result<String, &'static str> {
-    let Asked { purpose, ip, machine, .. } = Acme.asked(call);
-    match purpose {
-        Purpose::Authenticate => {
-            let token = token(&field(call, "Key").unwrap_or_default());
-            Ok(format!("<Session><Token>{token}</Token><Seconds>{TOKEN_LASTS}</Seconds></Session>"))
-        }
-        Purpose::List => {
-            let state = turn.seen();
-            let all: String = state.addresses().map(|address| show(state, address)).collect();
-            Ok(format!("<List>{all}</List>"))
-        }
-        Purpose::CreateIn => {
-            if turn.truth().addresses().count() as u64 >= turn.knobs.address_limit {
-                return Err("LimitExceeded");
-            }
-            let (region, now) = (field(call, "Region").unwrap_or_default(), turn.now);
-            let state = turn.change();
-            let ip = state.take_fresh(false);
-            let made = Address::free(ip, &region, now);
-            state.put_address(made.clone());
-            Ok(show(state, &made))
-        }
-        _ => {
-            let ip = ip.filter(|ip| turn.truth().address(*ip).is_some()).ok_or("NoSuchAddress")?;
-            on_address(turn, purpose, ip, machine)
-        }
-    }
-}
-
-fn on_address(
-    turn: &mut Turn<'_>,
-    purpose: Purpose,
-    ip: IpAddr,
-    machine: Option<MachineId>,
-) -> Result<String, &'static str> {
-    if purpose == Purpose::ReadAddress {
-        let state = turn.seen();
-        return state.address(ip).map(|address| show(state, address)).ok_or("NoSuchAddress");
-    }
-    let state = turn.change();
-    let target = machine.filter(|id| state.machine(*id).is_some());
-    if state.address_busy(ip) || target.is_some_and(|id| state.machine_busy(id)) {
-        return Err("InProgress");
-    }
-    match (purpose, state.holder(ip), target) {
-        (Purpose::Assign, _, None) => return Err("NoSuchMachine"),
-        (Purpose::Assign, Some(_), Some(_)) => return Err("Attached"),
-        (Purpose::Assign, None, Some(id)) if state.family_held_by(id, false).is_some() => {
-            return Err("Occupied");
-        }
-        (Purpose::Assign, None, Some(_)) => state.set_holder(ip, target),
-        (Purpose::Unassign, None, _) => return Err("NotAttached"),
-        (Purpose::Unassign, Some(_), _) => state.set_holder(ip, None),
-        (Purpose::Release, ..) => drop(state.remove_address(ip)),
-        _ => return Err("UnknownAction"),
-    }
-    Ok("<Done/>".to_owned())
-}
-
-fn show(state: &State, address: &Address) -> String {
-    let Address { ip, region, holder, .. } = address;
-    let machine = holder.map(|id| format!("<Machine>m-{id}</Machine>")).unwrap_or_default();
-    let busy = if state.address_busy(*ip) { "<InProgress/>" } else { "" };
-    format!("<Address><Ip>{ip}</Ip><Region>{region}</Region>{machine}{busy}</Address>")
 }
 
 fn refusal(status: StatusCode, code: &str, message: &str) -> Reply {

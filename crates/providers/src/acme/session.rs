@@ -7,17 +7,17 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderValue, Request};
 
-use super::client::{PATH, kind, nonsense, text};
+use super::client::{kind, nonsense, text};
 use crate::credential::{Credential, Fresh, Line, Refreshed, Secret, TokenSource};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Signs with a token of the account.
 #[derive(Debug)]
 pub(super) struct Session(Refreshed<Tokens>);
 
 impl Session {
-    pub fn new(key: Secret, endpoint: &str) -> Self {
-        Self(Refreshed::new(Tokens { key, url: format!("{endpoint}{PATH}") }))
+    pub fn new(key: Secret, endpoint: &str, path: &str) -> Self {
+        Self(Refreshed::new(Tokens { key, url: format!("{endpoint}{path}") }))
     }
 }
 
@@ -32,7 +32,8 @@ impl Credential for Session {
         (token.expose(), method, path, &*date, &request.body()[..]).hash(&mut hasher);
         let signature = format!("{:016x}", hasher.finish());
         for (name, value) in [("x-acme-date", date), ("x-acme-signature", signature)] {
-            request.headers_mut().insert(name, HeaderValue::try_from(value).unwrap());
+            let value = HeaderValue::try_from(value).map_err(|error| unsendable(&error))?;
+            request.headers_mut().insert(name, value);
         }
         Ok(())
     }
@@ -57,7 +58,8 @@ struct Tokens {
 impl TokenSource for Tokens {
     async fn fetch(&self, line: &Line<'_>) -> Result<Fresh> {
         let form = format!("Action=Session&Key={}", self.key.expose());
-        let answer = line.fetch(Request::post(&self.url).body(form.into()).unwrap()).await?;
+        let request = Request::post(&self.url).body(form.into());
+        let answer = line.fetch(request.map_err(|error| unsendable(&error))?).await?;
         let body = String::from_utf8_lossy(answer.body()).into_owned();
         if !answer.status().is_success() {
             return Err(Error::new(kind(&answer), text(&body, "Message").unwrap_or_default()));
@@ -71,4 +73,8 @@ impl TokenSource for Tokens {
     fn strike_from(&self, text: &str) -> String {
         self.key.strike_from(text)
     }
+}
+
+fn unsendable(error: &dyn std::error::Error) -> Error {
+    Error::new(ErrorKind::NotSent, format!("the request cannot be made: {error}"))
 }

@@ -273,11 +273,14 @@ impl Cluster {
             }
         }
         let mut spec = json!({
-            "provider": self.vendor.provider(), "region": self.region(),
+            "provider": self.vendor.provider(),
             "match": matching(pool.app, pool.wish),
             "assignmentCoolOffSeconds": pool.cool_off, "gracePeriodSeconds": pool.grace,
             "deletionPolicy": if pool.releases { "Release" } else { "Retain" },
         });
+        if self.vendor.profile().region_required {
+            spec["region"] = json!(self.region());
+        }
         if !ips.is_empty() {
             spec["ips"] = json!(ips);
         }

@@ -219,7 +219,10 @@ impl Oracle {
         for ip in if self.by_hand { vec![] } else { new } {
             let name = state.address(ip).and_then(|one| one.name.clone());
             match (name, &ended) {
-                (Some(name), _) => self.reserved_as(&name, ip),
+                (Some(name), sent) => {
+                    let target = sent.as_ref().and_then(|sent| sent.machine);
+                    self.reserved_as(&name, ip, target);
+                }
                 (None, Some(sent)) => self.reserved(sent, ip),
                 (None, None) => {}
             }

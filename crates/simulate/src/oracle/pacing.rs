@@ -51,7 +51,7 @@ impl Oracle {
         let target = sent.machine;
         let mut pools: Vec<&Pool> = match sent.action {
             CloudAction::Assign => self.cluster.claimants(sent.ip?).collect(),
-            CloudAction::CreateOn => {
+            action if action.creates() && target.is_some() => {
                 let is = |pool: &&Pool| pool.intents.values().any(|one| one.target == target);
                 self.cluster.pools.values().filter(is).collect()
             }
@@ -101,7 +101,7 @@ impl Oracle {
         let (now, api) = (self.now(), self.api_floor());
         // A move in two steps begins with the unassignment.
         let undoes = sent.action == CloudAction::Assign
-            || (self.vendor.displaces_own() && sent.action == CloudAction::Unassign);
+            || (!self.vendor.profile().moves_at_once && sent.action == CloudAction::Unassign);
         let Some(ip) = sent.ip.filter(|_| undoes) else { return };
         let Some((at, from)) = self.pacing.drifted.get(&ip).copied() else { return };
         let floor = api.min(at);

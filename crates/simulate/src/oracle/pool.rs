@@ -287,7 +287,9 @@ fn addresses(value: &Value) -> Vec<IpAddr> {
 
 fn intents(value: &Value) -> BTreeMap<String, Intent> {
     let intent = |intent: &Value| {
-        let target = intent["target"].as_str().and_then(|target| target.parse().ok());
+        // A machine's identifier ends with its number.
+        let number = |target: &str| target.rsplit('-').next()?.parse().ok();
+        let target = intent["target"].as_str().and_then(number);
         let strangers = addresses(&intent["strangers"]).into_iter().collect();
         let six = intent["v6"] == true;
         (text(&intent["id"]).to_owned(), Intent { target, six, strangers })

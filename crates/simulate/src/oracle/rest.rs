@@ -146,8 +146,9 @@ impl Oracle {
         let mut wrong = Vec::new();
         for (six, idle) in [(false, four), (true, six)] {
             let has_room = |machine: &Machine| {
-                let mut held = self.cloud.held_by(*machine).filter(|ip| ip.is_ipv6() == six);
-                self.takes(*machine) && held.all(|ip| self.is_useless_on(*machine, ip))
+                let held = self.cloud.held_by(*machine).filter(|ip| ip.is_ipv6() == six);
+                let stay = held.filter(|ip| !self.is_useless_on(*machine, *ip)).count();
+                self.takes(*machine) && stay < self.vendor.profile().per_machine
             };
             let eligible = pool.receivers().iter().filter(|(_, fit)| fit.eligible);
             let free: Vec<_> = eligible.map(|(machine, _)| *machine).filter(has_room).collect();
@@ -216,11 +217,11 @@ impl Oracle {
                     && claimants
                         .all(|pool| pool.front == Front::Pool && may_use(pool) && pool.uses(*ip))
             };
-            let mut here = self.cloud.held_by(machine).filter(|ip| ip.is_ipv6() == six);
-            let held = here.find(serves).map(|ip| ip.to_string());
-            let marked = node.marks[usize::from(six)].clone();
-            let named: Option<IpAddr> = marked.as_ref().and_then(|mark| mark.parse().ok());
-            let concerned = self.cloud.held_by(machine).chain(named);
+            let here = self.cloud.held_by(machine).filter(|ip| ip.is_ipv6() == six);
+            let held: Vec<IpAddr> = here.filter(serves).collect();
+            let marked = node.marks[usize::from(six)].as_deref().unwrap_or_default();
+            let named: Vec<IpAddr> = marked.split(',').filter_map(|one| one.parse().ok()).collect();
+            let concerned = self.cloud.held_by(machine).chain(named.iter().copied());
             // If not all claimants may use the machine, the result depends on the first holder.
             let unclear = |ip: IpAddr| {
                 let pools: Vec<&Pool> = self.cluster.claimants(ip).collect();
@@ -234,11 +235,11 @@ impl Oracle {
             if concerned.into_iter().any(unclear) {
                 continue;
             }
-            let settled = named.is_none_or(|ip| {
-                let mut claimants = self.cluster.claimants(ip).peekable();
-                claimants.peek().is_none() || claimants.any(|pool| !pool.uses(ip))
+            let settled = named.iter().all(|ip| {
+                let mut claimants = self.cluster.claimants(*ip).peekable();
+                claimants.peek().is_none() || claimants.any(|pool| !pool.uses(*ip))
             });
-            if held != marked && !(held.is_none() && settled) {
+            if held != named && !(held.is_empty() && settled) {
                 wrong.push(format!("{name} has {held:?} and is marked {marked:?}"));
             }
         }

@@ -56,14 +56,17 @@ impl Oracle {
         }
     }
 
-    /// S3: at most one call at a time per address, and per machine and family.
+    /// S3: at most one call at a time per address, and per machine and family. Where a machine carries
+    /// many addresses, calls about different ones do not exclude each other.
     fn check_one_at_a_time(&mut self, sent: &Sent) {
+        let carries_one = self.vendor.profile().per_machine == 1;
         let same = |flight: &&Sent| {
             let about = |this: Option<Machine>, that| this.is_some() && this == that;
             // A machine that has an address refuses another one of its own.
             let harmless = [sent, flight].iter().any(|one| one.action == CloudAction::RestoreOwn);
             (sent.ip.is_some() && sent.ip == flight.ip)
-                || (sent.is_six() == flight.is_six()
+                || (carries_one
+                    && sent.is_six() == flight.is_six()
                     && !harmless
                     && about(sent.machine, flight.machine))
         };
@@ -95,7 +98,7 @@ impl Oracle {
         let Some(holder) = self.cloud.holder(ip).filter(|holder| Some(*holder) != target) else {
             return;
         };
-        let hides = ip.is_ipv6() || self.vendor.displaces_own();
+        let hides = self.vendor.hides_operations(ip.is_ipv6());
         let unseen =
             hides && self.cloud.is_unknown_arrival(ip, &sent.process, self.decided_at(sent));
         if unseen || self.is_touched_unseen(ip) {
@@ -234,14 +237,17 @@ impl Oracle {
         }
     }
 
-    /// Attributes a new address to the pool in its name.
-    pub(super) fn reserved_as(&mut self, name: &str, ip: IpAddr) {
+    /// Attributes a new address to the pool in its name. The call tells the machine, if the address
+    /// was there with the call's effect.
+    pub(super) fn reserved_as(&mut self, name: &str, ip: IpAddr, target: Option<Machine>) {
         let named = self.cluster.pools.values().find(|pool| name.contains(&pool.uid));
         let uid = named.map(|pool| pool.uid.clone());
-        let recognised = named.is_some_and(|pool| pool.intents.values().any(|one| !one.six));
+        let recognised =
+            named.is_some_and(|pool| pool.intents.values().any(|one| one.may_be(target, ip)));
         if let Some(address) = self.cloud.addresses.get_mut(&ip) {
             address.makers = uid.iter().cloned().collect();
             address.origin = Origin::Ours(uid);
+            address.target = target;
             address.words_lost = !recognised;
         }
     }

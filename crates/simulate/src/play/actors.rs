@@ -8,6 +8,7 @@ use super::Player;
 use super::allocations::{cordoned, uncordoned};
 use crate::cluster::TAINT;
 use crate::schedule::{HandEvent, NodeEvent, PoolEvent};
+use crate::vendor::Vendor;
 
 impl Player<'_> {
     pub(super) async fn node(&mut self, node: usize, what: NodeEvent, begins: bool) {
@@ -163,7 +164,7 @@ impl Player<'_> {
             HandEvent::Deletes(ip) => {
                 if let Some(ip) = address(ip) {
                     // An address in use cannot be deleted at every provider.
-                    if self.schedule.setting.vendor.displaces_own() {
+                    if self.schedule.setting.vendor != Vendor::DigitalOcean {
                         cloud.human_moves(ip, None);
                     }
                     cloud.human_deletes(ip);

@@ -79,7 +79,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Two pools with common nodes: the first wants a new address, the second has a cool-off.
-fn beginning(profile: Profile) -> Scene {
+fn beginning(profile: &Profile) -> Scene {
     let setup = AccountSetup { project: Some("project".into()), ..account(profile) };
     let mut scene = scene_at(setup)
         .nodes(NODES)
@@ -200,7 +200,7 @@ proptest! {
         profile in select(&PROFILES[..]),
         steps in vec(step(), 0..60),
     ) {
-        let mut scene = beginning(profile);
+        let mut scene = beginning(&profile);
         let mut idle = 0;
         for step in steps {
             take(&mut scene, step, &mut idle);
