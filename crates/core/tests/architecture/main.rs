@@ -113,8 +113,8 @@ fn only_the_sandbox_and_tests_see_a_fake() {
 
 #[test]
 fn a_module_for_tests_is_in_a_folder_for_tests() {
-    // The vendor for tests, and the suite that every vendor passes.
-    const ALLOWED: &[&str] = &["providers/src/lib.rs: acme", "providers/src/lib.rs: contract"];
+    // The suite that every vendor passes.
+    const ALLOWED: &[&str] = &["providers/src/lib.rs: contract"];
     let found = ["operator", "providers"].map(sources::test_modules).concat();
     let elsewhere: Vec<_> = found.into_iter().filter(|one| !one.ends_with(": tests")).collect();
     assert_eq!(elsewhere, ALLOWED);
@@ -125,6 +125,14 @@ fn the_operator_does_not_ship_tokios_test_clock() {
     let features = graph::features("pontoon", "tokio");
     assert!(!features.is_empty(), "the operator does not use tokio any more?");
     assert!(!features.contains("test-util"), "tokio is built with {features:?}");
+}
+
+#[test]
+fn the_vendor_for_tests_is_in_the_simulation_and_not_in_the_operator() {
+    for (root, has) in [("simulate", true), ("pontoon", false)] {
+        let features = graph::features(root, "pontoon-providers");
+        assert_eq!(features.contains("profiles"), has, "{root} builds providers with {features:?}");
+    }
 }
 
 #[test]

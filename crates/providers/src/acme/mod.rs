@@ -136,7 +136,8 @@ impl AddressProvider for Acme {
 
     async fn list(&self, request: &ListRequest) -> Result<Listing> {
         let Families { v4, v6 } = request.families;
-        if !v4 && !(v6 && self.profile.six) {
+        let v6 = v6 && self.profile.six;
+        if !v4 && !v6 {
             return Ok(Listing::default());
         }
         let mut all = self.client.list().await?;
