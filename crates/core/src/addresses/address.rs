@@ -98,6 +98,11 @@ pub enum Operation {
         /// A read sent at or after this time shows the outcome.
         until: Time,
     },
+    /// A release without an answer. A free address is what the release found, not its effect.
+    Leaving {
+        /// A read sent at or after this time shows the outcome.
+        until: Time,
+    },
 }
 
 impl Operation {
@@ -107,6 +112,7 @@ impl Operation {
             Self::Sent { to } | Self::Accepted { to, .. } | Self::Uncertain { to, .. } => {
                 to.as_ref()
             }
+            Self::Leaving { .. } => None,
         }
     }
 }
@@ -215,15 +221,24 @@ impl Address {
                     self.settle(sent_at, seen, sent_at + settings.settle);
                     News::Arrived
                 } else if sent_at >= *until {
-                    let intended = self.intended.take();
-                    self.settle(sent_at, seen, sent_at);
-                    self.intended = intended;
-                    News::Some
+                    self.end_doubt(sent_at, seen)
                 } else {
                     News::Nothing
                 }
             }
+            Some(Operation::Leaving { until }) if sent_at >= *until => {
+                self.end_doubt(sent_at, seen)
+            }
+            Some(Operation::Leaving { .. }) => News::Nothing,
         }
+    }
+
+    /// Takes what a read shows after a call without a clear answer for the outcome of the call.
+    fn end_doubt(&mut self, sent_at: Time, seen: &Sighting) -> News {
+        let intended = self.intended.take();
+        self.settle(sent_at, seen, sent_at);
+        self.intended = intended;
+        News::Some
     }
 
     /// Applies the absence from a listing, if younger than the known facts.
@@ -241,8 +256,12 @@ impl Address {
                 }
                 return news;
             }
-            Some(Operation::Uncertain { until, .. }) if sent_at < *until => return News::Nothing,
-            Some(Operation::Uncertain { .. }) => {
+            Some(Operation::Uncertain { until, .. } | Operation::Leaving { until })
+                if sent_at < *until =>
+            {
+                return News::Nothing;
+            }
+            Some(Operation::Uncertain { .. } | Operation::Leaving { .. }) => {
                 self.operation = None;
                 self.lose();
                 return News::Some;
@@ -268,7 +287,9 @@ impl Address {
             Some(Operation::Accepted { since, .. }) => {
                 self.knowledge == Knowledge::Missing && sent_at >= *since + settings.doubt()
             }
-            Some(Operation::Sent { .. } | Operation::Uncertain { .. }) => false,
+            Some(
+                Operation::Sent { .. } | Operation::Uncertain { .. } | Operation::Leaving { .. },
+            ) => false,
         };
         let late = match &self.knowledge {
             Knowledge::Known { at, firm_until, .. } => sent_at <= *at || sent_at < *firm_until,

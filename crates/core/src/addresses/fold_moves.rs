@@ -194,8 +194,7 @@ impl World {
             }
             Err(failure) if failure.kind == FailureKind::NoAnswer => {
                 let until = settings.doubted_until(outcome.sent_at, now);
-                let uncertain = Operation::Uncertain { to: None, until };
-                account.update(ip, |one| one.operation = Some(uncertain));
+                account.update(ip, |one| one.operation = Some(Operation::Leaving { until }));
                 account.want_listing(until);
             }
             Err(failure) => {

@@ -1,8 +1,8 @@
 //! Addresses reserved for a pool are released when the pool is deleted, if the pool asks for it.
 
-use pontoon_core::action::{Action, AddressAction, FailureKind};
+use pontoon_core::action::{Action, AddressAction, Done, FailureKind};
 use pontoon_core::addresses::verdict::Reason;
-use pontoon_core::model::{EmptyPolicy, Pool};
+use pontoon_core::model::{EmptyPolicy, Pool, Sighting};
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -106,6 +106,29 @@ fn what_another_pool_lists_or_a_list_once_named_is_not_given_back() {
     assert_eq!(released(&done), [created[1]]);
     assert!(scene.cloud.addresses.contains_key(&ip(1)));
     assert!(!scene.stored("p").ledger.guarded);
+}
+
+#[test]
+fn a_release_without_an_answer_is_not_repeated_because_a_listing_still_shows_the_address() {
+    let mut scene = three_in_place();
+    let ours = scene.stored("p").ledger.created.clone();
+    scene.fault(is_release, Fault::Dropped);
+    scene.fault(is_release, Fault::Dropped);
+    scene.change_pool("p", PoolFixture::deleted);
+    assert_eq!(released(&scene.settle()), ours);
+    for _ in 0..8 {
+        let shown = ours.iter().map(|ip| (*ip, Sighting::default())).collect();
+        let list = Action::Address(AddressAction::List {
+            account: ACCOUNT.into(),
+            families: vec![],
+            confirms: false,
+            scope: Default::default(),
+        });
+        scene.finish(list, scene.now, Ok(Done::Listed(shown)));
+        let sent = scene.run(seconds(1));
+        assert_eq!(count(&sent, is_release), 0, "the first calls may still take effect");
+    }
+    assert_eq!(released(&scene.run(seconds(10))), ours);
 }
 
 #[test]

@@ -137,7 +137,9 @@ fn list_when(
 fn awaits_sight(operation: &Operation) -> bool {
     match operation {
         Operation::Sent { .. } => false,
-        Operation::Accepted { .. } | Operation::Uncertain { .. } => true,
+        Operation::Accepted { .. } | Operation::Uncertain { .. } | Operation::Leaving { .. } => {
+            true
+        }
     }
 }
 
@@ -150,7 +152,9 @@ fn due(world: &World, id: &AccountId, account: &Account) -> Time {
     let checks = account.open().filter_map(|(_, operation)| match operation {
         Operation::Sent { .. } => None,
         Operation::Accepted { next_check, .. } => Some(*next_check),
-        Operation::Uncertain { until, .. } => Some(after_failure.max(*until)),
+        Operation::Uncertain { until, .. } | Operation::Leaving { until } => {
+            Some(after_failure.max(*until))
+        }
     });
     let ours = account.busy().filter(|(ip, _)| world.is_claimed(*ip));
     let busy = ours.map(|(_, since)| last + (last.since(since) / 8).max(WATCH_BUSY)).min();

@@ -114,7 +114,9 @@ fn found<'a>(one: &'a AddressView<'_>) -> (State, Option<&'a MachineId>, Option<
         Place::Busy(machine) => (State::InProgress, *machine, Some(Note::Busy)),
         Place::Moving(operation) => {
             let note = match operation {
-                Operation::Uncertain { until, .. } => Some(Note::Uncertain(*until)),
+                Operation::Uncertain { until, .. } | Operation::Leaving { until } => {
+                    Some(Note::Uncertain(*until))
+                }
                 Operation::Sent { .. } | Operation::Accepted { .. } => None,
             };
             (State::InProgress, operation.to(), note)
