@@ -35,10 +35,9 @@ pub fn run(args: &Args) -> Result<(), String> {
     let started = Instant::now();
     let results = Mutex::new(Results::default());
     let (next, enough) = (AtomicU64::new(args.seeds.start), AtomicBool::new(false));
-    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into));
     let limit = if args.mutant.is_some() { 1 } else { ENOUGH };
     std::thread::scope(|scope| {
-        for _ in 0..jobs.unwrap_or(1) {
+        for _ in 0..args.jobs() {
             let work = || work(args, &results, (&next, &enough), limit);
             let thread = std::thread::Builder::new().name("simulate".to_owned());
             if let Err(error) = thread.spawn_scoped(scope, work) {

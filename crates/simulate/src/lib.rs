@@ -29,6 +29,7 @@ pub mod oracle;
 pub mod panics;
 pub mod play;
 pub mod process;
+pub mod recovery;
 mod relocate;
 pub mod schedule;
 pub mod shrink;
@@ -39,5 +40,5 @@ pub mod vendor;
 pub mod wire;
 
 pub use generate::{generate, generate_at};
-pub use play::{Kill, Manner, Played, play};
+pub use play::{Kill, Manner, Played, Recovery, play, recover};
 pub use schedule::Schedule;

@@ -1,7 +1,8 @@
-//! `cargo simulate`: runs the schedules of many seeds, traces a single run, or checks that a fault
-//! planted in the operator is found.
+//! `cargo simulate`: runs the schedules of many seeds, traces a single run, checks that a fault
+//! planted in the operator is found, or measures recovery.
 
 mod campaign;
+mod measure;
 mod report;
 
 use std::ops::Range;
@@ -29,6 +30,9 @@ struct Args {
     /// Print every event, and every external call with its answer.
     #[arg(long)]
     trace: bool,
+    /// Measure the time from the end of 240 seconds of random faults until everything is right again.
+    #[arg(long, value_name = "FROM..TO", value_parser = seeds, conflicts_with_all = ["seeds", "seed", "schedule", "mutant"])]
+    recovery: Option<Range<u64>>,
     /// Plant a fault in the operator. Finding the fault is success.
     #[arg(long)]
     mutant: Option<Mutant>,
@@ -47,6 +51,12 @@ impl Args {
     fn generate(&self, seed: u64) -> Schedule {
         self.at.map_or_else(|| generate(seed), |vendor| generate_at(seed, vendor))
     }
+
+    /// The number of parallel runs.
+    fn jobs(&self) -> usize {
+        let processors = || std::thread::available_parallelism().map_or(1, Into::into);
+        self.jobs.unwrap_or_else(processors)
+    }
 }
 
 fn seeds(text: &str) -> Result<Range<u64>, String> {
@@ -59,10 +69,11 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 fn main() -> ExitCode {
     simulate::panics::keep();
     let args = Args::parse();
-    let done = match (&args.schedule, args.seed) {
-        (Some(path), _) => read(path).and_then(|schedule| one(&schedule, &args)),
-        (None, Some(seed)) => one(&args.generate(seed), &args),
-        (None, None) => campaign::run(&args),
+    let done = match (&args.schedule, args.seed, &args.recovery) {
+        (_, _, Some(seeds)) => measure::run(&args, seeds.clone()),
+        (Some(path), ..) => read(path).and_then(|schedule| one(&schedule, &args)),
+        (None, Some(seed), _) => one(&args.generate(seed), &args),
+        (None, None, None) => campaign::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

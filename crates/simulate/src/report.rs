@@ -14,8 +14,13 @@ pub fn say(text: &str) {
 
 /// Prints the trace, if any.
 pub fn story(played: &Played) {
+    lines(&played.story);
+}
+
+/// Prints lines.
+pub fn lines(lines: &[String]) {
     let mut out = std::io::stdout().lock();
-    for line in &played.story {
+    for line in lines {
         // The reader may close the pipe early.
         if writeln!(out, "{line}").is_err() {
             return;

@@ -143,6 +143,7 @@ pub struct Stage {
     controllers: Controllers,
     vips: VipOptions,
     mutant: Option<Mutant>,
+    retry_max: Duration,
     metrics: Metrics,
     kills: Vec<Kill>,
     /// Killed processes, with their calls.
@@ -242,6 +243,7 @@ impl Stage {
             undertaker,
             seed,
             mutant: manner.mutant,
+            retry_max: manner.retry_max.unwrap_or(Duration::from_secs(60)),
             kills: manner.kills.clone(),
             buried: vec![],
         })
@@ -369,7 +371,7 @@ impl Stage {
             timing: Timing::default(),
             provider_timeout: Duration::from_secs(5),
             retry_initial: Duration::from_secs(1),
-            retry_max: Duration::from_secs(60),
+            retry_max: self.retry_max,
             controllers: self.controllers.clone(),
             vips: self.vips.clone(),
             policy: None,

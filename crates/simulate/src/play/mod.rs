@@ -6,6 +6,7 @@ mod clusters;
 mod edits;
 mod lasting;
 mod names;
+mod recovery;
 mod rest;
 mod trouble;
 mod variations;
@@ -30,6 +31,8 @@ use crate::oracle::Violation;
 use crate::process::Effect;
 use crate::schedule::{Event, Millis, Phase, PoolEvent, Schedule, What};
 use crate::stage::Stage;
+
+pub use recovery::{Recovery, recover};
 
 /// The result of a run.
 #[derive(Debug)]
@@ -65,6 +68,8 @@ pub struct Manner {
     pub hurries: bool,
     /// Deaths in addition to the schedule's.
     pub kills: Vec<Kill>,
+    /// The longest back-off, if not a minute.
+    pub retry_max: Option<Duration>,
 }
 
 /// The death of a process during a call.
@@ -83,6 +88,15 @@ pub struct Kill {
 /// # Errors
 /// A description, if the run cannot be set up.
 pub fn play(schedule: &Schedule, manner: &Manner) -> Result<Played, String> {
+    on_a_runtime(schedule, manner, async |player| player.play().await)
+}
+
+/// Sets up a run on a new runtime, and hands it over to `act`.
+fn on_a_runtime<T>(
+    schedule: &Schedule,
+    manner: &Manner,
+    act: impl AsyncFnOnce(Player<'_>) -> T,
+) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -92,7 +106,7 @@ pub fn play(schedule: &Schedule, manner: &Manner) -> Result<Played, String> {
         let stage = Stage::new(schedule.seed, &schedule.setting, manner)?;
         let (user, cloud) = (stage.user.clone(), stage.cloud.clone());
         let cluster = Cluster::new(user, cloud, &schedule.setting, has_typos(schedule)).await;
-        Ok(Player::new(schedule, stage, cluster, manner).play().await)
+        Ok(act(Player::new(schedule, stage, cluster, manner)).await)
     });
     runtime.shutdown_background();
     played
@@ -152,6 +166,18 @@ impl<'a> Player<'a> {
     }
 
     async fn play(mut self) -> Played {
+        self.endure().await;
+        if !self.broken() && !self.schedule.lasting.is_empty() {
+            self.meanwhile().await;
+        }
+        if !self.broken() {
+            self.settle().await;
+        }
+        self.over()
+    }
+
+    /// Starts everything, and lets the events happen until the end of trouble.
+    async fn endure(&mut self) {
         if !self.schedule.setting.allocations.is_empty() {
             let (kube, user) = (self.stage.kube.clone(), self.stage.user.clone());
             let changed = Arc::clone(&self.stage.shared.changed);
@@ -163,19 +189,12 @@ impl<'a> Player<'a> {
         for (at, index, begins) in timeline(self.schedule) {
             self.wait_until(at).await;
             if self.broken() {
-                return self.over();
+                return;
             }
             self.edge(index, begins).await;
         }
         self.wait_until(self.schedule.ends).await;
         self.heal().await;
-        if !self.broken() && !self.schedule.lasting.is_empty() {
-            self.meanwhile().await;
-        }
-        if !self.broken() {
-            self.settle().await;
-        }
-        self.over()
     }
 
     /// Begins or ends an event.
