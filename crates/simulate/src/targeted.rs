@@ -53,9 +53,12 @@ fn meeting(called: Called) -> (Millis, Millis) {
         Called::Cloud(CloudAction::ReadAddress) => (80_000, 82_000),
         // The listings two and five seconds after a failure would meet an earlier state.
         Called::Cloud(CloudAction::Unassign | CloudAction::RestoreOwn) => (34_000, 34_500),
+        // The addresses are listed five seconds after a failure, and would meet an earlier state.
+        Called::Cloud(CloudAction::CreateOn) => (30_000, 30_500),
         // The records are read five seconds after a failure, and would meet an earlier state. From
-        // the fourth failure on, the next change comes later than that.
-        Called::Cloud(CloudAction::EditRecord) => (41_500, 42_000),
+        // the fifth failure on, the next change comes later than that.
+        Called::Cloud(CloudAction::AddRecord) => (52_000, 52_500),
+        Called::Cloud(CloudAction::EditRecord) => (60_500, 61_000),
         // IPv4 addresses are listed first, and would meet an earlier state.
         Called::Cloud(CloudAction::ListSix) => (300, 300),
         _ => (25_000, 30_000),

@@ -15,7 +15,8 @@ use crate::world::{Settings, Work, World};
 /// Wait between two direct reads of operations. Listings cover many operations at once.
 const BETWEEN_ASKS: Duration = Duration::from_secs(1);
 
-/// Wait before the listing that shows whether a call that broke down took effect after all.
+/// Wait before the listing that shows whether a call that broke down, or has no answer, took effect
+/// after all.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
 
 /// Wait between direct reads of a missing address.
@@ -286,7 +287,8 @@ impl Account {
                     one.operation = Some(uncertain);
                     one.intended = None;
                 });
-                self.want_listing(until);
+                // An address that has arrived is known to serve before the doubt ends.
+                self.want_listing(now + LOOK_AFTER);
                 if let Some(machine) = to {
                     let when = (now, outcome.jitter);
                     self.set_back((ip, machine), failure.clone(), when, settings);

@@ -77,8 +77,9 @@ impl Listing {
     ) {
         self.failures = self.failures.saturating_add(1);
         match failure.kind {
-            FailureKind::Throttled { wait: asked } => {
-                let wait = settings.back_off(self.failures, jitter).max(asked);
+            // The provider says how long; further waiting would only delay.
+            FailureKind::Throttled { wait } => {
+                let wait = wait.max(settings.retry_initial);
                 self.not_before = self.not_before.max(now + wait);
             }
             _ => self.rest(now, jitter, settings),

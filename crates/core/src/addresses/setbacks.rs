@@ -158,7 +158,7 @@ impl Setbacks {
             attempts.refusals = attempts.refusals.saturating_add(1);
             // The first refusal may be the machine's fault, so another machine is tried at once.
             if attempts.refusals > 1 {
-                attempts.not_before = now + settings.back_off(attempts.refusals - 1, jitter);
+                attempts.not_before = now + settings.slow_back_off(attempts.refusals - 1, jitter);
             }
         }
         let before = attempts.pairs.get(machine).map(|pair| pair.failures);
@@ -166,9 +166,13 @@ impl Setbacks {
         let counts = failure.kind != FailureKind::NotSent;
         let failures = before.unwrap_or(0).saturating_add(u32::from(counts));
         let step = if counts { failures } else { 1 };
-        let most =
-            if heard && failure.kind.is_of_account() { CAUSE_OVER } else { settings.retry_max };
-        let not_before = now + settings.back_off_within(step, most, jitter);
+        let wait = match failure.kind.is_of_account() {
+            true if heard => settings.back_off_within(step, CAUSE_OVER, jitter),
+            // A listing that succeeds again ends the wait.
+            true => settings.back_off(step, jitter),
+            false => settings.slow_back_off(step, jitter),
+        };
+        let not_before = now + wait;
         // A later refusal may itself be a result of an unclear call that worked, so `told_from`
         // stays.
         let unclear = matches!(failure.kind, FailureKind::Unavailable | FailureKind::Busy);

@@ -263,22 +263,19 @@ impl KnownSet {
 }
 
 impl Work {
-    /// Notes a failure. Refusals back off for the longest time; rate limits count as no failure.
+    /// Notes a failure. Rate limits count as no failure.
     fn stumbled(&mut self, failure: &Failure, now: Time, jitter: u16, settings: &Settings) {
         match failure.kind {
             FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } => {}
             FailureKind::NotFound
             | FailureKind::Rejected
             | FailureKind::Quota
-            | FailureKind::Refused => {
-                self.failed(failure.clone(), now, jitter, settings);
-                self.not_before = now + settings.retry_max;
-            }
-            FailureKind::NotSent
+            | FailureKind::Refused
+            | FailureKind::NotSent
             | FailureKind::NoAnswer
             | FailureKind::Unavailable
             | FailureKind::Busy
-            | FailureKind::Conflict => self.failed(failure.clone(), now, jitter, settings),
+            | FailureKind::Conflict => self.refused(failure.clone(), now, jitter, settings),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::model::{
     RecordSource, Site, Subject,
 };
 use crate::nodes::ClassId;
-use crate::world::{Settings, Work, World};
+use crate::world::{Work, World};
 
 /// Everything known about DNS.
 #[derive(Clone, Debug, Default)]
@@ -99,8 +99,13 @@ const NOTHING_KNOWN: &KnownSet = &KnownSet {
     stubborn: None,
 };
 
-const NO_WORK: Work =
-    Work { in_flight: false, failures: 0, not_before: Time::from_micros(0), failure: None };
+const NO_WORK: Work = Work {
+    in_flight: false,
+    failures: 0,
+    not_before: Time::from_micros(0),
+    failure: None,
+    failed_at: Time::from_micros(0),
+};
 
 impl KnownSet {
     /// Earliest time of the next read: after the back-off, and late enough to show our last change.
@@ -143,9 +148,9 @@ impl RecordEntry {
 
     /// Whether the name of the object has no site: the host rejected the name, or did not find the
     /// zone at `found` or later.
-    fn is_lost(&self, found: Time, settings: &Settings) -> bool {
+    fn is_lost(&self, found: Time) -> bool {
         let lost = |work: &Work| match work.failure.as_ref().map(|failure| failure.kind) {
-            Some(FailureKind::NotFound) => work.not_before >= found + settings.retry_max,
+            Some(FailureKind::NotFound) => work.failed_at >= found,
             kind => kind == Some(FailureKind::Rejected),
         };
         self.sets.values().any(|set| lost(&set.read_work))
@@ -256,7 +261,7 @@ impl World {
             rival.set.paused.is_none()
                 && rank(rival) < rank(entry)
                 && rival.set.request.as_ref().is_ok_and(|request| request.may_be_at(site))
-                && !rival.is_lost(found, &self.settings)
+                && !rival.is_lost(found)
         })
     }
 

@@ -8,6 +8,7 @@ use crate::action::Failure;
 
 /// Longest back-off of a failed write to Kubernetes, jitter aside.
 const MINUTE: Duration = Duration::from_secs(60);
+
 /// A call that is retried until success.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
@@ -19,6 +20,8 @@ pub struct Work {
     pub not_before: Time,
     /// The last failure.
     pub failure: Option<Failure>,
+    /// Time of the last failure.
+    pub(crate) failed_at: Time,
 }
 
 impl Work {
@@ -30,7 +33,19 @@ impl Work {
     /// Notes a failure, and backs off.
     pub(crate) fn failed(&mut self, failure: Failure, now: Time, jitter: u16, settings: &Settings) {
         self.repeats(now, jitter, settings);
-        self.failure = Some(failure);
+        (self.failure, self.failed_at) = (Some(failure), now);
+    }
+
+    /// Notes a failure whose end nothing but the next attempt shows, and backs off.
+    pub(crate) fn refused(
+        &mut self,
+        failure: Failure,
+        now: Time,
+        jitter: u16,
+        settings: &Settings,
+    ) {
+        self.failed(failure, now, jitter, settings);
+        self.not_before = now + settings.slow_back_off(self.failures, jitter);
     }
 
     /// Notes an attempt whose result the next attempt tells, and backs off.

@@ -36,6 +36,7 @@ mod pods;
 mod properties;
 mod reading;
 mod recording;
+mod recovering;
 mod refused;
 mod releasing;
 mod renewing;
