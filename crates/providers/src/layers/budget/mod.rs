@@ -212,6 +212,9 @@ impl Underway {
         let Budget { rules, .. } = self.0;
         let now = Instant::now();
         let mut state = self.0.state();
+        if let Some(left) = &mut state.left {
+            left.probing = false;
+        }
         match result {
             Ok(answer) => {
                 let headroom = (rules.headroom)(answer.headers());
@@ -261,6 +264,8 @@ struct Left {
     remaining: u64,
     /// The time of the next probe while no more than the reserve is left.
     probe_at: Instant,
+    /// A probe is under way.
+    probing: bool,
 }
 
 impl State {
@@ -344,9 +349,11 @@ impl State {
             return Ok(());
         };
         if left.probe_at > now {
-            return Err(Hold { retry_after: left.probe_at - now, pacing: false });
+            // The answer to a probe under way says within moments whether there is more.
+            let most = if left.probing { SHORTEST_WAIT } else { LONGEST_WAIT };
+            return Err(Hold { retry_after: (left.probe_at - now).min(most), pacing: false });
         }
-        left.probe_at = now + PROBE;
+        (left.probe_at, left.probing) = (now + PROBE, true);
         Ok(())
     }
 
@@ -359,6 +366,7 @@ impl State {
             last: (reserve / 10).max(5).min(reserve / 2),
             remaining: headroom.remaining.saturating_sub(others),
             probe_at: now + headroom.resets_in.clamp(PROBE, LONGEST_WAIT),
+            probing: false,
         });
     }
 

@@ -135,6 +135,22 @@ async fn after_the_reset_one_request_finds_out_how_things_stand() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn while_a_request_finds_out_the_others_ask_again_soon() {
+    let (mut state, start) = (State::default(), Instant::now());
+    let has = |remaining| Headroom { limit: 100, remaining, resets_in: Duration::ZERO };
+    let now = start + PROBE;
+    let wait = |state: &mut State| {
+        state.admit(Priority::Housekeeping, None, now).map_err(|hold| hold.retry_after)
+    };
+    state.learn(has(0), start);
+    assert_eq!((wait(&mut state), wait(&mut state)), (Ok(()), Err(SHORTEST_WAIT)));
+    state.learn(has(0), now);
+    assert_eq!(wait(&mut state), Err(PROBE), "nothing is left");
+    state.learn(has(90), now);
+    assert_eq!(wait(&mut state), Ok(()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_was_sent_since_the_last_answer_counts() {
     let vendor = Vendor::default();
     let transport = vendor.under(None);
