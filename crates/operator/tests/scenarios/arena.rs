@@ -451,7 +451,8 @@ impl Arena {
     }
 }
 
-/// Waits until `look` succeeds; panics with the last error after the limit.
+/// Waits until `look` succeeds; panics with the last error after the limit. The longer the wait, the
+/// rarer the looks: hundreds of scenarios share two cores.
 pub async fn eventually<T, E: Debug, F>(what: &str, mut look: impl FnMut() -> F) -> T
 where
     F: Future<Output = Result<T, E>>,
@@ -464,9 +465,13 @@ where
                 assert!(started.elapsed() < LIMIT, "never happened: {what}; last seen: {seen:#?}");
             }
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        let pause = started.elapsed() / 10;
+        tokio::time::sleep(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE)).await;
     }
 }
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 impl Drop for Arena {
     fn drop(&mut self) {
