@@ -403,7 +403,7 @@ fn without_rules(crd: &CustomResourceDefinition) -> Option<CustomResourceDefinit
 
 /// A user's setup requests must succeed: no faults apply to them.
 fn done<T, E: std::fmt::Debug>(result: Result<T, E>) {
-    debug_assert!(result.is_ok(), "the setting is refused: {:?}", result.err());
+    assert!(result.is_ok(), "the setting is refused: {:?}", result.err());
 }
 
 /// The `half` label: even or odd.
