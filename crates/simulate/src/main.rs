@@ -31,7 +31,7 @@ struct Args {
     #[arg(long)]
     trace: bool,
     /// Measure the time from the end of 240 seconds of random faults until everything is right again.
-    #[arg(long, value_name = "FROM..TO", value_parser = seeds, conflicts_with_all = ["seeds", "seed", "schedule", "mutant"])]
+    #[arg(long, value_name = "FROM..TO", value_parser = seeds, conflicts_with_all = ["at", "seeds", "seed", "schedule", "mutant"])]
     recovery: Option<Range<u64>>,
     /// Plant a fault in the operator. Finding the fault is success.
     #[arg(long)]

@@ -275,7 +275,7 @@ impl Work {
             | FailureKind::NoAnswer
             | FailureKind::Unavailable
             | FailureKind::Busy
-            | FailureKind::Conflict => self.refused(failure.clone(), now, jitter, settings),
+            | FailureKind::Conflict => self.failed_slowly(failure.clone(), now, jitter, settings),
         }
     }
 }

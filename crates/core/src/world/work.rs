@@ -37,7 +37,7 @@ impl Work {
     }
 
     /// Notes a failure whose end nothing but the next attempt shows, and backs off.
-    pub(crate) fn refused(
+    pub(crate) fn failed_slowly(
         &mut self,
         failure: Failure,
         now: Time,

@@ -2,12 +2,12 @@
 //! reading; answers are XML; requests are signed with a token that expires; an address is detached
 //! before it is attached elsewhere; there are no budget headers, and a rate limit answers 503.
 //!
-//! Under further names, each with a path of its own, it has the abilities of a vendor without an
+//! Under further names, each with a path of its own, ACME has the abilities of a vendor without an
 //! emulator. Refusals beyond these abilities are ACME's own: a busy address, machine or holder of an
 //! address, a held address that is to be released.
 
 mod act;
-#[allow(dead_code)] // the table has rows for others
+#[allow(dead_code)] // Vendors with an emulator of their own have rows too.
 #[path = "../../../providers/src/acme/profiles.rs"]
 mod profiles;
 

@@ -465,13 +465,11 @@ where
                 assert!(started.elapsed() < LIMIT, "never happened: {what}; last seen: {seen:#?}");
             }
         }
-        let pause = started.elapsed() / 10;
-        tokio::time::sleep(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE)).await;
+        tokio::time::sleep((started.elapsed() / 10).clamp(PAUSES.0, PAUSES.1)).await;
     }
 }
 
-const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(200));
 
 impl Drop for Arena {
     fn drop(&mut self) {

@@ -2,7 +2,7 @@
 //! and XML, requests signed with a token that expires, moves in two steps, provider IDs that say
 //! more than its API, a rate limit without headers. It proves that a folder and two lines suffice.
 //!
-//! Under further names it plays vendors without a client: it then has the abilities of one of them.
+//! Under further names ACME plays vendors without a client, each name with the abilities of one vendor.
 
 mod client;
 pub mod profiles;

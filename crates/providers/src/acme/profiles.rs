@@ -1,10 +1,10 @@
 //! The abilities of vendors, as their interfaces document them: those with a client, and those
 //! without one, which ACME plays.
 //!
-//! One table for this client, its emulator and the tests of the planner. Each compiles this file,
-//! because none of them may depend on another.
+//! The client, its emulator and the tests of the planner share this table. All three compile this
+//! file, because none of them may depend on another.
 
-/// What a vendor can do.
+/// The abilities of a vendor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// The vendor.

@@ -51,7 +51,7 @@ fn the_registry_knows_the_vendor_by_its_line() {
     assert_eq!((vendor.name, &*machine.0), ("acme", "m-7"));
 }
 
-/// What the client of a vendor says of itself.
+/// The abilities that the client of a vendor states.
 fn told(vendor: &Vendor) -> (Capabilities, bool) {
     let open = |settings: &Settings<'_>| (vendor.open)(settings, Script::default().transport());
     let account = with_variables(&[(vendor.credential.variables()[0], "secret")], open).unwrap();

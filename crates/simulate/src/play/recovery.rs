@@ -18,7 +18,7 @@ const LIMIT: Millis = 20 * 60_000;
 pub struct Recovery {
     /// The time from the end of faults until everything was right and stayed so.
     pub took: Millis,
-    /// What became right last.
+    /// The conditions that became right last.
     pub last: Vec<String>,
     /// The first violation, if any.
     pub violation: Option<Violation>,
