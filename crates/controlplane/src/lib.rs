@@ -18,7 +18,7 @@
 //! # }
 //! ```
 //!
-//! [`ControlPlane::borrow_recording`] lends a wiped plane of an earlier test, because a start costs
+//! [`ControlPlane::borrow`] lends a wiped plane of an earlier test, because a start costs
 //! seconds of processor time.
 //!
 //! [`ControlPlane::ipam_provider`] makes a plane a management cluster of Cluster API, in either

@@ -9,15 +9,18 @@ use crate::store::{self, Content};
 use crate::wipe::wipe;
 use crate::{ControlPlane, Error};
 
-/// Free planes, lent in the order of their return. All end with the process.
-static RETURNED: Mutex<VecDeque<(ControlPlane, Content)>> = Mutex::new(VecDeque::new());
+/// Free planes with their fresh content, lent in the order of their return. All end with the process.
+type Shelf = Mutex<VecDeque<(ControlPlane, Content)>>;
 
-fn returned() -> MutexGuard<'static, VecDeque<(ControlPlane, Content)>> {
+static PLAIN: Shelf = Mutex::new(VecDeque::new());
+static RECORDING: Shelf = Mutex::new(VecDeque::new());
+
+fn on(shelf: &'static Shelf) -> MutexGuard<'static, VecDeque<(ControlPlane, Content)>> {
     // A panicking test leaves the list valid.
-    RETURNED.lock().unwrap_or_else(PoisonError::into_inner)
+    shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A recording plane, lent to a single test at a time. Objects, definitions and requests in
+/// A plane, lent to a single test at a time. Objects, definitions and requests in
 /// [`audit_log`](ControlPlane::audit_log) of earlier tests are gone, but resource versions are
 /// higher than on a fresh plane.
 ///
@@ -28,9 +31,22 @@ pub struct Loan {
     plane: Option<ControlPlane>,
     /// The content of the fresh plane.
     fresh: Content,
+    shelf: &'static Shelf,
 }
 
 impl ControlPlane {
+    /// As [`start`](Self::start), but reuses a returned plane of this process if possible.
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Self::start).
+    pub async fn borrow() -> Result<Option<Loan>, Error> {
+        match returned(&PLAIN).await? {
+            Some(loan) => Ok(Some(loan)),
+            None => Loan::new(Self::start().await?, &PLAIN).await,
+        }
+    }
+
     /// As [`start_recording`](Self::start_recording), but reuses a returned plane of this process
     /// if possible.
     ///
@@ -38,18 +54,34 @@ impl ControlPlane {
     ///
     /// As for [`start`](Self::start).
     pub async fn borrow_recording() -> Result<Option<Loan>, Error> {
-        loop {
-            // A separate statement, so that the lock is free while the plane is wiped.
-            let next = returned().pop_front();
-            let Some((mut plane, fresh)) = next else { break };
-            if is_wiped(&mut plane, &fresh).await {
-                plane.forget_requests()?;
-                return Ok(Some(Loan { plane: Some(plane), fresh }));
-            }
+        match returned(&RECORDING).await? {
+            Some(loan) => Ok(Some(loan)),
+            None => Loan::new(Self::start_recording().await?, &RECORDING).await,
         }
-        let Some(plane) = Self::start_recording().await? else { return Ok(None) };
+    }
+}
+
+impl Loan {
+    async fn new(
+        plane: Option<ControlPlane>,
+        shelf: &'static Shelf,
+    ) -> Result<Option<Self>, Error> {
+        let Some(plane) = plane else { return Ok(None) };
         let fresh = store::content(plane.folder()).await?;
-        Ok(Some(Loan { plane: Some(plane), fresh }))
+        Ok(Some(Self { plane: Some(plane), fresh, shelf }))
+    }
+}
+
+/// A wiped plane of an earlier test.
+async fn returned(shelf: &'static Shelf) -> Result<Option<Loan>, Error> {
+    loop {
+        // A separate statement, so that the lock is free while the plane is wiped.
+        let next = on(shelf).pop_front();
+        let Some((mut plane, fresh)) = next else { return Ok(None) };
+        if is_wiped(&mut plane, &fresh).await {
+            plane.forget_requests()?;
+            return Ok(Some(Loan { plane: Some(plane), fresh, shelf }));
+        }
     }
 }
 
@@ -71,7 +103,7 @@ impl Deref for Loan {
 impl Drop for Loan {
     fn drop(&mut self) {
         if let Some(plane) = self.plane.take().filter(|_| !std::thread::panicking()) {
-            returned().push_back((plane, std::mem::take(&mut self.fresh)));
+            on(self.shelf).push_back((plane, std::mem::take(&mut self.fresh)));
         }
     }
 }

@@ -19,14 +19,22 @@ use crate::store::{self, Content, PREFIX};
 /// The kinds that tests create: prefix of the etcd key, and path of the list. A plane with keys of
 /// other kinds is given up.
 const KINDS: &[(&str, &str)] = &[
+    ("clusterrolebindings/", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"),
+    ("clusterroles/", "/apis/rbac.authorization.k8s.io/v1/clusterroles"),
     ("configmaps/", "/api/v1/configmaps"),
+    ("deployments/", "/apis/apps/v1/deployments"),
     ("events/", "/api/v1/events"),
+    ("ipaddresses/", "/apis/networking.k8s.io/v1/ipaddresses"),
     ("leases/", "/apis/coordination.k8s.io/v1/leases"),
     ("minions/", "/api/v1/nodes"),
     ("namespaces/", "/api/v1/namespaces"),
+    ("poddisruptionbudgets/", "/apis/policy/v1/poddisruptionbudgets"),
     ("pods/", "/api/v1/pods"),
+    ("rolebindings/", "/apis/rbac.authorization.k8s.io/v1/rolebindings"),
+    ("roles/", "/apis/rbac.authorization.k8s.io/v1/roles"),
     ("secrets/", "/api/v1/secrets"),
     ("serviceaccounts/", "/api/v1/serviceaccounts"),
+    ("services/specs/", "/api/v1/services"),
     (DEFINITIONS, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
 ];
 
@@ -214,7 +222,7 @@ mod tests {
     #[test]
     fn a_plane_with_another_kind_or_without_what_it_came_with_is_given_up() {
         let fresh = content(&[("namespaces/default", "3")]);
-        let of_another_kind = content(&[("namespaces/default", "3"), ("clusterroles/a", "4")]);
+        let of_another_kind = content(&[("namespaces/default", "3"), ("leasecandidates/a", "4")]);
         let of_no_definition =
             content(&[("namespaces/default", "3"), ("example.com/pools/c", "4")]);
         let changed = content(&[("namespaces/default", "5")]);

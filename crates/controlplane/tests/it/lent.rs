@@ -3,7 +3,7 @@
 
 use control_plane::{ControlPlane, Loan};
 use k8s_openapi::api::core::v1::{Namespace, Node};
-use k8s_openapi::api::rbac::v1::ClusterRole;
+use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, ListParams, PostParams};
 use kube::runtime::conditions::is_crd_established;
@@ -86,8 +86,8 @@ async fn a_plane_is_lent_again_and_shows_nothing_of_the_test_before() {
     }
 
     let plane = borrowed().await.unwrap();
-    let role = json!({"metadata": {"name": "a"}});
-    create::<ClusterRole>(&plane.client().unwrap(), role).await;
+    let class = json!({"metadata": {"name": "a"}, "value": 1});
+    create::<PriorityClass>(&plane.client().unwrap(), class).await;
     drop(plane);
     assert_ne!(borrowed().await.unwrap().folder(), folder, "what cannot be wiped is given up");
 }

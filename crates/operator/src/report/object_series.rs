@@ -12,7 +12,7 @@ use pontoon_core::model::ObjectKey;
 use pontoon_core::records::verdict::RecordVerdict;
 use pontoon_core::vips::verdict::VipVerdict;
 use pontoon_core::world::World;
-use prometheus::core::{MetricVec, MetricVecBuilder};
+use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
 use prometheus::{GaugeVec, HistogramVec, IntCounterVec};
 
 /// The series of a kind. Each front shows those of its predecessor.
@@ -112,10 +112,13 @@ pub(crate) struct Book {
 #[derive(Debug, Default)]
 pub struct ObjectSeries {
     uid: String,
-    gauges: Vec<(GaugeVec, Vec<String>)>,
-    conditions: Vec<(GaugeVec, Vec<String>)>,
+    gauges: Gauges,
+    conditions: Gauges,
     counters: BTreeMap<(&'static str, Vec<String>), Counting>,
 }
+
+/// Shown gauges with their families, by the family's identity and the labels.
+type Gauges = BTreeMap<(u64, Vec<String>), GaugeVec>;
 
 /// A family of series that only grow.
 #[derive(Clone, Debug)]
@@ -167,20 +170,13 @@ impl Book {
 impl ObjectSeries {
     /// Replaces the gauges of the object.
     pub fn set(&mut self, gauges: Vec<(GaugeVec, Vec<String>, f64)>) {
-        self.clear_gauges();
-        for (family, labels, value) in gauges {
-            family.with_label_values(&texts(&labels)).set(value);
-            self.gauges.push((family, labels));
-        }
+        replace(&mut self.gauges, gauges);
     }
 
     /// Replaces the conditions of the object.
     pub fn set_conditions(&mut self, family: &GaugeVec, conditions: Vec<Vec<String>>) {
-        self.clear_conditions();
-        for labels in conditions {
-            family.with_label_values(&texts(&labels)).set(1.0);
-            self.conditions.push((family.clone(), labels));
-        }
+        let gauges = conditions.into_iter().map(|labels| (family.clone(), labels, 1.0));
+        replace(&mut self.conditions, gauges);
     }
 
     /// Registers a counter. Counters stay as long as their subject, because a counter that
@@ -206,24 +202,31 @@ impl ObjectSeries {
     }
 
     fn clear(&mut self) {
-        self.clear_gauges();
-        self.clear_conditions();
+        replace(&mut self.gauges, []);
+        replace(&mut self.conditions, []);
         for ((_, labels), family) in std::mem::take(&mut self.counters) {
             family.forget(&labels);
         }
     }
+}
 
-    fn clear_conditions(&mut self) {
-        for (family, labels) in self.conditions.drain(..) {
-            remove(&family, &labels);
-        }
+/// Replaces shown gauges. A series that stays is kept, because a new series costs many times as much as
+/// a new value.
+fn replace(shown: &mut Gauges, wanted: impl IntoIterator<Item = (GaugeVec, Vec<String>, f64)>) {
+    let mut former = std::mem::take(shown);
+    for (family, labels, value) in wanted {
+        family.with_label_values(&texts(&labels)).set(value);
+        let series = (identity(&family), labels);
+        former.remove(&series);
+        shown.insert(series, family);
     }
+    for ((_, labels), family) in former {
+        remove(&family, &labels);
+    }
+}
 
-    fn clear_gauges(&mut self) {
-        for (family, labels) in self.gauges.drain(..) {
-            remove(&family, &labels);
-        }
-    }
+fn identity(family: &GaugeVec) -> u64 {
+    family.desc().first().map_or(0, |described| described.id)
 }
 
 fn remove<T: MetricVecBuilder>(family: &MetricVec<T>, labels: &[String]) {

@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -43,10 +42,10 @@ pub const NAMESPACE: &str = "flipop";
 /// The API server of a scenario.
 #[derive(Debug)]
 pub enum On {
-    /// A real kube-apiserver.
+    /// A real kube-apiserver, shared between scenarios that run in sequence.
     RealServer,
-    /// A real kube-apiserver, shared between scenarios that run in sequence. After the arena is
-    /// closed, the recording contains all requests with their bodies.
+    /// A real kube-apiserver, shared likewise. After the arena is closed, the recording contains all
+    /// requests with their bodies.
     Recorded(Recording),
     /// The in-memory API server.
     FakeKube,
@@ -99,7 +98,7 @@ pub struct Arena {
 
 pub(crate) enum ApiServer {
     Real {
-        plane: Plane,
+        plane: Box<Loan>,
         recording: Option<Recording>,
         folder: TempDir,
     },
@@ -109,25 +108,6 @@ pub(crate) enum ApiServer {
         _server: fakekube::Server,
         folder: TempDir,
     },
-}
-
-/// A real control plane.
-pub(crate) enum Plane {
-    /// Ends with the scenario.
-    Own(Box<ControlPlane>),
-    /// Is returned for the next scenario.
-    Lent(Box<Loan>),
-}
-
-impl Deref for Plane {
-    type Target = ControlPlane;
-
-    fn deref(&self) -> &ControlPlane {
-        match self {
-            Self::Own(plane) => plane,
-            Self::Lent(loan) => loan,
-        }
-    }
 }
 
 impl Arena {
@@ -141,14 +121,8 @@ impl Arena {
     pub async fn open_without_definitions(on: On) -> Option<Self> {
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
         let (server, client) = match on {
-            On::RealServer => {
-                let plane = ControlPlane::start().await.unwrap()?;
-                Self::real(Plane::Own(Box::new(plane)), None)
-            }
-            On::Recorded(recording) => {
-                let loan = ControlPlane::borrow_recording().await.unwrap()?;
-                Self::real(Plane::Lent(Box::new(loan)), Some(recording))
-            }
+            On::RealServer => Self::real(None).await?,
+            On::Recorded(recording) => Self::real(Some(recording)).await?,
             On::FakeKube => {
                 let kube = FakeKube::starting_at(1, jiff::Timestamp::now());
                 let server = kube.serve(loopback).await.unwrap();
@@ -166,10 +140,15 @@ impl Arena {
         Some(arena)
     }
 
-    fn real(plane: Plane, recording: Option<Recording>) -> (ApiServer, Client) {
+    async fn real(recording: Option<Recording>) -> Option<(ApiServer, Client)> {
+        let plane = match recording {
+            Some(_) => ControlPlane::borrow_recording().await,
+            None => ControlPlane::borrow().await,
+        };
+        let plane = Box::new(plane.unwrap()?);
         let client = plane.client().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        (ApiServer::Real { plane, recording, folder }, client)
+        Some((ApiServer::Real { plane, recording, folder }, client))
     }
 
     /// The real control plane, for scenarios that need its features.

@@ -178,7 +178,7 @@ fn names_labels_and_ports_are_the_predecessors() {
 
 #[tokio::test]
 async fn an_empty_cluster_takes_each_folder_strictly_and_each_can_be_applied_again() {
-    let Some(plane) = ControlPlane::start().await.unwrap() else { return };
+    let Some(plane) = ControlPlane::borrow().await.unwrap() else { return };
     for (folder, _) in FOLDERS {
         if folder.namespace() == "capi-system" {
             folder.kubectl(&plane, &["create", "namespace", "capi-system"]);

@@ -12,7 +12,7 @@ fn kubectl(plane: &ControlPlane, args: &[&str]) {
 
 #[tokio::test]
 async fn its_pods_meet_the_strictest_of_the_pod_security_standards() {
-    let Some(plane) = ControlPlane::start().await.unwrap() else { return };
+    let Some(plane) = ControlPlane::borrow().await.unwrap() else { return };
     kubectl(&plane, &["apply", "-f", "deploy/compat/flipop/namespace.yaml"]);
     let enforce = "pod-security.kubernetes.io/enforce=restricted";
     kubectl(&plane, &["label", "namespace", "flipop", enforce]);

@@ -119,7 +119,7 @@ fn the_rights_are_those_of_the_chart_for_clusters() {
 
 #[tokio::test]
 async fn an_empty_cluster_takes_the_components_strictly() {
-    let Some(plane) = ControlPlane::start().await.unwrap() else { return };
+    let Some(plane) = ControlPlane::borrow().await.unwrap() else { return };
     let kubectl = |args: &[&str]| {
         let done = plane.kubectl().current_dir(root()).args(args).output().unwrap();
         assert!(done.status.success() && done.stderr.is_empty(), "{args:?}: {done:?}");
