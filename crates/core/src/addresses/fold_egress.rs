@@ -3,11 +3,17 @@
 //! A call about an address of a machine may have taken the machine's own address away, or may still
 //! do so after its answer. What was seen of the machine before that time says nothing.
 
+use std::time::Duration;
+
 use super::setbacks::is_refusal;
 use crate::Time;
 use crate::action::{AddressAction, Done, Failure, Outcome};
 use crate::model::MachineId;
 use crate::world::{Work, World};
+
+/// How long an operation may run that nobody can ask about, because the call that began it broke
+/// down. Operations take 2 to 10 seconds in practice.
+const UNSEEN: Duration = Duration::from_secs(60);
 
 /// What is known of a machine's own address.
 #[derive(Clone, Debug, Default)]
@@ -16,8 +22,8 @@ pub(crate) struct Egress {
     work: Work,
     /// The machine has an address again since the last call about one of its addresses.
     restored: bool,
-    /// Time from which the machine shows the effect of that call.
-    told_from: Time,
+    /// Time from which the machine shows the effect of that call and of every earlier one.
+    told_from: Option<Time>,
 }
 
 impl World {
@@ -38,17 +44,23 @@ impl World {
     }
 
     /// Notes the end of a call that changes the address of a machine. A call that broke down may
-    /// have left an operation behind.
+    /// have left an operation behind. The provider carries out one operation on a machine at a time:
+    /// a call that worked came after the operations of earlier calls, a refused one may not have.
     pub(crate) fn egress_changed(
         &mut self,
         machine: MachineId,
         result: &Result<Done, Failure>,
         now: Time,
     ) {
-        let over = result.as_ref().map_or_else(|failure| is_refusal(failure.kind), |_| true);
+        let earlier = self.egress_told_from(&machine);
+        let told_from = match result {
+            Ok(_) => now,
+            Err(failure) if is_refusal(failure.kind) => earlier.max(now),
+            Err(_) => earlier.max(now + UNSEEN),
+        };
         let egress = self.egress.entry(machine).or_default();
         egress.restored = false;
-        egress.told_from = if over { now } else { now + self.settings.settle };
+        egress.told_from = Some(told_from);
     }
 
     /// Notes the outcome of restoring a machine's own address. An accepted operation may still
@@ -59,7 +71,11 @@ impl World {
         match outcome.result {
             Ok(done) if outcome.sent_at < told_from || matches!(done, Done::Accepted(_)) => {
                 work.repeats(now, outcome.jitter, &self.settings);
-                work.not_before = work.not_before.max(told_from);
+                // An address that goes late is soon missed.
+                if now < told_from {
+                    let next = work.not_before.max(now + self.settings.settle);
+                    work.not_before = next.min(told_from);
+                }
             }
             Ok(_) => {
                 *work = Work::default();
@@ -84,9 +100,10 @@ impl World {
         self.egress.get(machine).is_some_and(|egress| egress.restored)
     }
 
-    /// Time from which a machine shows the effect of every call about its addresses.
+    /// Time from which a machine shows the effect of every call about its addresses, those of
+    /// earlier leaders included.
     pub(crate) fn egress_told_from(&self, machine: &MachineId) -> Time {
-        let last = self.egress.get(machine).map_or(Time::default(), |egress| egress.told_from);
-        last.max(self.shown_from())
+        let last = self.egress.get(machine).and_then(|egress| egress.told_from);
+        last.unwrap_or(self.open_from + UNSEEN).max(self.shown_from())
     }
 }

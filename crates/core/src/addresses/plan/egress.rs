@@ -46,7 +46,9 @@ pub(crate) fn is_noted(
 /// Settles what noted machines of an account are owed.
 pub(crate) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
     let Some(note) = note(world, account).filter(|_| is_heard(world, account)) else { return };
-    let Some(owner) = world.users_of(id).find(|entry| entry.pool.paused.is_none()) else { return };
+    let users = world.users_of(id).filter(|entry| entry.pool.paused.is_none());
+    // A call on behalf of a pool that is left to another controller is never made.
+    let Some(owner) = users.min_by_key(|entry| world.leaves_alone(&entry.pool)) else { return };
     let noted = world.said_to_serve(note).filter_map(|name| world.node(name));
     for node in noted {
         let Some(machine) = node.machine.as_ref().filter(|one| account.cloud() == Some(&one.cloud))
@@ -104,19 +106,30 @@ fn occupants(world: &World, node: &Node) -> Vec<IpAddr> {
     all.flat_map(|(one, family)| world.occupants(&one.cloud, &one.id, family)).collect()
 }
 
-/// Whether an address of the machine is unknown, or a call about one is under way or planned.
+/// Whether an address of the machine is unknown, or a call about one is under way or about to begin.
 fn is_changing(world: &World, account: &Account, node: &Node, draft: &Draft) -> bool {
+    let occupants = occupants(world, node);
     let unsure = |ip: &IpAddr| {
         let address = account.address(*ip);
         let known = |knowledge: &Knowledge| matches!(knowledge, Knowledge::Known { .. });
-        draft.moves(*ip)
-            || address.is_none_or(|one| one.operation.is_some() || !known(&one.knowledge))
+        address.is_none_or(|one| one.operation.is_some() || !known(&one.knowledge))
     };
-    let planned = |action: &Action| match action {
-        Action::Address(AddressAction::Assign { node: target, .. }) => *target == node.name,
+    let begins = |action: &Action| match action {
+        Action::Address(AddressAction::Assign { pool, ip, node: target, .. }) => {
+            (*target == node.name || occupants.contains(ip)) && is_made_for(world, pool)
+        }
+        Action::Address(AddressAction::Unassign { pool, ip, .. }) => {
+            occupants.contains(ip) && is_made_for(world, pool)
+        }
         _ => false,
     };
-    occupants(world, node).iter().any(unsure) || draft.plans(planned)
+    occupants.iter().any(unsure) || draft.plans(begins)
+}
+
+/// Whether a planned call for a pool is made. The machine of a call that is withheld is not kept
+/// waiting for it.
+fn is_made_for(world: &World, pool: &ObjectKey) -> bool {
+    world.pool(pool).is_none_or(|entry| !world.leaves_alone(&entry.pool))
 }
 
 /// The time of the latest read that shows an address on a node's machine, or of our call that
