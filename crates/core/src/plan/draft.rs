@@ -20,6 +20,8 @@ pub(crate) struct Draft {
     /// Pools with an assignment in this plan, and the target node of each address.
     assigning: BTreeSet<ObjectKey>,
     targets: BTreeMap<IpAddr, NodeName>,
+    /// Nodes to which this plan or the next brings an address, with the pool of the address.
+    coming: BTreeSet<(NodeName, ObjectKey)>,
     /// Addresses assigned or unassigned by this plan.
     moving: BTreeSet<IpAddr>,
     /// Addresses recognised as results of reservations.
@@ -40,6 +42,7 @@ impl Draft {
             marks: BTreeMap::new(),
             assigning: BTreeSet::new(),
             targets: BTreeMap::new(),
+            coming: BTreeSet::new(),
             moving: BTreeSet::new(),
             adopted: BTreeSet::new(),
             allowance: BTreeMap::new(),
@@ -58,6 +61,16 @@ impl Draft {
     /// Notes that a pool's assignment is prepared, and follows in the next plan.
     pub fn prepares(&mut self, pool: &ObjectKey) {
         self.assigning.insert(pool.clone());
+    }
+
+    /// Notes that an address of a pool is assigned to a node, now or after a note on the node.
+    pub fn brings(&mut self, pool: &ObjectKey, node: &NodeName) {
+        self.coming.insert((node.clone(), pool.clone()));
+    }
+
+    /// The pools whose addresses are about to come to a node.
+    pub fn coming_to(&self, node: &NodeName) -> impl Iterator<Item = &ObjectKey> {
+        self.coming.iter().filter(move |(to, _)| to == node).map(|(_, pool)| pool)
     }
 
     pub fn act(&mut self, action: Action) {

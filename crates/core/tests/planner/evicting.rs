@@ -1,17 +1,21 @@
 //! Pods that relied on an address are evicted from the node that lost it.
 
-use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::action::{Action, AddressAction, FailureKind};
 use pontoon_core::model::{Evicts, Mark, MarkPlace, Pod, Pool, Tells, Text};
+use pontoon_core::world::Settings;
 
 use super::cloud::Fault;
 use super::fixture::*;
-use super::scene::{Scene, scene};
+use super::scene::{Scene, able, scene, scene_with};
 
 static READY: [Mark; 1] =
     [Mark { place: MarkPlace::Label, key: "ip.ready", tells: Tells::Serving("true") }];
 
 static NOTE: Mark =
     Mark { place: MarkPlace::Annotation, key: "evict", tells: Tells::Evicting("true") };
+
+static OWES: Mark =
+    Mark { place: MarkPlace::Annotation, key: "owes", tells: Tells::OwesEgress("true") };
 
 fn evicting(name: &str, enabled: bool) -> Pool {
     pool(name).keeping_while().ask(|request| {
@@ -186,4 +190,67 @@ fn an_object_that_cannot_be_planned_holds_up_evictions_only_where_its_address_ma
         let label = scene.world.node(&"a".into()).unwrap().marks.contains_key(&READY[0]);
         assert_eq!(label, !evicts, "{broken:?}");
     }
+}
+
+/// Address 1 on `a`, with two pods of its pool there; pool `q` waits for `a`, the only node for its
+/// address 2. Then `a` matches pool `p` no more, and the grace period passes.
+fn passing_on(scene: Scene) -> Scene {
+    let scene = scene
+        .node(node("a").labelled("q", "yes").labelled("p", "yes"))
+        .node(node("b").labelled("p", "yes"))
+        .pool(evicting("p", true).ips([1]).on("p=yes").with_grace(5))
+        .pool(evicting("q", false).ips([2]).on("q=yes"))
+        .pod(web("one", "a"))
+        .pod(web("two", "a"))
+        .address(ip(1), Some("a"))
+        .address(ip(2), None);
+    let mut scene = scene.settled();
+    scene.change_node("a", |node| node.labelled("p", "no"));
+    scene.settle();
+    assert!(!scene.world.node(&"a".into()).unwrap().marks.contains_key(&READY[0]));
+    scene.pass(seconds(5));
+    scene
+}
+
+/// A provider at which the node is noted before the call.
+fn noting() -> Scene {
+    let setup = able(|abilities| {
+        abilities.moves_at_once = false;
+        abilities.displaces_own = true;
+    });
+    scene_with(setup, Settings { egress: Some(&OWES), ..Settings::default() })
+}
+
+#[test]
+fn nothing_is_evicted_from_a_node_that_gets_an_address_of_another_pool_at_once() {
+    for scene in [scene(), noting()] {
+        let mut scene = passing_on(scene);
+        let done = scene.run(seconds(60));
+        assert_eq!((scene.home(ip(1)), scene.home(ip(2))), (Some("b"), Some("a")));
+        assert_eq!(evicted(&done), Vec::<Text>::new());
+        assert!(!scene.world.node(&"a".into()).unwrap().marks.contains_key(&NOTE));
+    }
+}
+
+#[test]
+fn pods_are_evicted_if_the_address_of_another_pool_is_refused() {
+    for scene in [scene(), noting()] {
+        let mut scene = passing_on(scene);
+        while !scene.begin().iter().any(is_coming_to_a) {
+            scene.answer();
+        }
+        let sent = scene.held_back.iter().position(|(action, _)| is_coming_to_a(action));
+        let coming = scene.held_back.remove(sent.expect("a call under way"));
+        assert_eq!(evicted(&scene.run(seconds(1))), Vec::<Text>::new(), "the address may arrive");
+        scene.fault(is_coming_to_a, Fault::Answer(FailureKind::Rejected));
+        scene.held_back.push(coming);
+        scene.answer();
+        assert_eq!(evicted(&scene.settle()), ["one", "two"].map(Text::from));
+        assert_eq!(scene.home(ip(2)), None);
+    }
+}
+
+fn is_coming_to_a(action: &Action) -> bool {
+    let Action::Address(AddressAction::Assign { node, .. }) = action else { return false };
+    *node == "a".into()
 }

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The note comes first, so that a crash after the withdrawal loses no eviction. Nothing is evicted
-//! while an address is or may be on the node, which may recover, nor while the pods of the node are
-//! unknown.
+//! while an address is or may be on the node, which may recover, or is about to come, nor while the
+//! pods of the node are unknown.
 
 use super::view::PoolView;
 use super::{doubt, marks};
@@ -72,8 +72,11 @@ fn on_node(
         return None;
     }
     // The address may not have left: a node that is not ready keeps it for the grace period, and
-    // until another node can take it.
-    if marks().any(|mark| doubt::may_hold(world, node, mark)) {
+    // until another node can take it. Or another address is about to come.
+    if marks().any(|mark| doubt::may_hold(world, node, mark) || expects(world, node, mark, draft)) {
+        if pods(world, view.entry, node).next().is_some() {
+            draft.wait(view.key, None);
+        }
         return None;
     }
     let mut left = Evicting { node: node.name.clone(), pods: 0, failure: None };
@@ -91,6 +94,11 @@ fn on_node(
         }
     }
     (left.pods > 0).then_some(left)
+}
+
+/// Whether this plan brings an address to a node, of a pool that uses the mark.
+fn expects(world: &World, node: &Node, mark: &'static Mark, draft: &Draft) -> bool {
+    draft.coming_to(&node.name).any(|pool| world.users(mark).any(|user| user == pool))
 }
 
 fn evict(
