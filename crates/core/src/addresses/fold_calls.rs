@@ -12,7 +12,7 @@ impl World {
     /// Notes the start of a call about addresses.
     pub(crate) fn call_begins(&mut self, call: &AddressAction) {
         if let Some(machine) = self.machine_changed_by(call) {
-            self.egress_in_doubt(machine);
+            self.egress_in_doubt(call.account(), machine);
         }
         match call {
             AddressAction::List { account, .. } => {

@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
+use super::Account;
 use super::setbacks::is_refusal;
 use crate::Time;
 use crate::action::{AddressAction, Done, Failure, Outcome};
-use crate::model::MachineId;
+use crate::model::{AccountId, MachineId, Mark, Node};
 use crate::world::{Work, World};
 
 /// How long an operation may run that nobody can ask about, because the call that began it broke
@@ -24,6 +25,8 @@ pub(crate) struct Egress {
     restored: bool,
     /// Time from which the machine shows the effect of that call and of every earlier one.
     told_from: Option<Time>,
+    /// The last call did not wait for a note that could not be written, and none was seen since.
+    unnoted: bool,
 }
 
 impl World {
@@ -38,9 +41,41 @@ impl World {
         }
     }
 
+    /// The note on a node, at a provider whose addresses displace a machine's own.
+    pub(crate) fn egress_note(&self, account: &Account) -> Option<&'static Mark> {
+        let displaces = account.abilities().is_some_and(|abilities| abilities.displaces_own);
+        self.settings.egress.filter(|_| displaces)
+    }
+
     /// Notes the start of a call that changes the address of a machine.
-    pub(crate) fn egress_in_doubt(&mut self, machine: MachineId) {
-        self.egress.entry(machine).or_default().restored = false;
+    pub(crate) fn egress_in_doubt(&mut self, account: &AccountId, machine: MachineId) {
+        let unnoted = self.lacks_note(account, &machine);
+        let egress = self.egress.entry(machine).or_default();
+        (egress.restored, egress.unnoted) = (false, unnoted);
+    }
+
+    /// Whether a machine has a node without the note that calls about its addresses need.
+    fn lacks_note(&self, account: &AccountId, machine: &MachineId) -> bool {
+        let Some(account) = self.accounts.get(account) else { return false };
+        let (Some(note), Some(cloud)) = (self.egress_note(account), account.cloud()) else {
+            return false;
+        };
+        let mut nodes = self.nodes_on(cloud, machine).filter_map(|name| self.node(name));
+        nodes.next().is_some_and(|node| !node.marks.contains_key(note))
+    }
+
+    /// Observes the note of a node.
+    pub(crate) fn egress_note_seen(&mut self, node: &Node) {
+        let noted = self.settings.egress.is_some_and(|note| node.marks.contains_key(note));
+        let machine = node.machine.as_ref().filter(|_| noted);
+        if let Some(egress) = machine.and_then(|machine| self.egress.get_mut(&machine.id)) {
+            egress.unnoted = false;
+        }
+    }
+
+    /// The machines whose note is still to be written, although a call about them has begun.
+    pub(crate) fn egress_unnoted(&self) -> impl Iterator<Item = &MachineId> {
+        self.egress.iter().filter(|(_, egress)| egress.unnoted).map(|(machine, _)| machine)
     }
 
     /// Notes the end of a call that changes the address of a machine. A call that broke down may

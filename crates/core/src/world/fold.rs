@@ -141,9 +141,11 @@ impl World {
         self.mark_work.get(&(node.clone(), mark)).and_then(Work::refusal)
     }
 
-    /// Whether the last attempt to write a node's mark failed.
-    pub(crate) fn mark_fails(&self, node: &NodeName, mark: &'static Mark) -> bool {
-        self.mark_work.get(&(node.clone(), mark)).is_some_and(|work| work.failures > 0)
+    /// Whether the last attempt to write a node's mark failed, and the next one is not due yet. A
+    /// failure says nothing of an attempt that could be made now.
+    pub(crate) fn mark_fails(&self, node: &NodeName, mark: &'static Mark, now: Time) -> bool {
+        let fails = |work: &Work| work.failures > 0 && !work.in_flight && now < work.not_before;
+        self.mark_work.get(&(node.clone(), mark)).is_some_and(fails)
     }
 
     /// Whether a write of a node's mark is under way.
@@ -151,13 +153,10 @@ impl World {
         self.mark_work.get(&(node.clone(), mark)).is_some_and(|work| work.in_flight)
     }
 
-    /// Earliest time to retry a failed mark.
-    pub fn next_mark_attempt(&self) -> Option<Time> {
-        self.mark_work
-            .values()
-            .filter(|work| !work.in_flight && work.failures > 0)
-            .map(|work| work.not_before)
-            .min()
+    /// Earliest time after `now` to retry a failed mark.
+    pub fn next_mark_attempt(&self, now: Time) -> Option<Time> {
+        let failing = self.mark_work.values().filter(|work| !work.in_flight && work.failures > 0);
+        failing.map(|work| work.not_before).filter(|time| *time > now).min()
     }
 
     pub(crate) fn with_account(&mut self, id: &AccountId, change: impl FnOnce(&mut Account)) {
@@ -182,8 +181,11 @@ impl World {
         outcome: Outcome,
         now: Time,
     ) {
+        let shown = self.nodes.get(name).is_some_and(|node| node.marks.get(mark) == value.as_ref());
         let work = self.mark_work.entry((name.clone(), mark)).or_default();
         match outcome.result {
+            // The write took effect.
+            Err(_) if shown => drop(self.mark_work.remove(&(name.clone(), mark))),
             Ok(Done::Marked { version }) => {
                 self.mark_work.remove(&(name.clone(), mark));
                 if let Some(node) = self.nodes.get(name).filter(|node| node.uid == *uid) {

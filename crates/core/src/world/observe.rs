@@ -32,9 +32,16 @@ impl World {
             before = Some(known.clone());
         }
         if let Some(before) = &before {
+            // A mark that changed leaves the failures to write it behind.
+            self.mark_work.retain(|(name, mark), work| {
+                *name != node.name
+                    || work.in_flight
+                    || before.marks.get(mark) == node.marks.get(mark)
+            });
             self.touch_listed(before, &node);
             self.unlink(before);
         }
+        self.egress_note_seen(&node);
         let (name, machine) = (node.name.clone(), node.machine.clone());
         for ip in marked_addresses(&node) {
             self.marked.entry(ip).or_default().insert(name.clone());

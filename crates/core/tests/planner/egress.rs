@@ -92,6 +92,56 @@ fn a_note_that_cannot_be_written_does_not_hold_up_a_failover() {
 }
 
 #[test]
+fn a_note_that_could_not_be_written_once_precedes_the_next_call() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_mark, Fault::Answer(FailureKind::Conflict));
+    scene.run(seconds(30));
+    assert_eq!(scene.home(ip(1)), Some("b"));
+    scene.change_node("a", NodeFixture::ready);
+    scene.change_node("b", NodeFixture::not_ready);
+    let done = story(&scene.run(seconds(30)));
+    let place = |what: &str| done.iter().position(|one| one == what).expect(what);
+    assert!(place("note a") < place("assign a"), "{done:?}");
+    assert!(place("note b") < place("unassign"), "{done:?}");
+}
+
+#[test]
+fn a_note_that_a_call_did_not_wait_for_follows_and_the_machine_gets_its_own_address_back() {
+    for fault in [Fault::Answer(FailureKind::Unavailable), Fault::Lost] {
+        let mut scene = at_rest();
+        scene.change_node("a", NodeFixture::not_ready);
+        scene.fault(is_mark, fault);
+        let done = story(&scene.run(seconds(30)));
+        let of_a: Vec<_> = done.iter().filter(|one| !one.ends_with(" b")).collect();
+        assert_eq!(of_a, ["note a", "unassign", "note a", "restore a", "forget a"]);
+        assert_eq!(scene.home(ip(1)), Some("b"));
+        assert_eq!(story(&scene.run(seconds(300))), [""; 0], "and no more");
+    }
+}
+
+#[test]
+fn a_note_that_was_removed_without_an_answer_is_written_again_before_the_next_call() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_removal, Fault::Lost);
+    scene.fault(is_removal, Fault::Lost);
+    until(&mut scene, "forget b");
+    scene.answer();
+    scene.watch();
+    scene.change_node("a", NodeFixture::ready);
+    scene.change_node("b", NodeFixture::not_ready);
+    let done = story(&scene.run(seconds(10)));
+    let place = |what: &str| done.iter().position(|one| one == what).expect(what);
+    assert!(place("note b") < place("unassign"), "{done:?}");
+    assert!(place("note a") < place("assign a"), "{done:?}");
+}
+
+fn is_removal(action: &Action) -> bool {
+    matches!(action, Action::Mark(write) if *write.mark == NOTE && write.value.is_none())
+}
+
+#[test]
 fn restoring_is_tried_again_until_it_works() {
     let mut scene = at_rest();
     scene.change_node("a", NodeFixture::not_ready);

@@ -250,6 +250,35 @@ fn pods_are_evicted_if_the_address_of_another_pool_is_refused() {
     }
 }
 
+#[test]
+fn a_note_that_is_not_written_at_once_loses_no_eviction() {
+    let kinds = [FailureKind::Unavailable, FailureKind::NoAnswer, FailureKind::Conflict];
+    for kind in kinds {
+        let mut scene = at_rest(evicting("p", true));
+        scene.fault(is_note, Fault::Answer(kind));
+        scene.change_node("a", NodeFixture::not_ready);
+        let done = scene.run(seconds(30));
+        assert_eq!(moves(&done), [(ip(1), "b")]);
+        assert_eq!(evicted(&done), ["one", "two"].map(Text::from), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_note_that_is_refused_holds_up_neither_the_label_nor_the_move() {
+    let mut scene = at_rest(evicting("p", true));
+    for _ in 0..9 {
+        scene.fault(is_note, Fault::Answer(FailureKind::Refused));
+    }
+    scene.change_node("a", NodeFixture::not_ready);
+    let done = scene.run(seconds(30));
+    assert_eq!(moves(&done), [(ip(1), "b")]);
+    assert!(!scene.world.node(&"a".into()).unwrap().marks.contains_key(&READY[0]));
+}
+
+fn is_note(action: &Action) -> bool {
+    matches!(action, Action::Mark(write) if *write.mark == NOTE)
+}
+
 fn is_coming_to_a(action: &Action) -> bool {
     let Action::Address(AddressAction::Assign { node, .. }) = action else { return false };
     *node == "a".into()

@@ -29,13 +29,15 @@ pub(crate) fn is_noted(
     machine: &MachineId,
     draft: &mut Draft,
 ) -> bool {
-    let (Some(note), Some(cloud)) = (note(world, account), account.cloud()) else { return true };
+    let (Some(note), Some(cloud)) = (world.egress_note(account), account.cloud()) else {
+        return true;
+    };
     let mut nodes = world.nodes_on(cloud, machine).filter_map(|name| world.node(name));
     let Some(node) = nodes.next() else { return true };
-    // A note whose removal is under way does not count. A failover does not wait for an API server
-    // that fails.
+    // A note whose removal is under way does not count. A failover waits for one attempt, not for an
+    // API server that fails.
     let noted = node.marks.contains_key(note) && !world.mark_in_flight(&node.name, note);
-    if noted || world.mark_fails(&node.name, note) {
+    if noted || world.mark_fails(&node.name, note, draft.now) {
         return true;
     }
     marks::write_note(world, pool, node, note, true, draft);
@@ -45,10 +47,13 @@ pub(crate) fn is_noted(
 
 /// Settles what noted machines of an account are owed.
 pub(crate) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
-    let Some(note) = note(world, account).filter(|_| is_heard(world, account)) else { return };
+    let Some(note) = world.egress_note(account).filter(|_| is_heard(world, account)) else {
+        return;
+    };
     let users = world.users_of(id).filter(|entry| entry.pool.paused.is_none());
     // A call on behalf of a pool that is left to another controller is never made.
     let Some(owner) = users.min_by_key(|entry| world.leaves_alone(&entry.pool)) else { return };
+    note_late(world, (&owner.pool.key, account), note, draft);
     let noted = world.said_to_serve(note).filter_map(|name| world.node(name));
     for node in noted {
         let Some(machine) = node.machine.as_ref().filter(|one| account.cloud() == Some(&one.cloud))
@@ -70,10 +75,21 @@ pub(crate) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut
     }
 }
 
-/// The note, at a provider whose addresses displace a machine's own.
-fn note(world: &World, account: &Account) -> Option<&'static Mark> {
-    let displaces = account.abilities().is_some_and(|abilities| abilities.displaces_own);
-    world.settings().egress.filter(|_| displaces)
+/// Plans the notes that calls did not wait for. A call that broke down may have left its machine
+/// without an address.
+fn note_late(
+    world: &World,
+    (pool, account): (&ObjectKey, &Account),
+    note: &'static Mark,
+    draft: &mut Draft,
+) {
+    let Some(cloud) = account.cloud() else { return };
+    let nodes = world.egress_unnoted().flat_map(|machine| world.nodes_on(cloud, machine));
+    for node in nodes.filter_map(|name| world.node(name)) {
+        if !node.marks.contains_key(note) {
+            marks::write_note(world, pool, node, note, true, draft);
+        }
+    }
 }
 
 fn restore(

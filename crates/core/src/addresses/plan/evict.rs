@@ -26,18 +26,32 @@ pub(crate) fn notes_first(
     mark: &'static Mark,
     draft: &mut Draft,
 ) -> bool {
-    if !matches!(mark.tells, Tells::Serving(_)) {
-        return false;
-    }
-    let evicting = world.users(mark).filter_map(|key| world.pool(key));
-    let evicting = evicting.filter_map(|entry| Some((entry, request(entry)?.evicts?.note)));
-    let relying = evicting.filter(|(entry, _)| pods(world, entry, node).next().is_some());
-    let Some((entry, note)) = relying.into_iter().next() else { return false };
-    if node.marks.contains_key(note) || world.mark_fails(&node.name, note) {
+    let Some((entry, note)) = relying(world, node, mark) else { return false };
+    let refused = world.mark_refusal(&node.name, note).is_some();
+    if node.marks.contains_key(note) || (refused && world.mark_fails(&node.name, note, draft.now)) {
         return false;
     }
     marks::write_note(world, &entry.pool.key, node, note, true, draft);
     true
+}
+
+/// Whether the note that precedes the withdrawal of a mark could not be written.
+pub(crate) fn note_fails(world: &World, node: &Node, mark: &'static Mark, now: Time) -> bool {
+    relying(world, node, mark).is_some_and(|(_, note)| world.mark_fails(&node.name, note, now))
+}
+
+/// A pool with pods on a node that rely on the mark, and the note about their eviction.
+fn relying<'w>(
+    world: &'w World,
+    node: &Node,
+    mark: &'static Mark,
+) -> Option<(&'w PoolEntry, &'static Mark)> {
+    if !matches!(mark.tells, Tells::Serving(_)) {
+        return None;
+    }
+    let evicting = world.users(mark).filter_map(|key| world.pool(key));
+    let mut evicting = evicting.filter_map(|entry| Some((entry, request(entry)?.evicts?.note)));
+    evicting.find(|(entry, _)| pods(world, entry, node).next().is_some())
 }
 
 /// Plans the evictions from every noted node. Returns what is left to evict.

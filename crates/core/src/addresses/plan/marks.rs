@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use super::view::{AddressView, Place, PoolView, owner};
 use super::{doubt, evict, release};
+use crate::Time;
 use crate::action::{Action, MarkWrite};
 use crate::addresses::{Account, Knowledge, PoolEntry};
 use crate::model::{Family, Mark, Node, NodeName, ObjectKey, Tells, Text};
@@ -81,11 +82,13 @@ pub(crate) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, T
     })
 }
 
-/// Whether a mark of a node is to be withdrawn or changed, and no attempt failed.
-pub(crate) fn is_withdrawn(world: &World, node: &Node, mark: &'static Mark) -> bool {
+/// Whether a mark of a node is to be withdrawn or changed, and neither the last attempt failed nor
+/// that of a note which comes first.
+pub(crate) fn is_withdrawn(world: &World, node: &Node, mark: &'static Mark, now: Time) -> bool {
     node.marks.contains_key(mark)
         && matches!(correction(world, node, mark), Correction::Write(_))
-        && !world.mark_fails(&node.name, mark)
+        && !world.mark_fails(&node.name, mark, now)
+        && !evict::note_fails(world, node, mark, now)
 }
 
 /// The nodes that hold an address of the pool, or whose mark names one, with the marks in question.

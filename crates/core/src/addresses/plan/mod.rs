@@ -92,6 +92,6 @@ pub(crate) fn plan<'w>(
     for (id, account) in world.accounts_in_use() {
         egress::plan(world, id, account, draft);
     }
-    draft.wake_at(world.next_mark_attempt());
+    draft.wake_at(world.next_mark_attempt(draft.now));
     views
 }

@@ -104,7 +104,7 @@ impl<'w> PoolFacts<'w> {
             Place::Unknown | Place::Missing | Place::Unsupported | Place::Busy(_) => {}
         }
         let hold = self.hold(world, &place, &memory, now);
-        let unmarking = self.is_unmarking(world, &place);
+        let unmarking = self.is_unmarking(world, &place, now);
         AddressView { ip, place, memory, hold, unmarking }
     }
 
@@ -130,11 +130,12 @@ impl<'w> PoolFacts<'w> {
 
     /// Whether an address leaves a drained node that still carries a mark of the pool. The move is
     /// planned, so it waits for the withdrawal, unless the withdrawal failed.
-    fn is_unmarking(&self, world: &World, place: &Place<'_>) -> bool {
+    fn is_unmarking(&self, world: &World, place: &Place<'_>, now: Time) -> bool {
         let Place::Stranded(machine, Note::Unfit(Unfit::Cordoned)) = place else { return false };
         let node = self.node_on(world, machine).and_then(|name| world.node(name));
         let marks = self.request.map_or(&[][..], |request| request.marks);
-        node.is_some_and(|node| marks.iter().any(|mark| marks::is_withdrawn(world, node, mark)))
+        let withdrawn = |node| marks.iter().any(|mark| marks::is_withdrawn(world, node, mark, now));
+        node.is_some_and(withdrawn)
     }
 
     /// The view of an address the pool no longer names. The remembered facts are not updated: the
