@@ -178,19 +178,26 @@ impl Scenario {
         }
     }
 
-    /// Every point of death for a process with these calls. Reads in a row have a single point: the
-    /// process has changed nothing in between, and forgets the answers.
+    /// Every point of death for a process with these calls. Reads in a row have a single point, and
+    /// renewals of a Lease in a row those of the first: the process has changed nothing in between, and
+    /// forgets the answers.
     pub fn points(process: &str, calls: &[Effect]) -> Vec<Kill> {
-        let before = [Effect::Change].iter().chain(calls);
+        let mut since_the_change = Vec::new();
         let mut points = Vec::new();
-        for (call, (before, effect)) in (1..).zip(before.zip(calls)) {
-            let phases = match (before, effect) {
-                (_, Effect::Change) => &Phase::ALL[..],
-                (Effect::Change, Effect::Read) => &[Phase::BeforeSend],
-                (Effect::Read, Effect::Read) => &[],
+        for (call, effect) in (1..).zip(calls) {
+            let phases = match effect {
+                Effect::Change => &Phase::ALL[..],
+                Effect::Renewal if !since_the_change.contains(effect) => &Phase::ALL[..],
+                Effect::Read if since_the_change.is_empty() => &[Phase::BeforeSend],
+                Effect::Renewal | Effect::Read => &[],
             };
             let point = |phase: &Phase| Kill { process: process.to_owned(), call, phase: *phase };
             points.extend(phases.iter().map(point));
+            if *effect == Effect::Change {
+                since_the_change.clear();
+            } else {
+                since_the_change.push(*effect);
+            }
         }
         points
     }

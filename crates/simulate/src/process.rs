@@ -25,6 +25,8 @@ pub enum Seam {
 pub enum Effect {
     /// The destination stays as it is.
     Read,
+    /// A Lease stays with its holder for longer.
+    Renewal,
     /// The destination may change.
     Change,
 }

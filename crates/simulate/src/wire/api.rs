@@ -11,7 +11,7 @@ use tower::Service;
 
 use super::body::Body;
 use super::{ApiAction, agent, moment, stopping};
-use crate::process::{Effect, Process, Seam};
+use crate::process::{Process, Seam};
 use crate::schedule::Phase;
 use crate::stage::Shared;
 
@@ -47,7 +47,7 @@ impl ApiWire {
         let Self { process, shared, .. } = &self;
         let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default());
         let action = ApiAction::of(&parts.method, path, query).of_mark(&body);
-        let call = process.call(action.name(), Effect::of(action.changes()));
+        let call = process.call(action.name(), action.effect());
         let way = process.way(Seam::Api);
         if !way.is_open() {
             shared.coverage().count("cut off", action.name());

@@ -5,6 +5,8 @@ use pontoon::fronts::net_ip_allocation::{EVICT_ANNOTATION, READY_LABEL};
 use pontoon::fronts::{self, EGRESS};
 use serde::{Deserialize, Serialize};
 
+use crate::process::Effect;
+
 /// The purpose of a request to the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -284,6 +286,14 @@ impl ApiAction {
             self,
             Self::List(_) | Self::Watch(_) | Self::ReadLease | Self::ReadCluster | Self::ReadClaim
         )
+    }
+
+    /// The effect of the action on the cluster.
+    pub fn effect(self) -> Effect {
+        match self {
+            Self::ReplaceLease | Self::HoldTheirs => Effect::Renewal,
+            _ => Effect::of(self.changes()),
+        }
     }
 
     /// Whether the action writes a Lease.
