@@ -150,5 +150,5 @@ fn two_crashes_while_an_address_is_reserved_cost_nothing() {
         sums.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
     });
     println!("{pairs} pairs of kill points, {asked} asked the user");
-    assert!(pairs > 1_000, "pairs of crashes: {pairs}");
+    assert!(pairs > 500, "pairs of crashes: {pairs}");
 }

@@ -61,7 +61,7 @@ impl World {
             return false;
         };
         let mut nodes = self.nodes_on(cloud, machine).filter_map(|name| self.node(name));
-        nodes.next().is_some_and(|node| !node.marks.contains_key(note))
+        nodes.any(|node| !node.marks.contains_key(note))
     }
 
     /// Observes the note of a node.

@@ -32,6 +32,8 @@ pub enum Fault {
     Broken,
     /// Accepts an operation and forgets it.
     Forgotten,
+    /// Answers as if done, without effect.
+    Ignored,
     /// Changes the given number of records; the operator holds the rest back for the given time.
     Part(usize, Duration),
 }
@@ -105,6 +107,12 @@ impl Cloud {
             Some(Fault::Broken) => self.take(action, OperationState::Failed),
             Some(Fault::Part(..)) => panic!("only changes of records have parts: {action:?}"),
             Some(Fault::Forgotten) => Ok(Done::Accepted("forgotten".into())),
+            Some(Fault::Ignored) => {
+                let before = self.addresses.clone();
+                let answer = self.obey(action);
+                self.addresses = before;
+                answer
+            }
         }
     }
 

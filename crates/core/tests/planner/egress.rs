@@ -65,6 +65,20 @@ fn both_nodes_of_a_move_are_noted_first_and_the_old_one_gets_its_own_address_bac
 }
 
 #[test]
+fn every_node_of_a_machine_is_noted_until_its_call_is_over() {
+    let mut scene = at_rest();
+    scene.set_node(node("c").on_machine(&machine("b")));
+    scene.change_node("a", NodeFixture::not_ready);
+    let done = story(&scene.run(seconds(10)));
+    let place = |what: &str| done.iter().position(|one| one == what).expect(what);
+    let assigned = done.iter().position(|one| one.starts_with("assign")).expect("assigned");
+    for twin in ["b", "c"] {
+        assert!(place(&format!("note {twin}")) < assigned, "{done:?}");
+        assert!(assigned < place(&format!("forget {twin}")), "{done:?}");
+    }
+}
+
+#[test]
 fn a_crash_between_the_calls_leaves_no_machine_without_an_address() {
     let mut scene = at_rest();
     scene.change_node("a", NodeFixture::not_ready);

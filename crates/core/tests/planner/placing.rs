@@ -5,7 +5,7 @@ use pontoon_core::addresses::verdict::{Note, Obstacle, Reason, State};
 
 use super::cloud::Fault;
 use super::fixture::*;
-use super::scene::{Scene, able, scene, scene_at};
+use super::scene::{Scene, able, scene, scene_at, setup};
 
 #[test]
 fn addresses_go_to_the_first_nodes_by_name() {
@@ -196,6 +196,26 @@ fn a_surplus_address_is_taken_off_a_node_that_is_needed() {
     assert_eq!(moves(&done), [(ip(2), "b")]);
     assert_eq!(scene.home(ip(3)), None);
     assert_eq!(scene.mark("b"), Some("192.0.2.2"));
+}
+
+#[test]
+fn a_surplus_address_whose_unassignment_had_no_effect_is_taken_off_again() {
+    for setup in [setup(), able(|abilities| abilities.moves_at_once = false)] {
+        let scene = scene_at(setup).nodes(["a", "b", "c"]);
+        let scene = scene.pool(pool("p").ips([1, 2, 3])).pool(pool("q").ips([5, 6, 7]));
+        let scene = (1..=3).zip(["a", "b", "c"]).fold(scene, |scene, (number, name)| {
+            scene.address(ip(number), Some(name)).address(ip(number + 4), None)
+        });
+        let mut scene = scene.settled();
+        scene.change_pool("p", |pool| pool.wants(1));
+        for _ in 0..2 {
+            scene.fault(is_unassign, Fault::Ignored);
+        }
+        scene.tolerant = true;
+        scene.run(seconds(600));
+        let placed = (5..=7).filter_map(|number| scene.home(ip(number)));
+        assert_eq!(placed.count(), 2);
+    }
 }
 
 #[test]

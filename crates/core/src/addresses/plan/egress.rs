@@ -32,17 +32,20 @@ pub(crate) fn is_noted(
     let (Some(note), Some(cloud)) = (world.egress_note(account), account.cloud()) else {
         return true;
     };
-    let mut nodes = world.nodes_on(cloud, machine).filter_map(|name| world.node(name));
-    let Some(node) = nodes.next() else { return true };
     // A note whose removal is under way does not count. A failover waits for one attempt, not for an
     // API server that fails.
-    let noted = node.marks.contains_key(note) && !world.mark_in_flight(&node.name, note);
-    if noted || world.mark_fails(&node.name, note, draft.now) {
-        return true;
+    let is_due = |node: &&Node| {
+        let noted = node.marks.contains_key(note) && !world.mark_in_flight(&node.name, note);
+        !noted && !world.mark_fails(&node.name, note, draft.now)
+    };
+    // A machine may have two nodes, and either may go.
+    let nodes = world.nodes_on(cloud, machine).filter_map(|name| world.node(name));
+    let due: Vec<&Node> = nodes.filter(is_due).collect();
+    for node in &due {
+        marks::write_note(world, pool, node, note, true, draft);
+        draft.prepares(pool);
     }
-    marks::write_note(world, pool, node, note, true, draft);
-    draft.prepares(pool);
-    false
+    due.is_empty()
 }
 
 /// Settles what noted machines of an account are owed.
@@ -130,9 +133,10 @@ fn is_changing(world: &World, account: &Account, node: &Node, draft: &Draft) -> 
         let known = |knowledge: &Knowledge| matches!(knowledge, Knowledge::Known { .. });
         address.is_none_or(|one| one.operation.is_some() || !known(&one.knowledge))
     };
+    let here = node.machine.as_ref().map(|machine| &machine.id);
     let begins = |action: &Action| match action {
-        Action::Address(AddressAction::Assign { pool, ip, node: target, .. }) => {
-            (*target == node.name || occupants.contains(ip)) && is_made_for(world, pool)
+        Action::Address(AddressAction::Assign { pool, ip, machine, .. }) => {
+            (here == Some(machine) || occupants.contains(ip)) && is_made_for(world, pool)
         }
         Action::Address(AddressAction::Unassign { pool, ip, .. }) => {
             occupants.contains(ip) && is_made_for(world, pool)

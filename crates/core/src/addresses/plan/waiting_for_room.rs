@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use super::attempts::is_set_back;
 use super::bipartite::Group;
 use super::creation::Creation;
 use super::gate::may_change;
@@ -116,6 +117,8 @@ pub(crate) fn groups(
     let for_a_node = matches!(verdict.reason, Reason::NoFreeNode(_) | Reason::NoMatchingNode);
     // A pool with a surplus address on a machine can make room itself.
     let alone = |one: &AddressView<'_>| !matches!(one.place, Place::Disabled(Some(_)));
+    // No room is made for an address that waits for a back-off, so its end is another event.
+    let mut set_back = view.movable().filter(|one| is_set_back(world, view, one, draft.now));
     if !for_a_node
         || !may_change(world, account, draft.now)
         || creation.writes
@@ -124,6 +127,7 @@ pub(crate) fn groups(
         || draft.assigns(view.key)
         || draft.is_contesting(view.key)
         || !view.addresses.iter().all(alone)
+        || set_back.next().is_some()
     {
         return None;
     }
