@@ -54,14 +54,15 @@ impl World {
         (egress.restored, egress.unnoted) = (false, unnoted);
     }
 
-    /// Whether a machine has a node without the note that calls about its addresses need.
+    /// Whether a machine has nodes, and none with the note that calls about its addresses need.
     fn lacks_note(&self, account: &AccountId, machine: &MachineId) -> bool {
         let Some(account) = self.accounts.get(account) else { return false };
         let (Some(note), Some(cloud)) = (self.egress_note(account), account.cloud()) else {
             return false;
         };
-        let mut nodes = self.nodes_on(cloud, machine).filter_map(|name| self.node(name));
-        nodes.any(|node| !node.marks.contains_key(note))
+        let nodes = self.nodes_on(cloud, machine).filter_map(|name| self.node(name));
+        let mut noted = nodes.map(|node| node.marks.contains_key(note)).peekable();
+        noted.peek().is_some() && !noted.any(|noted| noted)
     }
 
     /// Observes the note of a node.

@@ -7,7 +7,7 @@ use crate::Time;
 use crate::action::{Action, AddressAction, MarkWrite, RecordAction};
 use crate::addresses::plan::bipartite::Group;
 use crate::addresses::verdict::Verdict;
-use crate::model::{Family, Mark, NodeName, ObjectKey, Site};
+use crate::model::{Family, MachineId, Mark, NodeName, ObjectKey, Site};
 use crate::plan::Plan;
 use crate::records::verdict::RecordVerdict;
 use crate::vips::verdict::VipVerdict;
@@ -22,6 +22,8 @@ pub(crate) struct Draft {
     targets: BTreeMap<IpAddr, NodeName>,
     /// Nodes to which this plan or the next brings an address, with the pool of the address.
     coming: BTreeSet<(NodeName, ObjectKey)>,
+    /// Machines with a call that waits for notes on their nodes.
+    awaiting_notes: BTreeSet<MachineId>,
     /// Addresses assigned or unassigned by this plan.
     moving: BTreeSet<IpAddr>,
     /// Addresses recognised as results of reservations.
@@ -43,6 +45,7 @@ impl Draft {
             assigning: BTreeSet::new(),
             targets: BTreeMap::new(),
             coming: BTreeSet::new(),
+            awaiting_notes: BTreeSet::new(),
             moving: BTreeSet::new(),
             adopted: BTreeSet::new(),
             allowance: BTreeMap::new(),
@@ -56,6 +59,16 @@ impl Draft {
         if let Some(time) = time.into().filter(|time| *time > self.now) {
             self.plan.wake = Some(self.plan.wake.map_or(time, |wake| wake.min(time)));
         }
+    }
+
+    /// Notes that a call about a machine waits for notes on the machine's nodes.
+    pub fn awaits_notes(&mut self, machine: &MachineId) {
+        self.awaiting_notes.insert(machine.clone());
+    }
+
+    /// Whether a call about a machine waits for notes on the machine's nodes.
+    pub fn is_awaiting_notes(&self, machine: &MachineId) -> bool {
+        self.awaiting_notes.contains(machine)
     }
 
     /// Notes that a pool's assignment is prepared, and follows in the next plan.

@@ -79,6 +79,21 @@ fn every_node_of_a_machine_is_noted_until_its_call_is_over() {
 }
 
 #[test]
+fn the_note_of_one_node_stays_until_the_other_node_of_the_machine_is_noted() {
+    let mut scene = at_rest();
+    scene.set_node(node("c").on_machine(&machine("b")));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_mark_of_c, Fault::Answer(FailureKind::Conflict));
+    let done = story(&scene.run(seconds(10)));
+    assert_eq!(done.iter().filter(|one| *one == "note b").count(), 1, "{done:?}");
+    assert_eq!(scene.home(ip(1)), Some("b"));
+}
+
+fn is_mark_of_c(action: &Action) -> bool {
+    matches!(action, Action::Mark(write) if *write.mark == NOTE && &*write.node.0 == "c")
+}
+
+#[test]
 fn a_crash_between_the_calls_leaves_no_machine_without_an_address() {
     let mut scene = at_rest();
     scene.change_node("a", NodeFixture::not_ready);

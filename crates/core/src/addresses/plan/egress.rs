@@ -44,6 +44,7 @@ pub(crate) fn is_noted(
     for node in &due {
         marks::write_note(world, pool, node, note, true, draft);
         draft.prepares(pool);
+        draft.awaits_notes(machine);
     }
     due.is_empty()
 }
@@ -134,6 +135,9 @@ fn is_changing(world: &World, account: &Account, node: &Node, draft: &Draft) -> 
         address.is_none_or(|one| one.operation.is_some() || !known(&one.knowledge))
     };
     let here = node.machine.as_ref().map(|machine| &machine.id);
+    if here.is_some_and(|machine| draft.is_awaiting_notes(machine)) {
+        return true;
+    }
     let begins = |action: &Action| match action {
         Action::Address(AddressAction::Assign { pool, ip, machine, .. }) => {
             (here == Some(machine) || occupants.contains(ip)) && is_made_for(world, pool)
