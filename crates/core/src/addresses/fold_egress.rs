@@ -107,7 +107,7 @@ impl World {
         match outcome.result {
             Ok(done) if outcome.sent_at < told_from || matches!(done, Done::Accepted(_)) => {
                 work.repeats(now, outcome.jitter, &self.settings);
-                // An address that goes late is soon missed.
+                // Meanwhile the machine is asked now and then: an operation may still take its address.
                 if now < told_from {
                     let next = work.not_before.max(now + self.settings.settle);
                     work.not_before = next.min(told_from);

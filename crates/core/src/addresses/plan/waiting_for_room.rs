@@ -117,7 +117,7 @@ pub(crate) fn groups(
     let for_a_node = matches!(verdict.reason, Reason::NoFreeNode(_) | Reason::NoMatchingNode);
     // A pool with a surplus address on a machine can make room itself.
     let alone = |one: &AddressView<'_>| !matches!(one.place, Place::Disabled(Some(_)));
-    // No room is made for an address that waits for a back-off, so its end is another event.
+    // No room is made for an address during its back-off: the pool waits for the end of that too.
     let mut set_back = view.movable().filter(|one| is_set_back(world, view, one, draft.now));
     if !for_a_node
         || !may_change(world, account, draft.now)
