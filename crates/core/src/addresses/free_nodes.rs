@@ -144,7 +144,7 @@ impl World {
     }
 
     /// Maximum number of addresses of a family on a machine of this cloud.
-    fn capacity(&self, cloud: &str) -> usize {
+    pub(crate) fn capacity(&self, cloud: &str) -> usize {
         let setups = self.accounts_at(cloud).filter_map(|account| account.setup.as_ref().ok());
         setups.map(|setup| setup.abilities.per_machine).min().unwrap_or(0)
     }

@@ -124,7 +124,7 @@ impl Replica {
             }
             self.take_in_all();
             self.watches.follow_pods(&mut self.world);
-            self.turn();
+            self.turn().await;
         }
         self.hand_over().await;
     }
@@ -160,7 +160,7 @@ impl Replica {
     }
 
     /// Plans, acts and reports, if we lead.
-    fn turn(&mut self) {
+    async fn turn(&mut self) {
         self.wake = None;
         let now = self.env.now();
         self.take_stance(now);
@@ -181,11 +181,8 @@ impl Replica {
         let took = self.env.now().since(now);
         self.metrics.planned(took);
         let would = restrain(&mut plan, &self.world, &restraints);
-        self.narrator.take(&mut self.objects, &plan, &self.world, took);
-        self.narrator.take_would(&mut self.objects, &plan, &would);
-        self.statuses.take(&mut self.objects, &plan);
         self.wake = [plan.wake, restraints.wake()].into_iter().flatten().min();
-        for action in plan.actions {
+        for action in std::mem::take(&mut plan.actions) {
             // The status write changes the pool's version; the next plan contains the ledger write
             // again.
             if matches!(&action, Action::Ledger(write) if self.objects.is_being_written(&write.pool))
@@ -196,6 +193,11 @@ impl Replica {
             self.world.begin(&action);
             self.executor.start(action);
         }
+        // The calls are sent before the plan is told: all tasks share one thread.
+        tokio::task::yield_now().await;
+        self.narrator.take(&mut self.objects, &plan, &self.world, took);
+        self.narrator.take_would(&mut self.objects, &plan, &would);
+        self.statuses.take(&mut self.objects, &plan);
         let report = self.statuses.flush(&mut self.objects, &self.world, now);
         self.wake = [self.wake, report].into_iter().flatten().min();
     }

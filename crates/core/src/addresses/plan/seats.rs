@@ -176,7 +176,9 @@ impl Seats {
         } else {
             Rank::First
         };
-        (rank, occupants(world, name, seat.2).count())
+        // A machine for a single address has room only if it has none.
+        let single = world.capacity(&seat.0) == 1;
+        (rank, if single { 0 } else { occupants(world, name, seat.2).count() })
     }
 
     /// Nodes of a group with a stranger.
