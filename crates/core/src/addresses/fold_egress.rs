@@ -81,7 +81,8 @@ impl World {
 
     /// Notes the end of a call that changes the address of a machine. A call that broke down may
     /// have left an operation behind. The provider carries out one operation on a machine at a time:
-    /// a call that worked came after the operations of earlier calls, a refused one may not have.
+    /// an accepted operation comes after those of earlier calls. A refused call, or one that found
+    /// nothing to do, tells nothing of them.
     pub(crate) fn egress_changed(
         &mut self,
         machine: MachineId,
@@ -89,8 +90,10 @@ impl World {
         now: Time,
     ) {
         let earlier = self.egress_told_from(&machine);
+        let left_behind = self.egress.get(&machine).and_then(|egress| egress.told_from);
         let told_from = match result {
-            Ok(_) => now,
+            Ok(Done::Accepted(_)) => now,
+            Ok(_) => left_behind.unwrap_or(now).max(now),
             Err(failure) if is_refusal(failure.kind) => earlier.max(now),
             Err(_) => earlier.max(now + UNSEEN),
         };

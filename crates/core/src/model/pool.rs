@@ -150,6 +150,13 @@ pub struct Remembered {
     pub drift: Option<Drift>,
 }
 
+impl Remembered {
+    /// Whether somebody else moved the address, which has not served the pool since.
+    pub(crate) fn is_adrift(&self) -> bool {
+        self.drift.as_ref().is_some_and(|drift| drift.from.is_some())
+    }
+}
+
 /// Drift of an address: somebody else moved the address away from its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drift {

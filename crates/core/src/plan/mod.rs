@@ -97,6 +97,9 @@ impl Planner {
             world.let_go(key, *ip);
         }
         self.take_wakes(world, &scope, &mut plan);
+        for key in plan.vips.keys() {
+            world.created_not_ahead(key, now);
+        }
         if world.is_stale() || self.blocked.has_more() {
             plan.wake = Some(
                 plan.wake.map_or(now + NEXT_STALE_PLAN, |wake| wake.min(now + NEXT_STALE_PLAN)),

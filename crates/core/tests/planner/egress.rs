@@ -299,6 +299,24 @@ fn a_refused_call_does_not_end_the_operation_of_an_earlier_one() {
 }
 
 #[test]
+fn a_call_that_finds_nothing_to_do_does_not_end_the_operation_of_an_earlier_one() {
+    let mut scene = at_rest();
+    scene.tolerant = true;
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_unassign, Fault::Answer(FailureKind::Unavailable));
+    scene.fault(is_unassign, Fault::Ignored);
+    while !scene.cloud.faults.is_empty() {
+        scene.settle();
+        scene.now = scene.wake.expect("a time of the next attempt").max(scene.now);
+    }
+    let early = story(&scene.run(seconds(50)));
+    assert!(early.contains(&"restore a".to_owned()), "{early:?}");
+    assert!(!early.contains(&"forget a".to_owned()), "the own address may still go: {early:?}");
+    let later = story(&scene.run(seconds(15)));
+    assert!(is_settled(&later), "{later:?}");
+}
+
+#[test]
 fn an_address_that_a_broken_down_call_may_still_take_off_settles_no_note() {
     let mut scene = at_rest();
     scene.change_node("a", NodeFixture::not_ready);

@@ -2,6 +2,7 @@
 //! addresses that can.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 use pontoon_core::action::{Action, AddressAction, Done, FailureKind, OperationState};
 use pontoon_core::addresses::verdict::{Note, Reason, State};
@@ -11,7 +12,8 @@ use super::cloud::Fault;
 use super::creating::until_begun;
 use super::doubting::made;
 use super::fixture::*;
-use super::scene::{Scene, scene};
+use super::profiles::{PROFILES, Profile, account};
+use super::scene::{Scene, scene, scene_at};
 
 /// Address 1 is refused on every node.
 fn is_about_1(action: &Action) -> bool {
@@ -136,6 +138,32 @@ fn a_reservation_at_the_limit_of_the_account_leaves_its_node_to_a_failover() {
         scene.change_node("a", NodeFixture::not_ready);
         scene.settle();
         assert_eq!(scene.home(ip(1)), Some("b"), "after {after} s");
+    }
+}
+
+/// Lets time pass, in which the operator wakes up a little late each time.
+fn run_late(scene: &mut Scene, time: Duration) {
+    let end = scene.now + time;
+    scene.settle();
+    while let Some(wake) = scene.wake.filter(|wake| *wake < end) {
+        scene.now = wake.max(scene.now) + Duration::from_millis(300);
+        scene.settle();
+    }
+    scene.now = end.max(scene.now);
+    scene.settle();
+}
+
+#[test]
+fn a_reservation_that_always_breaks_down_leaves_its_node_to_a_failover() {
+    let places = |profile: &&Profile| profile.places_four;
+    for profile in PROFILES.iter().filter(places) {
+        let scene = scene_at(account(profile)).nodes(["a", "b"]).pool(pool("p").ips([1]).wants(2));
+        let scene = scene.address(ip(1), Some("a"));
+        let mut scene = refusing(scene, is_create, FailureKind::Unavailable);
+        run_late(&mut scene, seconds(300));
+        scene.change_node("a", NodeFixture::not_ready);
+        run_late(&mut scene, seconds(45));
+        assert_eq!(scene.home(ip(1)), Some("b"), "{}", profile.name);
     }
 }
 

@@ -133,6 +133,19 @@ fn an_entry_that_somebody_has_moved_since_stays_where_it_is() {
 }
 
 #[test]
+fn an_entry_that_somebody_had_moved_before_it_was_removed_stays_where_it_is() {
+    let mut scene = two_in_place();
+    scene.set_node(node("c").not_ready());
+    scene.cloud.place(ip(1), Some("m-c"));
+    scene.run(seconds(61));
+    assert!(matches!(scene.reason("p"), Reason::Drift(..)), "{:?}", scene.reason("p"));
+    scene.change_pool("p", listing([2]));
+    assert!(unassigned(&scene.run(seconds(120))).is_empty());
+    assert_eq!(scene.home(ip(1)), Some("c"));
+    assert_eq!(scene.states("p"), [State::Active]);
+}
+
+#[test]
 fn an_entry_that_is_nowhere_any_more_is_forgotten_after_its_mark_is_withdrawn() {
     let mut scene = two_in_place();
     scene.fault(is_mark, Fault::Answer(pontoon_core::action::FailureKind::Unavailable));

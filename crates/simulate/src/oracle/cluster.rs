@@ -42,6 +42,9 @@ pub(super) struct Cluster {
     pub orphaned: usize,
     /// Intents in ledgers of deleted pools, with the time of deletion.
     pub lost_intents: Vec<(Intent, Millis)>,
+    /// Deleted nodes with a note about evictions, by name, with the time of deletion. An old view
+    /// may show such a node beside the pods of a new node of the same name.
+    lost_notes: BTreeMap<String, Millis>,
     /// Workloads that deleted allocations evicted, with the time of deletion.
     pub lost_workloads: Vec<(Owner, Millis)>,
     /// The holder of the Lease.
@@ -168,10 +171,15 @@ impl Cluster {
                 let mut node = read_node(node, now);
                 if let Some(before) = self.nodes.get(&key) {
                     node.follows(before, now);
+                } else {
+                    node.evicted = self.lost_notes.get(&key).copied();
                 }
                 self.nodes.insert(key, node);
             }
-            ("nodes", None) => drop(self.nodes.remove(&key)),
+            ("nodes", None) => {
+                let noted = self.nodes.remove(&key).filter(|node| node.evicting);
+                self.lost_notes.extend(noted.map(|_| (key, now)));
+            }
             ("pods" | "replicasets", object) => self.pods.wrote(write.plural, key, object),
             (plural, Some(pool)) if Front::of(plural).is_some() => {
                 self.read_pool(key, (Front::of(plural).unwrap_or_default(), pool), now);
@@ -226,9 +234,9 @@ impl Cluster {
     }
 
     /// The nodes matching a request.
-    pub fn eligible(&self, matching: &Matching) -> impl Iterator<Item = &Node> {
+    pub fn eligible(&self, matching: &Matching) -> impl Iterator<Item = (&String, &Node)> {
         let accepted = move |(name, node): &(&String, &Node)| self.accepts(matching, name, node);
-        self.nodes.iter().filter(accepted).map(|(_, node)| node)
+        self.nodes.iter().filter(accepted)
     }
 
     /// Whether a pool may use a node.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fakecloud::State;
+use fakecloud::{OperationKind, OperationStatus, State};
 use fakekube::Write;
 use pontoon::fronts::EGRESS;
 use serde_json::Value;
@@ -28,6 +28,8 @@ struct Exit {
     open: bool,
     /// The last change by hand of the way out.
     touched: Option<Millis>,
+    /// The provider reports that an address has been assigned to the machine, by its last operation.
+    said: bool,
     /// Nobody owes the machine an address: a person took it away, or the note could not be written
     /// while the API server failed.
     excused: bool,
@@ -39,7 +41,12 @@ impl Egress {
         self.exits.retain(|machine, _| state.machine(*machine).is_some());
         for machine in state.machines() {
             let open = state.external(machine.id, 0).is_some();
+            let last = state.operations().rev().find(|one| one.kind.machine() == Some(machine.id));
             let exit = self.exits.entry(machine.id).or_default();
+            exit.said = last.is_some_and(|one| {
+                let attaches = matches!(one.kind, OperationKind::Attach { ip: Some(_), .. });
+                one.status == OperationStatus::Completed && attaches
+            });
             if exit.open != open {
                 exit.open = open;
                 exit.excused = !open && (by_hand || exit.excused);
@@ -123,7 +130,7 @@ impl Oracle {
         let Some(machine) = node.and_then(|node| node.machine) else { return };
         let Some(exit) = self.egress.exits.get(&machine) else { return };
         let touched = exit.touched.is_some_and(|time| time >= self.cloud_floor());
-        if !exit.open && !exit.excused && !touched {
+        if !exit.open && !exit.excused && !touched && !exit.said {
             let text = format!("{} is noted no more, and {machine} has no address", write.key);
             self.violated("egress", text);
         }

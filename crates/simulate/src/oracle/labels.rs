@@ -79,7 +79,7 @@ impl Oracle {
         self.cluster.nodes.iter().filter_map(wrong).collect()
     }
 
-    /// Addresses on drained nodes.
+    /// Addresses on drained nodes that could be moved.
     pub(super) fn on_drained(&self, pool: &Pool) -> Vec<String> {
         let drained = |machine: Machine| {
             let mut nodes = self
@@ -93,6 +93,7 @@ impl Oracle {
         };
         let alone = |ip: &&IpAddr| self.cluster.claimants(**ip).count() == 1;
         let left = pool.listed.iter().filter(alone);
+        let left = left.filter(|ip| self.is_movable(**ip));
         let left = left.filter(|ip| self.cloud.holder(**ip).is_some_and(drained));
         left.map(|ip| format!("{ip} is on a drained node")).collect()
     }

@@ -292,11 +292,12 @@ impl Oracle {
             && !self.cloud.touched_since(ip, decided.cloud)
     }
 
-    /// Whether every view from `floor` on shows an eligible node on the machine of a pool's address.
-    /// A machine that passed from one node to another is eligible all the time, but a view of the new
-    /// nodes beside the old pods shows the latter node without its pods.
+    /// Whether every view from `floor` on shows an eligible node on the machine of a pool's address,
+    /// or an eligible node with the address. A machine that passed from one node to another is
+    /// eligible all the time, but a view of the new nodes beside the old pods shows the latter node
+    /// without its pods.
     fn is_surely_served(&self, asking: &Asking, ip: IpAddr, floor: Millis) -> bool {
-        let Source::Pool(key) = &asking.source else { return true };
+        let Source::Pool(key) = &asking.source else { return asking.is_surely_carried(ip, floor) };
         let (pool, holder) = (self.cluster.pools.get(key), self.cloud.holder(ip));
         pool.zip(holder).is_some_and(|(pool, holder)| pool.surely_uses(holder, floor))
     }
@@ -312,18 +313,16 @@ impl Oracle {
             }
         }
         for asking in self.names.asking.values_mut() {
-            let listed = match &asking.source {
-                Source::Pool(key) => {
-                    let Some(pool) = self.cluster.pools.get(key) else { continue };
-                    let mut claims = pool.claims();
-                    let placed = |ip| self.cloud.holder(ip).is_some_and(|one| pool.may_use(one));
-                    claims.retain(|ip| pool.uses(*ip) && placed(*ip));
-                    claims.extend(pool.keeps().filter(|ip| placed(*ip)));
-                    claims
-                }
-                source => source.of_nodes(&self.cluster),
+            let Source::Pool(key) = &asking.source else {
+                asking.judge_nodes(&asking.source.of_nodes(&self.cluster), now);
+                continue;
             };
-            asking.judge(&listed, now);
+            let Some(pool) = self.cluster.pools.get(key) else { continue };
+            let mut claims = pool.claims();
+            let placed = |ip| self.cloud.holder(ip).is_some_and(|one| pool.may_use(one));
+            claims.retain(|ip| pool.uses(*ip) && placed(*ip));
+            claims.extend(pool.keeps().filter(|ip| placed(*ip)));
+            asking.judge(&claims, now);
         }
     }
 }

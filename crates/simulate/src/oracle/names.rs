@@ -65,6 +65,8 @@ pub(super) struct Asking {
     changed: Millis,
     /// Whether each address is to be listed, over time.
     pub fits: BTreeMap<IpAddr, Fit>,
+    /// Whether each address is to be listed because of a certain node, over time.
+    carried: BTreeMap<(IpAddr, String), Fit>,
 }
 
 /// The source of the listed addresses.
@@ -121,12 +123,27 @@ impl Asking {
 
     /// Notes the addresses to list from now on.
     pub fn judge(&mut self, listed: &BTreeSet<IpAddr>, now: Millis) {
-        for ip in listed {
-            self.fits.entry(*ip).or_insert(Fit::never(now));
-        }
-        for (ip, fit) in &mut self.fits {
-            fit.set(listed.contains(ip), now);
-        }
+        judge(&mut self.fits, listed, now);
+    }
+
+    /// Notes the nodes whose addresses are to be listed from now on.
+    pub fn judge_nodes(&mut self, carried: &BTreeSet<(IpAddr, String)>, now: Millis) {
+        judge(&mut self.carried, carried, now);
+        self.judge(&carried.iter().map(|(ip, _)| *ip).collect(), now);
+    }
+
+    /// Whether one and the same node was to have the address listed all the time since `floor`.
+    pub fn is_surely_carried(&self, ip: IpAddr, floor: Millis) -> bool {
+        self.carried.iter().any(|((of, _), fit)| *of == ip && fit.surely(floor))
+    }
+}
+
+fn judge<Key: Clone + Ord>(fits: &mut BTreeMap<Key, Fit>, present: &BTreeSet<Key>, now: Millis) {
+    for key in present {
+        fits.entry(key.clone()).or_insert(Fit::never(now));
+    }
+    for (key, fit) in fits {
+        fit.set(present.contains(key), now);
     }
 }
 
@@ -151,12 +168,12 @@ impl Names {
                     (uid.clone(), site.clone(), *ttl, *removes, source.clone())
                 };
                 let changed = if same(asking) == same(&seen) { asking.changed } else { now };
-                let fits = if asking.uid == seen.uid {
-                    std::mem::take(&mut asking.fits)
+                let (fits, carried) = if asking.uid == seen.uid {
+                    (std::mem::take(&mut asking.fits), std::mem::take(&mut asking.carried))
                 } else {
-                    BTreeMap::new()
+                    Default::default()
                 };
-                *asking = Asking { changed, fits, ..seen };
+                *asking = Asking { changed, fits, carried, ..seen };
             }
             None => drop(self.asking.remove(&key)),
         }
@@ -190,6 +207,7 @@ impl Names {
             paused: metadata["annotations"][PAUSED_ANNOTATION].is_string(),
             changed: 0,
             fits: BTreeMap::new(),
+            carried: BTreeMap::new(),
         }
     }
 
@@ -298,10 +316,10 @@ impl Source {
         }
     }
 
-    /// The addresses of all eligible nodes.
-    pub fn of_nodes(&self, cluster: &Cluster) -> BTreeSet<IpAddr> {
+    /// The addresses of all eligible nodes, each with its node.
+    pub fn of_nodes(&self, cluster: &Cluster) -> BTreeSet<(IpAddr, String)> {
         let Self::Nodes { matching, .. } = self else { return BTreeSet::new() };
-        let nodes = cluster.eligible(matching);
-        nodes.flat_map(|node| self.of_node(node)).collect()
+        let nodes = cluster.eligible(matching).map(|(name, node)| (name, self.of_node(node)));
+        nodes.flat_map(|(name, ips)| ips.into_iter().map(|ip| (ip, name.clone()))).collect()
     }
 }

@@ -235,9 +235,11 @@ impl Oracle {
             if concerned.into_iter().any(unclear) {
                 continue;
             }
+            // A deleted pool leaves its mark, also to an allocation that has the address now.
             let settled = named.iter().all(|ip| {
-                let mut claimants = self.cluster.claimants(*ip).peekable();
-                claimants.peek().is_none() || claimants.any(|pool| !pool.uses(*ip))
+                let pools = self.cluster.claimants(*ip).filter(|pool| pool.front == Front::Pool);
+                let mut pools = pools.peekable();
+                pools.peek().is_none() || pools.any(|pool| !pool.uses(*ip))
             });
             if held != named && !(held.is_empty() && settled) {
                 wrong.push(format!("{name} has {held:?} and is marked {marked:?}"));

@@ -11,6 +11,7 @@ use tower::Service;
 
 use super::body::Body;
 use super::{ApiAction, agent, moment, stopping};
+use crate::coverage::CUT_OFF;
 use crate::process::{Process, Seam};
 use crate::schedule::Phase;
 use crate::stage::Shared;
@@ -50,7 +51,7 @@ impl ApiWire {
         let call = process.call(action.name(), action.effect());
         let way = process.way(Seam::Api);
         if !way.is_open() {
-            shared.coverage().count("cut off", action.name());
+            shared.coverage().count(CUT_OFF, action.name());
         }
         stopping(shared, process, call, action.name());
         moment(shared, process, call, Phase::BeforeSend, action.name()).await;

@@ -11,6 +11,8 @@ use pontoon_providers::TransportError;
 use tower::Service;
 
 use super::{agent, moment, stopping};
+use crate::coverage::CUT_OFF;
+use crate::faults::CloudFault;
 use crate::oracle::Sent;
 use crate::process::{Effect, Process, Seam};
 use crate::schedule::Phase;
@@ -61,7 +63,7 @@ impl CloudWire {
         let call = process.call(action.name(), Effect::of(action.changes()));
         let way = process.way(Seam::Cloud);
         if !way.is_open() {
-            shared.coverage().count("cut off", known);
+            shared.coverage().count(CUT_OFF, known);
         }
         stopping(shared, process, call, known);
         moment(shared, process, call, Phase::BeforeSend, known).await;
@@ -91,7 +93,8 @@ impl CloudWire {
         let answer = self.service.call(request).await;
         way.open().await;
         let Self { process, shared, .. } = &self;
-        let succeeded = answer.as_ref().is_ok_and(|answer| answer.status().is_success());
+        let garbled = names.contains(&CloudFault::Garbled.name());
+        let succeeded = !garbled && answer.as_ref().is_ok_and(|one| one.status().is_success());
         shared.oracle().answered(&sent, succeeded);
         moment(shared, process, call, Phase::AfterEffect, known).await;
         let status = answer.as_ref().map(|answer| answer.status().as_u16());

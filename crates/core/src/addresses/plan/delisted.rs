@@ -108,7 +108,8 @@ fn is_where_it_was(
     machine: &MachineId,
 ) -> bool {
     let was = one.memory.machine.as_ref();
-    view.node_on(world, machine).is_some() && was.is_none_or(|was| was == machine)
+    let stayed = was.is_none_or(|was| was == machine) && !one.memory.is_adrift();
+    view.node_on(world, machine).is_some() && stayed
 }
 
 /// The verdict about an address not yet forgotten.

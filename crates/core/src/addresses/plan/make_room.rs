@@ -233,8 +233,9 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
     match (&address.operation, &address.knowledge) {
         (Some(operation), _) if operation.to().is_none() => Occupant::Leaves,
         (None, Knowledge::Known { sighting, .. }) if !sighting.busy && entry.is_recorded(ip) => {
-            let was = entry.memory(ip).machine;
-            let moved = entry.is_leaving(ip) && was.is_some() && was != sighting.holder;
+            let memory = entry.memory(ip);
+            let away = memory.machine.is_some() && memory.machine != sighting.holder;
+            let moved = entry.is_leaving(ip) && (away || memory.is_adrift());
             if moved || release::outlives(world, entry, request, ip) {
                 // No longer the pool's: somebody moved the delisted address, or the pool is being
                 // deleted and leaves the address where it is.

@@ -75,7 +75,9 @@ pub(crate) fn resolve(
         return match marked {
             Some((ip, _)) => Resolved::Address(ip),
             // Listings may lag behind the reservation.
-            None if draft.now < until + ARRIVAL => Resolved::After(next_look(account)),
+            None if account.listing.last.is_none_or(|last| last < until + ARRIVAL) => {
+                Resolved::After(next_look(account))
+            }
             None => Resolved::Nothing,
         };
     }

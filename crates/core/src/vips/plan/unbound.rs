@@ -60,7 +60,8 @@ impl<'w> Case<'w> {
         if let Some(next) = next {
             let (from, to) = (id.clone(), next.id.clone());
             let answered = claim.exhausted || pool.is_none();
-            let from_then = if answered { draft.now } else { claim.created_at + ANSWERS_WITHIN };
+            let created = claim.created_at.min(draft.now);
+            let from_then = if answered { draft.now } else { created + ANSWERS_WITHIN };
             if !self.may_give_up(job, from_then, draft) {
                 return VipReason::AwaitingAddress(Some(from));
             }
@@ -71,7 +72,8 @@ impl<'w> Case<'w> {
         let has_room = pool.is_some_and(|pool| pool.has_room() == Some(true));
         if has_room {
             let waiting = VipReason::AwaitingAddress(Some(id.clone()));
-            if !self.may_give_up(job, claim.created_at + RETRIES_WITHIN, draft) {
+            let created = claim.created_at.min(draft.now);
+            if !self.may_give_up(job, created + RETRIES_WITHIN, draft) {
                 return waiting;
             }
             let why = Deletion::Unanswered(id.clone());

@@ -181,6 +181,17 @@ impl World {
         }
     }
 
+    /// Replaces times of creation in the future, which are clock errors, by `now`. Unchanged, such a
+    /// time would keep a claim of a full VIP pool from the next VIP pool.
+    pub(crate) fn created_not_ahead(&mut self, key: &ObjectKey, now: Time) {
+        for job in Job::all() {
+            let name = ObjectName::new(key.namespace.clone(), job.claim(&key.name));
+            if let Some(claim) = self.vips.claims.get_mut(&name) {
+                claim.created_at = claim.created_at.min(now);
+            }
+        }
+    }
+
     /// Forgets the writes of an earlier term.
     pub(crate) fn take_over_vips(&mut self) {
         self.vips.works.clear();

@@ -63,6 +63,21 @@ fn an_unbound_claim_moves_to_the_next_vip_pool_with_room() {
 }
 
 #[test]
+fn a_successor_whose_clock_is_hours_behind_moves_an_unbound_claim_as_well() {
+    let mut site = waiting();
+    let hours = std::time::Duration::from_secs(3 * 3600);
+    let claim = site.api.claims.get_mut(&named("vip-cp-x")).expect("a claim");
+    claim.created_at = claim.created_at + hours;
+    site.restart();
+    site.now = at(10);
+    site.api.set_pool(pool("c").of([9]));
+    assert_eq!(site.plan(), []);
+    assert_eq!(site.wake, Some(at(13)), "the provider has its time from now on");
+    site.run(30);
+    assert_eq!((site.host("x"), site.word("x")), (Some("192.0.2.9"), "Allocated"));
+}
+
+#[test]
 fn a_claim_that_the_provider_may_just_be_binding_is_not_given_up() {
     let mut site = site().pool(pool("a").of([7])).pool(pool("b").of([8])).cluster(cluster("x"));
     site.api.provider_down = true;
