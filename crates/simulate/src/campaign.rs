@@ -1,15 +1,15 @@
 //! Runs many seeds on all processors.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use simulate::coverage::Coverage;
+use simulate::coverage::{Coverage, Pair};
 use simulate::oracle::Violation;
 use simulate::shrink::shrink;
-use simulate::{Manner, Schedule, play};
+use simulate::{Manner, Schedule, about, play};
 
 use crate::{Args, report};
 
@@ -17,7 +17,7 @@ use crate::{Args, report};
 #[derive(Default)]
 struct Results {
     coverage: Coverage,
-    played: u64,
+    played: BTreeSet<u64>,
     /// Simulated time of all runs, in milliseconds.
     lived: u64,
     failures: Vec<(Schedule, Violation)>,
@@ -27,29 +27,33 @@ struct Results {
 /// The number of failures after which the campaign stops.
 const ENOUGH: usize = 5;
 
+impl Results {
+    fn is_enough(&self, args: &Args) -> bool {
+        let limit = if args.mutant.is_some() { 1 } else { ENOUGH };
+        self.failures.len() >= limit || self.problem.is_some()
+    }
+
+    /// The wanted pairs that have not occurred.
+    fn missing(&self, args: &Args) -> Vec<Pair> {
+        if args.covered { self.coverage.missing() } else { vec![] }
+    }
+}
+
 /// Runs the requested seeds.
 ///
 /// # Errors
 /// A description of the failures, or of missing coverage.
 pub fn run(args: &Args) -> Result<(), String> {
     let started = Instant::now();
-    let results = Mutex::new(Results::default());
-    let (next, enough) = (AtomicU64::new(args.seeds.start), AtomicBool::new(false));
-    let limit = if args.mutant.is_some() { 1 } else { ENOUGH };
-    std::thread::scope(|scope| {
-        for _ in 0..args.jobs() {
-            let work = || work(args, &results, (&next, &enough), limit);
-            let thread = std::thread::Builder::new().name("simulate".to_owned());
-            if let Err(error) = thread.spawn_scoped(scope, work) {
-                lock(&results).problem = Some(error.to_string());
-            }
-        }
-    });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut results = Results::default();
+    for some in [seeds, seeds_still_needed, remaining_seeds] {
+        let seeds = some(args, &results);
+        results = play_all(args, &seeds, results);
+    }
     results.failures.sort_by_key(|(schedule, _)| schedule.seed);
     report::say(&format!(
         "{} seeds in {:.0?}, {:.1} days of cluster life, {} broke a promise",
-        results.played,
+        results.played.len(),
         started.elapsed(),
         results.lived as f64 / 86_400_000.0,
         results.failures.len(),
@@ -57,36 +61,59 @@ pub fn run(args: &Args) -> Result<(), String> {
     conclude(args, results)
 }
 
+/// The seeds to run first: all, or, if coverage is wanted, those about no single pair.
+fn seeds(args: &Args, _: &Results) -> Vec<u64> {
+    args.seeds.clone().filter(|seed| !args.covered || about(*seed).is_none()).collect()
+}
+
+/// The seeds about a single pair that has not occurred yet.
+fn seeds_still_needed(args: &Args, results: &Results) -> Vec<u64> {
+    let missing: BTreeSet<_> = results.missing(args).into_iter().collect();
+    let needed = |seed: &u64| about(*seed).is_some_and(|pair| missing.contains(&pair));
+    args.seeds.clone().filter(needed).collect()
+}
+
+/// All other seeds, if a pair has still not occurred.
+fn remaining_seeds(args: &Args, results: &Results) -> Vec<u64> {
+    let remain = |seed: &u64| !results.played.contains(seed);
+    args.seeds.clone().filter(remain).filter(|_| !results.missing(args).is_empty()).collect()
+}
+
+/// Runs these seeds, unless enough have failed.
+fn play_all(args: &Args, seeds: &[u64], results: Results) -> Results {
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(results));
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs() {
+            let work = || work(args, seeds, &next, &results);
+            let thread = std::thread::Builder::new().name("simulate".to_owned());
+            if let Err(error) = thread.spawn_scoped(scope, work) {
+                lock(&results).problem = Some(error.to_string());
+            }
+        }
+    });
+    results.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn lock(results: &Mutex<Results>) -> std::sync::MutexGuard<'_, Results> {
     results.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn work(
-    args: &Args,
-    results: &Mutex<Results>,
-    (next, enough): (&AtomicU64, &AtomicBool),
-    limit: usize,
-) {
+fn work(args: &Args, seeds: &[u64], next: &AtomicUsize, results: &Mutex<Results>) {
     let manner = Manner { mutant: args.mutant, ..Manner::default() };
-    loop {
-        let seed = next.fetch_add(1, Ordering::Relaxed);
-        if seed >= args.seeds.end || enough.load(Ordering::Relaxed) {
-            return;
-        }
-        let schedule = args.generate(seed);
+    while !lock(results).is_enough(args)
+        && let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed))
+    {
+        let schedule = args.generate(*seed);
         let played = play(&schedule, &manner);
         let mut results = lock(results);
         match played {
             Ok(played) => {
-                results.played += 1;
+                results.played.insert(*seed);
                 results.lived += played.took;
                 results.coverage.add(&played.coverage);
                 results.failures.extend(played.violation.map(|violation| (schedule, violation)));
             }
             Err(problem) => results.problem = Some(problem),
-        }
-        if results.failures.len() >= limit || results.problem.is_some() {
-            enough.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -110,8 +137,8 @@ fn conclude(args: &Args, results: Results) -> Result<(), String> {
         return Err(texts?.join("\n\n"));
     }
     report::say(&results.coverage.to_string());
-    let missing = results.coverage.missing();
-    if args.covered && !missing.is_empty() {
+    let missing = results.missing(args);
+    if !missing.is_empty() {
         let pairs: Vec<_> =
             missing.iter().map(|(fault, action)| format!("{fault} × {action}")).collect();
         return Err(format!("never met: {}", pairs.join(", ")));

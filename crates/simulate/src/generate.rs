@@ -2,6 +2,7 @@
 
 use fastrand::Rng;
 
+use crate::coverage::Pair;
 use crate::edits::edits;
 use crate::faults::{ApiFault, CloudFault};
 use crate::generate_clusters::{add_clusters, has_clusters};
@@ -13,7 +14,7 @@ use crate::schedule::{
     Called, Clock, CloudState, Event, HandEvent, Millis, NodeEvent, Phase, PoolEvent, PoolSetting,
     ProcessEvent, Schedule, Setting, What,
 };
-use crate::targeted::{theme, themes, themes_at_google, themes_of};
+use crate::targeted::{pair, theme, themes, themes_at_google, themes_of};
 use crate::variations::ways;
 use crate::vendor::Vendor;
 use crate::wire::{ApiAction, CloudAction};
@@ -38,6 +39,17 @@ pub fn generate(seed: u64) -> Schedule {
         play_at(&mut schedule, vendor);
     }
     schedule
+}
+
+/// The pair of fault and action that a seed is about, if it is about a single one.
+pub fn about(seed: u64) -> Option<Pair> {
+    if seed % 2 == 1 {
+        Some(pair(&themes(), seed / 2, Vendor::DigitalOcean))
+    } else if has_theme(seed) {
+        Some(pair(&themes_at_google(), seed / 8, Vendor::Google))
+    } else {
+        None
+    }
 }
 
 /// The schedule of a seed at this vendor, whatever the seed is about. Every other one is about a

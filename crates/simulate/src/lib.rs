@@ -39,6 +39,6 @@ mod variations;
 pub mod vendor;
 pub mod wire;
 
-pub use generate::{generate, generate_at};
+pub use generate::{about, generate, generate_at};
 pub use play::{Kill, Manner, Played, Recovery, play, recover};
 pub use schedule::Schedule;

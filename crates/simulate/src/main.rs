@@ -42,8 +42,9 @@ struct Args {
     /// Run every seed at this vendor.
     #[arg(long, value_name = "VENDOR", conflicts_with = "schedule")]
     at: Option<Vendor>,
-    /// Fail if a fault never met an action it applies to.
-    #[arg(long)]
+    /// Fail if a fault never met an action it applies to. Seeds about a single pair of fault and action
+    /// are run only if the pair has not occurred in the other seeds.
+    #[arg(long, conflicts_with = "at")]
     covered: bool,
 }
 

@@ -9,6 +9,7 @@ use crate::allocations::{AllocationSetting, Workload};
 use crate::clusters::{
     ClusterEvent, ClusterSetting, ManagementSetting, Propagation, Roles, VipPoolSetting,
 };
+use crate::coverage::{CUT_OFF, PAUSED, Pair};
 use crate::faults::{ApiFault, CloudFault};
 use crate::names::{Addresses, Host, ListingSetting, NameEvent, NameSetting};
 use crate::schedule::{
@@ -40,6 +41,25 @@ enum Trouble {
     Paused,
 }
 
+impl Theme {
+    /// The names in the coverage table, at a vendor.
+    fn pair(&self, vendor: Vendor) -> Pair {
+        let called = match self.called {
+            Called::Cloud(action) => vendor.called(action),
+            Called::Api(action) => action.name(),
+        };
+        let trouble = match self.trouble {
+            Trouble::Cloud(fault) => fault.name(),
+            Trouble::Api(fault) => fault.name(),
+            Trouble::State(state) => state.name(),
+            Trouble::CutOff => CUT_OFF,
+            Trouble::Killed(phase) => phase.name(),
+            Trouble::Paused => PAUSED,
+        };
+        (trouble, called)
+    }
+}
+
 /// The time of the provocation.
 const PROVOKED: Millis = 20_000;
 
@@ -65,10 +85,19 @@ fn meeting(called: Called) -> (Millis, Millis) {
     }
 }
 
+/// The pair of the theme with this number, at a vendor.
+pub fn pair(themes: &[Theme], number: u64, vendor: Vendor) -> Pair {
+    numbered(themes, number).pair(vendor)
+}
+
+fn numbered(themes: &[Theme], number: u64) -> &Theme {
+    let index = usize::try_from(number % themes.len() as u64).unwrap_or(0);
+    &themes[index]
+}
+
 /// Turns a schedule into the theme with this number.
 pub fn theme(schedule: &mut Schedule, themes: &[Theme], number: u64, dice: &mut Rng) {
-    let index = usize::try_from(number % themes.len() as u64).unwrap_or(0);
-    let theme = &themes[index];
+    let theme = numbered(themes, number);
     set_up(theme.called, &mut schedule.setting, dice);
     schedule.ends = schedule.ends.max(TROUBLE + 60_000);
     // Other events come later.
