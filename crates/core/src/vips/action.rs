@@ -34,6 +34,9 @@ pub enum VipAction {
         owner: Text,
         /// UID of the holder that owns the claim too.
         holder: Option<Text>,
+        /// UIDs of Clusters that the API server must no longer have. A Cluster that was not seen may
+        /// be one whose event comes later than the claim's.
+        gone: Vec<Text>,
     },
     /// Delete a claim that is bound to no address.
     DeleteClaim {
@@ -82,6 +85,8 @@ pub enum VipAction {
         job: Job,
         /// The holder.
         holder: Version,
+        /// UIDs of Clusters that the API server must no longer have.
+        gone: Vec<Text>,
     },
 }
 

@@ -72,12 +72,12 @@ pub(super) struct Address {
     pub words_lost: bool,
     /// The time of arrival at the present holder.
     pub arrived: Millis,
-    /// The process that first sent an assignment to each machine, since the address was last
-    /// elsewhere.
-    pub movers: BTreeMap<Machine, String>,
+    /// The process that first sent an assignment to each machine, since the address was last on
+    /// another machine, and the time.
+    pub movers: BTreeMap<Machine, (String, Millis)>,
     /// A pool took the address for its own (decision 2).
     pub mistaken: bool,
-    /// Machines to which an assignment failed, since the address was last elsewhere.
+    /// Machines to which an assignment failed, since the address was last on another machine.
     pub unclear: BTreeSet<Machine>,
 }
 
@@ -92,11 +92,11 @@ pub(super) enum Origin {
 
 impl Cloud {
     /// Notes a sent request.
-    pub fn sent(&mut self, sent: Sent) {
+    pub fn sent(&mut self, sent: Sent, now: Millis) {
         if let (Some(ip), Some(machine)) = (sent.ip, sent.machine)
             && let Some(address) = self.addresses.get_mut(&ip)
         {
-            address.movers.entry(machine).or_insert_with(|| sent.process.clone());
+            address.movers.entry(machine).or_insert_with(|| (sent.process.clone(), now));
         }
         self.flights.push(sent);
     }
@@ -145,8 +145,11 @@ impl Cloud {
                 }
                 address.holder = seen.holder;
                 address.arrived = now;
-                address.movers.retain(|machine, _| Some(*machine) == seen.holder);
-                address.unclear.retain(|machine| Some(*machine) == seen.holder);
+                // An address without a machine may still be on its way to one.
+                if let Some(holder) = seen.holder {
+                    address.movers.retain(|machine, _| *machine == holder);
+                    address.unclear.retain(|machine| *machine == holder);
+                }
             }
         }
         new
@@ -195,7 +198,7 @@ impl Cloud {
     pub fn is_unknown_arrival(&self, ip: IpAddr, process: &str, now: Millis) -> bool {
         self.addresses.get(&ip).is_some_and(|one| {
             let mover = one.holder.and_then(|holder| one.movers.get(&holder));
-            let anothers = mover.is_some_and(|mover| mover != process);
+            let anothers = mover.is_some_and(|(mover, _)| mover != process);
             let unclear = one.holder.is_some_and(|holder| one.unclear.contains(&holder));
             (anothers || unclear) && now < one.arrived + SHOWN
         })
@@ -210,11 +213,11 @@ impl Cloud {
         }
     }
 
-    /// Whether one of our calls brought an address to its holder, at the latest at `time`.
+    /// Whether one of our calls, sent at the latest at `time`, brought an address to its holder.
     pub fn is_brought(&self, ip: IpAddr, time: Millis) -> bool {
         self.addresses.get(&ip).is_some_and(|one| {
-            let ours = one.holder.is_some_and(|holder| one.movers.contains_key(&holder));
-            ours && one.arrived <= time
+            let mover = one.holder.and_then(|holder| one.movers.get(&holder));
+            mover.is_some_and(|(_, sent)| *sent <= time)
         })
     }
 

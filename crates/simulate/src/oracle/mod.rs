@@ -321,7 +321,8 @@ impl Oracle {
         self.note_step(&sent);
         if sent.action.changes() {
             self.check_call(&sent);
-            self.cloud.sent(sent);
+            let now = self.now();
+            self.cloud.sent(sent, now);
         }
     }
 

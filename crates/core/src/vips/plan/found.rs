@@ -94,7 +94,8 @@ impl<'w> Case<'w> {
             return kept;
         }
         let (owner, claim) = (cluster.uid.clone(), super::version_of_claim(claim));
-        let adopt = VipAction::AdoptClaim { cluster: self.key.clone(), job, claim, owner, holder };
+        let (cluster, gone) = (self.key.clone(), Vec::new());
+        let adopt = VipAction::AdoptClaim { cluster, job, claim, owner, holder, gone };
         self.attempt(adopt, draft).or(kept)
     }
 }

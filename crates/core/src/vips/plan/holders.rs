@@ -18,10 +18,10 @@ impl Case<'_> {
             let name = self.name(job);
             let claim = self.vips.claims.get(&name);
             if let Some(holder) = self.vips.holders.get(&name)
-                && self.is_done(holder, claim)
+                && let Some(gone) = self.is_done(holder, claim)
             {
                 let (cluster, holder) = (self.key.clone(), version_of_holder(holder));
-                self.attempt(VipAction::DropHolder { cluster, job, holder }, draft);
+                self.attempt(VipAction::DropHolder { cluster, job, holder, gone }, draft);
             }
             if let Some(claim) = claim {
                 self.let_go(job, claim, draft);
@@ -29,21 +29,22 @@ impl Case<'_> {
         }
     }
 
-    /// Whether a holder may go.
-    fn is_done(&self, holder: &Holder, claim: Option<&VipClaim>) -> bool {
+    /// Whether a holder may go: the Clusters that have to be gone for that, or `None`.
+    fn is_done(&self, holder: &Holder, claim: Option<&VipClaim>) -> Option<Vec<Text>> {
         if holder.deleting || holder.moved_away || holder.cluster != self.key.name {
-            return false;
+            return None;
         }
-        let owner = claim.and_then(|claim| claim.owner.as_ref());
-        let owns = |cluster: &Cluster| owner.is_some_and(|owner| owner.uid == cluster.uid);
+        let owner = claim.and_then(|claim| claim.owner.as_ref()).map(|owner| &owner.uid);
+        let owns = |cluster: &Cluster| owner == Some(&cluster.uid);
         let cluster = self.vips.clusters.get(self.key);
-        match cluster.filter(|cluster| owns(cluster) || holder.cluster_uid == cluster.uid) {
-            None => true,
+        let done = match cluster.filter(|one| owns(one) || holder.cluster_uid == one.uid) {
+            None => return Some(owner.into_iter().chain([&holder.cluster_uid]).cloned().collect()),
             Some(cluster) if cluster.paused || cluster.moved_away => false,
             Some(cluster) if cluster.deleting => !cluster.guarded,
             // The claim goes with the Cluster again, as without a holder.
             Some(cluster) => owns(cluster) && !self.world.settings.vips.holds,
-        }
+        };
+        done.then(Vec::new)
     }
 
     /// Rewrites the owner of a claim whose Cluster is gone, if its API version is out of date: only
@@ -56,9 +57,10 @@ impl Case<'_> {
         });
         if let Some(owner) = owner.filter(|_| !claim.deleting && !claim.moved_away) {
             let (cluster, owner) = (self.key.clone(), owner.uid.clone());
-            let holder = claim.holder.clone();
+            let (holder, gone) = (claim.holder.clone(), vec![owner.clone()]);
             let claim = version_of_claim(claim);
-            self.attempt(VipAction::AdoptClaim { cluster, job, claim, owner, holder }, draft);
+            let adopt = VipAction::AdoptClaim { cluster, job, claim, owner, holder, gone };
+            self.attempt(adopt, draft);
         }
     }
 

@@ -93,6 +93,22 @@ fn the_claim_of_a_cluster_that_is_gone_is_made_collectable() {
 }
 
 #[test]
+fn a_claim_that_is_seen_before_its_paused_cluster_is_not_written() {
+    let mut one = legacy("uid-x");
+    if let Some(owner) = &mut one.owner {
+        owner.outdated = true;
+    }
+    let mut site = with(one);
+    site.change("x", |x| x.paused = true);
+    let planned = site.plan_without_seeing("x");
+    assert_eq!(words(&planned), ["AdoptClaim"]);
+    planned.into_iter().for_each(|action| site.carry_out(action));
+    assert_eq!(site.run(60), []);
+    let owner = site.api.claims[&named("vip-cp-x")].owner.as_ref();
+    assert!(owner.is_some_and(|owner| owner.outdated));
+}
+
+#[test]
 fn a_claim_that_is_being_deleted_is_not_used_but_replaced_once_gone() {
     let mut one = legacy("uid-x");
     one.deleting = true;

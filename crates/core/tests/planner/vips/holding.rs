@@ -59,6 +59,16 @@ fn the_address_of_a_cluster_that_is_gone_is_released() {
 }
 
 #[test]
+fn a_holder_that_is_seen_before_its_cluster_stays() {
+    let mut site = held();
+    let planned = site.plan_without_seeing("x");
+    assert_eq!(words(&planned), ["DropHolder"]);
+    planned.into_iter().for_each(|action| site.carry_out(action));
+    assert_eq!(site.run(60), []);
+    assert_eq!(site.api.holders.len(), 1);
+}
+
+#[test]
 fn the_address_of_a_cluster_that_went_while_nobody_looked_is_released() {
     let mut site = held();
     site.delete("x");

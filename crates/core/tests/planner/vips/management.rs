@@ -82,6 +82,11 @@ impl Management {
     pub fn carry_out(&mut self, action: &VipAction, now: Time) -> Answer {
         match action {
             VipAction::CreateClaim { .. } => self.create_claim(action, now),
+            VipAction::AdoptClaim { gone, .. } | VipAction::DropHolder { gone, .. }
+                if self.clusters.values().any(|one| gone.contains(&one.uid)) =>
+            {
+                refuse(FailureKind::Conflict)
+            }
             VipAction::AdoptClaim { cluster, claim, owner, holder, .. } => {
                 let (name, uid) = (cluster.name.clone(), owner.clone());
                 let owner = ClaimOwner { uid, name, outdated: false, controller: true };

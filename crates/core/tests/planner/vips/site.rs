@@ -136,6 +136,14 @@ impl Site {
         plan.actions.into_iter().map(vip).collect()
     }
 
+    /// Plans once, before the watch has delivered a stored Cluster.
+    pub fn plan_without_seeing(&mut self, name: &str) -> Vec<VipAction> {
+        let unseen = self.api.clusters.remove(&key(name));
+        let planned = self.plan();
+        self.api.clusters.extend(unseen.map(|one| (key(name), one)));
+        planned
+    }
+
     /// Carries out an action, with scripted faults.
     pub fn carry_out(&mut self, action: VipAction) {
         let fault = self.faults.iter().position(|(such, _)| such(&action));

@@ -1,3 +1,4 @@
 mod clusters;
 mod definitions;
 mod sources;
+mod writes;

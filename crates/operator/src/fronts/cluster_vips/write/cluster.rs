@@ -3,8 +3,9 @@
 
 use std::net::IpAddr;
 
-use kube::api::{Patch, PatchParams};
-use pontoon_core::action::{Done, EndpointWrite, Failure, IngressWrite, Version};
+use kube::api::{ListParams, Patch, PatchParams};
+use pontoon_core::action::{Done, EndpointWrite, Failure, FailureKind, IngressWrite, Version};
+use pontoon_core::model::{ObjectKey, Text};
 use pontoon_core::vips::model::Role;
 use serde_json::{Value, json};
 
@@ -30,6 +31,26 @@ struct Part<'w> {
 }
 
 impl Desk<'_> {
+    /// Fails if the API server has a Cluster of this name with one of these UIDs. Listed, because
+    /// the right to get Clusters is not given everywhere.
+    pub(super) async fn verify_gone(
+        &self,
+        cluster: &ObjectKey,
+        uids: &[Text],
+    ) -> Result<(), Failure> {
+        if uids.is_empty() {
+            return Ok(());
+        }
+        let api = self.api(&CLUSTER, self.served(&CLUSTER)?.version, &cluster.namespace);
+        let params = ListParams::default().fields(&format!("metadata.name={}", cluster.name));
+        let stored = api.list_metadata(&params).await.map_err(api_failure)?.items;
+        let mut stored = stored.iter().filter_map(|one| one.metadata.uid.as_deref());
+        match stored.any(|uid| uids.iter().any(|gone| **gone == *uid)) {
+            true => Err(Failure::plain(FailureKind::Conflict, "the Cluster still exists")),
+            false => Ok(()),
+        }
+    }
+
     /// Writes host, port and variable together: a host without a port would be cleared.
     pub(super) async fn set_endpoint(&self, write: &EndpointWrite) -> Result<Done, Failure> {
         let host = write.host.to_string();

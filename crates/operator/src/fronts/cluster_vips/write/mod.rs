@@ -27,7 +27,8 @@ pub(super) async fn write(
         VipAction::CreateClaim { cluster, uid, job, pool } => {
             desk.create_claim(cluster, uid, *job, pool).await
         }
-        VipAction::AdoptClaim { cluster, job, claim, owner, holder } => {
+        VipAction::AdoptClaim { cluster, job, claim, owner, holder, gone } => {
+            desk.verify_gone(cluster, gone).await?;
             desk.adopt_claim((cluster, owner), *job, claim, holder.as_deref()).await
         }
         VipAction::DeleteClaim { claim, .. } => desk.delete_claim(claim).await,
@@ -41,7 +42,10 @@ pub(super) async fn write(
         VipAction::KeepHolder { cluster, uid, job, holder } => {
             desk.keep_holder(cluster, uid, *job, holder.as_ref()).await
         }
-        VipAction::DropHolder { holder, .. } => desk.drop_holder(holder).await,
+        VipAction::DropHolder { cluster, holder, gone, .. } => {
+            desk.verify_gone(cluster, gone).await?;
+            desk.drop_holder(holder).await
+        }
     }
 }
 
