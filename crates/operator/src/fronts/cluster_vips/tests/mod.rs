@@ -1,4 +1,5 @@
 mod clusters;
 mod definitions;
 mod sources;
+#[cfg(feature = "stand-ins")]
 mod writes;
