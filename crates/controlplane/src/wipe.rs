@@ -30,6 +30,7 @@ const KINDS: &[(&str, &str)] = &[
     ("namespaces/", "/api/v1/namespaces"),
     ("poddisruptionbudgets/", "/apis/policy/v1/poddisruptionbudgets"),
     ("pods/", "/api/v1/pods"),
+    ("replicasets/", "/apis/apps/v1/replicasets"),
     ("rolebindings/", "/apis/rbac.authorization.k8s.io/v1/rolebindings"),
     ("roles/", "/apis/rbac.authorization.k8s.io/v1/roles"),
     ("secrets/", "/api/v1/secrets"),
