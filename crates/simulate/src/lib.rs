@@ -42,3 +42,6 @@ pub mod wire;
 pub use generate::{about, generate, generate_at};
 pub use play::{Kill, Manner, Played, Recovery, play, recover};
 pub use schedule::Schedule;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
