@@ -320,7 +320,7 @@ impl Cluster {
             self.orphaned += pool.open_by_region();
             self.formers.lost(pool, pool.claims(), true, now);
             let fits = past.unwrap_or_else(|| std::mem::take(&mut pool.fits));
-            *pool = Pool { uid: uid.to_owned(), front, fits, ..Pool::default() };
+            *pool = Pool { uid: uid.to_owned(), born: now, front, fits, ..Pool::default() };
         }
         let before = pool.claims();
         pool.note_lack(now);

@@ -46,7 +46,8 @@ impl Pacing {
 }
 
 impl Oracle {
-    /// The pool of an assignment, if certain.
+    /// The pool of an assignment, if certain. An assignment for a deleted pool may go on after a pool
+    /// of the same name came.
     fn assigned_for(&self, sent: &Sent) -> Option<&Pool> {
         let target = sent.machine;
         let mut pools: Vec<&Pool> = match sent.action {
@@ -57,7 +58,8 @@ impl Oracle {
             }
             _ => return None,
         };
-        pools.pop().filter(|_| pools.is_empty())
+        let floor = self.decided_floor(sent);
+        pools.pop().filter(|pool| pools.is_empty() && pool.born <= floor)
     }
 
     /// Checks that a pool with a cool-off begins one assignment at a time, a cool-off apart.

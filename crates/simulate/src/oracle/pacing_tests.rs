@@ -132,6 +132,8 @@ async fn the_cool_off_counts_for_the_pool_that_sent_the_call_and_no_later_owner(
     // Another pool has the address when the answer comes.
     scene.wrote("floatingippools", "ingress/p", &pool("another"));
     scene.answered("a1-1");
+    // Long enough for the replica to know the other pool, and within the cool-off.
+    advance(Duration::from_secs(4)).await;
     scene.sent("a1-2");
     assert_eq!(scene.found(), None);
     scene.answered("a1-2");

@@ -17,6 +17,8 @@ use crate::schedule::Millis;
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     pub uid: String,
+    /// The time of creation.
+    pub born: Millis,
     pub front: Front,
     pub listed: Vec<IpAddr>,
     pub wanted: Option<usize>,
