@@ -18,7 +18,7 @@ impl Case<'_> {
             let name = self.name(job);
             let claim = self.vips.claims.get(&name);
             if let Some(holder) = self.vips.holders.get(&name)
-                && let Some(gone) = self.is_done(holder, claim)
+                && let Some(gone) = self.drop_condition(holder, claim)
             {
                 let (cluster, holder) = (self.key.clone(), version_of_holder(holder));
                 self.attempt(VipAction::DropHolder { cluster, job, holder, gone }, draft);
@@ -29,8 +29,9 @@ impl Case<'_> {
         }
     }
 
-    /// Whether a holder may go: the Clusters that have to be gone for that, or `None`.
-    fn is_done(&self, holder: &Holder, claim: Option<&VipClaim>) -> Option<Vec<Text>> {
+    /// The Clusters that must be gone for a holder to be deleted, often none; `None` if the holder
+    /// stays.
+    fn drop_condition(&self, holder: &Holder, claim: Option<&VipClaim>) -> Option<Vec<Text>> {
         if holder.deleting || holder.moved_away || holder.cluster != self.key.name {
             return None;
         }
