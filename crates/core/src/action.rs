@@ -213,6 +213,8 @@ pub struct Failure {
     pub message: Text,
     /// The address as read back after a refusal.
     pub seen: Option<Sighting>,
+    /// The machine lost its own address to the attempt.
+    pub displaced: bool,
 }
 
 /// Kinds of failure, by consequence.
@@ -272,6 +274,6 @@ impl FailureKind {
 impl Failure {
     /// A failure without a read-back.
     pub fn plain(kind: FailureKind, message: impl Into<Text>) -> Self {
-        Self { kind, message: message.into(), seen: None }
+        Self { kind, message: message.into(), seen: None, displaced: false }
     }
 }

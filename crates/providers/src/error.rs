@@ -19,12 +19,14 @@ pub struct Error {
     pub message: String,
     /// The address as read back after the refusal, if a read followed.
     pub seen: Option<Box<Address>>,
+    /// The machine lost its own address to the call.
+    pub displaced: bool,
 }
 
 impl Error {
     /// An error without a read-back.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), seen: None }
+        Self { kind, message: message.into(), seen: None, displaced: false }
     }
 
     /// The error of a call with several requests, when earlier requests had already been sent
@@ -47,7 +49,8 @@ impl Error {
             _ if self.kind == ErrorKind::Busy => ErrorKind::Busy,
             _ => ErrorKind::Unavailable,
         };
-        Self::new(kind, format!("{}; reading it back: {}", self.message, unread.message))
+        let message = format!("{}; reading it back: {}", self.message, unread.message);
+        Self { displaced: self.displaced, ..Self::new(kind, message) }
     }
 }
 

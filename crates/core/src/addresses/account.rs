@@ -95,6 +95,11 @@ impl Account {
         self.setup.as_ref().ok().map(|setup| &setup.abilities)
     }
 
+    /// Whether an address takes the place of a machine's own.
+    pub(crate) fn displaces_own(&self) -> bool {
+        self.abilities().is_some_and(|abilities| abilities.displaces_own)
+    }
+
     /// Creates an account without any known address.
     pub fn new(setup: Result<AccountSetup, Unusable>) -> Self {
         Self {
@@ -225,6 +230,14 @@ impl Account {
         }
     }
 
+    /// Discards the place of every address, because nobody listed the account for a while.
+    pub(crate) fn read_all_anew(&mut self) {
+        self.listing.last = None;
+        for ip in self.addresses.keys().copied().collect::<Vec<_>>() {
+            self.read_anew(ip);
+        }
+    }
+
     /// Forgets a stranger that no longer exists.
     fn forget(&mut self, ip: IpAddr) {
         self.update(ip, |address| *address = Address::default());
@@ -308,7 +321,10 @@ impl Account {
             News::Arrived => self.setbacks.clear(ip),
             News::Overdue(machine) => {
                 let message = "the cloud accepted the call but did not carry it out in two minutes";
-                let failure = Failure::plain(FailureKind::Rejected, message);
+                let failure = Failure {
+                    displaced: self.displaces_own(),
+                    ..Failure::plain(FailureKind::Rejected, message)
+                };
                 if let Some(machine) = machine {
                     self.set_back((ip, &machine), failure, (now, 0), settings);
                 }

@@ -43,8 +43,7 @@ impl World {
 
     /// The note on a node, at a provider whose addresses displace a machine's own.
     pub(crate) fn egress_note(&self, account: &Account) -> Option<&'static Mark> {
-        let displaces = account.abilities().is_some_and(|abilities| abilities.displaces_own);
-        self.settings.egress.filter(|_| displaces)
+        self.settings.egress.filter(|_| account.displaces_own())
     }
 
     /// Notes the start of a call that changes the address of a machine.

@@ -159,7 +159,10 @@ impl World {
                 }
                 Ok(Done::Operation(OperationState::Failed)) => {
                     let message = "the cloud accepted the call and then gave it up";
-                    let failure = Failure::plain(FailureKind::Unavailable, message);
+                    let failure = Failure {
+                        displaced: account.displaces_own(),
+                        ..Failure::plain(FailureKind::Unavailable, message)
+                    };
                     account.give_back(ip, to.as_ref(), failure, now, outcome.jitter, &settings);
                 }
                 // Running, unknown, or no answer: listings go on.

@@ -415,6 +415,7 @@ impl PoolEntry {
         self.moving.insert(ip);
         if let Some(memory) = self.remembered.get_mut(&ip) {
             memory.machine = None;
+            memory.free = false;
         }
     }
 
@@ -423,6 +424,7 @@ impl PoolEntry {
     pub(crate) fn leaves(&mut self, ip: IpAddr, machine: Option<MachineId>) {
         if let Some(memory) = self.remembered.get_mut(&ip) {
             memory.machine = memory.machine.take().or(machine);
+            memory.free = false;
         }
     }
 
@@ -431,6 +433,7 @@ impl PoolEntry {
         let memory = self.remembered.entry(ip).or_default();
         memory.had = true;
         memory.held = true;
+        memory.free = false;
         memory.assigned_at = Some(now);
         self.last_assignment = Some(now);
     }

@@ -3,7 +3,8 @@
 //! A back-off belongs to the pair of an address and a machine. A refused address therefore never
 //! keeps a machine from another address, and a bad machine never keeps an address from other
 //! machines. An address refused by a second machine backs off as a whole, or it would run through
-//! all machines at network speed.
+//! all machines at network speed. Where each attempt costs a machine its own address for a while, an
+//! address backs off as a whole and for much longer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -36,6 +37,8 @@ pub struct Setbacks {
 struct Attempts {
     /// Number of calls refused because of a machine or of the address itself.
     refusals: u32,
+    /// Number of failed calls that cost a machine its own address.
+    displaced: u32,
     /// Earliest time of an attempt on any machine.
     not_before: Time,
     pairs: BTreeMap<MachineId, Setback>,
@@ -161,6 +164,14 @@ impl Setbacks {
                 attempts.not_before = now + settings.slow_back_off(attempts.refusals - 1, jitter);
             }
         }
+        if failure.displaced {
+            attempts.displaced = attempts.displaced.saturating_add(1);
+            // The first failure may be the machine's fault, or pass.
+            if attempts.displaced > 1 {
+                let wait = settings.displacing_back_off(attempts.displaced - 1, jitter);
+                attempts.not_before = attempts.not_before.max(now + wait);
+            }
+        }
         let before = attempts.pairs.get(machine).map(|pair| pair.failures);
         // A call never sent proves nothing about the pair.
         let counts = failure.kind != FailureKind::NotSent;
@@ -208,8 +219,10 @@ impl Setbacks {
         self.closed_to_new.retain(|_, until| now < *until);
         let mut gone = Vec::new();
         for (ip, attempts) in &mut self.by_address {
+            // The count of costly failures outlasts the wait that it led to.
+            let costly = if attempts.displaced > 1 { attempts.not_before } else { Time::default() };
             attempts.pairs.retain(|machine, pair| {
-                let recent = now.since(pair.not_before) < settings.retry_max;
+                let recent = now.since(pair.not_before.max(costly)) < settings.retry_max;
                 if !recent {
                     gone.push((machine.clone(), *ip));
                 }

@@ -142,6 +142,8 @@ pub struct Remembered {
     pub held: bool,
     /// The machine of the address when last seen with no call of ours under way.
     pub machine: Option<MachineId>,
+    /// The address was last seen on no machine, with no call of ours under way.
+    pub free: bool,
     /// When the node of the address stopped being eligible.
     pub ineligible_since: Option<Time>,
     /// When the address was last assigned.
@@ -151,6 +153,13 @@ pub struct Remembered {
 }
 
 impl Remembered {
+    /// Whether somebody else moved the address to this machine. An address whose place before is not
+    /// known was not moved.
+    pub(crate) fn is_moved_to(&self, machine: &MachineId) -> bool {
+        let elsewhere = self.machine.as_ref().is_some_and(|before| before != machine);
+        elsewhere || self.free || self.is_adrift()
+    }
+
     /// Whether somebody else moved the address, which has not served the pool since.
     pub(crate) fn is_adrift(&self) -> bool {
         self.drift.as_ref().is_some_and(|drift| drift.from.is_some())

@@ -273,11 +273,11 @@ impl World {
         all.filter(|key| key.kind == kind).cloned().collect()
     }
 
-    /// Drops the last listing of an account that no pool named until now: the account was not
-    /// listed in the meantime.
+    /// Drops what was known of an account that no pool named until now: the account was not listed
+    /// in the meantime.
     fn account_used_again(&mut self, id: &AccountId) {
         if let Some(account) = self.accounts.get_mut(id) {
-            account.listing.last = None;
+            account.read_all_anew();
         }
     }
 

@@ -76,6 +76,13 @@ impl Settings {
         with_jitter(step, jitter)
     }
 
+    /// The back-off after `failures` failures that each cost a machine its own address: doubling, to
+    /// three times the longest back-off.
+    pub(crate) fn displacing_back_off(&self, failures: u32, jitter: u16) -> Duration {
+        let doubled = DOUBLES_UP_TO.saturating_mul(1 << failures.saturating_sub(1).min(20));
+        with_jitter(doubled.min(self.retry_max.saturating_mul(3)), jitter)
+    }
+
     /// How long a call without an answer may still take effect.
     pub(crate) fn doubt(&self) -> Duration {
         self.call_deadline.saturating_add(self.settle)

@@ -84,7 +84,8 @@ impl Cloud {
     /// Carries out an action, or fails at it.
     pub fn carry_out(&mut self, action: &Action) -> Answer {
         if let Some((_, kind)) = self.refuses.iter().find(|(concerns, _)| concerns(action)) {
-            return Err(Failure::plain(*kind, "refused for good"));
+            let displaced = self.displaces(action);
+            return Err(Failure { displaced, ..Failure::plain(*kind, "refused for good") });
         }
         match self.fault_for(action) {
             None => self.obey(action),
@@ -114,6 +115,12 @@ impl Cloud {
                 answer
             }
         }
+    }
+
+    /// Whether an action costs a machine its own address.
+    fn displaces(&self, action: &Action) -> bool {
+        let displaces = self.abilities.is_some_and(|abilities| abilities.displaces_own);
+        displaces && matches!(action, Action::Address(AddressAction::Assign { .. }))
     }
 
     /// Takes the first scripted fault that matches the action.

@@ -1,5 +1,7 @@
 //! Machines get their own address back, which an assigned address displaced.
 
+use std::time::Duration;
+
 use pontoon_core::action::{Action, AddressAction, Done, FailureKind};
 use pontoon_core::addresses::AccountSetup;
 use pontoon_core::model::{Mark, MarkPlace, Pool, Tells};
@@ -378,6 +380,24 @@ fn a_machine_gets_its_own_address_back_for_a_pool_that_we_act_for() {
             planned.iter().filter(|one| is_restore(one)).filter_map(Action::owner).collect();
         assert_eq!(owners, [served], "{left_alone:?} is left to another controller");
     }
+}
+
+#[test]
+fn an_address_refused_for_good_costs_the_nodes_their_own_address_ever_more_rarely() {
+    for kind in [FailureKind::Rejected, FailureKind::Refused, FailureKind::Quota] {
+        let mut scene = displacing().nodes(["a", "b"]).pool(pool("p").ips([1]));
+        scene.cloud.place(ip(1), None);
+        scene.cloud.refuses.push((is_assign, kind));
+        let mut attempts = |time| scene.run(time).iter().filter(|one| is_assign(one)).count();
+        let (first, second, third) = (attempts(hours(1)), attempts(hours(1)), attempts(hours(6)));
+        assert!((5..=12).contains(&first), "{kind:?}: {first} in the first hour");
+        assert!((3..=4).contains(&second), "{kind:?}: {second} in the second hour");
+        assert!((18..=24).contains(&third), "{kind:?}: {third} in six hours");
+    }
+}
+
+fn hours(count: u64) -> Duration {
+    seconds(3_600 * count)
 }
 
 /// Answers until an action of this kind has begun.

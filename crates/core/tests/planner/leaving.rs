@@ -274,6 +274,26 @@ fn an_entry_that_somebody_moves_before_its_assignment_is_confirmed_stays_where_i
 }
 
 #[test]
+fn an_entry_that_was_on_no_machine_and_that_somebody_assigned_stays_where_it_is() {
+    for restarts in [false, true] {
+        let scene = scene().nodes(["a"]).pool(pool("p").ips([1, 2]));
+        let mut scene = scene.address(ip(1), Some("a")).address(ip(2), None).settled();
+        // The object is invalid while the entry is removed and the address assigned.
+        let valid = scene.stored("p").clone();
+        scene.change_pool("p", PoolFixture::invalid);
+        scene.settle();
+        scene.set_node(node("b"));
+        let mut scene = scene.address(ip(2), Some("b"));
+        scene.set_pool(listing([1])(valid));
+        if restarts {
+            scene.restart(seconds(3));
+        }
+        let done = scene.run(seconds(90));
+        assert_eq!((unassigned(&done), scene.home(ip(2))), (vec![], Some("b")), "{done:#?}");
+    }
+}
+
+#[test]
 fn an_entry_that_somebody_moves_while_it_makes_room_stays_where_it_is() {
     let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]).wants(1));
     let scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b"));

@@ -105,3 +105,18 @@ fn an_address_listed_while_the_spec_is_invalid_is_read_before_it_is_moved() {
     scene.change_pool("p", |_| pool("p").ips([2, 1]));
     assert_eq!(moves(&scene.run(seconds(30))), []);
 }
+
+#[test]
+fn places_from_before_the_only_pool_became_invalid_are_read_again_before_anything_moves() {
+    let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1, 2]));
+    let mut scene = scene.address(ip(1), None).address(ip(2), None).settled();
+    assert_eq!(scene.home(ip(2)), Some("b"));
+    let valid = scene.stored("p").clone();
+    scene.change_pool("p", PoolFixture::invalid);
+    scene.settle();
+    // A person moves the address away from the node that fails, and nobody lists the account.
+    scene.change_node("b", NodeFixture::not_ready);
+    let mut scene = scene.address(ip(2), Some("c"));
+    scene.change_pool("p", |pool| Pool { request: valid.request, ..pool });
+    assert_eq!(moves(&scene.run(seconds(60))), []);
+}

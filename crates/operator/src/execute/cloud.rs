@@ -138,5 +138,6 @@ pub(super) fn failure(error: providers::Error) -> Failure {
         kind,
         message: error.message.as_str().into(),
         seen: error.seen.map(|seen| sighting(*seen)),
+        displaced: error.displaced,
     }
 }

@@ -55,7 +55,8 @@ impl Gcp {
                 if let Some(own) = own {
                     self.give_back(&place, nic, own).await;
                 }
-                self.settle(before, machine, error.after_others()).await
+                let error = Error { displaced: own.is_some(), ..error.after_others() };
+                self.settle(before, machine, error).await
             }
         }
     }

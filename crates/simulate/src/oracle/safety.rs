@@ -149,7 +149,9 @@ impl Oracle {
         let takes_off = |former: &Former| {
             let brought = self.cloud.is_brought(ip, former.at + API_LAG);
             let lets_go = former.lets_go_of(holder, brought) && self.cluster.has(&former.uid);
-            (lets_go && !self.is_seen_touched(ip, former.at)) || former.might_take_off(holder, api)
+            // A person may have moved the address to where our call was bringing it.
+            let moved = self.is_seen_touched(ip, former.at) && !brought;
+            (lets_go && !moved) || former.might_take_off(holder, api)
         };
         let allowed = if sent.action == CloudAction::Unassign {
             self.cluster.formers.of(ip).any(takes_off)

@@ -107,9 +107,7 @@ fn is_where_it_was(
     one: &AddressView<'_>,
     machine: &MachineId,
 ) -> bool {
-    let was = one.memory.machine.as_ref();
-    let stayed = was.is_none_or(|was| was == machine) && !one.memory.is_adrift();
-    view.node_on(world, machine).is_some() && stayed
+    view.node_on(world, machine).is_some() && !one.memory.is_moved_to(machine)
 }
 
 /// The verdict about an address not yet forgotten.

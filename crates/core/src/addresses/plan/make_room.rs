@@ -234,8 +234,8 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
         (Some(operation), _) if operation.to().is_none() => Occupant::Leaves,
         (None, Knowledge::Known { sighting, .. }) if !sighting.busy && entry.is_recorded(ip) => {
             let memory = entry.memory(ip);
-            let away = memory.machine.is_some() && memory.machine != sighting.holder;
-            let moved = entry.is_leaving(ip) && (away || memory.is_adrift());
+            let moved = |holder| entry.is_leaving(ip) && memory.is_moved_to(holder);
+            let moved = sighting.holder.as_ref().is_some_and(moved);
             if moved || release::outlives(world, entry, request, ip) {
                 // No longer the pool's: somebody moved the delisted address, or the pool is being
                 // deleted and leaves the address where it is.

@@ -76,6 +76,7 @@ impl<'w> PoolFacts<'w> {
             // In observe mode, or while paused, a pool acquires no address.
             memory.had |= ours;
             memory.machine = holder.cloned();
+            memory.free = holder.is_none();
         }
         match &place {
             Place::Conflict(_) | Place::Gone => memory = Remembered::default(),
@@ -89,6 +90,7 @@ impl<'w> PoolFacts<'w> {
                 memory.had = true;
                 memory.held = true;
                 memory.machine = None;
+                memory.free = false;
             }
             Place::Stranded(..) => {
                 memory.held = true;
@@ -148,6 +150,7 @@ impl<'w> PoolFacts<'w> {
             && let [Some(one), None] | [None, Some(one)] = address.machines()
         {
             memory.machine.get_or_insert_with(|| one.clone());
+            memory.free = false;
         }
         AddressView { ip, place, memory, hold: None, unmarking: false }
     }

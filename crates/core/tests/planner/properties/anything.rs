@@ -261,11 +261,12 @@ pub fn memory() -> impl Strategy<Value = Remembered> {
     let drift = (any::<u32>(), time(), option::of(self::machine()))
         .prop_map(|(times, at, from)| Drift { times, at, from });
     let times = (option::of(time()), option::of(time()), option::of(drift));
-    (any::<bool>(), any::<bool>(), machine, times).prop_map(
-        |(had, held, machine, (ineligible_since, assigned_at, drift))| Remembered {
+    (any::<[bool; 3]>(), machine, times).prop_map(
+        |([had, held, free], machine, (ineligible_since, assigned_at, drift))| Remembered {
             had,
             held,
             machine,
+            free,
             ineligible_since,
             assigned_at,
             drift,
@@ -411,7 +412,7 @@ fn failure() -> impl Strategy<Value = Failure> {
         ][..]),
     ];
     (kind, word(&["failed"]), option::weighted(0.3, sighting()))
-        .prop_map(|(kind, message, seen)| Failure { kind, message, seen })
+        .prop_map(|(kind, message, seen)| Failure { kind, message, seen, displaced: false })
 }
 
 /// An outcome of `action`, with a random start.

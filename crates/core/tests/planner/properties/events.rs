@@ -248,11 +248,12 @@ fn memory() -> impl Strategy<Value = Remembered> {
     let from = option::of(machine_id().prop_map(|id| id.as_str().into()));
     let drift = (0..4_u32, time(), from).prop_map(|(times, at, from)| Drift { times, at, from });
     let times = (option::of(time()), option::of(time()), option::weighted(0.3, drift));
-    (any::<bool>(), any::<bool>(), machine, times).prop_map(
-        |(had, held, machine, (ineligible_since, assigned_at, drift))| Remembered {
+    (any::<[bool; 3]>(), machine, times).prop_map(
+        |([had, held, free], machine, (ineligible_since, assigned_at, drift))| Remembered {
             had,
             held,
             machine,
+            free,
             ineligible_since,
             assigned_at,
             drift,

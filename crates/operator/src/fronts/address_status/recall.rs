@@ -17,6 +17,7 @@ pub fn memories(ips: &BTreeMap<String, IpStatus>, ours: bool) -> BTreeMap<IpAddr
         held: matches!(status.state.as_str(), "active" | "in-progress" | "no-match")
             || !status.node_name.is_empty(),
         machine: seen_on(status),
+        free: status.state == "unassigned",
         ineligible_since: status.ineligible_since.as_ref().map(time),
         assigned_at: status.last_assignment_time.as_ref().map(time),
         drift: status.drift.as_ref().and_then(drift),
