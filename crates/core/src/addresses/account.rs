@@ -95,6 +95,18 @@ impl Account {
         self.setup.as_ref().ok().map(|setup| &setup.abilities)
     }
 
+    /// Forgets all that is known, for a term that acts from `open_from` on, except operations of this
+    /// process that may still be under way then.
+    pub(crate) fn begin_term(&mut self, open_from: Time) {
+        let resumed =
+            |(ip, operation): (IpAddr, &Operation)| Some((ip, operation.resumed(open_from)?));
+        let operations: Vec<_> = self.open().filter_map(resumed).collect();
+        *self = Self::new(self.setup.clone());
+        for (ip, operation) in operations {
+            self.update(ip, |one| one.operation = Some(operation));
+        }
+    }
+
     /// Whether an address takes the place of a machine's own.
     pub(crate) fn displaces_own(&self) -> bool {
         self.abilities().is_some_and(|abilities| abilities.displaces_own)

@@ -105,7 +105,29 @@ pub enum Operation {
     },
 }
 
+/// Age from which an accepted operation is not followed into the next term.
+const FOLLOWED: Duration = Duration::from_secs(60);
+
 impl Operation {
+    /// An accepted operation that may still be under way at `open_from`, read anew from then on.
+    pub(crate) fn resumed(&self, open_from: Time) -> Option<Self> {
+        let Self::Accepted { to, id, since, .. } = self else { return None };
+        let (to, id, since) = (to.clone(), id.clone(), *since);
+        let (next_check, read_after) = (open_from, open_from);
+        let (checks, idle, reading) = (0, 0, false);
+        let young = open_from.since(since) < FOLLOWED;
+        young.then_some(Self::Accepted {
+            to,
+            id,
+            since,
+            checks,
+            idle,
+            next_check,
+            reading,
+            read_after,
+        })
+    }
+
     /// The target machine.
     pub fn to(&self) -> Option<&MachineId> {
         match self {

@@ -99,6 +99,8 @@ impl World {
         let egress = self.egress.entry(machine).or_default();
         egress.restored = false;
         egress.told_from = Some(told_from);
+        // The back-off of earlier attempts says nothing of what this call left behind.
+        egress.work = Work { in_flight: egress.work.in_flight, ..Work::default() };
     }
 
     /// Notes the outcome of restoring a machine's own address. An accepted operation may still

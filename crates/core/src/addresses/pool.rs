@@ -93,11 +93,26 @@ impl PoolEntry {
     pub(crate) fn recall(&mut self, earlier: &Self) {
         self.last_assignment = self.last_assignment.max(earlier.last_assignment);
         self.moving.clone_from(&earlier.moving);
+        self.recall_reservations(earlier);
         for (ip, memory) in &earlier.remembered {
             if let Some(known) = self.remembered.get_mut(ip) {
                 known.assigned_at = known.assigned_at.max(memory.assigned_at);
             }
         }
+    }
+
+    /// Takes over the reservations of this process that may have made an address, in case the ledger
+    /// was or is wiped from outside. An intent that is missing from a ledger with other entries was
+    /// settled by another leader.
+    fn recall_reservations(&mut self, earlier: &Self) {
+        let listed = |id: &Text| self.pool.ledger.intents.iter().any(|one| one.id == *id);
+        let open = |id: &Text| self.pool.ledger_stripped || listed(id);
+        let sent = earlier.sent.iter().filter(|(id, _)| open(id));
+        self.sent = sent.map(|(id, intent)| (id.clone(), intent.clone())).collect();
+        let made = |progress: &IntentProgress| matches!(progress, IntentProgress::Made(_));
+        let made = earlier.intents.iter().filter(|(id, progress)| open(id) && made(progress));
+        self.intents = made.map(|(id, progress)| (id.clone(), *progress)).collect();
+        self.recount();
     }
 
     /// Updates the object. The version of `pool` must not be older than the known one.
@@ -145,7 +160,8 @@ impl PoolEntry {
         if self.intents.len() > MOST_INTENTS_REMEMBERED {
             self.forget_intents();
         }
-        for intent in &intents {
+        // An intent that was wiped off the object may have been sent.
+        for intent in intents.iter().filter(|intent| !self.sent.contains_key(&intent.id)) {
             self.intents.entry(intent.id.clone()).or_insert(IntentProgress::Ready);
         }
         let known = |ip: &IpAddr| self.places.contains_key(ip);
@@ -248,6 +264,13 @@ impl PoolEntry {
         self.remembered.keys().copied().filter(|ip| self.is_leaving(*ip))
     }
 
+    /// Has the addresses read anew that left the list: somebody may have moved them while nothing was
+    /// done for the pool.
+    pub(crate) fn read_leaving(&mut self) {
+        let leaving: Vec<_> = self.leaving().collect();
+        self.listed_unread.extend(leaving);
+    }
+
     /// Whether the pool had an address and no longer names it. A possible result of an open
     /// reservation is not leaving: the ledger is about to name it.
     pub(crate) fn is_leaving(&self, ip: IpAddr) -> bool {
@@ -345,7 +368,7 @@ impl PoolEntry {
     }
 
     /// Reservations sent without a known outcome that the ledger no longer names.
-    pub(crate) fn wiped(&self) -> impl Iterator<Item = &Intent> {
+    pub fn wiped(&self) -> impl Iterator<Item = &Intent> {
         let listed = |id: &Text| self.pool.ledger.intents.iter().any(|one| one.id == *id);
         self.sent.values().filter(move |intent| !listed(&intent.id))
     }

@@ -105,6 +105,7 @@ const NO_WORK: Work = Work {
     not_before: Time::from_micros(0),
     failure: None,
     failed_at: Time::from_micros(0),
+    unanswered_until: Time::from_micros(0),
 };
 
 impl KnownSet {

@@ -148,6 +148,22 @@ impl World {
         self.mark_work.get(&(node.clone(), mark)).is_some_and(fails)
     }
 
+    /// Whether a write of a node's mark failed a moment ago.
+    pub(crate) fn mark_failed_lately(
+        &self,
+        node: &NodeName,
+        mark: &'static Mark,
+        now: Time,
+    ) -> bool {
+        self.mark_work.get(&(node.clone(), mark)).is_some_and(|work| work.failed_lately(now))
+    }
+
+    /// End of the time in which a write of a node's mark without an answer may still take effect.
+    pub(crate) fn mark_unanswered_until(&self, node: &NodeName, mark: &'static Mark) -> Time {
+        let work = self.mark_work.get(&(node.clone(), mark));
+        work.map_or(Time::default(), |work| work.unanswered_until)
+    }
+
     /// Whether a write of a node's mark is under way.
     pub(crate) fn mark_in_flight(&self, node: &NodeName, mark: &'static Mark) -> bool {
         self.mark_work.get(&(node.clone(), mark)).is_some_and(|work| work.in_flight)

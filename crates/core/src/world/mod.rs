@@ -195,7 +195,7 @@ impl World {
         // recognised by the intents in the ledgers.
         self.reserving.clear();
         for account in self.accounts.values_mut() {
-            *account = Account::new(account.setup.clone());
+            account.begin_term(open_from);
         }
         for entry in self.pools.values_mut() {
             let mut fresh = PoolEntry::new(entry.pool.clone(), entry.class);

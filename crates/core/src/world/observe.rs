@@ -212,7 +212,11 @@ impl World {
                     entry.count_ineligibility_anew();
                 }
                 entry.class = class;
+                let idle = entry.pool.request.is_err() || entry.pool.paused.is_some();
                 entry.observe(pool);
+                if idle {
+                    entry.read_leaving();
+                }
                 entry
             }
             None => PoolEntry::new(pool, class),

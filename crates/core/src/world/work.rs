@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use super::Settings;
 use crate::Time;
-use crate::action::Failure;
+use crate::action::{Failure, FailureKind};
 
 /// Longest back-off of a failed write to Kubernetes, jitter aside.
 const MINUTE: Duration = Duration::from_secs(60);
+
+/// How long a failure speaks against another attempt that something waits for.
+const MOMENT: Duration = Duration::from_secs(10);
 
 /// A call that is retried until success.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,12 +25,20 @@ pub struct Work {
     pub failure: Option<Failure>,
     /// Time of the last failure.
     pub(crate) failed_at: Time,
+    /// End of the time in which an attempt without an answer may still take effect.
+    pub(crate) unanswered_until: Time,
 }
 
 impl Work {
     /// Whether an attempt may start now.
     pub fn may_start(&self, now: Time) -> bool {
         !self.in_flight && now >= self.not_before
+    }
+
+    /// Whether the last attempt failed a moment ago, and the next one is not due yet.
+    pub(crate) fn failed_lately(&self, now: Time) -> bool {
+        let until = self.not_before.min(self.failed_at + MOMENT);
+        self.failures > 0 && !self.in_flight && now < until
     }
 
     /// Notes a failure, and backs off.
@@ -64,6 +75,9 @@ impl Work {
         jitter: u16,
         settings: &Settings,
     ) {
+        if failure.kind == FailureKind::NoAnswer {
+            self.unanswered_until = now + settings.settle;
+        }
         self.failed(failure, now, jitter, settings);
         self.not_before = now + settings.back_off_within(self.failures, MINUTE, jitter);
     }

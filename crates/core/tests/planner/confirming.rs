@@ -8,7 +8,7 @@ use pontoon_core::addresses::verdict::{Reason, State};
 use super::cloud::Fault;
 use super::failing::four_nodes;
 use super::fixture::*;
-use super::scene::{Scene, scene};
+use super::scene::{Scene, able, scene, scene_at};
 
 #[test]
 fn an_accepted_move_is_confirmed_by_one_listing_for_many() {
@@ -215,4 +215,19 @@ fn an_address_that_nobody_asks_for_and_that_vanishes_under_an_operation_is_forgo
     let done = scene.run(seconds(200));
     assert!(count(&done, is_list) < 100, "{}", count(&done, is_list));
     assert_eq!(count(&scene.run(seconds(300)), is_operation_read), 0);
+}
+
+#[test]
+fn an_operation_accepted_in_the_last_term_of_a_process_is_waited_for() {
+    let setup = able(|abilities| abilities.moves_at_once = false);
+    let mut scene = scene_at(setup).nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), None);
+    scene.fault(is_assign, Fault::Quiet);
+    assert_eq!(moves(&scene.settle()), [(ip(1), "a")]);
+    // Another node comes first now.
+    scene.change_node("a", NodeFixture::cordoned);
+    scene.set_node(node("b"));
+    scene.world.take_over(scene.now + seconds(10));
+    assert_eq!(moves(&scene.run(seconds(15))), [], "the address may still arrive on a");
+    scene.cloud.work();
+    assert_eq!(moves(&scene.run(seconds(60))), [(ip(1), "b")], "from a, where it arrived");
 }

@@ -276,6 +276,33 @@ fn a_reservation_that_is_wiped_off_its_object_is_written_down_again_and_resolved
 }
 
 #[test]
+fn a_reservation_that_is_wiped_off_its_object_between_two_terms_of_a_process_is_not_lost() {
+    for wiped_late in [false, true] {
+        let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1));
+        while !scene.begin().iter().any(is_create) {
+            scene.answer();
+        }
+        let (create, _) = scene.held_back.pop().unwrap();
+        let wipe = |mut pool: pontoon_core::model::Pool| {
+            (pool.ledger, pool.ledger_stripped) = (Default::default(), true);
+            pool
+        };
+        if !wiped_late {
+            scene.change_pool("p", wipe);
+        }
+        scene.world.take_over(scene.now + seconds(10));
+        if wiped_late {
+            scene.change_pool("p", wipe);
+        }
+        scene.run(seconds(8));
+        drop(scene.carry_out(&create));
+        scene.run(seconds(90));
+        assert_eq!((scene.cloud.made, scene.reason("p")), (1, &Reason::AllAssigned));
+        assert_eq!(scene.stored("p").ledger.created, [made(1)]);
+    }
+}
+
+#[test]
 fn an_address_of_a_deleted_pool_is_not_taken_for_the_result_of_another_pools_reservation() {
     let setup = AccountSetup { project: Some("project".into()), ..setup() };
     let mut scene = scene_at(setup).pool(pool("p").wants(1));

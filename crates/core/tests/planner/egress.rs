@@ -173,6 +173,64 @@ fn is_removal(action: &Action) -> bool {
 }
 
 #[test]
+fn a_note_whose_removal_has_no_answer_does_not_count_until_the_removal_can_take_effect_no_more() {
+    for removed in [true, false] {
+        let mut scene = at_rest();
+        scene.change_node("a", NodeFixture::not_ready);
+        scene.fault(is_removal, Fault::Lost);
+        scene.fault(is_removal, Fault::Dropped);
+        until(&mut scene, "forget b");
+        scene.answer();
+        scene.change_node("a", NodeFixture::ready);
+        scene.change_node("b", NodeFixture::not_ready);
+        let early = story(&scene.run(seconds(3)));
+        assert!(!early.contains(&"unassign".to_owned()), "{early:?}");
+        if removed {
+            scene.change_node("b", |mut node| {
+                node.marks.remove(&NOTE);
+                node
+            });
+        }
+        let done = story(&scene.run(seconds(30)));
+        let place = |what: &str| done.iter().position(|one| one == what);
+        assert!(place("unassign").is_some(), "{done:?}");
+        assert_eq!(place("note b").is_some_and(|note| Some(note) < place("unassign")), removed);
+    }
+}
+
+#[test]
+fn a_note_that_failed_long_ago_is_written_before_the_next_call() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    for _ in 0..40 {
+        scene.fault(is_mark, Fault::Answer(FailureKind::Unavailable));
+    }
+    scene.run(seconds(110));
+    assert_eq!(scene.home(ip(1)), Some("b"));
+    scene.cloud.faults.clear();
+    scene.change_node("a", NodeFixture::ready);
+    scene.change_node("b", NodeFixture::not_ready);
+    let done = story(&scene.run(seconds(30)));
+    let place = |what: &str| done.iter().position(|one| one == what).expect(what);
+    assert!(place("note b") < place("unassign"), "{done:?}");
+}
+
+#[test]
+fn the_back_off_of_restoring_an_address_ends_with_the_next_call_about_the_machine() {
+    let mut scene = displacing().nodes(["a"]).pool(pool("p").ips([1]));
+    scene.cloud.place(ip(1), None);
+    scene.cloud.refuses.push((is_assign, FailureKind::Rejected));
+    scene.cloud.refuses.push((is_restore, FailureKind::Busy));
+    scene.run(seconds(60));
+    while count(&scene.settle(), is_assign) == 0 {
+        scene.now = scene.wake.expect("another attempt");
+    }
+    scene.cloud.refuses.pop();
+    let done = story(&scene.run(seconds(4)));
+    assert!(done.contains(&"forget a".to_owned()), "{done:?}");
+}
+
+#[test]
 fn restoring_is_tried_again_until_it_works() {
     let mut scene = at_rest();
     scene.change_node("a", NodeFixture::not_ready);

@@ -77,6 +77,56 @@ fn another_pool_does_not_push_an_address_off_the_node_that_holds_it() {
     assert_eq!(moves(&scene.run(seconds(120))), [(ip(2), "b")]);
 }
 
+/// The only pod leaves the cordoned node `a`, while `b` is free.
+fn drained() -> Scene {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::cordoned);
+    scene.remove_pod("one");
+    scene
+}
+
+#[test]
+fn a_drained_node_loses_its_address_also_if_the_only_other_node_refuses_it() {
+    let mut scene = drained();
+    scene.cloud.refuses.push((is_assign, FailureKind::Rejected));
+    let done = scene.run(seconds(60));
+    assert_eq!((count(&done, is_unassign), scene.home(ip(1))), (1, None));
+    scene.cloud.refuses.clear();
+    scene.set_node(node("c"));
+    scene.run(seconds(60));
+    assert!(scene.home(ip(1)).is_some());
+}
+
+#[test]
+fn an_address_that_may_have_left_a_drained_node_is_not_unassigned() {
+    for fault in
+        [Fault::Although(FailureKind::Unavailable), Fault::Answer(FailureKind::Unavailable)]
+    {
+        let mut scene = drained();
+        scene.fault(is_assign, fault);
+        let done = scene.run(seconds(60));
+        assert_eq!((count(&done, is_unassign), scene.home(ip(1))), (0, Some("b")), "{done:#?}");
+    }
+}
+
+#[test]
+fn an_address_that_somebody_took_from_a_holding_node_is_left_alone_for_a_while() {
+    for drained in [false, true] {
+        let mut scene = at_rest();
+        scene.change_node("a", NodeFixture::cordoned);
+        scene.settle();
+        let mut scene = scene.address(ip(1), Some("elsewhere"));
+        assert_eq!(moves(&scene.run(seconds(61))), []);
+        assert_eq!(moves(&scene.run(seconds(7))), [], "found a moment ago");
+        if drained {
+            scene.remove_pod("one");
+            assert_eq!(moves(&scene.settle()), [(ip(1), "b")]);
+        } else {
+            assert_eq!(moves(&scene.run(seconds(10))), [(ip(1), "b")]);
+        }
+    }
+}
+
 /// The pods of the Deployment `web`, through its ReplicaSets, or with its name as a label.
 fn of_web() -> Workload {
     let owner = Owner { kind: "Deployment".into(), name: "web".into() };

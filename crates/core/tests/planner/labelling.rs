@@ -1,6 +1,7 @@
 //! A label with a fixed text, shared by several pools, says whether a node serves an address.
 
 use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::{Mark, MarkPlace, Node, ObjectKey, Pool, Tells};
 
 use super::cloud::Fault;
@@ -175,4 +176,21 @@ fn a_process_that_starts_in_an_outage_leaves_the_label_of_a_failed_node_until_th
     scene.change_node("a", NodeFixture::not_ready);
     scene.cloud.refuses.clear();
     assert_eq!(marks(&scene.run(seconds(120))), [("a", None)], "the node serves nothing");
+}
+
+#[test]
+fn an_annotation_that_names_an_address_of_a_pool_without_annotations_is_withdrawn() {
+    for listed in [true, false] {
+        let mut marked = node("a");
+        marked.marks.insert(&MARKS[0], "192.0.2.1".into());
+        let owner = labelling("q").ips([1]).holding(ip(1));
+        let scene = scene().node(marked).node(node("b")).pool(owner);
+        let mut scene = scene.pool(pool("p").ips([1])).address(ip(1), Some("b"));
+        if !listed {
+            scene.cloud.refuses.push((calls_cloud, FailureKind::Unavailable));
+        }
+        scene.run(seconds(10));
+        assert!(matches!(scene.reason("p"), Reason::Conflict(..)) || !listed);
+        assert_eq!(scene.mark("a").is_some(), !listed);
+    }
 }

@@ -120,3 +120,24 @@ fn places_from_before_the_only_pool_became_invalid_are_read_again_before_anythin
     scene.change_pool("p", |pool| Pool { request: valid.request, ..pool });
     assert_eq!(moves(&scene.run(seconds(60))), []);
 }
+
+#[test]
+fn an_entry_removed_while_nothing_is_done_for_the_pool_is_read_before_it_is_taken_off() {
+    let paused = |pool| Pool { paused: Some("holiday".into()), ..pool };
+    for idle in [PoolFixture::invalid as fn(Pool) -> Pool, paused] {
+        let scene =
+            scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1, 2])).pool(pool("q").ips([3]));
+        let scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b"));
+        let mut scene = scene.address(ip(3), None).settled();
+        let before = scene.stored("p").clone();
+        let removed = before.clone().ask(|request| request.listed = vec![ip(2)]);
+        scene.set_pool(idle(removed.clone()));
+        scene.run(seconds(61));
+        // A person moves the address within the interval of listings.
+        scene.set_node(node("d"));
+        let mut scene = scene.address(ip(1), Some("d"));
+        scene.set_pool(removed);
+        let done = scene.run(seconds(60));
+        assert_eq!((count(&done, is_unassign), scene.home(ip(1))), (0, Some("d")), "{done:#?}");
+    }
+}

@@ -50,7 +50,7 @@ fn any_address(world: &World, mark: &'static Mark, such: impl Fn(IpAddr) -> bool
 }
 
 /// Whether a pool uses a mark. Of a pool with an invalid spec: whether pools of its kind do.
-fn uses(world: &World, entry: &PoolEntry, mark: &'static Mark) -> bool {
+pub(super) fn uses(world: &World, entry: &PoolEntry, mark: &'static Mark) -> bool {
     match &entry.pool.request {
         Ok(request) => request.marks.contains(mark),
         Err(_) => world.users(mark).any(|key| key.kind == entry.pool.key.kind),

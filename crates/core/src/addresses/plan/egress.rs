@@ -32,21 +32,44 @@ pub(crate) fn is_noted(
     let (Some(note), Some(cloud)) = (world.egress_note(account), account.cloud()) else {
         return true;
     };
-    // A note whose removal is under way does not count. A failover waits for one attempt, not for an
-    // API server that fails.
-    let is_due = |node: &&Node| {
-        let noted = node.marks.contains_key(note) && !world.mark_in_flight(&node.name, note);
-        !noted && !world.mark_fails(&node.name, note, draft.now)
-    };
     // A machine may have two nodes, and either may go.
     let nodes = world.nodes_on(cloud, machine).filter_map(|name| world.node(name));
-    let due: Vec<&Node> = nodes.filter(is_due).collect();
-    for node in &due {
-        marks::write_note(world, pool, node, note, true, draft);
+    let mut noted = true;
+    for node in nodes {
+        match state_of(world, node, note, draft.now) {
+            Note::Stands => continue,
+            Note::Writing => {}
+            Note::Absent => marks::send_note(pool, node, note, true, draft),
+            Note::MayGo(until) => draft.wake_at(until),
+        }
+        noted = false;
         draft.prepares(pool);
         draft.awaits_notes(machine);
     }
-    due.is_empty()
+    noted
+}
+
+/// The state of a node's note, for a call that needs it.
+enum Note {
+    /// The note is there, or cannot be written: a failover waits for one attempt, not for an API
+    /// server that fails.
+    Stands,
+    /// A write or a removal is under way.
+    Writing,
+    /// To be written first.
+    Absent,
+    /// A removal without an answer may still take effect until this time.
+    MayGo(Time),
+}
+
+fn state_of(world: &World, node: &Node, note: &'static Mark, now: Time) -> Note {
+    let unanswered = world.mark_unanswered_until(&node.name, note);
+    match node.marks.contains_key(note) {
+        _ if world.mark_in_flight(&node.name, note) => Note::Writing,
+        true if now < unanswered => Note::MayGo(unanswered),
+        false if !world.mark_failed_lately(&node.name, note, now) => Note::Absent,
+        _ => Note::Stands,
+    }
 }
 
 /// Settles what noted machines of an account are owed.

@@ -50,10 +50,21 @@ pub(crate) fn write_note(
     draft: &mut Draft,
 ) {
     if world.mark_writable(&node.name, note, draft.now) {
-        let value = note.text().filter(|_| on).map(Into::into);
-        let (owner, node, uid) = (Some(owner.clone()), node.name.clone(), node.uid.clone());
-        draft.act(Action::Mark(MarkWrite { owner, node, uid, mark: note, value }));
+        send_note(owner, node, note, on, draft);
     }
+}
+
+/// Plans a note that a call waits for, or its removal, without regard to a back-off.
+pub(crate) fn send_note(
+    owner: &ObjectKey,
+    node: &Node,
+    note: &'static Mark,
+    on: bool,
+    draft: &mut Draft,
+) {
+    let value = note.text().filter(|_| on).map(Into::into);
+    let (owner, node, uid) = (Some(owner.clone()), node.name.clone(), node.uid.clone());
+    draft.act(Action::Mark(MarkWrite { owner, node, uid, mark: note, value }));
 }
 
 /// The pool that a new value of a mark is for: of an address that the mark gains, else loses; else a
@@ -96,12 +107,14 @@ fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, &
     let mut nodes = BTreeSet::new();
     let marks = view.request.map_or(&[][..], |request| request.marks);
     for one in view.addresses.iter().chain(&view.leaving) {
-        // The owner sets the mark.
-        if matches!(one.place, Place::Conflict(_)) {
-            continue;
-        }
         let family = Family::of(one.ip);
         for mark in marks.iter().filter(|mark| mark.families().contains(&family)) {
+            // The owner sets the mark, if the owner uses it.
+            if let Place::Conflict(owner) = one.place
+                && world.pool(owner).is_some_and(|entry| doubt::uses(world, entry, mark))
+            {
+                continue;
+            }
             nodes.extend(home(world, view, one).map(|node| (node, mark)));
             nodes.extend(world.marked(one.ip).map(|node| (node, mark)));
         }

@@ -103,6 +103,11 @@ impl Placement {
         offer.map_or(&[], |offer| offer.nodes.as_slice())
     }
 
+    /// Whether an address waits for another attempt on the same node.
+    pub fn is_retrying(&self, ip: IpAddr) -> bool {
+        self.retrying.contains(&ip)
+    }
+
     /// Number of free nodes of a pool's class.
     pub fn free_count(&self, view: &PoolView<'_>, family: Family) -> usize {
         view.class.and_then(|class| self.free.get(&(class, family))).copied().unwrap_or(0)

@@ -121,7 +121,7 @@ impl<'w> PoolFacts<'w> {
             (Place::Free | Place::Stranded(..), Some(Drift { from: Some(from), .. })) => {
                 // If its former node is lost, the address fails over without a hold-down.
                 let until = drift::held_until(memory, matches!(place, Place::Free), now);
-                until.filter(|_| self.is_eligible(world, from)).map(Hold::Drift)
+                until.filter(|_| self.may_keep(world, from)).map(Hold::Drift)
             }
             (Place::Stranded(_, Note::Unfit(unfit)), _) => {
                 grace_ends(self.request?.grace, unfit, memory, now).map(Hold::Grace)

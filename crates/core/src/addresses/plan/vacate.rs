@@ -1,12 +1,15 @@
-//! Drained nodes lose their addresses, also while no other node can take them.
+//! Drained nodes lose their addresses, also while no other node can take them. A node that refused an
+//! address cannot take it.
 //!
 //! A node is drained when it is cordoned and runs no pod that keeps the address there: whoever
 //! drains a node is about to take it away, and an address left on it would go with the machine.
 
+use super::attempts::is_in_doubt;
 use super::placement::Placement;
 use super::steps::unassign;
 use super::view::{AddressView, Place, PoolView};
 use crate::action::{Action, AddressAction, Removal};
+use crate::addresses::Setback;
 use crate::addresses::verdict::Note;
 use crate::model::{Family, Machine, MachineId};
 use crate::nodes::Unfit;
@@ -24,12 +27,28 @@ pub(crate) fn plan(world: &World, view: &PoolView<'_>, placement: &Placement, dr
             ) => *ip == one.ip,
             _ => false,
         };
-        let has_prospect = placement.free_count(view, Family::of(one.ip)) > 0;
-        if !has_prospect && !draft.plans(moves) {
+        if !has_prospect(world, view, one, placement) && !draft.plans(moves) {
             let machine = Machine { cloud: cloud.clone(), id: machine.clone() };
             unassign(world, &machine, (view.entry, request), (one.ip, Removal::Drained), draft);
         }
     }
+}
+
+/// Whether another node may have an address, is about to be tried again, or may take the address.
+fn has_prospect(
+    world: &World,
+    view: &PoolView<'_>,
+    one: &AddressView<'_>,
+    placement: &Placement,
+) -> bool {
+    let fails = |machine: &MachineId| {
+        let pair = view.account.and_then(|account| account.setbacks.of(one.ip, machine));
+        pair.is_some_and(Setback::is_lasting)
+    };
+    let mut free = placement.free(view, Family::of(one.ip)).iter();
+    placement.is_retrying(one.ip)
+        || is_in_doubt(world, view, one.ip)
+        || free.any(|(_, machine)| !fails(machine))
 }
 
 /// The machine of an address on a drained node.

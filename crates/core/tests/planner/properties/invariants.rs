@@ -156,7 +156,10 @@ fn assert_ledger(
     // A sent intent that was wiped off the object is restored, and does not count as new.
     let never = Time::default();
     let unheard = IntentProgress::Doubtful { until: never };
-    let new = |intent: &&Intent| entry.progress(&intent.id, never) == unheard;
+    let wiped: BTreeSet<_> = entry.wiped().map(|intent| &intent.id).collect();
+    let new = |intent: &&Intent| {
+        entry.progress(&intent.id, never) == unheard && !wiped.contains(&intent.id)
+    };
     let grown = ledger.intents.iter().filter(new).any(|intent| !before.intents.contains(intent));
     let wanted = request.wanted.unwrap_or(0);
     assert!(!grown || has.len() + ledger.intents.len() <= wanted, "more than {wanted}: {ledger:?}");
