@@ -1,6 +1,8 @@
 //! DigitalOcean's HTTP API. The only file with URLs.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::{Method, Response};
@@ -32,6 +34,8 @@ pub(super) struct Client {
     project: Option<String>,
     /// Set once the token is known to have `droplet:read`.
     sees_droplets: OnceCell<()>,
+    /// IPv6 addresses that were on a droplet when last read.
+    held: Mutex<BTreeSet<IpAddr>>,
 }
 
 /// A page of an address listing.
@@ -57,7 +61,8 @@ pub(super) struct Reserved {
 impl Client {
     pub fn new(config: Config, transport: Transport) -> Self {
         let Config { access, project } = config;
-        Self { rest: Rest::new(access, JSON, transport), project, sees_droplets: OnceCell::new() }
+        let rest = Rest::new(access, JSON, transport);
+        Self { rest, project, sees_droplets: OnceCell::new(), held: Mutex::default() }
     }
 
     pub async fn page(&self, family: Family, page: usize, priority: Priority) -> Result<Page> {
@@ -77,12 +82,17 @@ impl Client {
 
     /// Reads a single address. `NotFound` if the account does not have the address.
     pub async fn read(&self, ip: IpAddr, priority: Priority) -> Result<Address> {
+        let object = self.object(ip, priority).await?;
+        self.address(object, priority).await
+    }
+
+    async fn object(&self, ip: IpAddr, priority: Priority) -> Result<Object> {
         let answer = self.get(&member(ip), priority).await?;
         let object = single(&answer)?.into_object()?;
-        if object.ip != ip {
-            return Err(unreadable("it is about another address"));
+        match object.ip == ip {
+            true => Ok(object),
+            false => Err(unreadable("it is about another address")),
         }
-        self.address(object, priority).await
     }
 
     pub async fn assign(&self, ip: IpAddr, droplet: u64) -> Result<Action> {
@@ -207,14 +217,17 @@ impl Client {
     ///
     /// A token without `droplet:read` gets objects without the key `droplet`, and every address
     /// would look free. A free IPv4 address has `"droplet": null`, so a missing key proves the
-    /// missing scope. A free IPv6 address has no such key either; the first one triggers a single
-    /// request to check whether the token can read droplets.
-    async fn address(&self, object: Object, priority: Priority) -> Result<Address> {
+    /// missing scope. A free IPv6 address has no such key either: see
+    /// [`without_droplet`](Self::without_droplet).
+    async fn address(&self, mut object: Object, priority: Priority) -> Result<Address> {
         if object.droplet.is_none() {
             if object.ip.is_ipv4() {
                 return Err(blind());
             }
-            self.sees_droplets.get_or_try_init(|| self.try_droplets(priority)).await?;
+            object = self.without_droplet(object, priority).await?;
+        }
+        if object.ip.is_ipv6() {
+            self.note_held(object.ip, matches!(object.droplet, Some(Some(_))));
         }
         Ok(Address {
             ip: object.ip,
@@ -224,6 +237,34 @@ impl Client {
             mark: None,
             busy: object.locked.unwrap_or(false),
         })
+    }
+
+    /// An IPv6 address without the key `droplet`. The first one triggers a request to check whether the
+    /// token can read droplets. A token may lose that right later, so an address that was on a droplet
+    /// before triggers the request again, and is read after it.
+    async fn without_droplet(&self, object: Object, priority: Priority) -> Result<Object> {
+        if !self.was_held(object.ip) {
+            self.sees_droplets.get_or_try_init(|| self.try_droplets(priority)).await?;
+            return Ok(object);
+        }
+        self.try_droplets(priority).await?;
+        match self.object(object.ip, priority).await {
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(object),
+            again => again,
+        }
+    }
+
+    fn was_held(&self, ip: IpAddr) -> bool {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).contains(&ip)
+    }
+
+    fn note_held(&self, ip: IpAddr, held: bool) {
+        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held {
+            all.insert(ip)
+        } else {
+            all.remove(&ip)
+        };
     }
 
     async fn try_droplets(&self, priority: Priority) -> Result<()> {

@@ -77,6 +77,8 @@ pub(super) struct Address {
     pub movers: BTreeMap<Machine, (String, Millis)>,
     /// A pool took the address for its own (decision 2).
     pub mistaken: bool,
+    /// The time when the pool that reserved the address left it to another pool.
+    pub handed_over: Option<Millis>,
     /// Machines to which an assignment failed, since the address was last on another machine.
     pub unclear: BTreeSet<Machine>,
 }
@@ -136,6 +138,7 @@ impl Cloud {
                     arrived: now,
                     movers: BTreeMap::new(),
                     mistaken: false,
+                    handed_over: None,
                     unclear: BTreeSet::new(),
                 }
             });

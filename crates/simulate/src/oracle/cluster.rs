@@ -67,6 +67,16 @@ struct Judged {
     handed: BTreeMap<Machine, Millis>,
 }
 
+impl Cluster {
+    /// Whether a node could keep an address of a pool all the time since `floor`. Its machine may have
+    /// another node.
+    pub fn surely_keeps(&self, pool: &Pool, name: &str, machine: Machine, floor: Millis) -> bool {
+        let judged = self.judged.get(&(pool.matching.clone(), Use::Keep));
+        let fit = judged.and_then(|judged| judged.nodes.get(&(name.to_owned(), machine)));
+        fit.is_some_and(|fit| fit.surely(floor))
+    }
+}
+
 impl Judged {
     /// Tells a pool the eligibility of machines.
     fn tell(&self, fits: &mut BTreeMap<Machine, Fit>, quiet_since: Millis, now: Millis) {

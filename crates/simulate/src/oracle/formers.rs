@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::cluster::Machine;
+use super::front::Front;
 use super::pool::{Fit, Pool};
 use crate::schedule::Millis;
 
@@ -17,6 +18,9 @@ pub(super) struct Former {
     pub uid: String,
     /// The end of the claim.
     pub at: Millis,
+    pub front: Front,
+    /// At the end nothing was done for the pool: paused or unreadable.
+    pub idle: bool,
     /// The claim ended by deletion of the pool.
     gone: bool,
     /// At the end the pool did not use the address, or was releasing.
@@ -49,8 +53,9 @@ impl Formers {
             all.retain(|one| one.uid != pool.uid);
             let used = pool.used.get(&ip).is_some_and(|used| used.eligible);
             let useless = pool.ways.is_giving_back() || !used;
-            let (uid, fits) = (pool.uid.clone(), pool.fits.clone());
-            all.push(Former { uid, at: now, gone, useless, holder: None, fits });
+            let (uid, front, fits) = (pool.uid.clone(), pool.front, pool.fits.clone());
+            let idle = !pool.is_served();
+            all.push(Former { uid, at: now, front, idle, gone, useless, holder: None, fits });
         }
     }
 

@@ -40,6 +40,7 @@ impl Oracle {
             let keeps = |pool: &Pool| {
                 pool.front == Front::Allocation
                     && pool.surely_uses(machine, api)
+                    && self.cluster.surely_keeps(pool, name, machine, api)
                     && pool.surely_wants(**ip, api)
             };
             on_it(ip) && !moved(ip) && self.cluster.claimants(**ip).all(keeps)

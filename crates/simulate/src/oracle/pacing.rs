@@ -93,7 +93,9 @@ impl Oracle {
         let holder = self.cloud.holder(ip);
         let served = pool.surely_uses(from, seen) && pool.surely_wants(ip, seen);
         let serves = holder.is_none_or(|holder| pool.may_use(holder));
-        if served && !serves && arrived <= seen && self.quiet_since() <= seen {
+        // A pool that could not be read since before its address arrived never saw it in place.
+        let told = pool.unclear.is_none_or(|since| arrived + SEEN <= since);
+        if served && told && !serves && arrived <= seen && self.quiet_since() <= seen {
             self.pacing.drifted.insert(ip, (now, from));
         }
     }
@@ -110,7 +112,7 @@ impl Oracle {
         let keeps = |pool: &Pool| pool.surely_uses(from, floor) && pool.surely_wants(ip, floor);
         let kept = self.cluster.claimants(ip).all(keeps);
         let early = now + HOLD / RATE < at + HOLD && self.decided_at(sent) >= at;
-        if early && kept && self.quiet_since() <= at {
+        if early && kept && self.is_meant(sent) && self.quiet_since() <= at {
             self.violated("drift", format!("{}: {ip} was moved by hand just now", sent.agent));
         }
     }

@@ -25,7 +25,7 @@ impl Oracle {
     /// finalizer, is on no machine, and is not listed.
     pub(super) fn check_release(&mut self, sent: &Sent) {
         let Some(ip) = sent.ip else { return };
-        let (api, cloud) = (self.api_floor(), self.cloud_floor());
+        let (api, cloud) = (self.decided_floor(sent), self.cloud_floor());
         let gives = |pool: &&Pool| pool.ways.is_giving_back() && pool.ways.created.contains(&ip);
         let pool = self.cluster.pools.values().find(gives);
         let lately = self.releasable.0.get(&ip).is_some_and(|time| *time >= api);
@@ -33,7 +33,11 @@ impl Oracle {
             // Released before, with a lost answer.
             (None, _) => None,
             (_, None) if !lately => Some("nobody gives it back"),
-            (Some(one), _) if one.origin == Origin::Others && !one.mistaken => {
+            (Some(one), _)
+                if one.origin == Origin::Others
+                    && !one.mistaken
+                    && one.handed_over.is_none_or(|time| time < api) =>
+            {
                 Some("it was not reserved by us")
             }
             (Some(one), Some(pool))

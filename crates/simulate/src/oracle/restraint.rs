@@ -84,11 +84,16 @@ impl Oracle {
     /// S10: a restrained process changes nothing at the provider, and nothing of a paused or
     /// unreadable pool is changed.
     pub(super) fn check_restraint(&mut self, sent: &Sent) {
-        let fronts = match sent.ip {
+        let mut fronts = match sent.ip {
             _ if sent.action.is_of_names() => vec![Front::Pool],
             ip => self.fronts(ip),
         };
         let floor = self.decided_floor(sent);
+        // A call of several steps may have been decided for a pool that is gone now.
+        let formers = sent.ip.into_iter().flat_map(|ip| self.cluster.formers.of(ip));
+        let lately: Vec<_> = formers.filter(|former| former.at >= floor).collect();
+        fronts.extend(lately.iter().map(|former| former.front));
+        let served = lately.iter().any(|former| !former.idle);
         if let Some(why) = self.restrained(&sent.process, &fronts, floor) {
             self.violated("S10", format!("{} writes, and {why}", sent.agent));
         }
@@ -98,8 +103,10 @@ impl Oracle {
         // Without a waiting intent, the pool of a reservation is unknown.
         let about: Vec<&Pool> = match sent.ip {
             _ if sent.action.is_of_names() => self.named_by(sent, floor).collect(),
+            Some(_) if served => vec![],
             Some(ip) => self.cluster.claimants(ip).collect(),
-            None => self.cluster.pools.values().filter(reserves).collect(),
+            None if sent.action.creates() => self.cluster.pools.values().filter(reserves).collect(),
+            None => vec![],
         };
         if !about.is_empty() && about.iter().all(|pool| pool.ways.is_surely_paused(floor)) {
             let text = format!("{} {}: its pool is paused", sent.agent, sent.path);

@@ -244,8 +244,10 @@ impl Oracle {
     pub(super) fn reserved_as(&mut self, name: &str, ip: IpAddr, target: Option<Machine>) {
         let named = self.cluster.pools.values().find(|pool| name.contains(&pool.uid));
         let uid = named.map(|pool| pool.uid.clone());
-        let recognised =
-            named.is_some_and(|pool| pool.intents.values().any(|one| one.may_be(target, ip)));
+        let recognised = named.is_some_and(|pool| {
+            let mut intents = pool.intents.iter();
+            intents.any(|(id, one)| name.ends_with(id.as_str()) && one.may_be(target, ip))
+        });
         if let Some(address) = self.cloud.addresses.get_mut(&ip) {
             address.makers = uid.iter().cloned().collect();
             address.origin = Origin::Ours(uid);
@@ -288,6 +290,7 @@ impl Oracle {
     /// A reserved address given up by its pool while another pool lists the address belongs to the
     /// other pool, no longer as a reservation.
     pub(super) fn note_handed_over(&mut self) {
+        let now = self.now();
         for (ip, address) in &mut self.cloud.addresses {
             let Origin::Ours(Some(uid)) = &address.origin else { continue };
             let claims = |pool: &&Pool| pool.uid == *uid && pool.claims().contains(ip);
@@ -295,6 +298,7 @@ impl Oracle {
             let kept = self.cluster.pools.values().any(|pool| claims(&pool));
             if !kept && self.cluster.pools.values().any(lists) {
                 address.origin = Origin::Others;
+                address.handed_over = Some(now);
             }
         }
     }

@@ -38,6 +38,14 @@ impl Oracle {
         lately.min().filter(|_| self.vendor.displaces_own()).unwrap_or(now)
     }
 
+    /// Whether a call that names a machine belongs to a change of the address there. Otherwise a person
+    /// put the address there just now.
+    pub(super) fn is_meant(&self, sent: &Sent) -> bool {
+        let Some(ip) = sent.ip.filter(|_| self.vendor.displaces_own()) else { return true };
+        let begun = self.steps.0.get(&(sent.process.clone(), ip));
+        begun.is_some_and(|time| time + LONGEST >= self.now())
+    }
+
     /// The oldest possible time of the sender's view of the API server when the call was decided.
     pub(super) fn decided_floor(&self, sent: &Sent) -> Millis {
         self.api_floor().min(self.decided_at(sent).saturating_sub(API_LAG_IN_CALM))

@@ -102,7 +102,7 @@ async fn nothing_is_touched_if_the_address_is_elsewhere_or_of_another_region() {
     assert_eq!(error.seen.unwrap().holder, Some(machine("b")));
     let far = MachineId("p/europe-west1-b/a".into());
     let error = free().open().assign(ip(), &far).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Rejected);
+    assert_eq!((error.kind, error.displaced), (ErrorKind::Rejected, false));
     assert!(error.message.contains("us-central1"), "{error}");
 }
 
@@ -131,14 +131,14 @@ async fn after_a_refusal_the_machine_gets_an_address_of_its_own_again() {
             .then(200, operation("PENDING"))
             .then(200, page(&[address(IP, Some("b"))]));
         let error = script.open().assign(ip(), &machine("a")).await.unwrap_err();
-        assert_eq!(error.kind, expected, "{error}");
+        assert_eq!((error.kind, error.displaced), (expected, true), "{error}");
         assert_eq!(error.seen.unwrap().holder, Some(machine("b")));
         assert_eq!(sent(&script)[5], adds(OWN));
     }
     for (status, expected) in [(503, ErrorKind::Unavailable), (403, ErrorKind::Forbidden)] {
         let script = own_removed().then(status, "").then(200, operation("PENDING"));
         let error = script.open().assign(ip(), &machine("a")).await.unwrap_err();
-        assert_eq!(error.kind, expected, "{error}");
+        assert_eq!((error.kind, error.displaced), (expected, true), "{error}");
         assert_eq!(sent(&script)[5], adds(OWN));
     }
 }
