@@ -58,11 +58,15 @@ impl Gcp {
         }
     }
 
-    /// Releases an address. It is found by its IP, and deleted by its name.
+    /// Releases a free address. It is found by its IP, and deleted by its name.
     pub(super) async fn give_up(&self, ip: IpAddr) -> Result<()> {
         let Some(found) = self.find(ip, &mut { Priority::Housekeeping }).await? else {
             return Ok(());
         };
+        if let Some(holder) = &found.address.holder {
+            let error = rejected(&format!("{ip} is in use by {holder}"));
+            return Err(Error { seen: Some(Box::new(found.address)), ..error });
+        }
         let released = self.delete(&found.fact).await;
         released.map_err(|error| match error.kind {
             ErrorKind::Rejected | ErrorKind::Busy => {

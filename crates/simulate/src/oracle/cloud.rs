@@ -75,6 +75,8 @@ pub(super) struct Address {
     /// The process that first sent an assignment to each machine, since the address was last on
     /// another machine, and the time.
     pub movers: BTreeMap<Machine, (String, Millis)>,
+    /// The last assignment to each machine: its process, and the time.
+    assigned: BTreeMap<Machine, (String, Millis)>,
     /// A pool took the address for its own (decision 2).
     pub mistaken: bool,
     /// The time when the pool that reserved the address left it to another pool.
@@ -98,7 +100,9 @@ impl Cloud {
         if let (Some(ip), Some(machine)) = (sent.ip, sent.machine)
             && let Some(address) = self.addresses.get_mut(&ip)
         {
-            address.movers.entry(machine).or_insert_with(|| (sent.process.clone(), now));
+            let mover = (sent.process.clone(), now);
+            address.assigned.insert(machine, mover.clone());
+            address.movers.entry(machine).or_insert(mover);
         }
         self.flights.push(sent);
     }
@@ -137,6 +141,7 @@ impl Cloud {
                     words_lost: false,
                     arrived: now,
                     movers: BTreeMap::new(),
+                    assigned: BTreeMap::new(),
                     mistaken: false,
                     handed_over: None,
                     unclear: BTreeSet::new(),
@@ -151,6 +156,11 @@ impl Cloud {
                 // An address without a machine may still be on its way to one.
                 if let Some(holder) = seen.holder {
                     address.movers.retain(|machine, _| *machine == holder);
+                    // Our call may end after a person moved the address elsewhere.
+                    let ours = address.assigned.get(&holder).filter(|_| !by_hand).cloned();
+                    if let Some(mover) = ours {
+                        address.movers.entry(holder).or_insert(mover);
+                    }
                     address.unclear.retain(|machine| *machine == holder);
                 }
             }
