@@ -79,6 +79,8 @@ pub struct Account {
     pub listing: Listing,
     /// Number of listings begun so far.
     listings_begun: u64,
+    /// Number of the last listing with an answer.
+    listings_told: u64,
     /// Earliest time of the next direct read of an operation.
     pub(crate) ask_after: Time,
     /// No call is sent before this time, by demand of the provider or of our own rate limiter.
@@ -125,6 +127,7 @@ impl Account {
             setbacks: Setbacks::default(),
             listing: Listing::default(),
             listings_begun: 0,
+            listings_told: 0,
             ask_after: Time::default(),
             closed_until: None,
             refused: false,
@@ -242,6 +245,18 @@ impl Account {
         }
     }
 
+    /// Asks for a listing before a delisted address is taken off its machine.
+    pub(crate) fn look_before_leaving(&mut self, ip: IpAddr) {
+        let next = self.listings_begun + 1;
+        self.addresses.entry(ip).or_default().leaves_by = next;
+        self.want_listing(Time::default());
+    }
+
+    /// Whether a listing told of a delisted address since it left the list.
+    pub(crate) fn may_leave(&self, ip: IpAddr) -> bool {
+        self.addresses.get(&ip).is_some_and(|one| one.leaves_by <= self.listings_told)
+    }
+
     /// Discards the place of every address, because nobody listed the account for a while.
     pub(crate) fn read_all_anew(&mut self) {
         self.listing.last = None;
@@ -278,6 +293,9 @@ impl Account {
         let asked = |ip: &IpAddr| families.contains(&Family::of(*ip));
         let mut unseen: BTreeSet<IpAddr> = self.addresses.keys().copied().filter(asked).collect();
         let begun = self.listings_begun;
+        let told = std::mem::replace(&mut self.listings_told, begun);
+        let awaited = |(ip, one): (&IpAddr, &Address)| (one.leaves_by > told).then_some(*ip);
+        changed.extend(self.addresses.iter().filter_map(awaited));
         let late = |ip: &IpAddr| self.addresses.get(ip).is_some_and(|one| one.told_by > begun);
         let late: BTreeSet<IpAddr> = self.addresses.keys().copied().filter(late).collect();
         unseen.retain(|ip| !late.contains(ip));

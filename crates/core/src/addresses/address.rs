@@ -32,6 +32,9 @@ pub struct Address {
     pub read_after: Time,
     /// Number of the first listing that counts. A pool listed the address after earlier ones began.
     pub(crate) told_by: u64,
+    /// Number of the first listing that tells whether a delisted address is still in place. Somebody may
+    /// have moved the address before the user removed it from the list.
+    pub(crate) leaves_by: u64,
     /// The last known holder while the address is missing or unknown. May still hold the address.
     pub(crate) last_holder: Option<MachineId>,
     /// Since when reads show the provider working on the address.

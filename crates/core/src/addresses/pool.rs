@@ -41,6 +41,8 @@ pub struct PoolEntry {
     moving: BTreeSet<IpAddr>,
     /// Addresses listed while the spec was invalid. Their place is read anew once it is valid.
     pub(crate) listed_unread: BTreeSet<IpAddr>,
+    /// Addresses that left the list. Their place is read before they are taken off.
+    pub(crate) leaving_unread: BTreeSet<IpAddr>,
     /// The pool's addresses in order. `places` holds the index of each.
     addresses: Vec<IpAddr>,
     places: BTreeMap<IpAddr, usize>,
@@ -81,6 +83,7 @@ impl PoolEntry {
             release: Work::default(),
             moving: BTreeSet::new(),
             listed_unread: BTreeSet::new(),
+            leaving_unread: BTreeSet::new(),
             addresses: Vec::new(),
             places: BTreeMap::new(),
             pool,
@@ -264,11 +267,11 @@ impl PoolEntry {
         self.remembered.keys().copied().filter(|ip| self.is_leaving(*ip))
     }
 
-    /// Has the addresses read anew that left the list: somebody may have moved them while nothing was
-    /// done for the pool.
-    pub(crate) fn read_leaving(&mut self) {
-        let leaving: Vec<_> = self.leaving().collect();
-        self.listed_unread.extend(leaving);
+    /// Notes addresses that left the list, except those in `before`: somebody may have moved them, and
+    /// nobody looked since.
+    pub(crate) fn note_leaving(&mut self, before: &BTreeSet<IpAddr>) {
+        let new: Vec<_> = self.leaving().filter(|ip| !before.contains(ip)).collect();
+        self.leaving_unread.extend(new);
     }
 
     /// Whether the pool had an address and no longer names it. A possible result of an open

@@ -212,11 +212,11 @@ impl World {
                     entry.count_ineligibility_anew();
                 }
                 entry.class = class;
-                let idle = entry.pool.request.is_err() || entry.pool.paused.is_some();
+                // Nothing was done for a paused pool about the addresses that left its list.
+                let idle = entry.pool.paused.is_some();
+                let left = if idle { BTreeSet::new() } else { entry.leaving().collect() };
                 entry.observe(pool);
-                if idle {
-                    entry.read_leaving();
-                }
+                entry.note_leaving(&left);
                 entry
             }
             None => PoolEntry::new(pool, class),
@@ -337,6 +337,9 @@ impl World {
             // Knowledge from before the claim may be out of date.
             for ip in std::mem::take(&mut entry.listed_unread) {
                 account.read_anew(ip);
+            }
+            for ip in std::mem::take(&mut entry.leaving_unread) {
+                account.look_before_leaving(ip);
             }
             entry.addresses().iter().copied().chain(entry.leaving()).for_each(|ip| {
                 account.expect(ip);

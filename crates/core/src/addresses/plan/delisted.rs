@@ -8,6 +8,7 @@
 //! | the same, while a named address is not known to exist  | none, because it serves        |
 //! | on another machine                                     | forgotten, because of drift    |
 //! | unknown, busy, or still named by a mark                | decided later                  |
+//! | not listed at the provider since it left the list      | decided later                  |
 //!
 //! The status names the address until then, so that a crash loses no address. A kept address goes
 //! on serving: its mark and its place in DNS records stay.
@@ -65,9 +66,11 @@ fn fate<'w>(world: &World, view: &PoolView<'_>, one: &AddressView<'w>) -> Fate<'
         // The owner sets the mark.
         Place::Conflict(_) => Fate::Forget,
         Place::Disabled(Some(machine)) if is_where_it_was(world, view, one, machine) => {
+            let told = view.account.is_some_and(|account| account.may_leave(one.ip));
             match awaits_replacement(world, view, one) {
                 true => Fate::Stay(machine),
-                false => Fate::TakeOff(machine),
+                false if told => Fate::TakeOff(machine),
+                false => Fate::Wait,
             }
         }
         Place::Gone

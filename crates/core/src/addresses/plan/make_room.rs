@@ -227,16 +227,16 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
     if entry.pool.paused.is_some() || !world.candidates().knows_pods(class) {
         return Occupant::Stays;
     }
-    let Some(address) = world.account(&request.account).and_then(|one| one.address(ip)) else {
-        return Occupant::Stays;
-    };
+    let Some(account) = world.account(&request.account) else { return Occupant::Stays };
+    let Some(address) = account.address(ip) else { return Occupant::Stays };
     match (&address.operation, &address.knowledge) {
         (Some(operation), _) if operation.to().is_none() => Occupant::Leaves,
         (None, Knowledge::Known { sighting, .. }) if !sighting.busy && entry.is_recorded(ip) => {
             let memory = entry.memory(ip);
             let moved = |holder| entry.is_leaving(ip) && memory.is_moved_to(holder);
             let moved = sighting.holder.as_ref().is_some_and(moved);
-            if moved || release::outlives(world, entry, request, ip) {
+            let unseen = entry.is_leaving(ip) && !account.may_leave(ip);
+            if moved || unseen || release::outlives(world, entry, request, ip) {
                 // No longer the pool's: somebody moved the delisted address, or the pool is being
                 // deleted and leaves the address where it is.
                 Occupant::Stays
