@@ -9,7 +9,8 @@ use crate::store::{self, Content};
 use crate::wipe::wipe;
 use crate::{ControlPlane, Error};
 
-/// Free planes with their fresh content, lent in the order of their return. All end with the process.
+/// Free planes with their fresh content, lent in the order of their return. Their processes are
+/// stopped meanwhile. All end with the process.
 type Shelf = Mutex<VecDeque<(ControlPlane, Content)>>;
 
 static PLAIN: Shelf = Mutex::new(VecDeque::new());
@@ -78,6 +79,7 @@ async fn returned(shelf: &'static Shelf) -> Result<Option<Loan>, Error> {
         // A separate statement, so that the lock is free while the plane is wiped.
         let next = on(shelf).pop_front();
         let Some((mut plane, fresh)) = next else { return Ok(None) };
+        plane.thaw();
         if is_wiped(&mut plane, &fresh).await {
             plane.forget_requests()?;
             return Ok(Some(Loan { plane: Some(plane), fresh, shelf }));
@@ -102,7 +104,8 @@ impl Deref for Loan {
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        if let Some(plane) = self.plane.take().filter(|_| !std::thread::panicking()) {
+        if let Some(mut plane) = self.plane.take().filter(|_| !std::thread::panicking()) {
+            plane.freeze();
             on(self.shelf).push_back((plane, std::mem::take(&mut self.fresh)));
         }
     }

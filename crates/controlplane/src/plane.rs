@@ -141,7 +141,10 @@ impl ControlPlane {
         kubectl
             .env("KUBECONFIG", &self.kubeconfig)
             .env("KUBECACHEDIR", self.kubectl_cache())
-            .env("KUBERC", "off");
+            .env("KUBERC", "off")
+            // A short life: garbage is not worth its collection.
+            .env("GOGC", "off")
+            .env("GOMEMLIMIT", "500MiB");
         kubectl
     }
 
@@ -174,6 +177,16 @@ impl ControlPlane {
     pub(crate) fn is_whole(&mut self) -> bool {
         let components = self.components.get_mut();
         components.len() == 2 && components.iter_mut().all(|one| one.still_runs().is_ok())
+    }
+
+    /// Stops all processes, the last started one first.
+    pub(crate) fn freeze(&mut self) {
+        self.components.get_mut().iter().rev().for_each(|one| one.freeze(true));
+    }
+
+    /// Lets all processes go on, in the order of their start.
+    pub(crate) fn thaw(&mut self) {
+        self.components.get_mut().iter().for_each(|one| one.freeze(false));
     }
 
     fn kubectl_cache(&self) -> PathBuf {
