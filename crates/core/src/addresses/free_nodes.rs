@@ -107,6 +107,8 @@ impl World {
         self.among(class, family, |side| &side.foreign)
     }
 
+    /// The nodes of a class that are in a set too, ordered by name. The search goes through the smaller
+    /// of both: the first node with room of a nearly full class may be its last.
     fn among<'w>(
         &'w self,
         class: ClassId,
@@ -116,7 +118,11 @@ impl World {
         let class = self.candidates.class(class);
         let side = class.and_then(|(cloud, _)| self.vacancy.sides.get(&(cloud.clone(), family)));
         let both = class.zip(side.map(which));
-        both.into_iter().flat_map(|((_, eligible), side)| eligible.intersection(side))
+        both.into_iter().flat_map(|((_, eligible), side)| {
+            let smaller_first = eligible.len() <= side.len();
+            let (few, many) = if smaller_first { (eligible, side) } else { (side, eligible) };
+            few.iter().filter(move |name| many.contains(*name))
+        })
     }
 
     /// The addresses of a family a machine holds, may hold, or is about to hold, in all accounts of
