@@ -62,6 +62,28 @@ async fn an_operator_that_is_killed_while_an_entry_leaves_goes_on_with_it(on: On
     arena.ready("ingress").await;
 }
 
+/// The person's machine is no node. Nothing was listed between the move and the removal.
+async fn an_entry_that_a_person_moved_a_moment_before_it_is_removed_stays_where_it_is(on: On) {
+    let Some(arena) = Arena::open(on).await else { return };
+    arena.serving_node("a", 1).await;
+    arena.serving_node("b", 2).await;
+    arena.cloud.machine(9, "elsewhere", "nyc3");
+    for (ip, machine) in IPS.iter().zip([1, 2]) {
+        arena.cloud.reserve_on(ip.parse::<std::net::IpAddr>().unwrap(), machine);
+    }
+    arena.pool("ingress", json!({"ips": [IPS[0], IPS[1]]})).await;
+    let _replica = Replica::start(&arena, "only", ALONE);
+    arena.ready("ingress").await;
+    arena.names("ingress", &IPS[..2]).await;
+    let mark = arena.cloud.mark();
+    arena.cloud.reserve_on(IPS[0].parse::<std::net::IpAddr>().unwrap(), 9);
+    arena.edit("ingress", json!({"ips": [IPS[1]]})).await;
+    arena.names("ingress", &IPS[1..2]).await;
+    arena.marked("a", None).await;
+    assert_eq!(arena.droplet_of(IPS[0]), Some(9));
+    assert_eq!(arena.cloud.mutations_since(mark).len(), 0);
+}
+
 /// After a migration, addresses that FLIPOP reserved are in the list, and the tool that manages the
 /// manifest restores the original list.
 async fn a_list_that_is_put_back_costs_no_address_while_as_many_are_wanted(on: On) {
@@ -100,5 +122,6 @@ async fn a_list_that_is_put_back_costs_no_address_while_as_many_are_wanted(on: O
 on_both! {
     an_entry_that_is_replaced_in_the_list_leaves_its_node_to_the_new_one,
     an_operator_that_is_killed_while_an_entry_leaves_goes_on_with_it,
+    an_entry_that_a_person_moved_a_moment_before_it_is_removed_stays_where_it_is,
     a_list_that_is_put_back_costs_no_address_while_as_many_are_wanted,
 }

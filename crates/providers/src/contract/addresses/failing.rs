@@ -151,7 +151,7 @@ pub(crate) async fn a_shut_gate_lets_nothing_change(rig: Rig) {
     assert_eq!(error.kind, ErrorKind::NotSent);
     assert_eq!(error.message, "not sent: another replica leads");
     assert_eq!(kind(shut.provider.unassign(ip(1)).await), ErrorKind::NotSent);
-    assert_eq!(kind(shut.provider.release(ip(1)).await), ErrorKind::NotSent);
+    assert_eq!(kind(shut.provider.release(ip(2)).await), ErrorKind::NotSent);
     assert_eq!(kind(shut.create(Family::V4, Some(B)).await), ErrorKind::NotSent);
     let holders = [ip(1), ip(2)].map(|ip| shut.cloud.holder(ip));
     assert_eq!((shut.mutations(), holders), (0, [Some(A), None]));
