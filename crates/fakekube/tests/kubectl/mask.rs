@@ -15,6 +15,8 @@ static MASKS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b(\d+[smhdy]){1,2}\b|<invalid>", "AGE"),
         (r"https?://127\.0\.0\.1:\d+", "SERVER"),
         (r"/tmp/\S+", "FILE"),
+        // How a client runs out of time depends on the load.
+        (r"rate: Wait\(n=1\) would exceed context deadline", "context deadline exceeded"),
         (r"(?m)^(diff|[-+]{3}) .*$", "DIFF"),
         (r"made-[a-z0-9]{5}", "made-NAME"),
         (r" +", " "),
