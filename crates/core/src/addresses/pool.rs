@@ -267,6 +267,11 @@ impl PoolEntry {
         self.remembered.keys().copied().filter(|ip| self.is_leaving(*ip))
     }
 
+    /// Has the place of every address read anew.
+    pub(crate) fn read_anew(&mut self) {
+        self.listed_unread.extend(&self.addresses);
+    }
+
     /// Notes addresses that left the list, except those in `before`: somebody may have moved them, and
     /// nobody looked since.
     pub(crate) fn note_leaving(&mut self, before: &BTreeSet<IpAddr>) {
@@ -466,6 +471,11 @@ impl PoolEntry {
 }
 
 impl Pool {
+    /// Whether nothing is done for the pool: invalid or paused.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.request.is_err() || self.paused.is_some()
+    }
+
     /// Whether `other` differs at most in its status, as after our own status writes.
     pub(crate) fn differs_only_in_memory(&self, other: &Self) -> bool {
         self.request == other.request

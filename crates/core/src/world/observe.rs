@@ -212,11 +212,14 @@ impl World {
                     entry.count_ineligibility_anew();
                 }
                 entry.class = class;
-                // Nothing was done for a paused pool about the addresses that left its list.
-                let idle = entry.pool.paused.is_some();
-                let left = if idle { BTreeSet::new() } else { entry.leaving().collect() };
+                // While nothing was done for the pool, a person may have moved its addresses.
+                let resumes = entry.pool.is_idle() && !pool.is_idle();
+                let left = if resumes { BTreeSet::new() } else { entry.leaving().collect() };
                 entry.observe(pool);
                 entry.note_leaving(&left);
+                if resumes {
+                    entry.read_anew();
+                }
                 entry
             }
             None => PoolEntry::new(pool, class),

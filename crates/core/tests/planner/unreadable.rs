@@ -141,3 +141,21 @@ fn an_entry_removed_while_nothing_is_done_for_the_pool_is_read_before_it_is_take
         assert_eq!((count(&done, is_unassign), scene.home(ip(1))), (0, Some("d")), "{done:#?}");
     }
 }
+
+#[test]
+fn an_address_that_a_person_moves_while_nothing_is_done_for_the_pool_is_read_before_it_is_moved() {
+    let paused = |pool| Pool { paused: Some("by hand".into()), ..pool };
+    for idle in [PoolFixture::invalid as fn(Pool) -> Pool, paused] {
+        let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1]));
+        let scene = scene.pool(pool("q").ips([3]).on("no=where"));
+        let mut scene = scene.address(ip(1), Some("a")).settled();
+        let active = scene.stored("p").clone();
+        scene.set_pool(idle(active.clone()));
+        scene.run(seconds(61));
+        // The node fails, and a person moves the address within the interval of listings.
+        scene.change_node("a", NodeFixture::not_ready);
+        let mut scene = scene.address(ip(1), Some("c"));
+        scene.set_pool(active);
+        assert_eq!((moves(&scene.run(seconds(60))), scene.home(ip(1))), (vec![], Some("c")));
+    }
+}
