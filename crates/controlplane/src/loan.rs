@@ -10,7 +10,7 @@ use crate::wipe::wipe;
 use crate::{ControlPlane, Error};
 
 /// Free planes with their fresh content, lent in the order of their return. Their processes are
-/// stopped meanwhile. All end with the process.
+/// suspended meanwhile. All end with the process.
 type Shelf = Mutex<VecDeque<(ControlPlane, Content)>>;
 
 static PLAIN: Shelf = Mutex::new(VecDeque::new());

@@ -252,7 +252,28 @@ impl Account {
         self.want_listing(Time::default());
     }
 
-    /// Whether a listing told of a delisted address since it left the list.
+    /// The delisted addresses that waited for the listing sent at `sent_at`, where `told` is the number
+    /// of the listing before. A listing so soon after a call of ours does not count: a contradiction is
+    /// ignored.
+    fn look_again_before_leaving(&mut self, told: u64, sent_at: Time) -> Vec<IpAddr> {
+        let (next, mut again) = (self.listings_begun + 1, None);
+        let mut waited = Vec::new();
+        for (ip, one) in self.addresses.iter_mut().filter(|(_, one)| one.leaves_by > told) {
+            waited.push(*ip);
+            if let Knowledge::Known { firm_until, .. } = one.knowledge
+                && sent_at < firm_until
+            {
+                one.leaves_by = next;
+                again = again.max(Some(firm_until));
+            }
+        }
+        if let Some(firm) = again {
+            self.want_listing(firm);
+        }
+        waited
+    }
+
+    /// Whether a listing was answered that began since a delisted address left the list.
     pub(crate) fn may_leave(&self, ip: IpAddr) -> bool {
         self.addresses.get(&ip).is_some_and(|one| one.leaves_by <= self.listings_told)
     }
@@ -260,6 +281,7 @@ impl Account {
     /// Discards the place of every address, because nobody listed the account for a while.
     pub(crate) fn read_all_anew(&mut self) {
         self.listing.last = None;
+        self.want_listing(Time::default());
         for ip in self.addresses.keys().copied().collect::<Vec<_>>() {
             self.read_anew(ip);
         }
@@ -294,8 +316,7 @@ impl Account {
         let mut unseen: BTreeSet<IpAddr> = self.addresses.keys().copied().filter(asked).collect();
         let begun = self.listings_begun;
         let told = std::mem::replace(&mut self.listings_told, begun);
-        let awaited = |(ip, one): (&IpAddr, &Address)| (one.leaves_by > told).then_some(*ip);
-        changed.extend(self.addresses.iter().filter_map(awaited));
+        changed.extend(self.look_again_before_leaving(told, sent_at));
         let late = |ip: &IpAddr| self.addresses.get(ip).is_some_and(|one| one.told_by > begun);
         let late: BTreeSet<IpAddr> = self.addresses.keys().copied().filter(late).collect();
         unseen.retain(|ip| !late.contains(ip));

@@ -22,6 +22,9 @@ pub const PATIENCE: u32 = 3;
 /// over.
 const CAUSE_OVER: Duration = Duration::from_secs(8);
 
+/// Age from which a failure on a machine says nothing, although the address is still refused elsewhere.
+const LONG_AGO: Duration = Duration::from_secs(3_600);
+
 /// Failed attempts of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setbacks {
@@ -161,7 +164,8 @@ impl Setbacks {
             attempts.refusals = attempts.refusals.saturating_add(1);
             // The first refusal may be the machine's fault, so another machine is tried at once.
             if attempts.refusals > 1 {
-                attempts.not_before = now + settings.slow_back_off(attempts.refusals - 1, jitter);
+                let wait = settings.slow_back_off(attempts.refusals - 1, jitter);
+                attempts.not_before = attempts.not_before.max(now + wait);
             }
         }
         if failure.displaced {
@@ -222,7 +226,8 @@ impl Setbacks {
             // The count of costly failures outlasts the wait that it led to.
             let costly = if attempts.displaced > 1 { attempts.not_before } else { Time::default() };
             attempts.pairs.retain(|machine, pair| {
-                let recent = now.since(pair.not_before.max(costly)) < settings.retry_max;
+                let recent = now.since(pair.not_before.max(costly)) < settings.retry_max
+                    && now.since(pair.not_before) < LONG_AGO;
                 if !recent {
                     gone.push((machine.clone(), *ip));
                 }

@@ -214,7 +214,9 @@ impl World {
                 entry.class = class;
                 // While nothing was done for the pool, a person may have moved its addresses.
                 let resumes = entry.pool.is_idle() && !pool.is_idle();
-                let left = if resumes { BTreeSet::new() } else { entry.leaving().collect() };
+                // Another request may decide otherwise about an address that left the list before.
+                let anew = resumes || entry.pool.request != pool.request;
+                let left = if anew { BTreeSet::new() } else { entry.leaving().collect() };
                 entry.observe(pool);
                 entry.note_leaving(&left);
                 if resumes {
@@ -222,7 +224,11 @@ impl World {
                 }
                 entry
             }
-            None => PoolEntry::new(pool, class),
+            None => {
+                let mut entry = PoolEntry::new(pool, class);
+                entry.note_leaving(&BTreeSet::new());
+                entry
+            }
         };
         if let Ok(request) = &entry.pool.request {
             let account = request.account.clone();

@@ -303,6 +303,25 @@ fn a_reservation_that_is_wiped_off_its_object_between_two_terms_of_a_process_is_
 }
 
 #[test]
+fn a_reservation_that_made_nothing_and_was_wiped_off_its_object_does_not_stop_the_next() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1));
+    while !scene.begin().iter().any(is_create) {
+        scene.answer();
+    }
+    scene.held_back.clear();
+    scene.world.take_over(scene.now + seconds(10));
+    scene.run(seconds(14));
+    // The annotation is removed when a listing is about to show that the reservation made nothing.
+    scene.change_pool("p", |mut pool| {
+        (pool.ledger, pool.ledger_stripped) = (Default::default(), true);
+        pool
+    });
+    scene.fault(is_ledger, Fault::Answer(pontoon_core::action::FailureKind::Conflict));
+    scene.run(seconds(120));
+    assert_eq!((scene.cloud.made, scene.reason("p")), (1, &Reason::AllAssigned));
+}
+
+#[test]
 fn an_address_of_a_deleted_pool_is_not_taken_for_the_result_of_another_pools_reservation() {
     let setup = AccountSetup { project: Some("project".into()), ..setup() };
     let mut scene = scene_at(setup).pool(pool("p").wants(1));

@@ -172,6 +172,7 @@ fn an_address_that_is_taken_off_its_node_says_why() {
     let mut scene = super::scene::scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]));
     scene = scene.address(ip(1), None).address(ip(2), None).settled();
     scene.watch();
+    scene.run(seconds(70));
     scene.change_pool("p", |pool| pool.ask(|request| request.listed.truncate(1)));
     assert_eq!(removals(&scene.settle()), [(ip(2), Removal::LeavesList)]);
 

@@ -159,3 +159,19 @@ fn an_address_that_a_person_moves_while_nothing_is_done_for_the_pool_is_read_bef
         assert_eq!((moves(&scene.run(seconds(60))), scene.home(ip(1))), (vec![], Some("c")));
     }
 }
+
+#[test]
+fn a_listing_under_way_while_the_only_pool_was_invalid_is_followed_by_another() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]));
+    let mut scene = scene.address(ip(1), Some("a")).settled();
+    scene.run(seconds(59));
+    scene.now = scene.wake.expect("the next listing");
+    assert!(scene.begin().iter().any(is_list));
+    let valid = scene.stored("p").clone();
+    scene.change_pool("p", PoolFixture::invalid);
+    scene.set_pool(valid);
+    scene.answer();
+    scene.settle();
+    scene.change_node("a", NodeFixture::not_ready);
+    assert_eq!(moves(&scene.run(seconds(5))), [(ip(1), "b")]);
+}

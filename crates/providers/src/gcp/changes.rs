@@ -50,7 +50,9 @@ impl Gcp {
         match self.add(&place, &wanted).await {
             Ok(accepted) => Ok(accepted),
             // Without an answer the address may be there, or still come.
-            Err(error) if error.kind == ErrorKind::NoAnswer => Err(error),
+            Err(error) if error.kind == ErrorKind::NoAnswer => {
+                Err(Error { displaced: own.is_some(), ..error })
+            }
             Err(error) => {
                 if let Some(own) = own {
                     self.give_back(&place, nic, own).await;
@@ -118,7 +120,8 @@ impl Gcp {
             return Ok(());
         }
         let words = format!("the own address of {} is still being removed", place.instance);
-        Err(told_with(before.clone(), Error::new(ErrorKind::Busy, words)))
+        let error = Error { displaced: true, ..Error::new(ErrorKind::Busy, words) };
+        Err(told_with(before.clone(), error))
     }
 
     async fn is_removed(

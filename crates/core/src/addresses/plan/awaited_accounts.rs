@@ -1,7 +1,8 @@
 //! Accounts awaited by a pool. Awaited accounts are listed again soon, despite failures.
 //!
-//! A pool awaits its account if a missing address could be assigned or reserved, or if the place of
-//! an address is unknown. A pool that lacks only a node does not: a listing could not help.
+//! A pool awaits its account if a missing address could be assigned or reserved, if the place of an
+//! address is unknown, or if a delisted address waits for a listing. A pool that lacks only a node does
+//! not: a listing could not help.
 
 use std::collections::BTreeSet;
 
@@ -21,9 +22,19 @@ pub(crate) fn awaited<'w>(world: &World, views: &[PoolView<'w>]) -> BTreeSet<&'w
 fn waits(world: &World, view: &PoolView<'_>) -> bool {
     let home = |one: &&AddressView<'_>| matches!(one.place, Place::Home(..));
     let lacks = view.addresses.iter().filter(home).count() < view.wanted;
-    lacks
-        && !world.leaves_alone(&view.entry.pool)
-        && (reservable(view) > 0 || view.addresses.iter().any(is_unheard) || has_room(world, view))
+    let helps =
+        || reservable(view) > 0 || view.addresses.iter().any(is_unheard) || has_room(world, view);
+    !world.leaves_alone(&view.entry.pool) && ((lacks && helps()) || cannot_leave(view))
+}
+
+/// Whether a delisted address waits for a listing.
+fn cannot_leave(view: &PoolView<'_>) -> bool {
+    let Some(account) = view.account else { return false };
+    let stays = |one: &AddressView<'_>| {
+        let held = matches!(one.place, Place::Disabled(Some(_)));
+        is_unheard(one) || (held && !account.may_leave(one.ip))
+    };
+    view.leaving.iter().any(stays)
 }
 
 /// Whether the place of an address is unknown.

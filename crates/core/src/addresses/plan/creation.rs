@@ -289,7 +289,9 @@ fn write(view: &PoolView<'_>, next: Ledger, draft: &mut Draft) -> bool {
     // The annotation was removed, and its content survives only in the status, which is easily
     // lost.
     let lost = pool.ledger_stripped && !next.created.is_empty();
-    if next == pool.ledger && !doubtful && !lost {
+    // The write ends the memory of a wiped intent that made nothing.
+    let wiped = view.entry.wiped().next().is_some();
+    if next == pool.ledger && !doubtful && !lost && !wiped {
         return false;
     }
     let has = |intent: &Intent| pool.ledger.intents.iter().any(|one| one.id == intent.id);

@@ -8,7 +8,7 @@
 //! | the same, while a named address is not known to exist  | none, because it serves        |
 //! | on another machine                                     | forgotten, because of drift    |
 //! | unknown, busy, or still named by a mark                | decided later                  |
-//! | not listed at the provider since it left the list      | decided later                  |
+//! | on its node of before, by a listing of before          | decided later                  |
 //!
 //! The status names the address until then, so that a crash loses no address. A kept address goes
 //! on serving: its mark and its place in DNS records stay.

@@ -1,4 +1,4 @@
-//! Drift: addresses taken from an eligible node by another client.
+//! Drift: addresses taken by another client from a node that may keep them.
 //!
 //! | place of the address               | action                                 |
 //! |------------------------------------|----------------------------------------|

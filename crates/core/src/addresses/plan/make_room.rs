@@ -237,8 +237,8 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
             let moved = sighting.holder.as_ref().is_some_and(moved);
             let unseen = entry.is_leaving(ip) && !account.may_leave(ip);
             if moved || unseen || release::outlives(world, entry, request, ip) {
-                // No longer the pool's: somebody moved the delisted address, or the pool is being
-                // deleted and leaves the address where it is.
+                // No longer the pool's: somebody moved the delisted address, perhaps since the last
+                // listing, or the pool is being deleted and leaves the address where it is.
                 Occupant::Stays
             } else if !entry.uses(ip) {
                 Occupant::Surplus(entry, request)

@@ -147,6 +147,7 @@ impl<'w> PoolFacts<'w> {
         let (place, mut memory) = (self.place(world, ip, false), self.entry.memory(ip));
         let address = self.account.and_then(|account| account.address(ip));
         if let (Place::Moving(_), Some(address)) = (&place, address)
+            && matches!(address.knowledge, Knowledge::Known { .. })
             && let [Some(one), None] | [None, Some(one)] = address.machines()
         {
             memory.machine.get_or_insert_with(|| one.clone());

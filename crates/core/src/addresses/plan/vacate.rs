@@ -1,5 +1,5 @@
-//! Drained nodes lose their addresses, also while no other node can take them. A node that refused an
-//! address cannot take it.
+//! Drained nodes lose their addresses, also while no other node can take them. A node with a lasting
+//! failure of an address cannot take it.
 //!
 //! A node is drained when it is cordoned and runs no pod that keeps the address there: whoever
 //! drains a node is about to take it away, and an address left on it would go with the machine.
