@@ -92,6 +92,30 @@ impl PoolEntry {
         entry
     }
 
+    /// The entry of an object that appeared or changed, after the entry of before.
+    pub(crate) fn following(before: Option<Self>, pool: Pool, class: Option<ClassId>) -> Self {
+        let Some(mut entry) = before.filter(|before| before.pool.uid == pool.uid) else {
+            let mut entry = Self::new(pool, class);
+            entry.note_leaving(&BTreeSet::new());
+            return entry;
+        };
+        if entry.class.is_none() {
+            entry.count_ineligibility_anew();
+        }
+        entry.class = class;
+        // While nothing was done for the pool, a person may have moved its addresses.
+        let resumes = entry.pool.is_idle() && !pool.is_idle();
+        // Another request may decide otherwise about an address that left the list before.
+        let anew = resumes || entry.pool.request != pool.request;
+        let left = if anew { BTreeSet::new() } else { entry.leaving().collect() };
+        entry.observe(pool);
+        entry.note_leaving(&left);
+        if resumes {
+            entry.read_anew();
+        }
+        entry
+    }
+
     /// Takes over facts of an earlier term as leader that may be missing from the status.
     pub(crate) fn recall(&mut self, earlier: &Self) {
         self.last_assignment = self.last_assignment.max(earlier.last_assignment);

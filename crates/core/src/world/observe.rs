@@ -206,30 +206,7 @@ impl World {
                 || before.pool.created_at != pool.created_at
                 || before.pool.paused != pool.paused
         });
-        let entry = match before.filter(|before| before.pool.uid == pool.uid) {
-            Some(mut entry) => {
-                if entry.class.is_none() {
-                    entry.count_ineligibility_anew();
-                }
-                entry.class = class;
-                // While nothing was done for the pool, a person may have moved its addresses.
-                let resumes = entry.pool.is_idle() && !pool.is_idle();
-                // Another request may decide otherwise about an address that left the list before.
-                let anew = resumes || entry.pool.request != pool.request;
-                let left = if anew { BTreeSet::new() } else { entry.leaving().collect() };
-                entry.observe(pool);
-                entry.note_leaving(&left);
-                if resumes {
-                    entry.read_anew();
-                }
-                entry
-            }
-            None => {
-                let mut entry = PoolEntry::new(pool, class);
-                entry.note_leaving(&BTreeSet::new());
-                entry
-            }
-        };
+        let entry = PoolEntry::following(before, pool, class);
         if let Ok(request) = &entry.pool.request {
             let account = request.account.clone();
             let interval = request.reread.unwrap_or(self.settings.resync);
