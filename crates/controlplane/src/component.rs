@@ -78,7 +78,7 @@ impl Component {
         }
     }
 
-    /// Stops the process, or lets it go on. An idle API server costs two hundredths of a processor.
+    /// Suspends the process, or lets it go on. An idle API server costs two hundredths of a core.
     pub(crate) fn freeze(&self, frozen: bool) {
         let signal = if frozen { Signal::STOP } else { Signal::CONT };
         // A process that has ended is noticed by `still_runs`.

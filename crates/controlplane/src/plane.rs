@@ -179,7 +179,7 @@ impl ControlPlane {
         components.len() == 2 && components.iter_mut().all(|one| one.still_runs().is_ok())
     }
 
-    /// Stops all processes, the last started one first.
+    /// Suspends all processes, the last started one first.
     pub(crate) fn freeze(&mut self) {
         self.components.get_mut().iter().rev().for_each(|one| one.freeze(true));
     }
