@@ -39,7 +39,8 @@ pub struct PoolEntry {
     pub release: Work,
     /// Addresses being moved by a call for this object, not for an earlier object of the same name.
     moving: BTreeSet<IpAddr>,
-    /// Addresses listed while the spec was invalid. Their place is read anew once it is valid.
+    /// Addresses that were listed, or may have moved while nothing was done for the pool. Their place
+    /// is read anew once the spec is valid.
     pub(crate) listed_unread: BTreeSet<IpAddr>,
     /// Addresses that left the list. Their place is read before they are taken off.
     pub(crate) leaving_unread: BTreeSet<IpAddr>,
@@ -108,8 +109,12 @@ impl PoolEntry {
         // Another request may decide otherwise about an address that left the list before.
         let anew = resumes || entry.pool.request != pool.request;
         let left = if anew { BTreeSet::new() } else { entry.leaving().collect() };
+        let named = anew.then(|| entry.named().collect());
         entry.observe(pool);
         entry.note_leaving(&left);
+        if let Some(before) = named {
+            entry.note_listed(&before);
+        }
         if resumes {
             entry.read_anew();
         }
@@ -199,6 +204,7 @@ impl PoolEntry {
 
     /// Applies a successful ledger write.
     pub(crate) fn write_done(&mut self, ledger: Ledger, version: u64) {
+        let left = self.leaving().collect();
         let open = |id: &Text| ledger.intents.iter().any(|intent| intent.id == *id);
         self.sent.retain(|id, _| open(id) || self.intents.get(id) == Some(&IntentProgress::Sent));
         self.pool.ledger = ledger;
@@ -209,6 +215,7 @@ impl PoolEntry {
         self.end_doubt();
         self.forget_intents();
         self.recount();
+        self.note_leaving(&left);
     }
 
     /// Notes a ledger write that failed, or has no known outcome.
@@ -291,14 +298,21 @@ impl PoolEntry {
         self.remembered.keys().copied().filter(|ip| self.is_leaving(*ip))
     }
 
-    /// Has the place of every address read anew.
-    pub(crate) fn read_anew(&mut self) {
-        self.listed_unread.extend(&self.addresses);
+    /// Has the place of every address read anew, also of those that leave: the ledger may keep them.
+    fn read_anew(&mut self) {
+        let leaving: Vec<_> = self.leaving().collect();
+        self.listed_unread.extend(self.addresses.iter().chain(&leaving));
+    }
+
+    /// Has the place of every address read anew that the user listed since `before`.
+    fn note_listed(&mut self, before: &BTreeSet<IpAddr>) {
+        let new: Vec<_> = self.named().filter(|ip| !before.contains(ip)).collect();
+        self.listed_unread.extend(new);
     }
 
     /// Notes addresses that left the list, except those in `before`: somebody may have moved them, and
     /// nobody looked since.
-    pub(crate) fn note_leaving(&mut self, before: &BTreeSet<IpAddr>) {
+    fn note_leaving(&mut self, before: &BTreeSet<IpAddr>) {
         let new: Vec<_> = self.leaving().filter(|ip| !before.contains(ip)).collect();
         self.leaving_unread.extend(new);
     }

@@ -5,6 +5,7 @@ use pontoon_core::addresses::verdict::{Note, Precedence, Reason, State};
 use pontoon_core::model::{EmptyPolicy, Pool, RecordRequest};
 
 use super::cloud::Fault;
+use super::creating::until_begun;
 use super::fixture::*;
 use super::recording::{NAME, ask, of_pool};
 use super::scene::{Scene, scene};
@@ -247,6 +248,42 @@ fn an_entry_that_is_listed_again_is_the_lists() {
     assert!(scene.stored("p").ledger.kept.is_empty());
     assert_eq!(count(&done, Action::changes_provider), 0);
     assert_eq!(scene.reason("p"), &Reason::AllAssigned);
+}
+
+#[test]
+fn an_entry_that_somebody_moves_and_lists_again_is_read_before_it_is_moved() {
+    let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1, 2]).wants(2));
+    let mut scene = scene.address(ip(1), None).address(ip(2), None).settled();
+    assert_eq!(scene.home(ip(2)), Some("b"));
+    scene.change_pool("p", listing([1]));
+    scene.run(seconds(61));
+    // The node fails, and a person moves the address within the interval of listings.
+    scene.change_node("b", NodeFixture::not_ready);
+    let mut scene = scene.address(ip(2), Some("c"));
+    scene.change_pool("p", listing([1, 2]));
+    assert_eq!((moves(&scene.run(seconds(60))), scene.home(ip(2))), (vec![], Some("c")));
+}
+
+#[test]
+fn an_entry_that_somebody_moves_while_a_reservation_is_open_stays_where_it_is() {
+    let mut scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1]).wants(2));
+    scene = scene.address(ip(1), Some("a"));
+    until_begun(&mut scene, is_create);
+    let reserves = scene.held_back.iter().position(|(action, _)| is_create(action)).expect("it");
+    // Address 4 comes after the reservation began, so it may be the reservation's.
+    let mut scene = scene.address(ip(4), Some("c"));
+    scene.change_pool("p", |pool| listing([1, 4])(pool).wants(2));
+    let reservation = scene.held_back.remove(reserves);
+    scene.run(seconds(70));
+    assert_eq!(scene.home(ip(4)), Some("c"));
+    scene.change_pool("p", |pool| listing([1])(pool).wants(1));
+    scene.run(seconds(10));
+    let mut scene = scene.address(ip(4), Some("elsewhere"));
+    scene.held_back.push(reservation);
+    scene.answer();
+    let done = scene.run(seconds(90));
+    let home = scene.cloud.holder(ip(4));
+    assert_eq!((unassigned(&done), home), (vec![], Some("m-elsewhere")), "{done:#?}");
 }
 
 #[test]

@@ -161,6 +161,30 @@ fn an_address_that_a_person_moves_while_nothing_is_done_for_the_pool_is_read_bef
 }
 
 #[test]
+fn an_entry_removed_while_nothing_is_done_for_the_pool_and_then_kept_is_read_before_it_is_moved() {
+    let paused = |pool| Pool { paused: Some("by hand".into()), ..pool };
+    for idle in [PoolFixture::invalid as fn(Pool) -> Pool, paused] {
+        let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1, 2]).wants(2));
+        let scene = scene.pool(pool("q").ips([3]).on("no=where"));
+        let mut scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).settled();
+        let removed = scene.stored("p").clone().ask(|request| request.listed = vec![ip(1)]);
+        scene.set_pool(idle(removed.clone()));
+        scene.run(seconds(61));
+        // The node fails, and a person moves the address within the interval of listings.
+        scene.change_node("b", NodeFixture::not_ready);
+        let mut scene = scene.address(ip(2), Some("c"));
+        scene.set_pool(removed);
+        // The ledger is written before the listing is answered.
+        let writes = scene.begin().iter().position(is_ledger).expect("a write of the ledger");
+        scene.answer_one(writes);
+        assert_eq!(scene.stored("p").ledger.kept, [ip(2)]);
+        assert_eq!(moves(&scene.begin()), []);
+        scene.answer();
+        assert_eq!((moves(&scene.run(seconds(60))), scene.home(ip(2))), (vec![], Some("c")));
+    }
+}
+
+#[test]
 fn a_listing_under_way_while_the_only_pool_was_invalid_is_followed_by_another() {
     let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]));
     let mut scene = scene.address(ip(1), Some("a")).settled();
