@@ -1,5 +1,5 @@
 //! Writes of the ledger (`plan/creation.rs` `write`, `execute/cluster.rs` `write_ledger`,
-//! `addresses/pool.rs`).
+//! `addresses/pool/ledger.rs`).
 
 use crate::cluster::{INTENTS, Intents, Ledger};
 use crate::faults::Fault;

@@ -14,7 +14,7 @@
 //! | `calls`: the guard, calls and answers | `leadership/guard.rs`, `execute/mod.rs`, `world/{work,moves,reservations}.rs` |
 //! | `listing`: the information in a listing | `world/{account,address}.rs`, `plan/reading.rs` |
 //! | `planner`: the decisions open to a leader | `addresses/plan/{placement,survey,creation,recognise}.rs` |
-//! | `ledger`: reads and writes | `plan/creation.rs` `write`, `execute/cluster.rs`, `addresses/pool.rs` |
+//! | `ledger`: reads and writes | `plan/creation.rs` `write`, `execute/cluster.rs`, `addresses/pool/ledger.rs` |
 //! | [`Protection`] | each rule, with the function that implements the rule |
 //!
 //! # Runs

@@ -38,7 +38,7 @@ pub enum Protection {
     /// The ledger is written only over the version last seen: `execute/cluster.rs` `write_ledger`.
     CompareAndSwap,
     /// No reservation is sent while the content of the ledger is unknown: `plan/creation.rs`
-    /// `send`, `addresses/pool.rs` `write_failed`.
+    /// `send`, `addresses/pool/ledger.rs` `write_failed`.
     LedgerKnown,
     /// A call decided before leadership was lost and regained is refused: `leadership/mod.rs`
     /// `permit_in`.
@@ -59,7 +59,7 @@ pub enum Protection {
     SettleAfterOwnLapse,
     /// Only intents written in this term are sent. A found intent without a result is replaced by a
     /// new intent, so the API server tells whether the old intent was still in the ledger:
-    /// `plan/creation.rs` `keep`, `addresses/pool.rs` `wrote_intent`.
+    /// `plan/creation.rs` `keep`, `addresses/pool/ledger.rs` `wrote_intent`.
     OwnIntentsOnly,
     /// An intent names the addresses that cannot be its result: `plan/creation.rs` `intents`,
     /// `plan/recognise.rs` `resolve`.

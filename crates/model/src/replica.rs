@@ -26,7 +26,7 @@ impl Operation {
     }
 }
 
-/// A leader's knowledge of an intent (`addresses/pool.rs` `IntentProgress`).
+/// A leader's knowledge of an intent (`addresses/pool/ledger.rs` `IntentProgress`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Progress {
     /// Unknown: found in the ledger, or no intent at all.
