@@ -11,8 +11,8 @@
 //! | here | in `crates/operator/src` and `crates/core/src` |
 //! |---|---|
 //! | `election` | `leadership/election.rs`, `run/replica.rs` `follow` and `hand_over` |
-//! | `calls`: the guard, calls and answers | `leadership/guard.rs`, `execute/mod.rs`, `world/{work,moves,reservations}.rs` |
-//! | `listing`: the information in a listing | `world/{account,address}.rs`, `plan/reading.rs` |
+//! | `calls`: the guard, calls and answers | `leadership/guard.rs`, `execute/mod.rs`, `world/work.rs`, `addresses/fold_{moves,creations}.rs` |
+//! | `listing`: the information in a listing | `addresses/{account,address}.rs`, `addresses/plan/reading.rs` |
 //! | `planner`: the decisions open to a leader | `addresses/plan/{placement,survey,creation,recognise}.rs` |
 //! | `ledger`: reads and writes | `plan/creation.rs` `write`, `execute/cluster.rs`, `addresses/pool/ledger.rs` |
 //! | [`Protection`] | each rule, with the function that implements the rule |
