@@ -225,6 +225,7 @@ fn build(cluster: &Cluster) -> (World, Planner) {
         confirms: false,
         scope: Default::default(),
     });
+    world.begin(&action);
     let outcome = Outcome { action, sent_at: at(1), result: Ok(Done::Listed(listed)), jitter: 0 };
     world.finish(outcome, at(2));
     let mut planner = Planner::default();
