@@ -132,8 +132,12 @@ impl World {
         cloud: &str,
         machine: &MachineId,
         family: Family,
-    ) -> BTreeSet<IpAddr> {
-        self.accounts_at(cloud).flat_map(|account| account.occupants(machine, family)).collect()
+    ) -> Vec<IpAddr> {
+        let accounts = self.accounts_at(cloud);
+        let mut all: Vec<_> = accounts.flat_map(|one| one.occupants(machine, family)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Whether a machine has room for one more address. `except` does not count as an occupant.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::net::IpAddr;
 
 use crate::model::{Family, Text};
@@ -67,6 +67,23 @@ impl Mark {
         })
     }
 
+    /// Whether a node's value is the one for these addresses. Compares without building the value.
+    pub fn is_right(&self, current: Option<&Text>, serves: &[IpAddr]) -> bool {
+        match (self.text(), current) {
+            (_, None) => serves.is_empty(),
+            (_, Some(_)) if serves.is_empty() => false,
+            (Some(text), Some(current)) => **current == *text,
+            // An IPv4 address has one spelling.
+            (None, Some(current)) if let [IpAddr::V4(ip)] = serves => current.parse() == Ok(*ip),
+            (None, Some(current)) => {
+                let mut rest = Rest(current);
+                let comma = |at: usize| if at == 0 { "" } else { "," };
+                let mut all = serves.iter().enumerate();
+                all.all(|(at, ip)| write!(rest, "{}{ip}", comma(at)).is_ok()) && rest.0.is_empty()
+            }
+        }
+    }
+
     /// The fixed text of the value, if it is one.
     pub fn text(&self) -> Option<&'static str> {
         match self.tells {
@@ -88,6 +105,16 @@ impl Mark {
             }
             Tells::Serving(_) | Tells::Evicting(_) | Tells::OwesEgress(_) => Vec::new(),
         }
+    }
+}
+
+/// The part of a text that was not written yet. A write fails if the text does not go on like it.
+struct Rest<'a>(&'a str);
+
+impl fmt::Write for Rest<'_> {
+    fn write_str(&mut self, next: &str) -> fmt::Result {
+        self.0 = self.0.strip_prefix(next).ok_or(fmt::Error)?;
+        Ok(())
     }
 }
 

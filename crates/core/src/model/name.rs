@@ -49,13 +49,14 @@ name! {
     OperationId
 }
 
-/// A machine, with its provider.
+/// A machine, with its provider. Machines are ordered by their identifier first: most have the same
+/// provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Machine {
-    /// The provider's name, as in pools.
-    pub cloud: Text,
     /// The provider's identifier.
     pub id: MachineId,
+    /// The provider's name, as in pools.
+    pub cloud: Text,
 }
 
 /// Key of an object.

@@ -133,11 +133,13 @@ impl World {
         self.mark_work.get(&(node.clone(), mark)).is_none_or(|work| work.may_start(now))
     }
 
+    /// Whether the API server refuses the mark of any node.
+    pub(crate) fn is_mark_refused(&self) -> bool {
+        self.mark_work.values().any(|work| work.refusal().is_some())
+    }
+
     /// The API server's refusal of a node's mark, if any.
     pub(crate) fn mark_refusal(&self, node: &NodeName, mark: &'static Mark) -> Option<&Failure> {
-        if self.mark_work.is_empty() {
-            return None;
-        }
         self.mark_work.get(&(node.clone(), mark)).and_then(Work::refusal)
     }
 

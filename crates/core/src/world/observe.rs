@@ -39,7 +39,11 @@ impl World {
                     || before.marks.get(mark) == node.marks.get(mark)
             });
             self.touch_listed(before, &node);
-            self.unlink(before);
+            if before.machine != node.machine || before.marks != node.marks {
+                self.unlink(before);
+            } else if let Some(machine) = &before.machine {
+                self.forget_room(before, machine);
+            }
         }
         self.egress_note_seen(&node);
         let (name, machine) = (node.name.clone(), node.machine.clone());

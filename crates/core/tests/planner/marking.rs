@@ -1,6 +1,7 @@
 //! Marks on nodes match the actual assignments.
 
 use pontoon_core::action::{Action, FailureKind, MarkWrite};
+use pontoon_core::model::{Family, Mark, MarkPlace, Tells, Text};
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -165,4 +166,23 @@ fn an_address_that_the_cloud_is_working_on_keeps_its_mark_and_gets_no_new_one() 
     assert_eq!(marks(&scene.run(seconds(3))), [("a", None)]);
     scene.cloud.addresses.get_mut(&ip(1)).unwrap().busy = false;
     assert_eq!(marks(&scene.run(seconds(3))), [("b", Some("192.0.2.1"))]);
+}
+
+#[test]
+fn a_mark_is_right_if_and_only_if_it_has_the_value_for_its_addresses() {
+    let mark = |tells| Mark { place: MarkPlace::Annotation, key: "key", tells };
+    let marks = [Tells::Addresses(Family::V4), Tells::Addresses(Family::V6), Tells::Serving("yes")]
+        .map(mark);
+    let served =
+        [vec![], vec![ip(1)], vec![ip(1), ip(2)], vec![ip6(1)], vec![ip6(1), ip6(2)], vec![ip(12)]];
+    let values = marks.iter().flat_map(|mark| served.iter().map(|serves| mark.value(serves)));
+    let odd =
+        ["", "no", ",", "192.0.2.1,", "192.0.2.01", " 192.0.2.1", "2001:DB8::1", "192.0.2.1 "];
+    let values: Vec<Option<Text>> = values.chain(odd.map(|one| Some(one.into()))).collect();
+    let cases = marks.iter().flat_map(|mark| served.iter().map(move |serves| (mark, serves)));
+    for ((mark, serves), value) in cases.flat_map(|case| values.iter().map(move |one| (case, one)))
+    {
+        let right = mark.is_right(value.as_ref(), serves);
+        assert_eq!(right, mark.value(serves) == *value, "{mark} {serves:?} {value:?}");
+    }
 }

@@ -15,7 +15,7 @@ use super::drift;
 use super::occupancy::occupants;
 use super::release;
 use super::steps::unassign;
-use super::view::{PoolView, grace_ends, owner};
+use super::view::{Place, PoolView, grace_ends, owner};
 use crate::Time;
 use crate::action::Removal;
 use crate::addresses::{Knowledge, PoolEntry};
@@ -68,10 +68,17 @@ impl<'w> Crowds<'w> {
     /// Searches the pools of this plan, and the pools with an address out of place in their last
     /// plan.
     pub fn new(world: &'w World, views: &[PoolView<'w>]) -> Self {
-        let planned = views.iter().map(|view| view.key);
-        let pools: BTreeSet<&ObjectKey> = planned.chain(world.untidy()).collect();
         let mut all = Vec::new();
-        for entry in pools.into_iter().filter_map(|key| world.pool(key)) {
+        for view in views {
+            let misplaced =
+                view.addresses.iter().filter(|one| !matches!(one.place, Place::Home(..)));
+            for one in misplaced.chain(&view.leaving) {
+                all.extend(in_the_way(world, view.entry, one.ip));
+            }
+        }
+        let planned: BTreeSet<&ObjectKey> = views.iter().map(|view| view.key).collect();
+        let others = world.untidy().filter(|key| !planned.contains(key));
+        for entry in others.filter_map(|key| world.pool(key)) {
             for ip in entry.addresses().iter().copied().chain(entry.leaving()) {
                 all.extend(in_the_way(world, entry, ip));
             }

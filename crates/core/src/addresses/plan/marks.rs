@@ -1,7 +1,7 @@
 //! The marks of nodes. A mark tells of addresses confirmed to be on a node that may keep them, and is never
 //! withdrawn while the place of an address is unknown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::view::{AddressView, Place, PoolView, owner};
@@ -9,35 +9,28 @@ use super::{doubt, evict, release};
 use crate::Time;
 use crate::action::{Action, MarkWrite};
 use crate::addresses::{Account, Knowledge, PoolEntry};
-use crate::model::{Family, Mark, Node, NodeName, ObjectKey, Tells, Text};
+use crate::model::{Family, Machine, Mark, Node, NodeName, ObjectKey, Tells, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
 /// Plans the marks of every node that holds an address of the pool, or whose mark names one.
 /// Returns whether a mark is still wrong.
 pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> bool {
-    let mut open = false;
-    for (name, mark) in nodes(world, view) {
-        let Some(node) = world.node(name) else {
+    let wrong = wrong(world, view);
+    for ((name, mark), (node, correction)) in &wrong {
+        let Correction::Write(value) = correction else {
             continue;
         };
-        match correction(world, node, mark) {
-            Correction::None => {}
-            Correction::InDoubt => open = true,
-            Correction::Write(value) => {
-                open = true;
-                if value.is_none() && evict::notes_first(world, node, mark, draft) {
-                    continue;
-                }
-                if world.mark_writable(name, mark, draft.now) {
-                    let owner = marked_for(world, node, mark, value.as_ref());
-                    let (node, uid) = (name.clone(), node.uid.clone());
-                    draft.act(Action::Mark(MarkWrite { owner, node, uid, mark, value }));
-                }
-            }
+        if value.is_none() && evict::notes_first(world, node, mark, draft) {
+            continue;
+        }
+        if world.mark_writable(name, mark, draft.now) {
+            let owner = marked_for(world, node, mark, value.as_ref());
+            let (node, uid, value) = ((*name).clone(), node.uid.clone(), value.clone());
+            draft.act(Action::Mark(MarkWrite { owner, node, uid, mark, value }));
         }
     }
-    open
+    !wrong.is_empty()
 }
 
 /// Plans a note on a node, which is a mark with a fixed text, or its removal.
@@ -86,9 +79,12 @@ fn marked_for(
 
 /// A node with a wrong mark that the API server refuses to change, and the message.
 pub(crate) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, Text)> {
-    nodes(world, view).into_iter().find_map(|(name, mark)| {
+    if !world.is_mark_refused() {
+        return None;
+    }
+    wrong(world, view).into_iter().find_map(|((name, mark), (_, correction))| {
         let failure = world.mark_refusal(name, mark)?;
-        let open = matches!(correction(world, world.node(name)?, mark), Correction::Write(_));
+        let open = matches!(correction, Correction::Write(_));
         open.then(|| (name.clone(), failure.message.clone()))
     })
 }
@@ -97,14 +93,24 @@ pub(crate) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, T
 /// that of a note which comes first.
 pub(crate) fn is_withdrawn(world: &World, node: &Node, mark: &'static Mark, now: Time) -> bool {
     node.marks.contains_key(mark)
-        && matches!(correction(world, node, mark), Correction::Write(_))
+        && matches!(correction(world, node, mark), Some(Correction::Write(_)))
         && !world.mark_fails(&node.name, mark, now)
         && !evict::note_fails(world, node, mark, now)
 }
 
-/// The nodes that hold an address of the pool, or whose mark names one, with the marks in question.
-fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, &'static Mark)> {
-    let mut nodes = BTreeSet::new();
+/// The wrong marks of the nodes that hold an address of the pool, or whose mark names one. Most marks
+/// are right, so only wrong ones are put in order.
+fn wrong<'w>(
+    world: &'w World,
+    view: &PoolView<'w>,
+) -> BTreeMap<(&'w NodeName, &'static Mark), (&'w Node, Correction)> {
+    let mut wrong = BTreeMap::new();
+    let mut look = |node: &'w Node, mark: &'static Mark| {
+        if let Some(correction) = correction(world, node, mark) {
+            wrong.insert((&node.name, mark), (node, correction));
+        }
+    };
+    let node = |name| world.node(name);
     let marks = view.request.map_or(&[][..], |request| request.marks);
     for one in view.addresses.iter().chain(&view.leaving) {
         let family = Family::of(one.ip);
@@ -115,27 +121,43 @@ fn nodes<'w>(world: &'w World, view: &PoolView<'w>) -> BTreeSet<(&'w NodeName, &
             {
                 continue;
             }
-            nodes.extend(home(world, view, one).map(|node| (node, mark)));
-            nodes.extend(world.marked(one.ip).map(|node| (node, mark)));
+            let home = home(world, view, one);
+            let unsure = home.filter(|node| !is_right_at_home(world, one, node, mark));
+            unsure.into_iter().for_each(|node| look(node, mark));
+            let at_home = |name: &NodeName| home.is_some_and(|home| home.name == *name);
+            let elsewhere = world.marked(one.ip).filter(|name| !at_home(name));
+            elsewhere.filter_map(node).for_each(|node| look(node, mark));
         }
     }
-    nodes.extend(
-        marks.iter().flat_map(|mark| world.said_to_serve(mark).map(move |node| (node, mark))),
-    );
-    nodes
+    for mark in marks {
+        world.said_to_serve(mark).filter_map(node).for_each(|node| look(node, mark));
+    }
+    wrong
 }
 
 /// The node of an address that serves, or goes on to serve when its pool is deleted.
-fn home<'w>(world: &'w World, view: &PoolView<'w>, one: &AddressView<'w>) -> Option<&'w NodeName> {
+fn home<'w>(world: &'w World, view: &PoolView<'w>, one: &AddressView<'w>) -> Option<&'w Node> {
     match one.place {
         Place::Home(node, _) => Some(node),
         Place::Disabled(Some(machine))
             if release::outlives(world, view.entry, view.request?, one.ip) =>
         {
-            view.node_on(world, machine)
+            world.node(view.node_on(world, machine)?)
         }
         _ => None,
     }
+}
+
+/// Whether the mark of a node is right because of a single address at home there: the usual case,
+/// which needs no further look at the address.
+fn is_right_at_home(world: &World, one: &AddressView<'_>, node: &Node, mark: &Mark) -> bool {
+    let alone = || {
+        let on = |at: &Machine| world.occupants(&at.cloud, &at.id, Family::of(one.ip));
+        node.machine.as_ref().map(on).is_some_and(|all| all == [one.ip])
+    };
+    matches!(one.place, Place::Home(..))
+        && mark.is_right(node.marks.get(mark), &[one.ip])
+        && (mark.is_fixed() || alone())
 }
 
 /// Whether a node serves an address of a pool that uses the mark.
@@ -143,24 +165,22 @@ pub(crate) fn serves(world: &World, node: &Node, mark: &'static Mark) -> bool {
     !served(world, node, mark).is_empty()
 }
 
-/// The change a mark needs.
+/// The change a wrong mark needs.
 enum Correction {
-    /// No change.
-    None,
     /// No change before the place of an address is known.
     InDoubt,
     /// The mark must become this value.
     Write(Option<Text>),
 }
 
-/// The change needed by a node's mark.
-fn correction(world: &World, node: &Node, mark: &'static Mark) -> Correction {
+/// The change needed by a node's mark, if the mark is wrong.
+fn correction(world: &World, node: &Node, mark: &'static Mark) -> Option<Correction> {
     let current = node.marks.get(mark);
     let serves = served(world, node, mark);
-    let wanted = mark.value(&serves);
-    if wanted.as_ref() == current {
-        return Correction::None;
+    if mark.is_right(current, &serves) {
+        return None;
     }
+    let wanted = mark.value(&serves);
     let doubtful = match (mark.tells, current) {
         (_, None) => false,
         (Tells::Addresses(_), Some(current)) => {
@@ -168,7 +188,7 @@ fn correction(world: &World, node: &Node, mark: &'static Mark) -> Correction {
             let ours = |ip: &IpAddr| world.is_claimed(*ip);
             // A mark that names only addresses of others is theirs.
             if wanted.is_none() && !said.iter().any(ours) {
-                return Correction::None;
+                return None;
             }
             let unserved = said.iter().filter(|ip| ours(ip) && !serves.contains(ip));
             unserved.into_iter().any(|ip| doubt::is_in_doubt(world, node, *ip))
@@ -177,7 +197,7 @@ fn correction(world: &World, node: &Node, mark: &'static Mark) -> Correction {
             wanted.is_none() && doubt::may_serve(world, node, mark)
         }
     };
-    if doubtful { Correction::InDoubt } else { Correction::Write(wanted) }
+    Some(if doubtful { Correction::InDoubt } else { Correction::Write(wanted) })
 }
 
 /// The addresses confirmed to be on a node that may keep them, of pools that use the mark.

@@ -94,11 +94,17 @@ fn address(world: &World, view: &PoolView<'_>, one: &AddressView<'_>) -> Address
         state = State::Error;
         note = Some(Note::Failed(message, next));
     }
-    let node = machine.and_then(|machine| view.node_on(world, machine)).cloned();
+    let node = match one.place {
+        Place::Home(node, _) => Some(node),
+        _ => {
+            let name = machine.and_then(|machine| view.node_on(world, machine));
+            name.and_then(|name| world.node(name))
+        }
+    };
     let (machine, memory) = (machine.cloned(), one.memory.clone());
-    let known = node.as_ref().and_then(|node| world.node(node));
-    let provider_id = known.and_then(|node| node.provider_id.clone());
-    let cordoned = known.is_some_and(|node| node.cordoned);
+    let provider_id = node.and_then(|node| node.provider_id.clone());
+    let cordoned = node.is_some_and(|node| node.cordoned);
+    let node = node.map(|node| node.name.clone());
     AddressVerdict { ip: one.ip, state, node, machine, provider_id, cordoned, note, memory }
 }
 

@@ -190,13 +190,12 @@ impl<'w> PoolFacts<'w> {
     }
 
     fn on_machine(&self, world: &'w World, machine: &'w MachineId) -> Place<'w> {
-        let Some(name) = self.node_on(world, machine) else {
-            return Place::Stranded(machine, Note::NoNode);
-        };
-        match self.judge(world, name).unfit() {
-            None => Place::Home(name, machine),
-            Some(unfit) => Place::Stranded(machine, Note::Unfit(unfit)),
+        if let Some(node) = self.keeper_on(world, machine).and_then(|name| world.node(name)) {
+            return Place::Home(node, machine);
         }
+        let name = self.node_on(world, machine);
+        let unfit = name.and_then(|name| self.judge(world, name).unfit());
+        Place::Stranded(machine, unfit.map_or(Note::NoNode, Note::Unfit))
     }
 
     /// Up to `lacks` leaving addresses that the pool keeps, those on eligible nodes first.

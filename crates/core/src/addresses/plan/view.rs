@@ -8,7 +8,7 @@ use crate::Time;
 use crate::addresses::verdict::Note;
 use crate::addresses::{Abilities, Account, IntentProgress, Operation, PoolEntry};
 use crate::model::{
-    Family, Intent, Machine, MachineId, NodeName, ObjectKey, Remembered, Request, Text,
+    Family, Intent, Machine, MachineId, Node, NodeName, ObjectKey, Remembered, Request, Text,
 };
 use crate::nodes::{ClassId, Fitness, Unfit};
 use crate::world::World;
@@ -92,7 +92,7 @@ pub(crate) enum Place<'w> {
     /// A call of ours about the address is not finished.
     Moving(&'w Operation),
     /// On a node that may keep it.
-    Home(&'w NodeName, &'w MachineId),
+    Home(&'w Node, &'w MachineId),
     /// On a machine without a node that may keep it.
     Stranded(&'w MachineId, Note),
     /// On no machine.
@@ -209,11 +209,16 @@ impl<'w> PoolFacts<'w> {
     /// The node on a machine of the pool's cloud. Of several nodes with the same machine, one that
     /// may keep its address is preferred.
     pub fn node_on(&self, world: &'w World, machine: &MachineId) -> Option<&'w NodeName> {
-        let cloud = self.cloud()?;
-        world
-            .nodes_on(cloud, machine)
-            .find(|name| self.keeps(world, name))
-            .or_else(|| world.node_on(&Machine { cloud: cloud.clone(), id: machine.clone() }))
+        let other = || {
+            let cloud = self.cloud()?.clone();
+            world.node_on(&Machine { cloud, id: machine.clone() })
+        };
+        self.keeper_on(world, machine).or_else(other)
+    }
+
+    /// A node on a machine that may keep its address.
+    pub fn keeper_on(&self, world: &'w World, machine: &MachineId) -> Option<&'w NodeName> {
+        world.nodes_on(self.cloud()?, machine).find(|name| self.keeps(world, name))
     }
 
     /// Whether a node may keep its address: eligible, or holding.
