@@ -242,6 +242,7 @@ impl Account {
         let next = self.listings_begun + 1;
         if self.addresses.get(&ip).is_some_and(|one| one.operation.is_none()) {
             self.update(ip, |one| one.doubt_until_listing(next));
+            self.want_listing(Time::default());
         }
     }
 
@@ -317,8 +318,12 @@ impl Account {
         let begun = self.listings_begun;
         let told = std::mem::replace(&mut self.listings_told, begun);
         changed.extend(self.look_again_before_leaving(told, sent_at));
-        let late = |ip: &IpAddr| self.addresses.get(ip).is_some_and(|one| one.told_by > begun);
-        let late: BTreeSet<IpAddr> = self.addresses.keys().copied().filter(late).collect();
+        let late = self.addresses.iter().filter(|(_, one)| one.is_too_early(begun, sent_at));
+        let (late, told_from): (BTreeSet<IpAddr>, Vec<Time>) =
+            late.map(|(ip, one)| (*ip, one.told_from)).unzip();
+        if let Some(again) = told_from.into_iter().filter(|from| sent_at < *from).max() {
+            self.want_listing(again);
+        }
         unseen.retain(|ip| !late.contains(ip));
         for (ip, sighting) in listed.iter().filter(|(ip, _)| !late.contains(ip)) {
             unseen.remove(ip);

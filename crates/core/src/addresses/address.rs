@@ -32,6 +32,9 @@ pub struct Address {
     pub read_after: Time,
     /// Number of the first listing that counts. A pool listed the address after earlier ones began.
     pub(crate) told_by: u64,
+    /// While the place is unknown, a listing sent before this time does not count: it may show the
+    /// place before our last call.
+    pub(crate) told_from: Time,
     /// Number of the first listing that tells whether a delisted address is still in place. Somebody may
     /// have moved the address before the user removed it from the list.
     pub(crate) leaves_by: u64,
@@ -194,10 +197,17 @@ impl Address {
     /// Discards the place of the address until the listing with this number.
     pub(crate) fn doubt_until_listing(&mut self, number: u64) {
         self.told_by = number;
-        if matches!(self.knowledge, Knowledge::Known { .. }) {
+        if let Knowledge::Known { firm_until, .. } = self.knowledge {
+            self.told_from = firm_until;
             self.last_holder = self.machines()[0].cloned();
             self.knowledge = Knowledge::Unknown;
         }
+    }
+
+    /// Whether a listing of this number and sending time is too early to tell the place.
+    pub(crate) fn is_too_early(&self, number: u64, sent_at: Time) -> bool {
+        let unknown = self.knowledge == Knowledge::Unknown && self.operation.is_none();
+        self.told_by > number || (unknown && sent_at < self.told_from)
     }
 
     /// Whether a read repeats the known facts and no operation is open, which is the common case.

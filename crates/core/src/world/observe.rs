@@ -307,15 +307,16 @@ impl World {
 
     /// Updates the claims to the addresses that a pool has now.
     pub(crate) fn reclaim(&mut self, key: &ObjectKey) {
-        let entry = self.pools.get_mut(key);
-        let has = entry.as_ref().map(|entry| {
+        let has = self.pools.get(key).map(|entry| {
             let named = entry.addresses().iter().chain(&entry.writing.created).copied();
             named.chain(entry.leaving()).chain(entry.claimed_unplanned())
         });
         let changes = self.claims.replace(key, has.into_iter().flatten().collect());
-        if let Some(entry) = entry {
+        let held_by_others = self.held_by_others(key);
+        if let Some(entry) = self.pools.get_mut(key) {
             let listed: BTreeSet<IpAddr> = entry.named().collect();
             entry.listed_unread.extend(changes.flipped.iter().filter(|ip| listed.contains(ip)));
+            entry.listed_unread.retain(|ip| !held_by_others.contains(ip));
             let request = entry.pool.request.as_ref().ok();
             let account = request.and_then(|request| self.accounts.get_mut(&request.account));
             let Some(account) = account else {
@@ -336,6 +337,18 @@ impl World {
             });
         }
         self.claims_changed(changes);
+    }
+
+    /// The unread addresses of a pool that another pool has on a node: the list of one pool does not
+    /// delay a move by another.
+    fn held_by_others(&self, key: &ObjectKey) -> BTreeSet<IpAddr> {
+        let unread = self.pools.get(key).into_iter().flat_map(|entry| &entry.listed_unread);
+        let holds = |other: &ObjectKey, ip: IpAddr| {
+            let has = |entry: &PoolEntry| entry.memory(ip).held && !entry.is_leaving(ip);
+            other != key && self.pools.get(other).is_some_and(has)
+        };
+        let held = |ip: &&IpAddr| self.claims.of(**ip).any(|other| holds(other, **ip));
+        unread.filter(held).copied().collect()
     }
 
     /// Replans the pools and machines concerned by new or ended claims.

@@ -144,3 +144,15 @@ fn an_entry_that_is_no_address_is_told_and_the_others_move_on_with_health() {
     scene.change_node("a", NodeFixture::not_ready);
     assert_eq!(moves(&scene.settle()), [(ip(1), "b")]);
 }
+
+#[test]
+fn a_pool_that_lists_the_address_of_another_does_not_delay_its_failover() {
+    let scene = scene().nodes(["a", "b", "c"]).pool(pool("q").ips([1])).pool(pool("p").ips([2]));
+    let mut scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).settled();
+    scene.change_pool("p", |pool| pool.ips([2, 1]));
+    scene.begin();
+    assert_eq!(scene.reason("q"), &Reason::AllAssigned);
+    // The node fails before the cloud answers a listing.
+    scene.change_node("a", NodeFixture::not_ready);
+    assert_eq!(moves(&scene.begin()), [(ip(1), "c")]);
+}

@@ -244,7 +244,7 @@ fn an_entry_that_is_listed_again_is_the_lists() {
     scene.settle();
     assert_eq!(scene.stored("p").ledger.kept, [ip(2)]);
     scene.change_pool("p", listing([1, 2]));
-    let done = scene.settle();
+    let done = scene.run(seconds(10));
     assert!(scene.stored("p").ledger.kept.is_empty());
     assert_eq!(count(&done, Action::changes_provider), 0);
     assert_eq!(scene.reason("p"), &Reason::AllAssigned);
@@ -262,6 +262,22 @@ fn an_entry_that_somebody_moves_and_lists_again_is_read_before_it_is_moved() {
     let mut scene = scene.address(ip(2), Some("c"));
     scene.change_pool("p", listing([1, 2]));
     assert_eq!((moves(&scene.run(seconds(60))), scene.home(ip(2))), (vec![], Some("c")));
+}
+
+#[test]
+fn a_listing_right_after_our_call_does_not_tell_where_an_entry_listed_again_is() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]));
+    let mut scene = scene.address(ip(1), None).settled();
+    scene.change_pool("p", listing([]));
+    scene.watch();
+    scene.change_pool("p", listing([1]));
+    // The listing shows the address as it was before our call.
+    assert!(scene.begin().iter().any(is_list));
+    let mut scene = scene.address(ip(1), None);
+    scene.answer();
+    let mut scene = scene.address(ip(1), Some("a"));
+    assert_eq!((moves(&scene.run(seconds(60))), scene.home(ip(1))), (vec![], Some("a")));
+    assert_eq!(scene.states("p"), [State::Active]);
 }
 
 #[test]

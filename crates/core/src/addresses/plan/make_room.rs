@@ -72,8 +72,8 @@ impl<'w> Crowds<'w> {
         for view in views {
             let misplaced =
                 view.addresses.iter().filter(|one| !matches!(one.place, Place::Home(..)));
-            for one in misplaced.chain(&view.leaving) {
-                all.extend(in_the_way(world, view.entry, one.ip));
+            for ip in misplaced.map(|one| one.ip).chain(view.entry.leaving()) {
+                all.extend(in_the_way(world, view.entry, ip));
             }
         }
         let planned: BTreeSet<&ObjectKey> = views.iter().map(|view| view.key).collect();
