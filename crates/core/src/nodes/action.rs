@@ -7,7 +7,8 @@ use crate::model::{Mark, NodeName, ObjectKey, PodId, Text};
 /// A write of a node's mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkWrite {
-    /// A pool of an address that the mark gains, else loses; else a pool that uses the mark.
+    /// The pool of an address that the mark gains, else loses; of an address on the node, if the value
+    /// is a fixed text; else a pool that uses the mark.
     pub owner: Option<ObjectKey>,
     /// The node.
     pub node: NodeName,

@@ -6,6 +6,7 @@ use pontoon_core::model::{Mark, MarkPlace, Node, ObjectKey, Pool, Tells};
 
 use super::cloud::Fault;
 use super::fixture::*;
+use super::pausing::{marked_for, paused};
 use super::scene::{Scene, able, scene, scene_at};
 
 static READY: [Mark; 1] =
@@ -192,5 +193,18 @@ fn an_annotation_that_names_an_address_of_a_pool_without_annotations_is_withdraw
         scene.run(seconds(10));
         assert!(matches!(scene.reason("p"), Reason::Conflict(..)) || !listed);
         assert_eq!(scene.mark("a").is_some(), !listed);
+    }
+}
+
+#[test]
+fn the_label_of_a_node_is_for_the_pool_whose_address_the_node_has() {
+    for idle in ["p", "q"] {
+        let scene = scene().nodes(["a", "b"]).pool(labelling("p").ips([1]));
+        let scene = scene.pool(labelling("q").ips([2]));
+        let mut scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).settled();
+        scene.change_pool(idle, paused);
+        scene.settle();
+        scene.change_node("b", |node| Node { marks: Default::default(), ..node });
+        assert_eq!(marked_for(&scene.planned()), [Some(key("q"))], "{idle} is paused");
     }
 }

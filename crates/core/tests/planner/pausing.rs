@@ -1,14 +1,15 @@
 //! Paused pools. The caller withholds their actions; the planner only ensures that other pools do
 //! not note_failure.
 
+use pontoon_core::action::Action;
 use pontoon_core::addresses::verdict::Reason;
-use pontoon_core::model::Pool;
+use pontoon_core::model::{ObjectKey, Pool};
 use pontoon_core::verdict::{Outlook, Restraint, Withheld};
 
 use super::fixture::*;
 use super::scene::scene;
 
-fn paused(pool: Pool) -> Pool {
+pub fn paused(pool: Pool) -> Pool {
     Pool { paused: Some("moving".into()), ..pool }
 }
 
@@ -103,4 +104,34 @@ fn what_is_in_place_is_not_ready_while_it_is_unknown_who_looks_after_it() {
     let (lease, holder) = ("a/b".into(), "flipop-0".into());
     verdict.withheld = restrained(Restraint::Competing { lease, holder });
     assert_eq!((verdict.word(), verdict.is_ready()), ("CompetingController", Some(true)));
+}
+
+/// The pools that the planned marks are for.
+pub fn marked_for(actions: &[Action]) -> Vec<Option<ObjectKey>> {
+    let owner = |action: &Action| match action {
+        Action::Mark(write) => Some(write.owner.clone()),
+        _ => None,
+    };
+    actions.iter().filter_map(owner).collect()
+}
+
+#[test]
+fn the_mark_of_an_address_is_for_its_owner_and_not_for_a_pool_that_leaves_it() {
+    let scene = scene().nodes(["a"]).pool(pool("p").ips([1]).created_at(at(-2000)));
+    let scene = scene.pool(pool("q").ips([1]).on("role=none"));
+    let mut scene = scene.address(ip(1), Some("a")).address(ip(2), None).settled();
+    assert_eq!(scene.mark("a"), Some("192.0.2.1"));
+    scene.change_pool("q", paused);
+    scene.settle();
+    scene.change_pool("p", |pool| pool.ask(|request| request.listed = vec![ip(2)]));
+    assert_eq!(marked_for(&scene.planned()), [Some(key("q"))]);
+}
+
+#[test]
+fn a_paused_pool_that_lists_the_address_of_another_withholds_none_of_its_marks() {
+    let scene = scene().nodes(["a"]).pool(paused(pool("p").ips([1])));
+    let mut scene = scene.pool(pool("q").ips([1]).holding(ip(1))).address(ip(1), Some("a"));
+    scene.begin();
+    scene.answer();
+    assert_eq!(marked_for(&scene.planned()), [Some(key("q"))]);
 }

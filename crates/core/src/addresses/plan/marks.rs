@@ -60,21 +60,47 @@ pub(crate) fn send_note(
     draft.act(Action::Mark(MarkWrite { owner, node, uid, mark: note, value }));
 }
 
-/// The pool that a new value of a mark is for: of an address that the mark gains, else loses; else a
-/// pool that uses the mark.
+/// The pool that a new value of a mark is for: of an address that the mark gains, else loses; of an
+/// address on the node, if the value is a fixed text; else a pool that uses the mark.
 fn marked_for(
     world: &World,
     node: &Node,
     mark: &'static Mark,
     value: Option<&Text>,
 ) -> Option<ObjectKey> {
-    let named = |value: Option<&Text>| -> BTreeSet<IpAddr> {
-        value.into_iter().flat_map(|value| mark.named(value)).collect()
+    let of_address = if mark.is_fixed() {
+        let here =
+            if value.is_some() { served(world, node, mark) } else { held(world, node, mark) };
+        attended(world, here.iter().filter_map(|ip| user_of(world, mark, *ip)))
+    } else {
+        let named = |value: Option<&Text>| -> BTreeSet<IpAddr> {
+            value.into_iter().flat_map(|value| mark.named(value)).collect()
+        };
+        let (before, after) = (named(node.marks.get(mark)), named(value));
+        let mut differing = after.difference(&before).chain(before.difference(&after));
+        let of = |ip: &IpAddr| user_of(world, mark, *ip).or_else(|| world.claimants(*ip).next());
+        differing.find_map(of)
     };
-    let (before, after) = (named(node.marks.get(mark)), named(value));
-    let mut differing = after.difference(&before).chain(before.difference(&after));
-    let of_address = differing.find_map(|ip| world.claimants(*ip).next());
-    of_address.or_else(|| world.users(mark).next()).cloned()
+    of_address.or_else(|| attended(world, world.users(mark))).cloned()
+}
+
+/// The owner of an address if the owner uses the mark, else another pool of the address that does.
+fn user_of<'w>(world: &'w World, mark: &'static Mark, ip: IpAddr) -> Option<&'w ObjectKey> {
+    let uses =
+        |key: &&ObjectKey| world.pool(key).is_some_and(|entry| doubt::uses(world, entry, mark));
+    owner(world, ip).filter(uses).or_else(|| world.claimants(ip).find(uses))
+}
+
+/// The first pool that is not left alone, else the first: a pause withholds no mark of another pool.
+fn attended<'w>(
+    world: &World,
+    mut pools: impl Iterator<Item = &'w ObjectKey>,
+) -> Option<&'w ObjectKey> {
+    let is_left_alone =
+        |key: &&ObjectKey| world.pool(key).is_some_and(|entry| world.leaves_alone(&entry.pool));
+    let first = pools.next()?;
+    let mut attended = std::iter::once(first).chain(pools).filter(|key| !is_left_alone(key));
+    Some(attended.next().unwrap_or(first))
 }
 
 /// A node with a wrong mark that the API server refuses to change, and the message.
@@ -202,12 +228,18 @@ fn correction(world: &World, node: &Node, mark: &'static Mark) -> Option<Correct
 
 /// The addresses confirmed to be on a node that may keep them, of pools that use the mark.
 fn served(world: &World, node: &Node, mark: &'static Mark) -> Vec<IpAddr> {
+    let mut here = held(world, node, mark);
+    here.retain(|ip| is_served(world, node, mark, *ip));
+    here
+}
+
+/// The addresses of a mark's families that a node's machine holds, may hold, or is about to hold.
+fn held(world: &World, node: &Node, mark: &'static Mark) -> Vec<IpAddr> {
     let Some(machine) = &node.machine else {
         return Vec::new();
     };
     let of_family = |family: &Family| world.occupants(&machine.cloud, &machine.id, *family);
-    let here = mark.families().iter().flat_map(of_family);
-    here.filter(|ip| is_served(world, node, mark, *ip)).collect()
+    mark.families().iter().flat_map(of_family).collect()
 }
 
 fn is_served(world: &World, node: &Node, mark: &'static Mark, ip: IpAddr) -> bool {
