@@ -55,7 +55,7 @@ impl Gcp {
             }
             Err(error) => {
                 if let Some(own) = own {
-                    self.give_back(&place, nic, own).await;
+                    drop(self.give_back(&place, nic, own).await);
                 }
                 let error = Error { displaced: own.is_some(), ..error.after_others() };
                 self.settle(before, machine, error).await
@@ -160,12 +160,12 @@ impl Gcp {
         }
     }
 
-    /// Adds an ephemeral address where a config was. What comes of it is not this call's result:
-    /// [`restore`](Self::restore) tells.
-    async fn give_back(&self, place: &Place, nic: &Nic, was: &AccessConfig) {
+    /// Adds an ephemeral address where a config was. Whether the machine has one in the end is told by
+    /// [`restore`](Self::restore).
+    async fn give_back(&self, place: &Place, nic: &Nic, was: &AccessConfig) -> Result<Accepted> {
         let tier = was.network_tier.clone();
         let own = NewConfig { nic: nic.name.clone(), name: was.name.clone(), ip: None, tier };
-        drop(self.add(place, &own).await);
+        self.add(place, &own).await
     }
 
     /// Reads the address after a refused assignment. The machine is known to exist, so that what was
@@ -223,9 +223,21 @@ impl Gcp {
         if !removed.map_err(|error| told_if_refused(&seen, error))? {
             return Ok(Accepted::Pending(started.id));
         }
+        let own = self.give_back(&place, nic, config).await;
+        // An interface has one access config: a refusal may mean that the address is still there,
+        // whatever its operation says.
+        if own.is_err() && !self.is_off(ip, &place, nic, config).await {
+            return Ok(Accepted::Pending(started.id));
+        }
         self.known.held(ip, None);
-        self.give_back(&place, nic, config).await;
         Ok(Accepted::Done)
+    }
+
+    /// Whether a machine is seen without the access config of an address.
+    async fn is_off(&self, ip: IpAddr, place: &Place, nic: &Nic, config: &AccessConfig) -> bool {
+        let (nic, name) = (&nic.name, &config.name);
+        let sign = Sign::Removed { place, nic, name, ip: Some(ip) };
+        matches!(self.shows(&sign, Priority::Failover).await, Ok(true))
     }
 
     /// Adds an ephemeral address to a machine whose first interface has none.

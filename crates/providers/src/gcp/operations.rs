@@ -72,7 +72,7 @@ impl Gcp {
         Ok(false)
     }
 
-    async fn shows(&self, sign: &Sign<'_>, priority: Priority) -> Result<bool> {
+    pub(super) async fn shows(&self, sign: &Sign<'_>, priority: Priority) -> Result<bool> {
         match *sign {
             Sign::Removed { place, nic, name, ip } => {
                 let read = match self.client.instance(place, priority).await {

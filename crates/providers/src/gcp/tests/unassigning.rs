@@ -27,9 +27,23 @@ async fn the_address_is_found_on_any_interface_and_an_own_one_takes_its_place() 
 #[tokio::test]
 async fn an_own_address_that_is_refused_does_not_undo_the_unassignment() {
     for (status, body) in [(503, json!({})), (200, failed("RESOURCE_NOT_READY", "not ready"))] {
-        let script = held().then(200, operation("DONE")).then(status, body);
+        let bare = instance("a", &[Some(("External NAT", "34.1.2.3")), None]);
+        let script = held().then(200, operation("DONE")).then(status, body).then(200, bare);
         assert_eq!(script.open().unassign(ip()).await.unwrap(), Accepted::Done);
     }
+}
+
+#[tokio::test]
+async fn a_removal_without_effect_that_is_reported_as_done_is_pending() {
+    let refused = problem(400, "badRequest", "At most one access config currently supported.");
+    let done = || held().then(200, operation("DONE")).then(400, refused.clone());
+    let on = |ip| instance("a", &[Some(("External NAT", "34.1.2.3")), Some(("second", ip))]);
+    let still = done().then(200, on(IP)).open().unassign(ip()).await.unwrap();
+    assert!(matches!(still, Accepted::Pending(_)));
+    let unread = done().then(503, json!({})).open().unassign(ip()).await.unwrap();
+    assert!(matches!(unread, Accepted::Pending(_)));
+    let others = done().then(200, on("34.1.2.4")).open().unassign(ip()).await.unwrap();
+    assert_eq!(others, Accepted::Done);
 }
 
 #[tokio::test]
