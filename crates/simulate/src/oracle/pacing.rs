@@ -13,7 +13,7 @@ use super::cloud::Sent;
 use super::cluster::Machine;
 use super::front::Front;
 use super::pool::Pool;
-use super::{Oracle, SEEN};
+use super::{API_LAG_IN_CALM, Oracle, SEEN};
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
 
@@ -110,7 +110,9 @@ impl Oracle {
         let Some((at, from)) = self.pacing.drifted.get(&ip).copied() else { return };
         let floor = api.min(at);
         let keeps = |pool: &Pool| pool.surely_uses(from, floor) && pool.surely_wants(ip, floor);
-        let kept = self.cluster.claimants(ip).all(keeps);
+        // A move that was seen during a pause of the pool is no drift (decision 14).
+        let paused = |pool: &Pool| pool.ways.was_paused(at.saturating_sub(API_LAG_IN_CALM));
+        let kept = self.cluster.claimants(ip).all(|pool| keeps(pool) && !paused(pool));
         let early = now + HOLD / RATE < at + HOLD && self.decided_at(sent) >= at;
         if early && kept && self.is_meant(sent) && self.quiet_since() <= at {
             self.violated("drift", format!("{}: {ip} was moved by hand just now", sent.agent));

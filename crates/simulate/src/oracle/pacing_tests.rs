@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use fakecloud::FakeCloud;
 use fakekube::Write;
+use pontoon::api::PAUSED_ANNOTATION;
 use serde_json::{Value, json};
 use tokio::time::{Instant, advance};
 
@@ -107,6 +108,12 @@ fn pool(uid: &str) -> Value {
     json!({"metadata": {"uid": uid}, "spec": spec})
 }
 
+fn paused_pool(uid: &str) -> Value {
+    let mut pool = pool(uid);
+    pool["metadata"]["annotations"] = json!({PAUSED_ANNOTATION: "by hand"});
+    pool
+}
+
 fn node(machine: u64, role: &str) -> Value {
     json!({
         "metadata": {"labels": {"role": role}},
@@ -157,6 +164,29 @@ async fn what_somebody_moved_is_put_back_after_ten_seconds() {
     advance(Duration::from_secs(10)).await;
     scene.put_back();
     assert_eq!(scene.found(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_moved_during_a_pause_may_be_put_back_at_its_end() {
+    let scene = Scene::new().await;
+    scene.wrote("floatingippools", "ingress/p", &paused_pool("u"));
+    scene.moved_by_hand(UNFIT);
+    scene.wrote("floatingippools", "ingress/p", &pool("u"));
+    advance(Duration::from_secs(5)).await;
+    scene.put_back();
+    assert_eq!(scene.found(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_moved_after_a_pause_is_left_alone() {
+    let scene = Scene::new().await;
+    scene.wrote("floatingippools", "ingress/p", &paused_pool("u"));
+    scene.wrote("floatingippools", "ingress/p", &pool("u"));
+    advance(Duration::from_secs(60)).await;
+    scene.moved_by_hand(UNFIT);
+    advance(Duration::from_secs(5)).await;
+    scene.put_back();
+    assert_eq!(scene.found(), Some("drift"));
 }
 
 #[tokio::test(start_paused = true)]

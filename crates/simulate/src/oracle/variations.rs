@@ -27,6 +27,8 @@ pub(super) struct Ways {
     pub guarded: bool,
     /// The start of the pause.
     pub paused: Option<Millis>,
+    /// The end of the last pause.
+    resumed: Option<Millis>,
     /// Addresses recorded as reserved.
     pub created: Vec<IpAddr>,
     /// Delisted addresses recorded as kept.
@@ -49,6 +51,9 @@ impl Ways {
         let finalizers = metadata["finalizers"].as_array().into_iter().flatten();
         let since = |is: bool, before: Option<Millis>| is.then(|| before.unwrap_or(now));
         let paused = since(metadata["annotations"][PAUSED_ANNOTATION].is_string(), self.paused);
+        if self.paused.is_some() && paused.is_none() {
+            self.resumed = Some(now);
+        }
         let deleting = since(metadata["deletionTimestamp"].is_string(), self.deleting);
         let told = metadata["annotations"][ADDRESSES_ANNOTATION].is_string();
         self.stripped |= self.told && !told;
@@ -75,6 +80,11 @@ impl Ways {
     /// Whether the pool, when gone, has released all its reserved addresses.
     pub fn gave_all_back(&self) -> bool {
         self.is_giving_back() && !self.stripped
+    }
+
+    /// Whether the pool was paused at some time since `floor`.
+    pub fn was_paused(&self, floor: Millis) -> bool {
+        self.paused.is_some() || self.resumed.is_some_and(|at| at >= floor)
     }
 
     /// Whether the pool has been paused since before `floor`.
