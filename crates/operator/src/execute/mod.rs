@@ -188,19 +188,29 @@ struct Means {
     schemas: Schemas,
 }
 
+/// Each branch is boxed: a task is as large as its largest branch, and is moved several times
+/// before it runs.
 async fn carry_out(action: &Action, means: Means) -> Result<Done, Failure> {
     let Means { provider, host, client, cluster, schemas } = means;
     let missing = || Failure::plain(FailureKind::NotSent, "the account has no client");
     match action {
-        Action::Address(call) => cloud::call(&*provider.ok_or_else(missing)?, call).await,
-        Action::Record(call) => dns::call(&*host.ok_or_else(missing)?, call, cluster.get()).await,
-        Action::Ledger(write) => cluster::in_time(cluster::write_ledger(&client, write)).await,
-        Action::Mark(write) => cluster::in_time(cluster::write_mark(&client, write)).await,
-        Action::Evict(eviction) => cluster::in_time(cluster::evict(&client, eviction)).await,
+        Action::Address(call) => Box::pin(cloud::call(&*provider.ok_or_else(missing)?, call)).await,
+        Action::Record(call) => {
+            Box::pin(dns::call(&*host.ok_or_else(missing)?, call, cluster.get())).await
+        }
+        Action::Ledger(write) => {
+            Box::pin(cluster::in_time(cluster::write_ledger(&client, write))).await
+        }
+        Action::Mark(write) => {
+            Box::pin(cluster::in_time(cluster::write_mark(&client, write))).await
+        }
+        Action::Evict(eviction) => {
+            Box::pin(cluster::in_time(cluster::evict(&client, eviction))).await
+        }
         Action::Vip(write) => {
             let unserved = || Failure::plain(FailureKind::NotSent, "no front serves VIPs");
             let front = fronts::vip_front().ok_or_else(unserved)?;
-            cluster::in_time(front.write(client, write.clone(), schemas)).await
+            Box::pin(cluster::in_time(front.write(client, write.clone(), schemas))).await
         }
     }
 }

@@ -34,6 +34,9 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// Wait before checking again whether a doubtful lease was renewed.
 const LEASE_DOUBTED: Duration = Duration::from_millis(250);
 
+/// Tasks that tokio runs between two turns of the main loop.
+const TASKS_AT_A_TIME: usize = 61;
+
 /// How long a stopping replica goes on writing events.
 const EVENTS_LIMIT: Duration = Duration::from_secs(3);
 
@@ -182,6 +185,7 @@ impl Replica {
         self.metrics.planned(took);
         let would = restrain(&mut plan, &self.world, &restraints);
         self.wake = [plan.wake, restraints.wake()].into_iter().flatten().min();
+        let begun = plan.actions.len();
         for action in std::mem::take(&mut plan.actions) {
             // The status write changes the pool's version; the next plan contains the ledger write
             // again.
@@ -193,8 +197,7 @@ impl Replica {
             self.world.begin(&action);
             self.executor.start(action);
         }
-        // The calls are sent before the plan is told: all tasks share one thread.
-        tokio::task::yield_now().await;
+        sent(begun).await;
         self.narrator.take(&mut self.objects, &plan, &self.world, took);
         self.narrator.take_would(&mut self.objects, &plan, &would);
         self.statuses.take(&mut self.objects, &plan);
@@ -289,6 +292,14 @@ impl Replica {
         }
         self.narrator.finish(EVENTS_LIMIT).await;
         tracing::info!("stopped");
+    }
+}
+
+/// Lets calls be sent before the plan is told: all tasks share one thread. A call needs a turn of
+/// its own task and one of its connection's.
+async fn sent(calls: usize) {
+    for _ in 0..=2 * calls / TASKS_AT_A_TIME {
+        tokio::task::yield_now().await;
     }
 }
 
