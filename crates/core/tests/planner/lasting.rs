@@ -168,6 +168,33 @@ fn a_reservation_that_always_breaks_down_leaves_its_node_to_a_failover() {
 }
 
 #[test]
+fn a_reservation_that_breaks_down_leaves_its_node_once_a_listing_shows_that_it_made_nothing() {
+    for after in [0, 3, 12, 30, 60, 120] {
+        let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]).wants(2));
+        let scene = scene.address(ip(1), Some("a"));
+        let mut scene = refusing(scene, is_create, FailureKind::Unavailable);
+        scene.run(seconds(after));
+        scene.change_node("a", NodeFixture::not_ready);
+        scene.run(seconds(8));
+        assert_eq!(scene.home(ip(1)), Some("b"), "after {after} s");
+    }
+}
+
+#[test]
+fn a_reservation_that_broke_down_keeps_its_node_while_its_address_is_on_the_way() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1)).address(ip(1), None);
+    scene.fault(is_create, Fault::Although(FailureKind::Unavailable));
+    until_begun(&mut scene, is_create);
+    scene.answer();
+    scene.cloud.place(made(1), None);
+    scene.set_pool(pool("q").ips([1]));
+    assert_eq!(moves(&scene.run(seconds(20))), []);
+    scene.cloud.place(made(1), Some("m-a"));
+    scene.run(seconds(10));
+    assert_eq!((scene.cloud.made, &scene.stored("p").ledger.created[..]), (1, &[made(1)][..]));
+}
+
+#[test]
 fn a_reservation_at_the_limit_leaves_its_node_to_another_pool() {
     let mut scene = at_the_limit().address(ip(2), None);
     scene.set_pool(pool("q").ips([2]));

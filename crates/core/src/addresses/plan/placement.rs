@@ -15,7 +15,8 @@ use super::gate::{may_change, plannable};
 use super::make_room::{Crowds, Useless, displace, left_short};
 use super::need::reservable;
 use super::occupancy::take_off;
-use super::seats::{NAMES, Next, Seats, may_arrive};
+use super::recognise::may_arrive;
+use super::seats::{NAMES, Next, Seats};
 use super::steps::{Brought, bring};
 use super::view::{AddressView, Place, PoolView};
 use crate::Time;
@@ -60,7 +61,7 @@ impl Placement {
     pub fn plan<'w>(world: &'w World, views: &[PoolView<'w>], draft: &mut Draft) -> Self {
         let mut placement = Self { seats: Seats::new(world, draft), ..Self::default() };
         for (_, view) in plannable(views) {
-            placement.seats.keep_targets(view, |intent| may_arrive(view, intent));
+            placement.seats.keep_targets(view, |intent| may_arrive(world, view, intent, draft));
             pace(view, draft);
         }
         for paused in [false, true] {
@@ -81,7 +82,7 @@ impl Placement {
             self.retry(world, view, draft);
         }
         for view in views {
-            self.seats.leave_targets_last(view);
+            self.seats.leave_targets_last(world, view, draft);
         }
         self.hand_out(world, views, draft, existing(world, draft.now));
         for view in views {
@@ -91,7 +92,8 @@ impl Placement {
             let is_such = |view: &&&PoolView<'_>| view.entry.creation.failure.is_some() == failing;
             let such: Vec<_> = views.iter().filter(is_such).copied().collect();
             for view in &such {
-                self.seats.keep_targets(view, |intent| !may_arrive(view, intent));
+                let is_over = |intent: &Intent| !may_arrive(world, view, intent, draft);
+                self.seats.keep_targets(view, is_over);
             }
             self.hand_out(world, &such, draft, new);
         }

@@ -24,7 +24,7 @@ use crate::plan::Draft;
 use crate::world::World;
 
 /// Longest time until a new address appears on its machine.
-pub(crate) const ARRIVAL: Duration = Duration::from_secs(30);
+const ARRIVAL: Duration = Duration::from_secs(30);
 
 /// The result of an intent.
 pub(crate) enum Resolved {
@@ -103,6 +103,27 @@ pub(crate) fn resolve(
         }
         resolved => resolved,
     }
+}
+
+/// Whether an address may still appear on the machine of a reservation. A reservation certainly not
+/// sent makes no address. A reservation without an answer is over once a listing shows that it made
+/// none, or is young enough to show its address on the machine.
+pub(crate) fn may_arrive(
+    world: &World,
+    view: &PoolView<'_>,
+    intent: &Intent,
+    draft: &Draft,
+) -> bool {
+    let until = match view.entry.progress(&intent.id, Time::default()) {
+        IntentProgress::Ready => return false,
+        IntentProgress::Sent | IntentProgress::Made(_) => return true,
+        IntentProgress::Doubtful { until } => until,
+    };
+    let Some(account) = view.account else { return true };
+    let ledger = &view.entry.pool.ledger;
+    let made_none =
+        || matches!(resolve(world, view, account, intent, ledger, draft), Resolved::Nothing);
+    account.listing.last.unwrap_or_default() < until + ARRIVAL && !made_none()
 }
 
 /// Whether new addresses of a pool's provider carry marks.

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 
 use super::bipartite::Group;
 use super::occupancy::{count_free, occupants};
-use super::recognise::ARRIVAL;
+use super::recognise::may_arrive;
 use super::view::PoolView;
 use crate::Time;
 use crate::addresses::verdict::Obstacle;
-use crate::addresses::{Account, IntentProgress, Seat, Setback};
+use crate::addresses::{Account, Seat, Setback};
 use crate::model::{Family, Intent, MachineId, NodeName, ObjectKey, Text};
 use crate::plan::Draft;
 use crate::world::World;
@@ -90,9 +90,10 @@ impl Seats {
 
     /// Leaves the seats of reservations without a pending address to other addresses as a last
     /// resort.
-    pub fn leave_targets_last(&mut self, view: &PoolView<'_>) {
-        let unsent = view.entry.open_intents().filter(|intent| !may_arrive(view, intent));
-        self.left_last.extend(unsent.filter_map(|intent| seat_of(view, intent)));
+    pub fn leave_targets_last(&mut self, world: &World, view: &PoolView<'_>, draft: &Draft) {
+        let is_over = |intent: &&Intent| !may_arrive(world, view, intent, draft);
+        let over = view.entry.open_intents().filter(is_over);
+        self.left_last.extend(over.filter_map(|intent| seat_of(view, intent)));
     }
 
     /// Keeps the seats of the selected reservations, unless an address has the seat. Older pools
@@ -250,16 +251,4 @@ impl Seats {
 /// The seat of a reservation's target machine.
 fn seat_of(view: &PoolView<'_>, intent: &Intent) -> Option<Seat> {
     Some((view.cloud()?.clone(), intent.target.clone()?, intent.family))
-}
-
-/// Whether an address may still appear on the machine of a reservation. A reservation certainly not
-/// sent makes no address. A reservation without an answer is over once a listing is young enough to
-/// show its address.
-pub(crate) fn may_arrive(view: &PoolView<'_>, intent: &Intent) -> bool {
-    let heard = view.account.and_then(|account| account.listing.last).unwrap_or_default();
-    match view.entry.progress(&intent.id, Time::default()) {
-        IntentProgress::Ready => false,
-        IntentProgress::Sent | IntentProgress::Made(_) => true,
-        IntentProgress::Doubtful { until } => heard < until + ARRIVAL,
-    }
 }
