@@ -25,6 +25,11 @@ const CAUSE_OVER: Duration = Duration::from_secs(8);
 /// Age from which a failure on a machine says nothing, although the address is still refused elsewhere.
 const LONG_AGO: Duration = Duration::from_secs(3_600);
 
+/// Waits after [`Setback::told_from`] until the listings that look for the outcome of a failed call.
+/// Where listings do not show operations under way, a slow operation shows only at its end.
+const LOOKS: [Duration; 4] =
+    [Duration::ZERO, Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(35)];
+
 /// Failed attempts of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setbacks {
@@ -124,11 +129,12 @@ impl Setbacks {
         self.of_address(ip).filter(move |(_, pair)| open(pair)).map(|(machine, _)| machine)
     }
 
-    /// Time from which a listing shows the outcome of a failed call, if the last listing (sent at
-    /// `listed`) was too early.
-    pub(crate) fn told_from(&self, listed: Time) -> Option<Time> {
+    /// Time of the next listing that looks for the outcome of a failed call, after the last listing
+    /// (sent at `listed`).
+    pub(crate) fn look_for_outcome(&self, listed: Time) -> Option<Time> {
         let pairs = self.by_address.values().flat_map(|attempts| attempts.pairs.values());
-        pairs.map(|pair| pair.told_from).filter(|from| listed < *from).min()
+        let looks = pairs.flat_map(|pair| LOOKS.map(|wait| pair.told_from + wait));
+        looks.filter(|look| listed < *look).min()
     }
 
     /// Earliest time of the next attempt on any machine.
@@ -190,7 +196,10 @@ impl Setbacks {
         let not_before = now + wait;
         // A later refusal may itself be a result of an unclear call that worked, so `told_from`
         // stays.
-        let unclear = matches!(failure.kind, FailureKind::Unavailable | FailureKind::Busy);
+        let unclear = matches!(
+            failure.kind,
+            FailureKind::Unavailable | FailureKind::Busy | FailureKind::NoAnswer
+        );
         let told_from = attempts.pairs.get(machine).map_or(Time::default(), |pair| pair.told_from);
         let told_from = if unclear { now + settings.settle } else { told_from };
         let pair = Setback { failures, not_before, failure, told_from };

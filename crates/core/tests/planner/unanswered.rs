@@ -7,6 +7,7 @@ use pontoon_core::model::Sighting;
 use super::cloud::Fault;
 use super::failing::{four_nodes, unavailable};
 use super::fixture::*;
+use super::scene::scene;
 
 #[test]
 fn a_call_without_an_answer_is_not_repeated_before_it_was_read() {
@@ -97,5 +98,23 @@ fn an_address_that_is_on_its_way_to_nobody_knows_where_is_read_before_the_next_a
         assert_eq!(moves(&done), vec![(ip(1), "c"); calls], "it came to {arrives}");
         assert!(is_list(&done[0]));
         assert_eq!(scene.states("p")[0], State::Active);
+    }
+}
+
+#[test]
+fn an_address_that_a_failed_call_moves_late_and_unseen_is_soon_found() {
+    for kind in [FailureKind::Unavailable, FailureKind::Busy, FailureKind::NoAnswer] {
+        let scene = scene().nodes(["a", "b"]).pool(pool("p").ips6([1]));
+        let mut scene = scene.address(ip6(1), Some("a")).settled();
+        scene.change_node("a", NodeFixture::not_ready);
+        scene.fault(is_assign, Fault::Answer(kind));
+        scene.settle();
+        scene.change_node("a", NodeFixture::ready);
+        scene.run(seconds(14));
+        assert_eq!(scene.mark6("a"), Some("2001:db8::1"), "{kind:?}");
+        // The provider accepted the call, and ends its operation only now.
+        scene.cloud.place(ip6(1), Some("m-b"));
+        scene.run(seconds(10));
+        assert_eq!((scene.mark6("a"), scene.mark6("b")), (None, Some("2001:db8::1")), "{kind:?}");
     }
 }

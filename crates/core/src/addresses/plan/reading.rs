@@ -162,7 +162,7 @@ fn due(world: &World, id: &AccountId, account: &Account) -> Time {
     checks
         .chain(account.listing.wanted)
         .chain(busy)
-        .chain(account.setbacks.told_from(last).map(|from| from.max(after_failure)))
+        .chain(account.setbacks.look_for_outcome(last).map(|look| look.max(after_failure)))
         .fold(routine, Time::min)
 }
 
