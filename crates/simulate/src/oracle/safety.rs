@@ -225,9 +225,10 @@ impl Oracle {
         let pools = || self.cluster.pools.values();
         // Without an open intent, the pool of the reservation is gone.
         let Some(pool) = pools().find(open).or_else(|| pools().find(ever)) else { return };
-        // The pool of a reservation by region is not visible from outside: the pool recording the
-        // address is its owner.
-        let one = Some(pool).filter(|_| target.is_some());
+        // The pool of a reservation by region, or on a machine that open intents of several pools
+        // name, is not visible from outside: the pool recording the address is its owner.
+        let alone = pools().filter(open).count() <= 1;
+        let one = Some(pool).filter(|_| target.is_some() && alone);
         let uid = one.map(|pool| pool.uid.clone());
         let makers = pools().filter(ever).map(|pool| pool.uid.clone()).collect();
         let stripped = one.map_or_else(|| !pools().any(|pool| open(&pool)), |pool| !open(&pool));
@@ -275,7 +276,8 @@ impl Oracle {
         let recorded = pool.recorded.clone();
         for (ip, address) in &mut self.cloud.addresses {
             // Equal reservations of several pools are interchangeable.
-            let ours = address.origin != Origin::Others && address.target.is_none();
+            let shared = address.origin == Origin::Ours(None) && address.makers.contains(&pool.uid);
+            let ours = address.origin != Origin::Others && (address.target.is_none() || shared);
             if ours && recorded.contains(ip) {
                 address.origin = Origin::Ours(uid.clone());
             }
