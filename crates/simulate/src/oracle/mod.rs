@@ -290,7 +290,8 @@ impl Oracle {
     /// Notes the certain owner: the only claimant of an address in place for a while, until the
     /// claim ends.
     fn note_keepers(&mut self) {
-        let seen = self.now().saturating_sub(SEEN);
+        // In the first seconds of a run no owner is certain.
+        let Some(seen) = self.now().checked_sub(SEEN) else { return };
         let quiet = self.quiet_since() <= seen;
         for (ip, address) in &mut self.cloud.addresses {
             let mut claimants = self.cluster.claimants(*ip);

@@ -87,7 +87,8 @@ impl Oracle {
     /// Notes a move by hand that ends the service of an address. The hold-down begins.
     pub(super) fn note_drift(&mut self, ip: IpAddr, from: Machine, arrived: Millis) {
         let now = self.now();
-        let seen = now.saturating_sub(SEEN);
+        // In the first seconds of a run, nothing has been in place for long enough to be known.
+        let Some(seen) = now.checked_sub(SEEN) else { return };
         let mut claimants = self.cluster.claimants(ip);
         let (Some(pool), None) = (claimants.next(), claimants.next()) else { return };
         let holder = self.cloud.holder(ip);

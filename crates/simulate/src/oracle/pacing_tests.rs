@@ -30,6 +30,13 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Self {
+        let this = Self::at_the_start();
+        advance(Duration::from_secs(60)).await;
+        this
+    }
+
+    /// The same before anybody has seen the address in place.
+    fn at_the_start() -> Self {
         let oracle = Arc::new(Mutex::new(Oracle::new(Instant::now())));
         let cloud = FakeCloud::new();
         cloud.dump_on_drop(None);
@@ -41,7 +48,6 @@ impl Scene {
         this.cloud.machine(FIT, "fit", region).machine(UNFIT, "unfit", region);
         this.cloud.observe(move |what, state| locked(&oracle).happened(what, state));
         this.cloud.reserve_on(IP, FIT);
-        advance(Duration::from_secs(60)).await;
         this
     }
 
@@ -215,4 +221,23 @@ async fn an_address_moves_as_often_as_there_is_a_reason() {
         scene.wrote("pods", "ingress/a", &json!({}));
     }
     assert_eq!(scene.found(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_moved_before_anybody_saw_it_in_place_may_be_put_back_at_once() {
+    let scene = Scene::at_the_start();
+    scene.moved_by_hand(UNFIT);
+    advance(Duration::from_millis(300)).await;
+    scene.put_back();
+    assert_eq!(scene.found(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_moved_is_left_alone_once_it_was_in_place_for_a_while() {
+    let scene = Scene::at_the_start();
+    advance(Duration::from_secs(20)).await;
+    scene.moved_by_hand(UNFIT);
+    advance(Duration::from_secs(5)).await;
+    scene.put_back();
+    assert_eq!(scene.found(), Some("drift"));
 }
