@@ -139,3 +139,28 @@ fn an_assignment_waits_for_a_reservation_that_is_on_its_way() {
     scene.answer();
     assert_eq!(moves(&scene.run(seconds(25))), [(ip(1), "b")]);
 }
+
+#[test]
+fn nothing_else_is_assigned_while_the_assignment_of_a_removed_entry_is_on_its_way() {
+    let plain = pool("p").ips([1, 2]).cooling_off(20);
+    // Forgotten, kept by the ledger, or listed by another pool meanwhile.
+    for (asked, other) in [(plain.clone(), false), (plain.clone().wants(2), false), (plain, true)] {
+        let mut scene = cooling(&["a", "b"], 2).pool(asked);
+        scene.begin();
+        scene.answer();
+        assert_eq!(moves(&scene.begin()), [(ip(1), "a")]);
+        scene.change_pool("p", |pool| pool.ask(|request| request.listed = [ip(2)].into()));
+        if other {
+            scene.set_pool(pool("q").ips([1]));
+        }
+        assert_eq!(moves(&scene.planned()), []);
+        assert_eq!(scene.reason("p"), &Reason::Assigning);
+        scene.answer();
+        let of_two = |scene: &mut Scene, time| {
+            let done = scene.run(seconds(time));
+            moves(&done).iter().filter(|(one, _)| *one == ip(2)).count()
+        };
+        assert_eq!(of_two(&mut scene, 19), 0);
+        assert_eq!(of_two(&mut scene, 2), 1);
+    }
+}

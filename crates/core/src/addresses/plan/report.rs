@@ -201,9 +201,10 @@ fn reason(
     {
         return Reason::AssignFailed(one.ip, message.clone(), *next);
     }
-    let assigning = |one: &AddressVerdict| one.state == State::InProgress;
+    let is_underway = |one: &AddressVerdict| one.state == State::InProgress;
+    let assigning = view.is_sending() || verdict.addresses.iter().any(is_underway);
     let unmarking = view.addresses.iter().any(|one| one.unmarking);
-    if draft.assigns(view.key) || unmarking || verdict.addresses.iter().any(assigning) {
+    if draft.assigns(view.key) || unmarking || assigning {
         return Reason::Assigning;
     }
     if creation.open > 0 || creation.writes {

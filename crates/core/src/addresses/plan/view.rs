@@ -152,7 +152,20 @@ impl<'w> PoolView<'w> {
             let progress = self.entry.progress(&intent.id, Time::default());
             intent.target.is_some() && progress == IntentProgress::Sent
         };
-        self.addresses.iter().any(sent) || self.entry.pool.ledger.intents.iter().any(reserving)
+        self.addresses.iter().any(sent)
+            || self.is_sending()
+            || self.entry.open_intents().any(reserving)
+    }
+
+    /// Whether a call for this pool that assigns an address has no answer yet. The address may have
+    /// left the list since, or be another pool's.
+    pub fn is_sending(&self) -> bool {
+        let sent = |ip| {
+            let address = self.account.and_then(|account| account.address(ip));
+            let operation = address.and_then(|one| one.operation.as_ref());
+            matches!(operation, Some(Operation::Sent { to: Some(_) }))
+        };
+        self.entry.moving().any(sent)
     }
 }
 

@@ -270,6 +270,11 @@ impl PoolEntry {
         }
     }
 
+    /// Addresses being moved by a call for this object, also those that left its list meanwhile.
+    pub(crate) fn moving(&self) -> impl Iterator<Item = IpAddr> {
+        self.moving.iter().copied()
+    }
+
     /// Notes the answer to a call that moved `ip`. Returns whether the call was for this object,
     /// not for a deleted object of the same name.
     pub(crate) fn move_ended(&mut self, ip: IpAddr) -> bool {
