@@ -189,7 +189,7 @@ impl Emulated for Shared {
             let before = world.store.revision();
             let mut reply = world.reply(clock, now, call, arrival);
             if arrival.weather.own.duplicated {
-                world.store.settle(now);
+                // The second copy finds the action of the first under way, however short.
                 reply = world.reply(clock, now, call, arrival);
             }
             reply.set(header::DATE, &http_date(clock.wall(now)));

