@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use pontoon_core::action::{Action, Done, Failure, FailureKind, Outcome};
+use pontoon_core::action::{Action, AddressAction, Done, Failure, FailureKind, Outcome};
 use pontoon_core::model::Kind;
 use pontoon_providers::layers::on_behalf_of;
 use pontoon_providers::{AddressProvider, MachineNames, RecordProvider};
@@ -161,15 +161,15 @@ impl Executor {
     }
 
     /// Waits until every call that changes a provider has finished, at most `limit`. Returns
-    /// whether every call had an answer.
+    /// whether every call is settled.
     pub async fn drain(&mut self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
-        let mut answered = true;
+        let mut settled = true;
         while self.changing > 0 {
             let Ok(finished) = timeout_at(deadline, self.next()).await else { return false };
-            answered &= !is_unanswered(&finished.outcome);
+            settled &= !is_unsettled(&finished.outcome);
         }
-        answered
+        settled
     }
 }
 
@@ -228,10 +228,19 @@ fn never_left(kind: FailureKind) -> bool {
     matches!(kind, FailureKind::NotSent | FailureKind::HeldBack { .. })
 }
 
-/// Whether a call that changes a provider may still take effect.
-pub fn is_unanswered(outcome: &Outcome) -> bool {
-    let no_answer = |result: &Result<Done, Failure>| matches!(result, Err(failure) if failure.kind == FailureKind::NoAnswer);
-    outcome.action.changes_provider() && no_answer(&outcome.result)
+/// Whether a call that changes a provider may still take effect, or has assigned an address where
+/// reads may not show it yet: a successor would read the place of before.
+pub fn is_unsettled(outcome: &Outcome) -> bool {
+    let assigns = matches!(outcome.action, Action::Address(AddressAction::Assign { .. }));
+    match &outcome.result {
+        Ok(_) => assigns,
+        Err(failure) => match failure.kind {
+            FailureKind::NoAnswer => outcome.action.changes_provider(),
+            // An error after the effect, or a second copy that found the first under way.
+            FailureKind::Unavailable | FailureKind::Busy => assigns,
+            _ => false,
+        },
+    }
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub(super) fn claimed(seen: &Lease, identity: &str, lasts: Duration, now: Time) 
     Lease { metadata, spec: Some(spec) }
 }
 
-/// On a Lease that was released while a call had no answer: the seconds that the successor waits
+/// On a Lease that was released while a call was not settled: the seconds that the successor waits
 /// before changing anything at a provider.
 const SETTLE_ANNOTATION: &str = own!("settle-seconds");
 
@@ -60,8 +60,8 @@ pub(super) fn settle(lease: &Lease) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(Duration::from_secs(3600)))
 }
 
-/// `seen`, released: any replica may take the Lease at once. `settle` is set if a call of ours had
-/// no answer and may take effect for this long.
+/// `seen`, released: any replica may take the Lease at once. `settle` is set if a call of ours
+/// may take effect for this long, or reads may not show its effect.
 pub(super) fn released(seen: &Lease, settle: Option<Duration>, now: Time) -> Lease {
     let before = seen.spec.clone().unwrap_or_default();
     let spec = LeaseSpec {

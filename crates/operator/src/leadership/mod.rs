@@ -215,7 +215,7 @@ impl Leadership {
     /// Releases the Lease, so that a follower takes over at once, and ends the loop. The guard
     /// closes immediately and for good.
     ///
-    /// Must be called after draining. `settled` says that every mutating call had an answer; if
+    /// Must be called after draining. `settled` says that reads show every mutating call; if
     /// not, the Lease tells the successor to wait [`Timing::settle`] before changing anything.
     ///
     /// Takes at most one and a half renew deadlines; a Lease that cannot be released in time
@@ -236,9 +236,9 @@ impl Leadership {
 /// How a replica resigns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resignation {
-    /// Every mutating call had an answer.
+    /// Reads show the effect of every mutating call.
     Settled,
-    /// A mutating call had no answer, and may still take effect.
+    /// A mutating call may still take effect, or reads may not show its effect yet.
     Unsettled,
 }
 

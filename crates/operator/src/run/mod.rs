@@ -178,7 +178,7 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         controllers: options.controllers,
         stance: None,
         sentry,
-        unanswered_until: Time::default(),
+        unsettled_until: Time::default(),
         leadership,
         term,
         env,

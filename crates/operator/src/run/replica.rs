@@ -71,8 +71,8 @@ pub(super) struct Replica {
     pub(super) sentry: Sentry,
     /// Time of the next plan, if nothing happens before.
     pub(super) wake: Option<Time>,
-    /// Until this time a call of ours without an answer may take effect.
-    pub(super) unanswered_until: Time,
+    /// Until this time a call of ours may take effect, or reads may not show its effect.
+    pub(super) unsettled_until: Time,
     pub(super) drain_limit: Duration,
 }
 
@@ -213,8 +213,8 @@ impl Replica {
     fn take_outcome(&mut self, finished: crate::execute::Finished) {
         self.narrator.ended(&mut self.objects, &self.world, &finished);
         let now = self.env.now();
-        if crate::execute::is_unanswered(&finished.outcome) {
-            self.unanswered_until = now + self.world.settings().settle;
+        if crate::execute::is_unsettled(&finished.outcome) {
+            self.unsettled_until = now + self.world.settings().settle;
         }
         self.world.finish(finished.outcome, now);
         for (id, account) in self.world.accounts() {
@@ -284,8 +284,8 @@ impl Replica {
     async fn hand_over(mut self) {
         if self.leading.is_some() {
             tracing::info!("stopping: waiting for calls under way");
-            let answered = self.executor.drain(self.drain_limit).await;
-            let settled = answered && self.env.now() >= self.unanswered_until;
+            let drained = self.executor.drain(self.drain_limit).await;
+            let settled = drained && self.env.now() >= self.unsettled_until;
             self.leadership.release(settled).await;
             // Our own Lease is released first, so that our follower is faster than a predecessor.
             self.sentry.release().await;
