@@ -153,6 +153,7 @@ const EXCLUDED: &[(Pair, &str)] = &[
         "not met: pods are watched only while a pool asks for them",
     ),
     (("throttled", "reserve in a region"), RARE),
+    (("token expired", "reserve on a machine"), RARE),
     (("throttled", "reserve on a machine"), RARE),
     ((CUT_OFF, "reserve in a region"), RARE),
     ((CUT_OFF, "give back"), RARE),

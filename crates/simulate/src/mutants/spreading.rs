@@ -152,9 +152,9 @@ pub(super) fn breakdown_is_no(wire: Transport) -> Transport {
     }))
 }
 
-/// Answers with a listing up to a minute old, unless a call of this process changed something.
+/// Answers with a listing up to three minutes old, unless a call of this process changed something.
 pub(super) fn old_sightings(wire: Transport) -> Transport {
-    const WHILE: Duration = Duration::from_secs(60);
+    const WHILE: Duration = Duration::from_secs(180);
     type Listing = Option<(Instant, Response<Bytes>)>;
     let seen: Arc<Mutex<Listing>> = Arc::default();
     Transport::new(service_fn(move |request: Request<Bytes>| {
