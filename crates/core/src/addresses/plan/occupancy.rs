@@ -1,14 +1,12 @@
-//! The occupants of full nodes, surplus addresses among them, and the number of free nodes.
+//! The occupants of full nodes, and surplus addresses among them.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use super::bipartite::Group;
 use super::steps::unassign;
 use super::view::{Place, PoolView, owner};
 use crate::action::Removal;
 use crate::addresses::verdict::Obstacle;
-use crate::model::{Family, Machine, MachineId, NodeName, Text};
+use crate::model::{Family, Machine, NodeName};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -81,20 +79,4 @@ pub(crate) fn occupants(
     let machine = world.node(name).and_then(|node| node.machine.as_ref());
     let held = machine.map(|machine| world.occupants(&machine.cloud, &machine.id, family));
     held.into_iter().flatten()
-}
-
-/// Number of free nodes of a group: nodes with room, less those spoken for. Uses the kept count,
-/// because a group may have thousands of nodes and every event causes a plan.
-pub(crate) fn count_free<'a>(
-    world: &World,
-    view: &PoolView<'_>,
-    (class, family): Group,
-    spoken_for: impl Iterator<Item = &'a (Text, MachineId, Family)>,
-) -> usize {
-    let cloud = view.cloud();
-    let seats = spoken_for.filter(|(one, _, of)| Some(one) == cloud && *of == family);
-    let machines: BTreeSet<_> = seats.map(|(_, id, _)| id).collect();
-    let nodes = machines.into_iter().filter_map(|id| Some(world.nodes_on(cloud?, id)));
-    let taken = nodes.flatten().filter(|node| world.is_vacant(class, family, node)).count();
-    world.candidates().vacant_count(class, family).saturating_sub(taken)
 }

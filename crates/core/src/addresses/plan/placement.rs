@@ -16,7 +16,7 @@ use super::make_room::{Crowds, Useless, displace, left_short};
 use super::need::reservable;
 use super::occupancy::take_off;
 use super::recognise::may_arrive;
-use super::seats::{NAMES, Next, Seats};
+use super::seats::{Free, NAMES, Next, Seats};
 use super::steps::{Brought, bring};
 use super::view::{AddressView, Place, PoolView};
 use crate::Time;
@@ -29,10 +29,8 @@ use crate::world::World;
 #[derive(Default)]
 pub(crate) struct Placement {
     seats: Seats,
-    /// Free nodes of each group in order of preference, limited to the number needed.
-    offers: BTreeMap<Group, Offer>,
-    /// Number of free nodes of each group, without the limit of `offers`.
-    free: BTreeMap<Group, usize>,
+    /// Free nodes of each group.
+    free: BTreeMap<Group, Free>,
     /// Nodes of a group with a stranger.
     foreign: BTreeMap<Group, Vec<(NodeName, Obstacle)>>,
     /// Nodes for addresses still to be reserved for a pool.
@@ -70,7 +68,7 @@ impl Placement {
             placement.serve(world, &such, draft);
         }
         for (_, view) in plannable(views) {
-            placement.find_free(world, view, NAMES);
+            placement.find_free(world, view);
         }
         placement.make_room(world, views, draft);
         placement
@@ -99,10 +97,9 @@ impl Placement {
         }
     }
 
-    /// The free nodes of a pool's class, in order of preference.
-    pub fn free(&self, view: &PoolView<'_>, family: Family) -> &[(NodeName, MachineId)] {
-        let offer = view.class.and_then(|class| self.offers.get(&(class, family)));
-        offer.map_or(&[], |offer| offer.nodes.as_slice())
+    /// The first free nodes of a pool's class, by name.
+    pub fn free(&self, view: &PoolView<'_>, family: Family) -> &[NodeName] {
+        self.free_of(view, family).map_or(&[], |free| free.names.as_slice())
     }
 
     /// Whether an address waits for another attempt on the same node.
@@ -112,7 +109,11 @@ impl Placement {
 
     /// Number of free nodes of a pool's class.
     pub fn free_count(&self, view: &PoolView<'_>, family: Family) -> usize {
-        view.class.and_then(|class| self.free.get(&(class, family))).copied().unwrap_or(0)
+        self.free_of(view, family).map_or(0, |free| free.count)
+    }
+
+    fn free_of(&self, view: &PoolView<'_>, family: Family) -> Option<&Free> {
+        self.free.get(&(view.class?, family))
     }
 
     /// Nodes of a pool's class without room for an address, and the obstacle.
@@ -315,7 +316,7 @@ impl Placement {
     }
 
     /// Finds the free nodes left in a pool's groups, for the verdict.
-    fn find_free(&mut self, world: &World, view: &PoolView<'_>, enough: usize) {
+    fn find_free(&mut self, world: &World, view: &PoolView<'_>) {
         let (Some(class), Some(cloud)) = (view.class, view.cloud()) else {
             return;
         };
@@ -323,10 +324,8 @@ impl Placement {
             let group = (class, family);
             let concerned = family == Family::V4
                 || view.addresses.iter().any(|one| Family::of(one.ip) == family);
-            if concerned && !self.offers.contains_key(&group) {
-                let (nodes, count) = self.seats.unspoken_for(world, view, group, enough);
-                self.free.insert(group, count);
-                self.offers.insert(group, Offer { cloud: cloud.clone(), nodes });
+            if concerned && !self.free.contains_key(&group) {
+                self.free.insert(group, self.seats.unspoken_for(world, cloud, group));
                 self.foreign.insert(group, self.seats.foreign(world, group));
             }
         }

@@ -34,13 +34,12 @@ pub(crate) fn verdict(
     let mut addresses: Vec<_> = view.addresses.iter().map(say).collect();
     lacking::tell(world, view, placement, draft, &mut addresses);
     addresses.extend(view.leaving.iter().filter_map(|one| delisted::verdict(world, view, one)));
-    let free = placement.free(view, view.family());
     // A time in the future is a clock error, and counts as now.
     let last_assignment = view.entry.last_assignment.map(|at| at.min(draft.now));
     let verdict = Verdict {
         reason: Reason::Reading,
         wanted: view.wanted,
-        available: free.iter().take(100).map(|(name, _)| name.clone()).collect(),
+        available: placement.free(view, view.family()).to_vec(),
         available_count: placement.free_count(view, view.family()),
         eligible: view.class.map_or(0, |class| world.candidates().eligible_count(class)),
         census: None,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::bipartite::Group;
-use super::occupancy::{count_free, occupants};
+use super::occupancy::occupants;
 use super::recognise::may_arrive;
 use super::view::PoolView;
 use crate::Time;
@@ -40,6 +40,15 @@ enum Rank {
     Suspect,
     /// Another attempt waits for the seat.
     Last,
+}
+
+/// The free nodes of a group.
+pub(crate) struct Free {
+    /// The first [`NAMES`] by name.
+    pub names: Vec<NodeName>,
+    /// Number of all, from a kept count: a group may have thousands of nodes, and every event causes
+    /// a plan.
+    pub count: usize,
 }
 
 /// The next node for an address that failed elsewhere.
@@ -142,30 +151,19 @@ impl Seats {
         sorted.into_values().flatten().take(enough).collect()
     }
 
-    /// The first `enough` nodes of a group without any use or waiting attempt, and their total
-    /// number.
-    pub fn unspoken_for(
-        &self,
-        world: &World,
-        view: &PoolView<'_>,
-        group: Group,
-        enough: usize,
-    ) -> (Vec<(NodeName, MachineId)>, usize) {
-        let mut nodes = self.search(world, view, group, enough);
-        nodes.retain(|(_, machine)| {
-            let seat = view.cloud().map(|cloud| (cloud.clone(), machine.clone(), group.1));
-            seat.is_some_and(|seat| !self.left_last.contains(&seat))
-        });
-        // A full result may have ended the search early.
-        let all = nodes.len() < enough;
-        debug_assert!(!all || nodes.len() == self.count(world, view, group));
-        let count = if all { nodes.len() } else { self.count(world, view, group) };
-        (nodes, count)
-    }
-
-    fn count(&self, world: &World, view: &PoolView<'_>, group: Group) -> usize {
-        let spoken_for = self.taken.iter().chain(&self.left_last).chain(self.reserved.keys());
-        count_free(world, view, group, spoken_for)
+    /// The nodes of a group without any use or waiting attempt.
+    pub fn unspoken_for(&self, world: &World, cloud: &Text, (class, family): Group) -> Free {
+        let seats = self.taken.iter().chain(&self.left_last).chain(self.reserved.keys());
+        let seats = seats.filter(|(one, _, of)| one == cloud && *of == family);
+        let nodes = seats.flat_map(|(_, machine, _)| world.nodes_on(cloud, machine));
+        let spoken_for: BTreeSet<_> =
+            nodes.filter(|node| world.is_vacant(class, family, node)).collect();
+        let vacant = world.candidates().vacant_count(class, family);
+        let names = world.vacant(class, family).filter(|node| !spoken_for.contains(node));
+        Free {
+            names: names.take(NAMES).cloned().collect(),
+            count: vacant.saturating_sub(spoken_for.len()),
+        }
     }
 
     fn order(&self, world: &World, view: &PoolView<'_>, name: &NodeName, seat: &Seat) -> Order {

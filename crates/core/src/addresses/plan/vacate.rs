@@ -11,7 +11,7 @@ use super::view::{AddressView, Place, PoolView};
 use crate::action::{Action, AddressAction, Removal};
 use crate::addresses::Setback;
 use crate::addresses::verdict::Note;
-use crate::model::{Family, Machine, MachineId};
+use crate::model::{Family, Machine, MachineId, NodeName};
 use crate::nodes::Unfit;
 use crate::plan::Draft;
 use crate::world::World;
@@ -41,14 +41,16 @@ fn has_prospect(
     one: &AddressView<'_>,
     placement: &Placement,
 ) -> bool {
-    let fails = |machine: &MachineId| {
-        let pair = view.account.and_then(|account| account.setbacks.of(one.ip, machine));
+    let fails = |node: &NodeName| {
+        let machine = world.node(node).and_then(|node| node.machine.as_ref());
+        let account = view.account.zip(machine);
+        let pair = account.and_then(|(account, machine)| account.setbacks.of(one.ip, &machine.id));
         pair.is_some_and(Setback::is_lasting)
     };
     let mut free = placement.free(view, Family::of(one.ip)).iter();
     placement.is_retrying(one.ip)
         || is_in_doubt(world, view, one.ip)
-        || free.any(|(_, machine)| !fails(machine))
+        || free.any(|node| !fails(node))
 }
 
 /// The machine of an address on a drained node.
