@@ -20,8 +20,8 @@ pub(crate) struct Draft {
     /// Pools with an assignment in this plan, and the target node of each address.
     assigning: BTreeSet<ObjectKey>,
     targets: BTreeMap<IpAddr, NodeName>,
-    /// Nodes to which this plan or the next brings an address, with the pool of the address.
-    coming: BTreeSet<(NodeName, ObjectKey)>,
+    /// Machines to which this plan or the next brings an address, with the pool of the address.
+    coming: BTreeSet<(MachineId, ObjectKey)>,
     /// Machines with a call that waits for notes on their nodes.
     awaiting_notes: BTreeSet<MachineId>,
     /// Addresses assigned or unassigned by this plan.
@@ -76,14 +76,14 @@ impl Draft {
         self.assigning.insert(pool.clone());
     }
 
-    /// Notes that an address of a pool is assigned to a node, now or after a note on the node.
-    pub fn brings(&mut self, pool: &ObjectKey, node: &NodeName) {
-        self.coming.insert((node.clone(), pool.clone()));
+    /// Notes that an address of a pool is assigned to a machine, now or after a note on its node.
+    pub fn brings(&mut self, pool: &ObjectKey, machine: &MachineId) {
+        self.coming.insert((machine.clone(), pool.clone()));
     }
 
-    /// The pools whose addresses are about to come to a node.
-    pub fn coming_to(&self, node: &NodeName) -> impl Iterator<Item = &ObjectKey> {
-        self.coming.iter().filter(move |(to, _)| to == node).map(|(_, pool)| pool)
+    /// The pools whose addresses are about to come to a machine.
+    pub fn coming_to(&self, machine: &MachineId) -> impl Iterator<Item = &ObjectKey> {
+        self.coming.iter().filter(move |(to, _)| to == machine).map(|(_, pool)| pool)
     }
 
     pub fn act(&mut self, action: Action) {

@@ -5,7 +5,9 @@ use pontoon_core::model::{Evicts, Mark, MarkPlace, Pod, Pool, Tells, Text};
 use pontoon_core::world::Settings;
 
 use super::cloud::Fault;
+use super::creating::until_begun;
 use super::fixture::*;
+use super::pausing::paused;
 use super::scene::{Scene, able, scene, scene_with};
 
 static READY: [Mark; 1] =
@@ -230,6 +232,35 @@ fn nothing_is_evicted_from_a_node_that_gets_an_address_of_another_pool_at_once()
         assert_eq!(evicted(&done), Vec::<Text>::new());
         assert!(!scene.world.node(&"a".into()).unwrap().marks.contains_key(&NOTE));
     }
+}
+
+#[test]
+fn nothing_is_evicted_from_another_node_of_the_machine_that_gets_an_address() {
+    for scene in [scene(), noting()] {
+        let twin = node("c").on_machine(&machine("a")).labelled("q", "yes");
+        let mut scene = passing_on(scene.node(twin));
+        scene.change_node("a", NodeFixture::not_ready);
+        let done = scene.run(seconds(60));
+        assert_eq!((scene.home(ip(1)), scene.home(ip(2))), (Some("b"), Some("a")));
+        assert!(moves(&done).contains(&(ip(2), "c")), "{:?}", moves(&done));
+        assert_eq!(evicted(&done), Vec::<Text>::new());
+        scene.change_node("a", NodeFixture::ready);
+        assert_eq!(
+            evicted(&scene.settle()),
+            Vec::<Text>::new(),
+            "the node is back with an address"
+        );
+        assert!(!scene.world.node(&"a".into()).unwrap().marks.contains_key(&NOTE));
+    }
+}
+
+#[test]
+fn pods_are_evicted_although_a_paused_pool_would_bring_its_address() {
+    let mut scene = passing_on(scene());
+    scene.change_pool("q", paused);
+    until_begun(&mut scene, is_coming_to_a);
+    let planned: Vec<_> = scene.held_back.iter().map(|(action, _)| action.clone()).collect();
+    assert_eq!(evicted(&planned), ["one", "two"].map(Text::from), "the call is withheld");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn is_changing(world: &World, account: &Account, node: &Node, draft: &Draft) -> 
 
 /// Whether a planned call for a pool is made. The machine of a call that is withheld is not kept
 /// waiting for it.
-fn is_made_for(world: &World, pool: &ObjectKey) -> bool {
+pub(super) fn is_made_for(world: &World, pool: &ObjectKey) -> bool {
     world.pool(pool).is_none_or(|entry| !world.leaves_alone(&entry.pool))
 }
 

@@ -8,6 +8,7 @@
 //! while an address is or may be on the node, which may recover, or is about to come, nor while the
 //! pods of the node are unknown.
 
+use super::egress::is_made_for;
 use super::view::PoolView;
 use super::{doubt, marks};
 use crate::Time;
@@ -110,9 +111,12 @@ fn on_node(
     (left.pods > 0).then_some(left)
 }
 
-/// Whether this plan brings an address to a node, of a pool that uses the mark.
+/// Whether this plan brings an address of a pool that uses the mark to the machine of a node. Another
+/// node may have the same machine.
 fn expects(world: &World, node: &Node, mark: &'static Mark, draft: &Draft) -> bool {
-    draft.coming_to(&node.name).any(|pool| world.users(mark).any(|user| user == pool))
+    let coming = node.machine.iter().flat_map(|machine| draft.coming_to(&machine.id));
+    let mut coming = coming.filter(|pool| is_made_for(world, pool));
+    coming.any(|pool| world.users(mark).any(|user| user == pool))
 }
 
 fn evict(

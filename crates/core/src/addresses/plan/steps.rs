@@ -61,7 +61,7 @@ pub(crate) fn bring(
     if draft.allowance(view.key) == 0 {
         return Brought::Cooling;
     }
-    draft.brings(view.key, node);
+    draft.brings(view.key, machine);
     if !egress::is_noted(world, (view.key, account), machine, draft) {
         return Brought::Sent;
     }
