@@ -199,9 +199,11 @@ impl Pool {
         past.map(|(count, _)| *count).chain([self.lacks()]).max().unwrap_or(0)
     }
 
-    /// The number of addresses wanted beyond the listed ones.
+    /// The number of addresses wanted beyond the listed ones. An address that is listed twice counts
+    /// once.
     fn lacks(&self) -> usize {
-        self.wanted.unwrap_or(0).saturating_sub(self.listed.len())
+        let listed: BTreeSet<&IpAddr> = self.listed.iter().collect();
+        self.wanted.unwrap_or(0).saturating_sub(listed.len())
     }
 }
 
@@ -297,4 +299,22 @@ fn intents(value: &Value) -> BTreeMap<String, Intent> {
         (text(&intent["id"]).to_owned(), Intent { target, six, strangers })
     };
     value.as_array().into_iter().flatten().map(intent).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_address_that_is_listed_twice_counts_once() {
+        let ips = ["192.0.2.1", "192.0.2.2", "192.0.2.1"];
+        let lacks = |wanted: usize| {
+            let mut pool = Pool::default();
+            pool.read_spec(&json!({"ips": ips, "desiredIPs": wanted}), 0);
+            pool.most_lacked(0)
+        };
+        assert_eq!([2, 3, 4].map(lacks), [0, 1, 2]);
+    }
 }
