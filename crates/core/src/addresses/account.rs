@@ -374,7 +374,10 @@ impl Account {
         match news {
             News::Nothing => return false,
             News::Some => {}
-            News::Arrived => self.setbacks.clear(ip),
+            News::Arrived => {
+                let place = self.addresses.get(&ip).and_then(|address| address.machines()[0]);
+                self.setbacks.clear(ip, place);
+            }
             News::Overdue(machine) => {
                 let message = "the cloud accepted the call but did not carry it out in two minutes";
                 let failure = Failure {

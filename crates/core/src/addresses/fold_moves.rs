@@ -280,7 +280,7 @@ impl Account {
         match &outcome.result {
             Ok(Done::Accepted(operation)) => self.accept(ip, to, operation, now),
             Ok(_) => {
-                self.setbacks.clear(ip);
+                self.setbacks.clear(ip, to);
                 self.update(ip, |one| one.placed(to.cloned(), now, settings));
             }
             Err(failure) if failure.kind == FailureKind::NoAnswer => {

@@ -30,6 +30,9 @@ const LONG_AGO: Duration = Duration::from_secs(3_600);
 const LOOKS: [Duration; 4] =
     [Duration::ZERO, Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(35)];
 
+/// Time after [`Setback::told_from`] from which a failed call is not looked for any more.
+const LAST_LOOK: Duration = Duration::from_secs(60);
+
 /// Failed attempts of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setbacks {
@@ -38,6 +41,9 @@ pub struct Setbacks {
     suspects: BTreeMap<MachineId, BTreeSet<IpAddr>>,
     /// Machines that refused a new address, and until when this counts.
     closed_to_new: BTreeMap<MachineId, Time>,
+    /// Failed calls that may still take effect, with their [`Setback::told_from`]. Such a call outlives
+    /// its pair: the address may have arrived on another machine since.
+    unclear: BTreeMap<IpAddr, BTreeMap<MachineId, Time>>,
 }
 
 /// Failed attempts of one address.
@@ -130,10 +136,10 @@ impl Setbacks {
     }
 
     /// Time of the next listing that looks for the outcome of a failed call, after the last listing
-    /// (sent at `listed`).
+    /// (sent at `listed`). The looks for the last call of an address show the earlier ones too.
     pub(crate) fn look_for_outcome(&self, listed: Time) -> Option<Time> {
-        let pairs = self.by_address.values().flat_map(|attempts| attempts.pairs.values());
-        let looks = pairs.flat_map(|pair| LOOKS.map(|wait| pair.told_from + wait));
+        let last = self.unclear.values().filter_map(|calls| calls.values().max());
+        let looks = last.flat_map(|told_from| LOOKS.map(|wait| *told_from + wait));
         looks.filter(|look| listed < *look).min()
     }
 
@@ -202,6 +208,9 @@ impl Setbacks {
         );
         let told_from = attempts.pairs.get(machine).map_or(Time::default(), |pair| pair.told_from);
         let told_from = if unclear { now + settings.settle } else { told_from };
+        if unclear {
+            self.unclear.entry(ip).or_default().insert(machine.clone(), told_from);
+        }
         let pair = Setback { failures, not_before, failure, told_from };
         if pair.is_lasting() {
             self.suspects.entry(machine.clone()).or_default().insert(ip);
@@ -220,8 +229,12 @@ impl Setbacks {
         }
     }
 
-    /// Forgets the failures of an address that reached its target.
-    pub(crate) fn clear(&mut self, ip: IpAddr) {
+    /// Forgets the failures of an address that reached its target. Calls to other machines may still
+    /// take effect.
+    pub(crate) fn clear(&mut self, ip: IpAddr, target: Option<&MachineId>) {
+        if let (Some(calls), Some(target)) = (self.unclear.get_mut(&ip), target) {
+            calls.remove(target);
+        }
         for machine in self.by_address.remove(&ip).unwrap_or_default().pairs.into_keys() {
             self.acquit(&machine, ip);
         }
@@ -230,6 +243,10 @@ impl Setbacks {
     /// Forgets failures whose back-off ended long ago.
     pub(crate) fn expire(&mut self, now: Time, settings: &Settings) {
         self.closed_to_new.retain(|_, until| now < *until);
+        self.unclear.retain(|_, calls| {
+            calls.retain(|_, told_from| now.since(*told_from) < LAST_LOOK);
+            !calls.is_empty()
+        });
         let mut gone = Vec::new();
         for (ip, attempts) in &mut self.by_address {
             // The count of costly failures outlasts the wait that it led to.

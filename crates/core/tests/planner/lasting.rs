@@ -484,3 +484,12 @@ fn a_reservation_that_its_machine_refuses_is_made_elsewhere_or_by_region() {
         assert_eq!(scene.stored("p").ledger.created.len(), 1, "{nodes:?}");
     }
 }
+
+#[test]
+fn an_address_whose_calls_always_break_down_is_not_looked_for_on_each_node_anew() {
+    let nodes = ["a", "b", "c", "d", "e", "f"];
+    let scene = scene().nodes(nodes).pool(pool("p").ips([1])).address(ip(1), None);
+    let mut scene = refusing(scene, is_about_1, FailureKind::Unavailable);
+    let lists = count(&scene.run(seconds(600)), is_list);
+    assert!(lists < 300, "{lists}");
+}

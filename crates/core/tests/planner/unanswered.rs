@@ -118,3 +118,17 @@ fn an_address_that_a_failed_call_moves_late_and_unseen_is_soon_found() {
         assert_eq!((scene.mark6("a"), scene.mark6("b")), (None, Some("2001:db8::1")), "{kind:?}");
     }
 }
+
+#[test]
+fn an_address_that_a_failed_call_takes_late_from_its_next_node_is_soon_found() {
+    let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips6([1]));
+    let mut scene = scene.address(ip6(1), Some("a")).settled();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_assign, Fault::Answer(FailureKind::Unavailable));
+    assert_eq!(moves(&scene.settle()), [(ip6(1), "b")]);
+    scene.change_node("b", NodeFixture::not_ready);
+    assert_eq!(moves(&scene.run(seconds(14))), [(ip6(1), "c")]);
+    scene.cloud.place(ip6(1), Some("m-b"));
+    scene.run(seconds(30));
+    assert_eq!(scene.home(ip6(1)), Some("c"));
+}
