@@ -483,6 +483,25 @@ fn a_ledger_that_somebody_stripped_is_written_again_from_what_the_status_remembe
 }
 
 #[test]
+fn a_ledger_that_somebody_stripped_before_the_status_named_its_address_is_written_again() {
+    for wanted in [None, Some(2)] {
+        let mut scene = scene().nodes(["a", "b"]).address(ip(1), None);
+        scene.set_pool(pool("p").ips([1]).wants(2));
+        scene.settle();
+        let ledger = scene.stored("p").ledger.clone();
+        assert_eq!(ledger.created.len(), 1);
+        scene.change_pool("p", |mut pool| {
+            (pool.ledger, pool.ledger_stripped) = (Default::default(), true);
+            pool.ask(|request| request.wanted = wanted)
+        });
+        let done = scene.run(seconds(60));
+        assert_eq!(count(&done, is_ledger), 1, "{wanted:?}");
+        assert_eq!(count(&done, Action::changes_provider), 0, "{wanted:?}");
+        assert_eq!((&scene.stored("p").ledger, scene.cloud.made), (&ledger, 1), "{wanted:?}");
+    }
+}
+
+#[test]
 fn a_reservation_that_has_to_wait_for_a_cool_off_is_not_written_down_before() {
     let mut scene = scene().nodes(["a", "b", "c"]);
     scene.set_pool(pool("p").wants(2).cooling_off(30));

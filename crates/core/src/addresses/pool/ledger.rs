@@ -42,6 +42,14 @@ impl PoolEntry {
         self.recount();
     }
 
+    /// Adds the addresses that the ledger named until it was removed from outside. The status, from
+    /// which `copy` was made, names a new address later than the ledger.
+    pub(super) fn recall_created(&self, copy: &mut Ledger) {
+        let created = self.pool.ledger.created.iter();
+        let lost: Vec<_> = created.filter(|ip| !copy.created.contains(ip)).copied().collect();
+        copy.created.extend(lost);
+    }
+
     /// Notes the object's version, from any writer. A newer version rules out that an earlier
     /// ledger write of ours still takes effect: the object shows the truth.
     pub(crate) fn written_to(&mut self, version: u64) {

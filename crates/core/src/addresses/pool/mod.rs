@@ -123,6 +123,9 @@ impl PoolEntry {
         if pool.request.is_err() && pool.named.is_none() {
             pool.named = Some(self.named().collect());
         }
+        if pool.ledger_stripped {
+            self.recall_created(&mut pool.ledger);
+        }
         // A changed spec resets the back-offs.
         if self.pool.request != pool.request {
             self.creation = Work::default();
