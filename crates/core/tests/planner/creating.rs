@@ -1,6 +1,6 @@
 //! Reserving addresses: the intent is written, then the call is sent, then the result is recorded.
 
-use pontoon_core::action::{Action, AddressAction, Done, FailureKind, LedgerWrite};
+use pontoon_core::action::{Action, AddressAction, Done, Failure, FailureKind, LedgerWrite};
 use pontoon_core::addresses::AccountSetup;
 use pontoon_core::addresses::verdict::{Reason, State};
 use pontoon_core::model::Intent;
@@ -513,4 +513,36 @@ fn a_reservation_that_has_to_wait_for_a_cool_off_is_not_written_down_before() {
     assert_eq!((count(&done, is_create), scene.stored("p").ledger.intents.len()), (0, 0));
     let done = scene.run(seconds(20));
     assert_eq!((count(&done, is_create), scene.cloud.made), (1, 2));
+}
+
+#[test]
+fn a_reservation_that_the_ledger_settles_is_not_settled_again_before_the_answer_to_the_write() {
+    for lost in [false, true] {
+        let project = AccountSetup { project: Some("project".into()), ..setup() };
+        let mut scene = scene_at(project);
+        scene.cloud.project = Some("project");
+        scene.set_pool(pool("p").wants(2).created_at(at(-20)));
+        scene.set_pool(pool("q").wants(2).created_at(at(-10)));
+        for _ in 0..4 {
+            scene.fault(is_create, Fault::Lost);
+        }
+        while scene.cloud.made < 4 || !scene.held_back.iter().any(|(action, _)| is_ledger(action)) {
+            scene.answer();
+            scene.pass(seconds(1));
+            scene.begin();
+        }
+        let (write, sent_at) = scene.held_back.remove(0);
+        let result = scene.carry_out(&write);
+        let timed_out = Failure::plain(FailureKind::NoAnswer, "timed out");
+        let answer = if lost { Err(timed_out) } else { result };
+        // A change of the other pool makes its write fail.
+        scene.change_pool("q", |pool| pool);
+        scene.answer();
+        scene.watch();
+        scene.settle();
+        scene.finish(write, sent_at, answer);
+        scene.run(seconds(60));
+        let created = ["p", "q"].map(|name| scene.stored(name).ledger.created.len());
+        assert_eq!((scene.cloud.made, created), (4, [2, 2]), "lost: {lost}");
+    }
 }

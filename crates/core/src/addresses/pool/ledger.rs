@@ -85,16 +85,16 @@ impl PoolEntry {
         let known = |ip: &IpAddr| self.places.contains_key(ip);
         let created = ledger.created.iter().copied().filter(|ip| !known(ip)).collect();
         self.ledger_work.in_flight = true;
+        self.last_write = Some(ledger.clone());
         self.writing = Ledger { created, intents, ..Ledger::default() };
     }
 
     /// Applies a successful ledger write.
     pub(crate) fn write_done(&mut self, ledger: Ledger, version: u64) {
         let left = self.leaving().collect();
-        let open = |id: &Text| ledger.intents.iter().any(|intent| intent.id == *id);
-        self.sent.retain(|id, _| open(id) || self.intents.get(id) == Some(&IntentProgress::Sent));
         self.pool.ledger = ledger;
         self.pool.ledger_stripped = false;
+        self.forget_settled();
         self.pool.version = self.pool.version.max(version);
         self.pool.resolution = None;
         self.ledger_work = Work::default();
@@ -102,6 +102,21 @@ impl PoolEntry {
         self.forget_intents();
         self.recount();
         self.note_leaving(&left);
+    }
+
+    /// Whether the object shows the ledger of our last write, perhaps before the answer to the write.
+    pub(super) fn shows_last_write(&self) -> bool {
+        let shown = &self.pool.ledger;
+        let is_shown =
+            |last: &Ledger| last.created == shown.created && last.intents == shown.intents;
+        self.last_write.as_ref().is_some_and(is_shown)
+    }
+
+    /// Forgets reservations that the ledger settled: the ledger was written without their intents.
+    pub(super) fn forget_settled(&mut self) {
+        let intents = &self.pool.ledger.intents;
+        let open = |id: &Text| intents.iter().any(|intent| intent.id == *id);
+        self.sent.retain(|id, _| open(id) || self.intents.get(id) == Some(&IntentProgress::Sent));
     }
 
     /// Notes a ledger write that failed, or has no known outcome.

@@ -32,6 +32,8 @@ pub struct PoolEntry {
     /// Additions of a ledger write without a known outcome. Their addresses and machines count as
     /// taken.
     pub(crate) writing: Ledger,
+    /// The ledger of the last write.
+    last_write: Option<Ledger>,
     /// The write of the ledger.
     pub(crate) ledger_work: Work,
     /// Whether the outcome of the last ledger write is unknown.
@@ -62,6 +64,7 @@ impl PoolEntry {
             intents: BTreeMap::new(),
             sent: BTreeMap::new(),
             writing: Ledger::default(),
+            last_write: None,
             ledger_work: Work::default(),
             ledger_in_doubt: false,
             creation: Work::default(),
@@ -133,6 +136,9 @@ impl PoolEntry {
         }
         self.written_to(pool.version);
         self.pool = pool;
+        if self.shows_last_write() {
+            self.forget_settled();
+        }
         self.forget_intents();
         self.recount();
     }
