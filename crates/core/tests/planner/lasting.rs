@@ -493,3 +493,20 @@ fn an_address_whose_calls_always_break_down_is_not_looked_for_on_each_node_anew(
     let lists = count(&scene.run(seconds(600)), is_list);
     assert!(lists < 300, "{lists}");
 }
+
+#[test]
+fn a_reservation_of_the_leader_before_keeps_its_node_until_a_listing_tells() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]).wants(2));
+    let mut scene = scene.address(ip(1), Some("a"));
+    until_begun(&mut scene, is_create);
+    scene.answer();
+    scene.restart(seconds(0));
+    scene.cloud.place(made(1), None);
+    scene.cloud.addresses.get_mut(&made(1)).unwrap().busy = true;
+    scene.change_node("a", NodeFixture::not_ready);
+    assert_eq!(moves(&scene.run(seconds(4))), []);
+    scene.cloud.addresses.get_mut(&made(1)).unwrap().busy = false;
+    scene.cloud.place(made(1), Some("m-b"));
+    scene.run(seconds(10));
+    assert_eq!(scene.stored("p").ledger.created, [made(1)]);
+}

@@ -114,7 +114,7 @@ pub(crate) fn may_arrive(
     intent: &Intent,
     draft: &Draft,
 ) -> bool {
-    let until = match view.entry.progress(&intent.id, Time::default()) {
+    let until = match view.entry.progress(&intent.id, world.shown_from()) {
         IntentProgress::Ready => return false,
         IntentProgress::Sent | IntentProgress::Made(_) => return true,
         IntentProgress::Doubtful { until } => until,

@@ -159,6 +159,7 @@ impl Seats {
         let spoken_for: BTreeSet<_> =
             nodes.filter(|node| world.is_vacant(class, family, node)).collect();
         let vacant = world.candidates().vacant_count(class, family);
+        debug_assert_eq!(vacant, world.vacant(class, family).count());
         let names = world.vacant(class, family).filter(|node| !spoken_for.contains(node));
         Free {
             names: names.take(NAMES).cloned().collect(),
