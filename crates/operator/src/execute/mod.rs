@@ -231,7 +231,11 @@ fn never_left(kind: FailureKind) -> bool {
 /// Whether a call that changes a provider may still take effect, or has assigned an address where
 /// reads may not show it yet: a successor would read the place of before.
 pub fn is_unsettled(outcome: &Outcome) -> bool {
-    let assigns = matches!(outcome.action, Action::Address(AddressAction::Assign { .. }));
+    let assigns = match &outcome.action {
+        Action::Address(AddressAction::Assign { .. }) => true,
+        Action::Address(AddressAction::Create { intent, .. }) => intent.target.is_some(),
+        _ => false,
+    };
     match &outcome.result {
         Ok(_) => assigns,
         Err(failure) => match failure.kind {
@@ -245,8 +249,9 @@ pub fn is_unsettled(outcome: &Outcome) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use pontoon_core::Time;
     use pontoon_core::action::{AddressAction, RecordAction};
-    use pontoon_core::model::{Family, ObjectKey, RecordChange, Site};
+    use pontoon_core::model::{Family, Intent, ObjectKey, RecordChange, Site};
 
     use super::*;
 
@@ -272,6 +277,32 @@ mod tests {
         let page = metrics.page();
         let counted = page.lines().find(|line| line.contains("outcome=\"error\""));
         assert!(counted.is_some_and(|line| line.ends_with(" 2")), "{page}");
+    }
+
+    #[test]
+    fn a_reservation_on_a_machine_is_unsettled_like_an_assignment() {
+        let pool = ObjectKey {
+            kind: &crate::fronts::floating_ip_pool::FLOATING_IP_POOL,
+            namespace: "default".into(),
+            name: "p".into(),
+        };
+        let made = |target: Option<&str>| {
+            let intent = Intent {
+                id: "1".into(),
+                family: Family::V4,
+                region: "nyc3".into(),
+                target: target.map(Into::into),
+                strangers: Vec::new(),
+                unsettled: Vec::new(),
+            };
+            let account = "digitalocean".into();
+            let action = AddressAction::Create { account, pool: pool.clone(), mark: None, intent };
+            let failure = Failure::plain(FailureKind::Unavailable, "no");
+            let action = Action::Address(action);
+            Outcome { action, sent_at: Time::default(), result: Err(failure), jitter: 0 }
+        };
+        assert!(is_unsettled(&made(Some("1001"))));
+        assert!(!is_unsettled(&made(None)), "the ledger tells");
     }
 
     #[test]
