@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use fakecloud::{Fault, On as Calls, Rule};
+use fakecloud::{Exchange, Fault, On as Calls, Rule};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -109,6 +109,34 @@ async fn a_leader_whose_call_hangs_hands_over_at_its_deadline_and_the_next_one_s
     hands_over_in_a_move(on, "hanging", Duration::from_secs(60)).await;
 }
 
+async fn after_a_leader_that_stops_right_after_a_move_the_next_one_waits_until_reads_show_the_move(
+    on: On,
+) {
+    let Some(arena) = one_address_two_nodes(on).await else { return };
+    let (old, new) = leader_and_follower(&arena).await;
+    let lag = Duration::from_secs(3);
+    arena.cloud.set(|knobs| knobs.read_lag = lag);
+    arena.set_ready("a", false).await;
+    moved_to(&arena, 2).await;
+    let shown = arena.cloud.now() + lag;
+    hands_over("just moved", old, &new).await;
+    eventually("the other has read the account since the move shows", || async {
+        let log = arena.cloud.log();
+        let is_such = |call: &Exchange| {
+            call.user_agent.as_deref() == Some("new")
+                && call.method == "GET"
+                && call.arrived > shown
+        };
+        if log.iter().any(is_such) { Ok(()) } else { Err(log.len()) }
+    })
+    .await;
+    // A change that only the other can follow: its plan about the first reading is over then.
+    arena.set_ready("a", true).await;
+    arena.set_ready("b", false).await;
+    moved_to(&arena, 1).await;
+    assert_eq!(arena.cloud.mutations().len(), 3, "one for each place");
+}
+
 /// A lease too long to wait for: ten minutes.
 const LONG: [&str; 3] =
     ["POD_UID=pod-1", "--leader-elect-lease-duration=10m", "--leader-elect-renew-deadline=5m"];
@@ -152,5 +180,6 @@ on_both! {
     an_idle_leader_that_is_told_to_stop_hands_over_within_a_second,
     a_busy_leader_that_is_told_to_stop_waits_for_its_call_and_then_hands_over,
     a_leader_whose_call_hangs_hands_over_at_its_deadline_and_the_next_one_settles_first,
+    after_a_leader_that_stops_right_after_a_move_the_next_one_waits_until_reads_show_the_move,
     a_leader_that_restarts_in_its_pod_waits_for_its_last_calls_and_not_for_its_lease,
 }
