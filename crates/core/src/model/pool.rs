@@ -104,6 +104,16 @@ pub struct Ledger {
     pub guarded: bool,
     /// Reservations that were about to be sent, or were sent.
     pub intents: Vec<Intent>,
+    /// Account of the reserved addresses. Ledgers of earlier versions do not name theirs.
+    pub account: Option<AccountId>,
+}
+
+impl Ledger {
+    /// The account of reservations and reserved addresses, if other than `account`.
+    pub fn elsewhere(&self, account: &AccountId) -> Option<&AccountId> {
+        let holds = !self.created.is_empty() || !self.intents.is_empty();
+        self.account.as_ref().filter(|own| holds && *own != account)
+    }
 }
 
 /// The note of a reservation that may have been sent.

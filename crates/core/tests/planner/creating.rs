@@ -546,3 +546,20 @@ fn a_reservation_that_the_ledger_settles_is_not_settled_again_before_the_answer_
         assert_eq!((scene.cloud.made, created), (4, [2, 2]), "lost: {lost}");
     }
 }
+
+#[test]
+fn the_ledger_names_the_account_of_its_addresses_from_its_next_write_on() {
+    let mut scene = wanting(1).settled();
+    scene.run(seconds(5));
+    let account = |scene: &Scene| scene.stored("p").ledger.account.clone();
+    assert_eq!(account(&scene), Some(ACCOUNT.into()));
+    // As an earlier version wrote it.
+    scene.change_pool("p", |mut pool| {
+        pool.ledger.account = None;
+        pool
+    });
+    assert_eq!(count(&scene.run(seconds(60)), is_ledger), 0);
+    scene.change_pool("p", |pool| pool.wants(2));
+    scene.run(seconds(5));
+    assert_eq!(account(&scene), Some(ACCOUNT.into()));
+}

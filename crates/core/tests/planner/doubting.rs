@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use pontoon_core::action::{Action, AddressAction};
 use pontoon_core::addresses::AccountSetup;
 use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::Resolution;
@@ -222,6 +223,26 @@ fn an_address_that_is_being_written_down_is_not_taken_off_its_node() {
         scene.answer();
     }
     assert_eq!(scene.home(made(1)), Some("a"));
+}
+
+#[test]
+fn a_reservation_of_another_account_explains_no_address() {
+    let other = AccountSetup { cloud: "other".into(), ..setup() };
+    let mut scene = scene().account("second", other).nodes(["a"]);
+    scene.set_pool(pool("p").wants(1).created_at(at(-20)));
+    scene.set_pool(pool("q").wants(1).created_at(at(-10)).in_account("second"));
+    scene.fault(of_p, Fault::Lost);
+    scene.fault(is_create, Fault::Dropped);
+    scene.settle();
+    // A stranger was assigned to the target first.
+    scene.cloud.place(made(1), None);
+    scene.cloud.place(made(66), Some("m-a"));
+    scene.run(seconds(30));
+    assert!(!scene.stored("p").ledger.created.contains(&made(66)), "66 is a stranger's");
+}
+
+fn of_p(action: &Action) -> bool {
+    matches!(action, Action::Address(AddressAction::Create { pool, .. }) if *pool == key("p"))
 }
 
 #[test]

@@ -18,6 +18,9 @@ struct Stored {
     strangers: BTreeSet<IpAddr>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     intents: Vec<StoredIntent>,
+    /// The account of all these, by the name of its provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    provider: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -52,8 +55,9 @@ pub fn write(ledger: &Ledger) -> String {
         unsettled: intent.unsettled.clone(),
     };
     let intents = ledger.intents.iter().map(stored).collect();
-    let Ledger { created, kept, .. } = ledger.clone();
-    let stored = Stored { created, kept, strangers, intents };
+    let Ledger { created, kept, account, .. } = ledger.clone();
+    let provider = account.map(|account| account.to_string());
+    let stored = Stored { created, kept, strangers, intents, provider };
     // Plain data: serialization cannot fail.
     serde_json::to_string(&stored).unwrap_or_default()
 }
@@ -94,7 +98,8 @@ pub fn read(annotation: Option<&str>) -> Result<Ledger, String> {
         unsettled: one.unsettled,
     };
     let intents = stored.intents.into_iter().map(intent).collect();
-    Ok(Ledger { created: stored.created, kept: stored.kept, intents, guarded: false })
+    let account = stored.provider.map(|provider| provider.as_str().into());
+    Ok(Ledger { created: stored.created, kept: stored.kept, intents, guarded: false, account })
 }
 
 /// A person's answer for a reservation with an unknown outcome: an address, or `none`.
@@ -123,6 +128,7 @@ mod tests {
                 strangers: vec!["203.0.113.9".parse().unwrap()],
                 unsettled: vec!["203.0.113.10".parse().unwrap()],
             }],
+            account: Some("digitalocean".into()),
         };
         assert_eq!(read(Some(&write(&ledger))), Ok(ledger));
         assert_eq!(read(None), Ok(Ledger::default()));

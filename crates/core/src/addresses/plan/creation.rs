@@ -83,6 +83,10 @@ pub(crate) fn plan(
     }
     creation.open = next.intents.len();
     next.guarded = release::guards(view, &next);
+    // The name of the account is no reason to write a ledger of an earlier version.
+    if next != *ledger {
+        next.account = Some(request.account.clone());
+    }
     creation.writes = write(view, next, draft) || view.entry.is_writing_ledger();
     creation
 }
@@ -249,7 +253,7 @@ fn intents(
     let targets = targets.chain(std::iter::repeat_n(None, by_region));
     // Addresses that exist now cannot be the result of these intents, except possible results of
     // other open reservations.
-    let others = open_intents(world, None);
+    let others = open_intents(world, Some(request), None);
     let made = |ip: &IpAddr| {
         let may_be = |one: &Intent| one.family == family && !one.strangers.contains(ip);
         !world.is_claimed(*ip) && others.iter().any(|(one, _)| may_be(one))

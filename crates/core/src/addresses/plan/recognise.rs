@@ -18,8 +18,8 @@ use std::time::Duration;
 use super::reading::next_look;
 use super::view::PoolView;
 use crate::Time;
-use crate::addresses::{Account, IntentProgress, Knowledge};
-use crate::model::{Family, Intent, Ledger, ObjectKey, Resolution, Sighting, Text};
+use crate::addresses::{Account, IntentProgress, Knowledge, PoolEntry};
+use crate::model::{Family, Intent, Ledger, ObjectKey, Request, Resolution, Sighting, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -90,7 +90,7 @@ pub(crate) fn resolve(
     });
     let nobodys: Vec<_> = known.filter(|(ip, _)| is_nobodys(ip)).collect();
     let new: Vec<_> = nobodys.iter().copied().filter(|(ip, _)| is_new(ip)).collect();
-    let mut others = open_intents(world, Some((view.key, &intent.id)));
+    let mut others = open_intents(world, view.request, Some((view.key, &intent.id)));
     others.retain(|(other, _)| other.family == intent.family);
     let waits = |(other, _): &(&Intent, IntentProgress)| !has_arrived(other, &nobodys);
     let elsewhere = others.iter().copied().filter(waits).map(|(other, _)| other).collect();
@@ -240,13 +240,19 @@ fn strayed(
     strayed.map(|(ip, _)| *ip).collect()
 }
 
-/// Reservations of all pools without a known result, other than `except`, with their progress.
+/// Reservations without a known result in the account of `request`, other than `except`, with their
+/// progress. The account of a pool that cannot be decoded is unknown: its reservations count.
 pub(crate) fn open_intents<'w>(
     world: &'w World,
+    request: Option<&Request>,
     except: Option<(&ObjectKey, &Text)>,
 ) -> Vec<(&'w Intent, IntentProgress)> {
+    let elsewhere = |entry: &PoolEntry| {
+        let account = entry.pool.request.as_ref().ok().map(|request| &request.account);
+        account.zip(request).is_some_and(|(one, request)| *one != request.account)
+    };
     let mut open = Vec::new();
-    for (key, entry) in world.pools() {
+    for (key, entry) in world.pools().filter(|(_, entry)| !elsewhere(entry)) {
         for intent in entry.open_intents().filter(|one| except != Some((key, &one.id))) {
             let progress = entry.progress(&intent.id, world.shown_from());
             if matches!(progress, IntentProgress::Sent | IntentProgress::Doubtful { .. }) {

@@ -48,6 +48,7 @@ impl PoolEntry {
         let created = self.pool.ledger.created.iter();
         let lost: Vec<_> = created.filter(|ip| !copy.created.contains(ip)).copied().collect();
         copy.created.extend(lost);
+        copy.account = self.pool.ledger.account.clone();
     }
 
     /// Notes the object's version, from any writer. A newer version rules out that an earlier

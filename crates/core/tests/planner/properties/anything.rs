@@ -251,7 +251,7 @@ pub fn ledger() -> BoxedStrategy<Ledger> {
     (vec(address(), 0..3), vec(address(), 0..2), vec(intent(), 0..4))
         .prop_map(|(created, kept, intents)| {
             let guarded = kept.len() == 1;
-            Ledger { created, kept, intents, guarded }
+            Ledger { created, kept, intents, guarded, account: None }
         })
         .boxed()
 }

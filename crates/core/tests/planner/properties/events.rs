@@ -236,8 +236,13 @@ fn intent() -> impl Strategy<Value = Intent> {
 fn ledger() -> impl Strategy<Value = Ledger> {
     let addresses = (vec(address(), 0..2), option::weighted(0.2, address()));
     (addresses, vec(intent(), 0..3)).prop_map(|((created, kept), intents)| {
-        let mut ledger =
-            Ledger { created, kept: kept.into_iter().collect(), intents, guarded: false };
+        let mut ledger = Ledger {
+            created,
+            kept: kept.into_iter().collect(),
+            intents,
+            guarded: false,
+            account: None,
+        };
         ledger.intents.dedup_by(|one, other| one.id == other.id);
         ledger
     })

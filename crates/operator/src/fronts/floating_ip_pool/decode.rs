@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
-use pontoon_core::model::{Finding, Pool, RecordSet, RecordSource, Request};
+use pontoon_core::model::{Finding, Ledger, Pool, RecordSet, RecordSource, Request};
 
 use super::FLOATING_IP_POOL;
 use super::status::PoolFace;
@@ -82,7 +82,7 @@ fn understood(object: FloatingIPPool, schema: Schema) -> Option<Decoded> {
                  this pool and cannot be read: {problem}; restore it, or remove it to start anew"
             ),
         )),
-        _ => request(&spec),
+        (_, Ok(ledger)) => request(&spec).and_then(|request| at_its_provider(request, ledger)),
     };
     let Decoded { mut pool, mut face, .. } = bare(&metadata, request, schema)?;
     // With an unreadable ledger or an old definition, ledger and finalizer stay as they are.
@@ -152,6 +152,18 @@ fn mirrored(status: &FloatingIPPoolStatus) -> Vec<IpAddr> {
     created
 }
 
+/// The request, if the pool's reserved addresses are at the provider of the spec. At another provider
+/// they would count as deleted.
+fn at_its_provider(request: Request, ledger: &Ledger) -> Result<Request, Finding> {
+    let Some(own) = ledger.elsewhere(&request.account) else { return Ok(request) };
+    let problem = format!(
+        "spec.provider is {}, and the addresses that were reserved for this pool are at {own}; set \
+         spec.provider to {own}, and create another pool for addresses at {}",
+        request.account, request.account
+    );
+    Err(finding("ProviderChanged", problem))
+}
+
 /// The request in a spec.
 fn request(spec: &FloatingIPPoolSpec) -> Result<Request, Finding> {
     known_provider("spec.provider", &spec.provider)?;
@@ -207,6 +219,31 @@ mod tests {
     fn reason(spec: serde_json::Value) -> (&'static str, String) {
         let finding = seen(spec).pool.request.unwrap_err();
         (finding.reason, finding.message.to_string())
+    }
+
+    #[test]
+    fn a_pool_with_reserved_addresses_at_another_provider_is_not_planned() {
+        let pool = |ledger: &str| {
+            let object = serde_json::json!({
+                "apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": FLOATING_IP_POOL.name,
+                "metadata": {"name": "p", "namespace": "n", "uid": "u", "resourceVersion": "3",
+                             "annotations": {ADDRESSES_ANNOTATION: ledger}},
+                "spec": {"provider": "gcp", "region": "europe-west1", "desiredIPs": 1},
+            });
+            decode(serde_json::from_value(object).unwrap(), Schema::Current).unwrap().pool
+        };
+        let moved = pool(r#"{"created":["198.51.100.7"],"provider":"digitalocean"}"#);
+        let finding = moved.request.unwrap_err();
+        assert_eq!(finding.reason, "ProviderChanged");
+        assert!(finding.message.contains("set spec.provider to digitalocean"), "{finding:?}");
+        assert_eq!(moved.ledger.created.len(), 1, "the addresses stay the pool's");
+        for fine in [
+            r#"{"created":[],"provider":"digitalocean"}"#,
+            r#"{"created":["198.51.100.7"],"provider":"gcp"}"#,
+            r#"{"created":["198.51.100.7"]}"#,
+        ] {
+            assert!(pool(fine).request.is_ok(), "{fine}");
+        }
     }
 
     #[test]
