@@ -162,7 +162,7 @@ impl Clouds {
                 }
                 Looked::Lost(problem) => {
                     if self.lost.get(id) != Some(&problem) {
-                        tracing::warn!(provider = %id, problem, "the last token is used on");
+                        tracing::warn!(provider = %id, problem, "the file with the token cannot be used; the last token stays in use");
                         self.lost.insert(id.clone(), problem);
                     }
                 }

@@ -379,7 +379,8 @@ impl Account {
                 self.setbacks.clear(ip, place);
             }
             News::Overdue(machine) => {
-                let message = "the cloud accepted the call but did not carry it out in two minutes";
+                let message =
+                    "the provider accepted the call but did not carry it out in two minutes";
                 let failure = Failure {
                     displaced: self.displaces_own(),
                     ..Failure::plain(FailureKind::Rejected, message)

@@ -184,7 +184,7 @@ impl fmt::Display for LedgerWrite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ledger.intents.last().filter(|_| self.new_intents > 0) {
             Some(last) => reserve(f, self.new_intents, &last.region),
-            None => f.write_str("write down which addresses are the pool's"),
+            None => f.write_str("write the pool's ledger"),
         }
     }
 }
@@ -218,11 +218,15 @@ pub enum Removal {
 impl fmt::Display for Removal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MakesRoom(pool) => write!(f, "it serves nobody there, and {pool} needs the node"),
-            Self::Moves => f.write_str("it goes to another node, by two calls"),
+            Self::MakesRoom(pool) => {
+                write!(f, "the address serves nobody there, and {pool} needs the node")
+            }
+            Self::Moves => f.write_str("the address goes to another node, by two calls"),
             Self::Drained => f.write_str("its node is drained, and no other node is free"),
-            Self::LeavesList => f.write_str("its pool does not list it any more"),
-            Self::Returned => f.write_str("its pool is being deleted, and it is given back"),
+            Self::LeavesList => f.write_str("its pool no longer lists the address"),
+            Self::Returned => {
+                f.write_str("its pool is being deleted, and the address is released next")
+            }
         }
     }
 }

@@ -158,7 +158,7 @@ impl World {
                     account.want_listing(now);
                 }
                 Ok(Done::Operation(OperationState::Failed)) => {
-                    let message = "the cloud accepted the call and then gave it up";
+                    let message = "the provider accepted the call and then gave it up";
                     let failure = Failure {
                         displaced: account.displaces_own(),
                         ..Failure::plain(FailureKind::Unavailable, message)

@@ -65,15 +65,17 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Conflict(owner) => write!(f, "{owner} has this address"),
-            Self::Gone => f.write_str("the cloud account has no such address"),
+            Self::Gone => f.write_str("the account has no such address"),
             Self::Unsupported(family) => {
                 write!(
                     f,
                     "{family} addresses are not assigned at this provider; take it out of the list"
                 )
             }
-            Self::Busy => f.write_str("the cloud is working on it"),
-            Self::Missing => f.write_str("the last listing did not show it; reading it"),
+            Self::Busy => f.write_str("the provider is working on the address"),
+            Self::Missing => {
+                f.write_str("the last listing did not show the address, which is being read")
+            }
             Self::Uncertain(until) => {
                 write!(f, "a call had no clear answer; left alone until {until}, then read again")
             }
@@ -82,16 +84,19 @@ impl fmt::Display for Note {
                 write!(f, "its node does not match: {unfit}; it keeps the address until {until}")
             }
             Self::Drift(until) => {
-                write!(f, "somebody else moved it; it is left alone until {until}, then put back")
+                write!(
+                    f,
+                    "somebody else moved the address, which is left alone until {until}, then put back"
+                )
             }
             Self::Removed => f.write_str("not listed any more; being taken off its node"),
             Self::Kept => f.write_str(
                 "not listed any more, and kept: the pool wants more addresses than it lists",
             ),
-            Self::AwaitsReplacement => {
-                f.write_str("not listed any more; it serves until every listed address exists")
-            }
-            Self::NoNode => f.write_str("it is on a machine that is no node of this cluster"),
+            Self::AwaitsReplacement => f.write_str(
+                "not listed any more; the address serves until every listed address exists",
+            ),
+            Self::NoNode => f.write_str("on a machine that is no node of this cluster"),
             Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
             Self::Planned(node) => write!(f, "about to be put on {node}"),
             Self::NoRoom(Some(census)) if census.eligible == 0 => write!(f, "{census}"),
@@ -108,7 +113,7 @@ impl fmt::Display for Note {
             Self::Surplus { reserved: false } => {
                 f.write_str("not used: the pool wants fewer addresses")
             }
-            Self::Returning => f.write_str("being given back to the cloud"),
+            Self::Returning => f.write_str("being released"),
         }
     }
 }
@@ -168,10 +173,10 @@ impl fmt::Display for Obstacle {
         match self {
             Self::HoldsOther(ip) => write!(
                 f,
-                "HoldsOtherAddress: it holds {ip}, which no object lists; list it in a pool or \
-                 unassign it at the cloud"
+                "HoldsOtherAddress: the node holds {ip}, which no object lists; list the address in a pool, or \
+                 unassign it at the provider"
             ),
-            Self::HoldsOf(ip, pool) => write!(f, "it holds {ip} of {pool}"),
+            Self::HoldsOf(ip, pool) => write!(f, "the node holds {ip} of {pool}"),
             Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
             Self::NoMachine(unfit) => unfit.fmt(f),
         }

@@ -299,7 +299,7 @@ impl fmt::Display for Verdict {
             _ if !self.is_heard() => {}
             Reason::Releasing(_) | Reason::ReleaseFailed(..) => {}
             _ if self.is_silenced() => {
-                write!(f, "{active} of {wanted} in place when the cloud was last heard; ")?;
+                write!(f, "{active} of {wanted} in place when the provider was last heard; ")?;
             }
             _ => write!(f, "{active} of {wanted} in place; ")?,
         }
@@ -345,8 +345,8 @@ impl Verdict {
         write!(
             f,
             "; {} reserved {addresses} not used, because the pool wants fewer than before: {they} \
-             given back when the pool is deleted with deletionPolicy: Release, or forgotten when \
-             released at the cloud by hand",
+             released when the pool is deleted with deletionPolicy: Release, or forgotten when \
+             released at the provider by hand",
             self.unused()
         )
     }
@@ -361,16 +361,16 @@ impl Reason {
     pub(crate) fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AllAssigned => f.write_str("nothing to do"),
-            Self::Releasing(ips) => write!(f, "being deleted; giving back {}", listed(ips)),
+            Self::Releasing(ips) => write!(f, "being deleted; releasing {}", listed(ips)),
             Self::ReleaseFailed(message, next) => explain_unreleased(f, message, *next),
             Self::Assigning => f.write_str("assigning"),
             Self::Creating => f.write_str("reserving new addresses"),
-            Self::Reading => f.write_str("the cloud account has not been read yet"),
+            Self::Reading => f.write_str("the provider's account has not been read yet"),
             Self::Invalid(finding) | Self::PartlyInvalid(finding) | Self::NoAccount(finding) => {
                 f.write_str(&finding.message)
             }
             Self::Conflict(ip, owner, why) => write!(f, "{ip} belongs to {owner}, {why}"),
-            Self::AddressNotFound(ip) => write!(f, "the cloud account has no address {ip}"),
+            Self::AddressNotFound(ip) => write!(f, "the account has no address {ip}"),
             Self::RegionMissing => f.write_str(
                 "the pool wants more addresses than it lists, and names no region to reserve them \
                  in; name its region, or list more addresses",
@@ -385,29 +385,34 @@ impl Reason {
             }
             Self::CreateRejected(message, next) => write!(
                 f,
-                "the cloud refuses to reserve such an address: {message}; next attempt at {next}"
+                "the provider refuses to reserve such an address: {message}; next attempt at {next}"
             ),
             Self::QuotaExceeded(message, next) => write!(
                 f,
                 "the account has no room for another address: {message}; next attempt at {next}"
             ),
             Self::CredentialsRefused(message) => {
-                write!(f, "the cloud refuses the credentials: {message}; {REPLACE_CREDENTIALS}")
+                write!(f, "the provider refuses the credentials: {message}; {REPLACE_CREDENTIALS}")
             }
             Self::Throttled(until) => explain_limit(f, *until),
-            Self::Pacing(until) => write!(f, "paced to keep the cloud's rate limit until {until}"),
-            Self::CloudUnavailable(message) => write!(f, "the cloud does not answer: {message}"),
+            Self::Pacing(until) => {
+                write!(f, "calls are paced to stay within the provider's rate limit until {until}")
+            }
+            Self::CloudUnavailable(message) => write!(f, "the provider does not answer: {message}"),
             Self::AssignFailed(ip, message, next) => {
                 write!(f, "assigning {ip} failed: {message}; next attempt at {next}")
             }
             Self::CoolingOff(until) => write!(f, "cooling off, next assignment at {until}"),
             Self::InGrace(ip, until) => write!(
                 f,
-                "the node of {ip} does not match; it may recover until {until} before the address \
+                "the node of {ip} does not match; the node may recover until {until} before the address \
                  is moved"
             ),
             Self::Drift(ip, until) => {
-                write!(f, "somebody else took {ip} from its node; it is put back at {until}")
+                write!(
+                    f,
+                    "somebody else took {ip} from its node; the address is put back at {until}"
+                )
             }
             Self::NoMatchingNode => f.write_str("no node matches"),
             Self::NoFreeNode(holding) => explain_full(f, holding),
@@ -416,13 +421,13 @@ impl Reason {
 }
 
 const LEDGER: &str = "the annotation pontoon.dev/addresses of this object, without which no address \
-                      is reserved or given back";
+                      is reserved or released";
 
 fn explain_unreleased(f: &mut fmt::Formatter<'_>, message: &str, next: Time) -> fmt::Result {
     write!(
         f,
-        "being deleted; giving an address back failed: {message}; next attempt at {next}; set \
-         deletionPolicy to Retain to keep it and let the pool go"
+        "being deleted; releasing an address failed: {message}; next attempt at {next}; set \
+         deletionPolicy to Retain to keep the address and let the pool go"
     )
 }
 
@@ -438,14 +443,14 @@ fn explain_unknown(f: &mut fmt::Formatter<'_>, candidates: &[IpAddr]) -> fmt::Re
     write!(
         f,
         "a reservation had no answer, and the account has new addresses that nobody lists: {}. \
-         Annotate the object with pontoon.dev/resolve-create=<address> if one of them came of it, \
-         or =none",
+         Annotate the object with pontoon.dev/resolve-create=<address> if the reservation made one \
+         of these, otherwise with pontoon.dev/resolve-create=none",
         listed(candidates)
     )
 }
 
 fn explain_limit(f: &mut fmt::Formatter<'_>, until: Option<Time>) -> fmt::Result {
-    f.write_str("the cloud's rate limit is used up")?;
+    f.write_str("the provider's rate limit is used up")?;
     until.map_or(Ok(()), |until| write!(f, " until {until}"))
 }
 

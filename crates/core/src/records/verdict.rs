@@ -146,22 +146,22 @@ impl fmt::Display for RecordVerdict {
                 write!(f, "{message}; next attempt at {next}")
             }
             RecordReason::Rejected(message, next) => {
-                write!(f, "the DNS provider refuses {name}: {message}; next attempt at {next}")
+                write!(f, "the DNS host refuses {name}: {message}; next attempt at {next}")
             }
             RecordReason::ZoneFull(message, next) => {
                 write!(f, "the zone takes no more records: {message}; next attempt at {next}")
             }
             RecordReason::CredentialsRefused(message, next) => write!(
                 f,
-                "the DNS provider refuses the credentials: {message}; {REPLACE_CREDENTIALS}; \
+                "the DNS host refuses the credentials: {message}; {REPLACE_CREDENTIALS}; \
                  next attempt at {next}"
             ),
             RecordReason::Throttled(until) => {
-                write!(f, "the DNS provider's rate limit is used up until {until}")
+                write!(f, "the DNS host's rate limit is used up until {until}")
             }
             RecordReason::Pacing(until) => write!(
                 f,
-                "calls are paced to stay within the DNS provider's rate limit; {name} is next at \
+                "calls are paced to stay within the DNS host's rate limit; {name} is next at \
                  {until}"
             ),
             RecordReason::Failed(message, next) => {
@@ -177,5 +177,5 @@ fn explain_drift(f: &mut fmt::Formatter<'_>, name: &str, times: u32, until: Time
     if times > 1 {
         write!(f, " ({times} times in a row)")?;
     }
-    write!(f, "; it is put back at {until}; let one of the two keep it")
+    write!(f, "; the name is put back at {until}; let one writer keep the name")
 }

@@ -51,7 +51,7 @@ impl fmt::Display for Restraint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Competing { lease, holder } => {
-                write!(f, "observing only: {holder} renews the lease {lease}")
+                write!(f, "observing only: {holder} renews the Lease {lease}")
             }
             Self::Unsure(why) => write!(
                 f,

@@ -125,7 +125,7 @@ fn a_change_that_is_held_back_in_the_middle_goes_on_from_there_without_another_l
     let mut done = scene.settle();
     assert!(matches!(scene.record_verdict(&nodes_key("s")).reason, RecordReason::Pacing(_)));
     let said = scene.record_verdict(&nodes_key("s")).to_string();
-    assert!(said.starts_with("calls are paced to stay within the DNS provider's rate"), "{said}");
+    assert!(said.starts_with("calls are paced to stay within the DNS host's rate"), "{said}");
     done.extend(scene.run(seconds(13)));
     assert_eq!(scene.dns.listed(NAME), (11..=23).map(ip).collect::<Vec<_>>());
     assert_eq!((writes(&done), count(&done, is_read_of_records)), (4, 0), "{done:#?}");

@@ -56,7 +56,10 @@ fn a_name_in_dispute_is_told_as_such() {
     let verdict = scene.record_verdict(&key("p"));
     assert_eq!((verdict.reason.word(), verdict.reason.outlook()), ("DNSDrift", Outlook::Working));
     let said = verdict.to_string();
-    assert!(said.starts_with("somebody else changed www.example.com; it is put back at"), "{said}");
+    assert!(
+        said.starts_with("somebody else changed www.example.com; the name is put back at"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -98,9 +98,9 @@ fn what_is_in_place_is_not_ready_while_it_is_unknown_who_looks_after_it() {
     scene.run(seconds(1));
     let mut verdict = scene.verdict("p").clone();
     let restrained = |by| Some(Withheld { by, would: vec![] });
-    verdict.withheld = restrained(Restraint::Unsure("the lease a/b cannot be read".into()));
+    verdict.withheld = restrained(Restraint::Unsure("the Lease a/b cannot be read".into()));
     assert_eq!((verdict.word(), verdict.is_ready()), ("CompetitionUnknown", None));
-    assert!(verdict.to_string().contains("not known: the lease a/b cannot be read; "), "{verdict}");
+    assert!(verdict.to_string().contains("not known: the Lease a/b cannot be read; "), "{verdict}");
     let (lease, holder) = ("a/b".into(), "flipop-0".into());
     verdict.withheld = restrained(Restraint::Competing { lease, holder });
     assert_eq!((verdict.word(), verdict.is_ready()), ("CompetingController", Some(true)));

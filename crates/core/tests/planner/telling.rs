@@ -59,8 +59,8 @@ fn what_the_eligible_nodes_hold_is_named() {
     let scene = scene.pool(asking(pool("q").ips([3])).created_at(at(1)));
     let scene = (1..=3).fold(scene, |scene, n| scene.address(ip(n), None)).settled();
     let told = scene.verdict("q").to_string();
-    let held = "b: it holds 192.0.2.1 of Pool default/p; \
-                c: it holds 192.0.2.2 of Pool default/p";
+    let held = "b: the node holds 192.0.2.1 of Pool default/p; \
+                c: the node holds 192.0.2.2 of Pool default/p";
     assert_eq!(told, format!("0 of 1 in place; {RULED_OUT}; no eligible node is free: {held}"));
 }
 

@@ -70,7 +70,7 @@ fn refused_credentials_are_told_to_a_pool_at_rest_by_the_first_listing_once_and_
     assert_eq!(scene.verdict("p").is_ready(), None);
     assert_eq!(scene.states("p"), [State::Active]);
     let message = scene.verdict("p").to_string();
-    assert!(message.starts_with("1 of 1 in place when the cloud was last heard; "), "{message}");
+    assert!(message.starts_with("1 of 1 in place when the provider was last heard; "), "{message}");
     is_well(&mut scene);
     let said = told(&mut scene, "p", seconds(310));
     assert!(matches!(&said[..], [(_, Reason::AllAssigned)]), "{said:?}");

@@ -21,7 +21,8 @@ use crate::run::{Mode, VipOptions};
 use crate::sandbox::SandboxArgs;
 pub use zap::ZapArgs;
 
-/// Keeps floating IPs on the right nodes.
+/// Keeps floating IP addresses on healthy nodes and DNS names true, and gives Clusters of Cluster API
+/// their VIPs.
 #[derive(Debug, Parser)]
 #[command(name = "pontoon", version, about, max_term_width = 100)]
 pub struct Cli {
@@ -232,7 +233,7 @@ pub struct RunArgs {
     #[arg(long, default_value = "2s", value_parser = duration, value_name = "TIME")]
     pub leader_elect_retry_period: Duration,
 
-    /// Hard deadline of each call to a cloud.
+    /// Hard deadline of each call to a provider or DNS host.
     #[arg(long, default_value = "5s", value_parser = duration, value_name = "TIME")]
     pub provider_timeout: Duration,
 
@@ -272,8 +273,8 @@ pub struct ControllerArgs {
         value_parser = Controllers::named,
         value_name = "NAMES",
         help = format!(
-            "Only these kinds, of {}; by default every kind that the cluster defines, now or later. Of \
-             another kind nothing is read, written or counted",
+            "Only these kinds, of {}; by default all. The operator serves a kind once the cluster defines \
+             it, and reads, writes and counts nothing of other kinds",
             Controllers::names()
         )
     )]

@@ -37,7 +37,10 @@ impl ClusterId {
                 }
                 Ok(Err(kube::Error::Api(refusal))) if (400..429).contains(&refusal.code) => {
                     let error = refusal.message;
-                    tracing::warn!(error, "the cluster's UID is not known: DNS marks go without");
+                    tracing::warn!(
+                        error,
+                        "the UID of the namespace kube-system cannot be read: notes on DNS records do not name the cluster"
+                    );
                     return;
                 }
                 Ok(Err(_)) | Err(_) => sleep(AGAIN).await,

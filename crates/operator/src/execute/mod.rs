@@ -148,7 +148,9 @@ impl Executor {
                     return finished;
                 }
                 // Aborted, or panicked. A panic in an action must not stop the operator.
-                Some(Err(error)) => tracing::error!(%error, "an action was lost"),
+                Some(Err(error)) => {
+                    tracing::error!(%error, "the task of an action ended without a result")
+                }
                 None => std::future::pending().await,
             }
         }

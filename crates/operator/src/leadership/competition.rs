@@ -99,11 +99,11 @@ impl fmt::Display for Doubt {
                      namespace {namespace}; grant both as the chart's roles do"
                 )
             }
-            Self::Unread(lease) => write!(f, "the lease {lease} cannot be read"),
+            Self::Unread(lease) => write!(f, "the Lease {lease} cannot be read"),
             Self::Undecided(Rival { lease, holder }) => {
-                write!(f, "the lease {lease} names {holder}, and may have been left behind")
+                write!(f, "the Lease {lease} names {holder}, and may have been left behind")
             }
-            Self::Untaken(lease) => write!(f, "the lease {lease} cannot be taken"),
+            Self::Untaken(lease) => write!(f, "the Lease {lease} cannot be taken"),
         }
     }
 }

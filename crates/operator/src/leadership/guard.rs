@@ -29,7 +29,7 @@ pub enum NotPermitted {
         left: Duration,
     },
     /// Renewals fail, and the rest of the lease is shorter than a call.
-    #[error("the lease was not renewed for {since:?}: a call could outlive it")]
+    #[error("the Lease was not renewed for {since:?}: a call could outlive the Lease")]
     LeaseRunsOut {
         /// Time since the last successful renewal was sent.
         since: Duration,

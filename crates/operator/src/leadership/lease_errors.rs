@@ -80,8 +80,8 @@ impl Trouble {
                     .to_owned()
             }
             Cause::NamespaceMissing => format!(
-                "create the namespace (kubectl create namespace {namespace}), or set POD_NAMESPACE to the \
-                 namespace that this replica runs in"
+                "create the namespace (kubectl create namespace {namespace}), or, outside a pod, set \
+                 POD_NAMESPACE to a namespace that exists"
             ),
             Cause::Expired | Cause::Other => "nothing to do if it passes; else check the way to the API server".to_owned(),
         }

@@ -335,7 +335,7 @@ impl Round {
             let Far { name, .. } = self.far.remove(index);
             tracing::info!(
                 lease = name,
-                "no right to list this Lease in all namespaces: nobody is warned of one elsewhere"
+                "no right to list this Lease in all namespaces: a controller in another namespace is not noticed"
             );
         } else {
             self.complaints.tell_of_others(trouble, "watch", &self.far[index].name, now);

@@ -121,14 +121,22 @@ impl<W: Watch> Session<W> {
     async fn broken(&mut self, error: &Break) {
         let (kind, words) = (self.watch.name(), causes(error));
         if error.is_about_one_object() {
-            tracing::warn!(kind, error = words, "not understood");
+            tracing::warn!(
+                kind,
+                error = words,
+                "an object of this kind cannot be read; the watch goes on"
+            );
             return self.hears();
         }
         let Station { env, hearing, .. } = &self.station;
         if error.is_forbidden() && self.watch.is_optional() {
             if !std::mem::replace(&mut self.does_without, true) {
                 hearing.ends(kind);
-                tracing::warn!(kind, error = words, "no right to watch: doing without");
+                tracing::warn!(
+                    kind,
+                    error = words,
+                    "no right to watch this kind; tried again every minute"
+                );
             }
             return tokio::time::sleep(UNGRANTED).await;
         }

@@ -276,8 +276,10 @@ impl Narrator {
         for pool in world.claimants(ip) {
             let Some(object) = objects.get(pool) else { continue };
             self.metrics.assigned(object.series(pool), ip, false);
-            let note = format!("assigning {ip} failed: the cloud accepted it and then gave it up");
-            tracing::warn!(%pool, %ip, "the cloud accepted an assignment and then gave it up");
+            let note = format!(
+                "assigning {ip} failed: the provider accepted the call and then gave it up"
+            );
+            tracing::warn!(%pool, %ip, "the provider accepted an assignment and then gave it up");
             let (pool, event) = (pool.clone(), "AssignFailed");
             self.failed.push(Attempt { pool, ip, event, note });
         }
@@ -324,11 +326,11 @@ impl Narrator {
         let Some(object) = objects.get(pool) else { return };
         match &finished.outcome.result {
             Ok(_) => {
-                let note = format!("{ip} given back to the cloud");
+                let note = format!("{ip} released");
                 self.events.tell(about(pool, &object.uid), Weight::Normal, "Released", &note);
             }
             Err(failure) => {
-                let note = format!("giving back {ip} failed: {}", failure.message);
+                let note = format!("releasing {ip} failed: {}", failure.message);
                 let (pool, event) = (pool.clone(), "ReleaseFailed");
                 self.failed.push(Attempt { pool, ip, event, note });
             }
@@ -426,7 +428,7 @@ fn drift_note(world: &World, key: &ObjectKey, one: &AddressVerdict, drift: &Drif
     let ip = one.ip;
     match (&drift.from, &one.note) {
         (Some(from), Some(Note::Drift(until))) => format!(
-            "somebody else took {ip} from {}: found on {found}; it is put back at {until}",
+            "somebody else took {ip} from {}: found on {found}; the address is put back at {until}",
             words(from)
         ),
         (Some(from), _) => {

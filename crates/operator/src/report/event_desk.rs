@@ -102,7 +102,9 @@ impl EventDesk {
 
     /// Reports the number of events left out, once events can be written again.
     async fn tell_left_out(&mut self, count: u64, home: &ObjectReference) {
-        let note = format!("{count} events were left out: they could not be written in time");
+        let note = format!(
+            "{count} events were not written: the queue was full, or the API server refused them or did not answer"
+        );
         tracing::warn!("{note}");
         let (about, reason) = (home.clone(), "EventsLeftOut".to_owned());
         let told = Told { about, weight: Weight::Warning, reason, note, at: self.env.now() };

@@ -202,7 +202,9 @@ impl StatusWriter {
         loop {
             match self.writes.join_next().await {
                 Some(Ok(written)) => return written,
-                Some(Err(error)) => tracing::error!(%error, "a status write was lost"),
+                Some(Err(error)) => {
+                    tracing::error!(%error, "the task of a status write ended without a result")
+                }
                 None => std::future::pending().await,
             }
         }

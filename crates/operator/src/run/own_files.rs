@@ -19,11 +19,14 @@ impl Replica {
         match &reread {
             Reread::Same => {}
             Reread::Restored | Reread::Changed(_) => {
-                tracing::info!("the policy file is in force as it is");
+                tracing::info!("the policy file is in force");
                 self.metrics.policy_is_current(true);
             }
             Reread::Refused(problem) => {
-                tracing::error!(problem, "the policy before stays in force");
+                tracing::error!(
+                    problem,
+                    "the policy file cannot be used; the previous policy stays in force"
+                );
                 self.metrics.policy_is_current(false);
             }
         }

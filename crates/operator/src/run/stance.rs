@@ -221,7 +221,7 @@ mod tests {
         let told = facing.stance(Mode::Active, at(130));
         let (word, note) = told.aside().unwrap();
         assert_eq!(word, "CompetitionUnknown");
-        assert!(note.ends_with("the lease net/b cannot be read"), "{note}");
+        assert!(note.ends_with("the Lease net/b cannot be read"), "{note}");
         let unsure = |hold: &Hold| matches!(hold, Hold::Restrained(by) if by.is_for_another());
         assert!(plans(&told).0.get(&POOLS).is_some_and(unsure));
         let quiet = || of_pools(Presence::Absent);
@@ -246,7 +246,7 @@ mod tests {
         for mode in [Mode::Active, Mode::Observe] {
             let (word, note) = facing.stance(mode, at(0)).aside().unwrap();
             assert_eq!(word, "CompetingController");
-            assert!(note.contains("flipop-0 renews the lease net/theirs"), "{note}");
+            assert!(note.contains("flipop-0 renews the Lease net/theirs"), "{note}");
         }
         let ends = facing.rivalry_changed(of_pools(Presence::Absent), at(1));
         assert!(ends, "its last calls may be under way");

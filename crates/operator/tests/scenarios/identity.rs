@@ -109,7 +109,7 @@ async fn pools_that_share_nodes_never_share_a_node(on: On) {
     // The first status may come before the other pools have their nodes.
     eventually("it says who has the nodes", || async {
         let (reason, message) = arena.condition("third", "Ready", "False").await;
-        let holder = "it holds 198.51.100.1 of FloatingIPPool flipop/first";
+        let holder = "the node holds 198.51.100.1 of FloatingIPPool flipop/first";
         let told = reason == "NoFreeNode" && message.contains(holder);
         if told { Ok(()) } else { Err((reason, message)) }
     })

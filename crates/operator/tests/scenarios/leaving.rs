@@ -39,7 +39,7 @@ async fn an_entry_that_is_replaced_in_the_list_leaves_its_node_to_the_new_one(on
     assert_eq!(arena.droplet_of(IPS[0]), None);
     assert_eq!(arena.cloud.mutations_since(mark).len(), 2, "one off, one on");
     let told = arena.event("ingress", "Unassigned").await;
-    assert_eq!(told, "198.51.100.1 taken off a: its pool does not list it any more");
+    assert_eq!(told, "198.51.100.1 taken off a: its pool no longer lists the address");
 }
 
 /// Killed after the call was sent; the call never takes effect.

@@ -273,8 +273,8 @@ fn with_way_out(view: &PoolView<'_>, finding: &Finding) -> Finding {
         return finding.clone();
     }
     let message = format!(
-        "{}; until then the addresses that were reserved for this pool cannot be given back, and \
-         it cannot go: set deletionPolicy to Retain to keep them and let it go",
+        "{}; until then the addresses that were reserved for this pool cannot be released, and the \
+         pool cannot go: set deletionPolicy to Retain to keep the addresses and let the pool go",
         finding.message
     );
     Finding { message: message.into(), ..finding.clone() }

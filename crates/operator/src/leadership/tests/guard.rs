@@ -68,7 +68,7 @@ fn a_refusal_says_why() {
         (follower(Some("b_1")), 104.0, "this replica does not lead: b_1 does"),
         (Standing::Released, 104.0, "leadership was given up: this replica is stopping"),
         (leader(102.0), 102.5, "calls of the previous leader may still take effect for 500ms"),
-        (leader(102.0), 112.0, "the lease was not renewed for 10s: a call could outlive it"),
+        (leader(102.0), 112.0, "the Lease was not renewed for 10s: a call could outlive the Lease"),
         (
             in_doubt,
             104.0,

@@ -119,7 +119,7 @@ async fn what_finds_no_place_in_the_queue_is_counted_and_told() {
     assert_eq!(stored.len(), 4096 + 1);
     let told = stored.iter().find(|one| one["reason"] == "EventsLeftOut").unwrap();
     assert_eq!(told["involvedObject"]["kind"], "Lease");
-    assert!(told["message"].as_str().unwrap().starts_with("10 events were left out"), "{told}");
+    assert!(told["message"].as_str().unwrap().starts_with("10 events were not written"), "{told}");
     let page = stage.metrics.page();
     assert!(page.contains("pontoon_events_left_out_total 10"), "{page}");
 }
@@ -139,7 +139,7 @@ async fn an_event_that_cannot_be_written_now_is_tried_again_and_one_that_is_refu
     let told = |one: &Arc<Value>| one["message"].as_str().unwrap_or_default().to_owned();
     let notes: Vec<_> = stage.stored().iter().map(told).collect();
     assert!(notes.contains(&"move 0".to_owned()) && notes.contains(&"move 2".to_owned()));
-    assert!(notes.iter().any(|note| note.starts_with("1 events were left out")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.starts_with("1 events were not written")), "{notes:?}");
     let page = stage.metrics.page();
     for error in ["refused", "unavailable"] {
         let series =

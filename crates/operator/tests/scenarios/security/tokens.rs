@@ -73,7 +73,7 @@ async fn a_token_that_comes_late_is_used_and_one_that_goes_is_used_on(on: On) {
     arena.held_by(IP, Some(1)).await;
 
     std::fs::remove_file(&path).unwrap();
-    logged(&replica, "the last token is used on").await;
+    logged(&replica, "the file with the token cannot be used; the last token stays in use").await;
     arena.set_ready("a", false).await;
     arena.held_by(IP, Some(2)).await;
     arena.ready("ingress").await;
