@@ -164,11 +164,27 @@ async fn a_reservation_that_fails_is_in_the_status_as_the_predecessor_has_it(on:
     arena.condition("ingress", "Stalled", "False").await;
 }
 
+async fn the_provider_of_a_pool_with_reserved_addresses_cannot_be_changed(on: On) {
+    let Some(arena) = two_nodes(on).await else { return };
+    arena.pool("ingress", json!({"desiredIPs": 1, "region": "nyc3"})).await;
+    let _replica = arena.replica("only");
+    arena.ready("ingress").await;
+    let reserved = arena.status("ingress").await.created_ips;
+    arena.edit("ingress", json!({"provider": "gcp"})).await;
+    let message = arena.reason("ingress", "Ready", "False", "ProviderChanged").await;
+    assert!(message.contains("set spec.provider to digitalocean"), "{message}");
+    arena.edit("ingress", json!({"provider": "digitalocean"})).await;
+    arena.ready("ingress").await;
+    assert_eq!(arena.status("ingress").await.created_ips, reserved);
+    assert_eq!(arena.cloud.mutations().len(), 1, "the address was reserved once, and stayed");
+}
+
 on_both! {
     five_kills_inside_creation_leave_exactly_one_address,
     an_answer_that_is_lost_after_the_cloud_did_the_work_costs_no_second_address,
     a_pool_gets_the_addresses_that_it_lacks_and_a_reapplied_manifest_changes_nothing,
     an_account_without_room_is_said_so_and_served_once_there_is_some,
     a_region_that_does_not_exist_is_an_error_until_it_is_corrected,
+    the_provider_of_a_pool_with_reserved_addresses_cannot_be_changed,
     a_reservation_that_fails_is_in_the_status_as_the_predecessor_has_it,
 }
