@@ -27,6 +27,8 @@ mod release;
 mod rest;
 mod restraint;
 mod safety;
+#[cfg(test)]
+mod start_tests;
 mod steps;
 mod sticking;
 mod variations;
@@ -141,8 +143,15 @@ impl Oracle {
         }
     }
 
-    fn now(&self) -> Millis {
+    /// The time since the start of the run.
+    fn elapsed(&self) -> Millis {
         Millis::try_from(self.started.elapsed().as_millis()).unwrap_or(Millis::MAX)
+    }
+
+    /// The time of an observation. Zero is before the first process: a change at the very start is
+    /// younger than the content that every process finds, and an old view may lack the change.
+    fn now(&self) -> Millis {
+        self.elapsed().saturating_add(Millis::from(self.modes.any_started()))
     }
 
     /// The first violation.
@@ -152,7 +161,7 @@ impl Oracle {
 
     /// Notes a violation. Only the first counts, because later ones may be consequences.
     pub fn violated(&mut self, invariant: &'static str, text: String) {
-        let at = self.now();
+        let at = self.elapsed();
         self.violation.get_or_insert(Violation { invariant, at, text });
     }
 

@@ -101,7 +101,8 @@ impl Oracle {
         }
     }
 
-    /// Checks the hold-down: an address moved by hand stays, unless its former node is lost.
+    /// Checks the hold-down: an address moved by hand stays, unless its former node is lost,
+    /// or a call that was not about the address took it off its machine.
     pub(super) fn check_drift(&mut self, sent: &Sent) {
         let (now, api) = (self.now(), self.api_floor());
         // A move in two steps begins with the unassignment.
@@ -115,7 +116,11 @@ impl Oracle {
         let paused = |pool: &Pool| pool.ways.was_paused(at.saturating_sub(API_LAG_IN_CALM));
         let kept = self.cluster.claimants(ip).all(|pool| keeps(pool) && !paused(pool));
         let early = now + HOLD / RATE < at + HOLD && self.decided_at(sent) >= at;
-        if early && kept && self.is_meant(sent) && self.quiet_since() <= at {
+        // A call that names a machine may meet an address that a person put there just now. An
+        // address on no machine is put back at once (decision 11). A call meant for the address has
+        // been judged itself.
+        let off = self.vendor.displaces_own() && self.cloud.holder(ip).is_none();
+        if early && kept && !off && self.is_meant(sent) && self.quiet_since() <= at {
             self.violated("drift", format!("{}: {ip} was moved by hand just now", sent.agent));
         }
     }

@@ -12,6 +12,7 @@ use tokio::time::{Instant, advance};
 
 use super::pacing::MOVES;
 use super::{Oracle, Sent};
+use crate::vendor::Vendor;
 use crate::wire::CloudAction;
 
 const IP: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -35,6 +36,13 @@ impl Scene {
         this
     }
 
+    /// The same at Google Cloud, where a call names a machine, and a change begins with a read.
+    async fn at_google() -> Self {
+        let this = Self::new().await;
+        this.oracle().set_vendor(Vendor::Google);
+        this
+    }
+
     /// The same before anybody has seen the address in place.
     fn at_the_start() -> Self {
         let oracle = Arc::new(Mutex::new(Oracle::new(Instant::now())));
@@ -44,7 +52,7 @@ impl Scene {
         this.wrote("nodes", "fit", &node(FIT, "edge"));
         this.wrote("nodes", "unfit", &node(UNFIT, "core"));
         this.wrote("floatingippools", "ingress/p", &pool("u"));
-        let region = crate::vendor::Vendor::default().region();
+        let region = Vendor::default().region();
         this.cloud.machine(FIT, "fit", region).machine(UNFIT, "unfit", region);
         this.cloud.observe(move |what, state| locked(&oracle).happened(what, state));
         this.cloud.reserve_on(IP, FIT);
@@ -71,6 +79,23 @@ impl Scene {
         for number in 0..times {
             self.cloud.human_moves(IP, Some(if number % 2 == 0 { UNFIT } else { FIT }));
         }
+    }
+
+    /// Takes the address off its machine, as if by a call of ours.
+    fn taken_off_by_us(&self) {
+        self.cloud.human_moves(IP, None);
+    }
+
+    /// Sends the read that begins a change of the address at Google Cloud.
+    fn read(&self) {
+        let read = Sent { action: CloudAction::ReadAddress, ..assignment("a1-0") };
+        self.oracle().note_step(&read);
+    }
+
+    /// Sends an unassignment of the address.
+    fn take_off(&self) {
+        let action = CloudAction::Unassign;
+        self.oracle().check_drift(&Sent { action, machine: None, ..assignment("a1-1") });
     }
 
     fn put_back(&self) {
@@ -238,6 +263,34 @@ async fn what_somebody_moved_is_left_alone_once_it_was_in_place_for_a_while() {
     advance(Duration::from_secs(20)).await;
     scene.moved_by_hand(UNFIT);
     advance(Duration::from_secs(5)).await;
+    scene.put_back();
+    assert_eq!(scene.found(), Some("drift"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_call_about_its_machine_took_off_may_be_put_back_at_once() {
+    let scene = Scene::at_google().await;
+    scene.moved_by_hand(UNFIT);
+    scene.taken_off_by_us();
+    scene.read();
+    scene.put_back();
+    assert_eq!(scene.found(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_moved_a_moment_ago_is_not_taken_off_to_be_put_back() {
+    let scene = Scene::at_google().await;
+    scene.moved_by_hand(UNFIT);
+    scene.read();
+    scene.take_off();
+    assert_eq!(scene.found(), Some("drift"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_call_about_the_address_took_off_is_not_put_back_at_once() {
+    let scene = Scene::new().await;
+    scene.moved_by_hand(UNFIT);
+    scene.taken_off_by_us();
     scene.put_back();
     assert_eq!(scene.found(), Some("drift"));
 }

@@ -29,9 +29,14 @@ impl Modes {
         self.last.values().any(|observes| *observes)
     }
 
+    /// Whether a process was ever started.
+    pub fn any_started(&self) -> bool {
+        !self.last.is_empty()
+    }
+
     /// Whether all replicas observe.
     pub fn all_observe(&self) -> bool {
-        !self.last.is_empty() && self.last.values().all(|observes| *observes)
+        self.any_started() && self.last.values().all(|observes| *observes)
     }
 }
 
