@@ -78,7 +78,7 @@ async fn a_policy_that_is_tightened_leaves_an_address_where_it_is(on: On) {
     put(&file, "cidrs: [203.0.113.0/33]");
     replica.metric("pontoon_policy_current", "0").await;
     let log = replica.log();
-    assert!(log.contains("203.0.113.0/33") && log.contains("the policy before stays"), "{log}");
+    assert!(log.contains("203.0.113.0/33") && log.contains("the previous policy stays"), "{log}");
     assert_eq!(arena.status("ingress").await.ips[IPS[0]].state, "active");
     replica.kill();
 
