@@ -173,8 +173,8 @@ impl fmt::Display for Obstacle {
         match self {
             Self::HoldsOther(ip) => write!(
                 f,
-                "HoldsOtherAddress: the node holds {ip}, which no object lists; list the address in a pool, or \
-                 unassign it at the provider"
+                "HoldsOtherAddress: the node holds {ip}, which no object lists; list the \
+                 address in a pool, or unassign it at the provider"
             ),
             Self::HoldsOf(ip, pool) => write!(f, "the node holds {ip} of {pool}"),
             Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
