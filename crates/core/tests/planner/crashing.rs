@@ -157,7 +157,7 @@ fn a_new_address_is_not_moved_before_it_is_written_down() {
     let on_a_node = || make().nodes(["a"]).pool(pool("p").wants(1));
     let by_region = || make().pool(pool("p").wants(1));
     for mut scene in [on_a_node(), by_region()] {
-        super::creating::until_begun(&mut scene, is_create);
+        scene.until_begun(is_create);
         if scene.world.node(&"a".into()).is_some() {
             scene.change_node("a", NodeFixture::not_ready);
         }

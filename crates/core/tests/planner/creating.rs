@@ -1,6 +1,6 @@
 //! Reserving addresses: the intent is written, then the call is sent, then the result is recorded.
 
-use pontoon_core::action::{Action, AddressAction, Done, Failure, FailureKind, LedgerWrite};
+use pontoon_core::action::{Action, AddressAction, Done, FailureKind, LedgerWrite};
 use pontoon_core::addresses::AccountSetup;
 use pontoon_core::addresses::verdict::{Reason, State};
 use pontoon_core::model::Intent;
@@ -10,23 +10,12 @@ use super::fixture::*;
 use super::scene::{Scene, able, scene, scene_at, setup};
 
 /// Nodes `a` and `b`, and a pool that wants `wanted` new addresses.
-fn wanting(wanted: usize) -> Scene {
+pub fn wanting(wanted: usize) -> Scene {
     scene().nodes(["a", "b"]).pool(pool("p").wants(wanted))
 }
 
-/// Runs until a matching action has begun; its answer stays pending.
-pub fn until_begun(scene: &mut Scene, such: fn(&Action) -> bool) -> Action {
-    for _ in 0..20 {
-        if let Some(action) = scene.begin().into_iter().find(such) {
-            return action;
-        }
-        scene.answer();
-    }
-    panic!("never begun: {:#?}", scene.history);
-}
-
 /// The ledger's number of addresses, and the targets of its intents.
-fn ledger(scene: &Scene) -> (usize, Vec<Option<&str>>) {
+pub fn ledger(scene: &Scene) -> (usize, Vec<Option<&str>>) {
     let ledger = &scene.stored("p").ledger;
     let target = |intent: &'_ Intent| intent.target.is_some();
     let targets = ledger.intents.iter().filter(|intent| target(intent)).count();
@@ -90,7 +79,7 @@ fn without_a_region_nothing_is_reserved_and_that_is_said() {
 #[test]
 fn an_address_that_is_still_on_its_way_to_its_node_is_not_marked() {
     let mut scene = wanting(1);
-    let create = until_begun(&mut scene, is_create);
+    let create = scene.until_begun(is_create);
     scene.held_back.clear();
     let made = scene.carry_out(&create).unwrap();
     let Done::Created { ip, .. } = made else { panic!("{made:?}") };
@@ -106,7 +95,7 @@ fn an_address_that_is_still_on_its_way_to_its_node_is_not_marked() {
 #[test]
 fn a_listing_that_is_late_to_show_a_new_address_is_ignored() {
     let mut scene = wanting(1);
-    let create = until_begun(&mut scene, is_create);
+    let create = scene.until_begun(is_create);
     scene.held_back.clear();
     let sent_at = scene.now;
     let result = scene.carry_out(&create);
@@ -158,7 +147,7 @@ fn the_node_of_a_reservation_in_doubt_is_kept_for_it() {
 #[test]
 fn a_machine_that_an_address_is_being_reserved_on_is_left_alone_though_the_pool_is_gone() {
     let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1)).address(ip(1), None);
-    until_begun(&mut scene, is_create);
+    scene.until_begun(is_create);
     scene.remove_pool("p");
     scene.set_pool(pool("q").ips([1]));
     assert_eq!(moves(&scene.begin()), []);
@@ -171,7 +160,7 @@ fn a_machine_whose_reservation_had_no_answer_is_left_alone_though_the_pool_is_go
     for gone_before_the_answer in [true, false] {
         let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1)).address(ip(1), None);
         scene.fault(is_create, Fault::Dropped);
-        until_begun(&mut scene, is_create);
+        scene.until_begun(is_create);
         if !gone_before_the_answer {
             scene.answer();
         }
@@ -197,77 +186,6 @@ fn an_address_that_was_there_before_is_never_adopted() {
 }
 
 #[test]
-fn a_ledger_that_changed_in_between_is_written_again_on_the_new_version() {
-    let mut scene = wanting(1);
-    scene.begin();
-    scene.answer();
-    assert_eq!(count(&scene.begin(), is_ledger), 1);
-    scene.change_pool("p", |pool| pool);
-    scene.answer();
-    let done = scene.settle();
-    assert_eq!((count(&done, is_ledger), scene.cloud.made), (2, 1), "{done:#?}");
-    assert_eq!(scene.reason("p"), &Reason::AllAssigned);
-}
-
-#[test]
-fn a_status_write_of_ours_is_taken_into_account() {
-    let mut scene = wanting(1);
-    scene.begin();
-    scene.answer();
-    scene.change_pool("p", |pool| pool);
-    let version = scene.stored("p").version;
-    scene.world.wrote_pool(&key("p"), "uid-p", version);
-    let done = scene.settle();
-    assert_eq!((count(&done, is_ledger), scene.cloud.made), (2, 1));
-}
-
-#[test]
-fn a_new_version_of_the_object_may_arrive_before_the_answer_to_the_write() {
-    let mut scene = wanting(1);
-    let write = until_begun(&mut scene, is_ledger);
-    scene.held_back.clear();
-    let sent_at = scene.now;
-    let result = scene.carry_out(&write);
-    scene.watch();
-    assert_eq!(count(&scene.settle(), is_create), 0, "not before the answer");
-    scene.finish(write, sent_at, result);
-    let done = scene.settle();
-    assert_eq!((creations(&done), scene.cloud.made), (vec![Some("m-a")], 1));
-}
-
-#[test]
-fn a_ledger_write_without_an_answer_is_settled_before_anything_is_sent() {
-    for fault in [Fault::Lost, Fault::Dropped] {
-        let mut scene = wanting(1);
-        scene.fault(is_ledger, fault);
-        let write = until_begun(&mut scene, is_ledger);
-        scene.answer();
-        assert_eq!(count(&scene.settle(), is_create), 0);
-        scene.watch();
-        scene.run(seconds(30));
-        assert_eq!((scene.cloud.made, ledger(&scene)), (1, (1, vec![])), "{write:?}");
-    }
-}
-
-#[test]
-fn an_intent_that_is_perhaps_out_of_the_ledger_is_not_sent() {
-    let mut scene = wanting(1);
-    let intent = until_begun(&mut scene, is_create);
-    scene.held_back.clear();
-    let not_sent = pontoon_core::action::Failure::plain(FailureKind::NotSent, "");
-    scene.finish(intent, scene.now, Err(not_sent));
-    scene.change_node("a", NodeFixture::not_ready);
-    scene.fault(is_ledger, Fault::Lost);
-    assert_eq!(count(&scene.begin(), is_ledger), 1, "it is taken out: its node is gone");
-    scene.answer();
-    scene.change_node("a", NodeFixture::ready);
-    assert_eq!(count(&scene.run(seconds(30)), is_create), 0, "and nobody told what became of it");
-    scene.watch();
-    scene.run(seconds(30));
-    assert_eq!((scene.cloud.made, ledger(&scene)), (1, (1, vec![])));
-}
-
-#[test]
 fn there_are_never_more_addresses_and_intents_than_wanted() {
     let mut scene = wanting(3);
     for fault in [Fault::Lost, Fault::Dropped, Fault::Answer(FailureKind::Unavailable)] {
@@ -283,30 +201,9 @@ fn there_are_never_more_addresses_and_intents_than_wanted() {
 }
 
 #[test]
-fn intents_of_one_instant_have_different_names() {
-    let mut scene = wanting(1);
-    until_begun(&mut scene, is_create);
-    scene.held_back.clear();
-    let now = scene.now;
-    scene.change_pool("p", |pool| pool.wants(2));
-    scene.now = at(0);
-    for _ in 0..3 {
-        for action in scene.planned() {
-            scene.world.begin(&action);
-            let result = scene.carry_out(&action);
-            scene.finish(action, now, result);
-            scene.now = at(0);
-        }
-    }
-    let ids: std::collections::BTreeSet<_> =
-        scene.stored("p").ledger.intents.iter().map(|intent| intent.id.clone()).collect();
-    assert_eq!(ids.len(), scene.stored("p").ledger.intents.len());
-}
-
-#[test]
 fn an_intent_that_is_no_longer_wanted_is_taken_out_unsent() {
     let mut scene = wanting(1).address(ip(1), None);
-    until_begun(&mut scene, is_ledger);
+    scene.until_begun(is_ledger);
     scene.change_pool("p", |pool| pool.ips([1]));
     scene.answer();
     let seen = scene.stored("p").clone();
@@ -318,7 +215,7 @@ fn an_intent_that_is_no_longer_wanted_is_taken_out_unsent() {
 #[test]
 fn wanting_fewer_while_an_intent_is_ready_takes_it_out() {
     let mut scene = wanting(2);
-    until_begun(&mut scene, is_ledger);
+    scene.until_begun(is_ledger);
     scene.answer();
     assert_eq!(ledger(&scene).1.len(), 2);
     scene.change_pool("p", |pool| pool.wants(1));
@@ -340,7 +237,7 @@ fn wanting_fewer_while_answers_are_out_reserves_no_more_than_were_sent() {
 #[test]
 fn an_intent_whose_node_may_no_longer_have_it_is_aimed_at_another() {
     let mut scene = wanting(1);
-    until_begun(&mut scene, is_ledger);
+    scene.until_begun(is_ledger);
     scene.answer();
     scene.change_node("a", NodeFixture::not_ready);
     assert_eq!(creations(&scene.settle()), [Some("m-b")]);
@@ -421,25 +318,6 @@ fn a_throttled_reservation_stays_ready() {
 }
 
 #[test]
-fn an_address_is_recorded_even_if_the_intent_was_wiped_off_the_object() {
-    for made_first in [true, false] {
-        let mut scene = wanting(1);
-        until_begun(&mut scene, is_create);
-        if made_first {
-            scene.answer();
-        }
-        scene.change_pool("p", |mut pool| {
-            pool.ledger = Default::default();
-            pool
-        });
-        scene.planned();
-        scene.answer();
-        scene.run(seconds(30));
-        assert_eq!((scene.cloud.made, ledger(&scene)), (1, (1, vec![])), "{made_first}");
-    }
-}
-
-#[test]
 fn addresses_that_were_reserved_are_disabled_before_listed_ones() {
     let mut scene = wanting(2).address(ip(1), None);
     scene.change_pool("p", |pool| pool.ips([1]));
@@ -467,45 +345,10 @@ fn many_addresses_are_reserved_ten_at_a_time() {
 }
 
 #[test]
-fn a_ledger_that_somebody_stripped_is_written_again_from_what_the_status_remembers() {
-    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").wants(2)).settled();
-    let ledger = scene.stored("p").ledger.clone();
-    assert_eq!(ledger.created.len(), 2);
-    scene.change_pool("p", |mut pool| {
-        pool.ledger_stripped = true;
-        pool
-    });
-    let done = scene.settle();
-    assert_eq!(count(&done, is_ledger), 1);
-    assert_eq!(count(&done, Action::changes_provider), 0);
-    assert_eq!((&scene.stored("p").ledger, scene.cloud.made), (&ledger, 2));
-    assert_eq!(count(&scene.run(seconds(60)), is_ledger), 0);
-}
-
-#[test]
-fn a_ledger_that_somebody_stripped_before_the_status_named_its_address_is_written_again() {
-    for wanted in [None, Some(2)] {
-        let mut scene = scene().nodes(["a", "b"]).address(ip(1), None);
-        scene.set_pool(pool("p").ips([1]).wants(2));
-        scene.settle();
-        let ledger = scene.stored("p").ledger.clone();
-        assert_eq!(ledger.created.len(), 1);
-        scene.change_pool("p", |mut pool| {
-            (pool.ledger, pool.ledger_stripped) = (Default::default(), true);
-            pool.ask(|request| request.wanted = wanted)
-        });
-        let done = scene.run(seconds(60));
-        assert_eq!(count(&done, is_ledger), 1, "{wanted:?}");
-        assert_eq!(count(&done, Action::changes_provider), 0, "{wanted:?}");
-        assert_eq!((&scene.stored("p").ledger, scene.cloud.made), (&ledger, 1), "{wanted:?}");
-    }
-}
-
-#[test]
 fn a_reservation_that_has_to_wait_for_a_cool_off_is_not_written_down_before() {
     let mut scene = scene().nodes(["a", "b", "c"]);
     scene.set_pool(pool("p").wants(2).cooling_off(30));
-    until_begun(&mut scene, is_create);
+    scene.until_begun(is_create);
     scene.begin();
     assert_eq!(scene.stored("p").ledger.intents.len(), 1);
     scene.answer();
@@ -513,53 +356,4 @@ fn a_reservation_that_has_to_wait_for_a_cool_off_is_not_written_down_before() {
     assert_eq!((count(&done, is_create), scene.stored("p").ledger.intents.len()), (0, 0));
     let done = scene.run(seconds(20));
     assert_eq!((count(&done, is_create), scene.cloud.made), (1, 2));
-}
-
-#[test]
-fn a_reservation_that_the_ledger_settles_is_not_settled_again_before_the_answer_to_the_write() {
-    for lost in [false, true] {
-        let project = AccountSetup { project: Some("project".into()), ..setup() };
-        let mut scene = scene_at(project);
-        scene.cloud.project = Some("project");
-        scene.set_pool(pool("p").wants(2).created_at(at(-20)));
-        scene.set_pool(pool("q").wants(2).created_at(at(-10)));
-        for _ in 0..4 {
-            scene.fault(is_create, Fault::Lost);
-        }
-        while scene.cloud.made < 4 || !scene.held_back.iter().any(|(action, _)| is_ledger(action)) {
-            scene.answer();
-            scene.pass(seconds(1));
-            scene.begin();
-        }
-        let (write, sent_at) = scene.held_back.remove(0);
-        let result = scene.carry_out(&write);
-        let timed_out = Failure::plain(FailureKind::NoAnswer, "timed out");
-        let answer = if lost { Err(timed_out) } else { result };
-        // A change of the other pool makes its write fail.
-        scene.change_pool("q", |pool| pool);
-        scene.answer();
-        scene.watch();
-        scene.settle();
-        scene.finish(write, sent_at, answer);
-        scene.run(seconds(60));
-        let created = ["p", "q"].map(|name| scene.stored(name).ledger.created.len());
-        assert_eq!((scene.cloud.made, created), (4, [2, 2]), "lost: {lost}");
-    }
-}
-
-#[test]
-fn the_ledger_names_the_account_of_its_addresses_from_its_next_write_on() {
-    let mut scene = wanting(1).settled();
-    scene.run(seconds(5));
-    let account = |scene: &Scene| scene.stored("p").ledger.account.clone();
-    assert_eq!(account(&scene), Some(ACCOUNT.into()));
-    // As an earlier version wrote it.
-    scene.change_pool("p", |mut pool| {
-        pool.ledger.account = None;
-        pool
-    });
-    assert_eq!(count(&scene.run(seconds(60)), is_ledger), 0);
-    scene.change_pool("p", |pool| pool.wants(2));
-    scene.run(seconds(5));
-    assert_eq!(account(&scene), Some(ACCOUNT.into()));
 }

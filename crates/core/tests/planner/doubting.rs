@@ -201,7 +201,7 @@ fn an_address_that_is_still_being_placed_is_waited_for_and_watched() {
 fn a_refused_reservation_made_none_whatever_is_on_its_target() {
     let mut scene = scene().nodes(["a", "b"]).pool(pool("p").wants(1));
     scene.fault(is_create, Fault::Answer(pontoon_core::action::FailureKind::Rejected));
-    super::creating::until_begun(&mut scene, is_create);
+    scene.until_begun(is_create);
     scene.cloud.place(ip(66), Some("m-a"));
     scene.answer();
     scene.run(seconds(30));

@@ -5,7 +5,6 @@ use pontoon_core::model::{Evicts, Mark, MarkPlace, Pod, Pool, Tells, Text};
 use pontoon_core::world::Settings;
 
 use super::cloud::Fault;
-use super::creating::until_begun;
 use super::fixture::*;
 use super::pausing::paused;
 use super::scene::{Scene, able, scene, scene_with};
@@ -258,7 +257,7 @@ fn nothing_is_evicted_from_another_node_of_the_machine_that_gets_an_address() {
 fn pods_are_evicted_although_a_paused_pool_would_bring_its_address() {
     let mut scene = passing_on(scene());
     scene.change_pool("q", paused);
-    until_begun(&mut scene, is_coming_to_a);
+    scene.until_begun(is_coming_to_a);
     let planned: Vec<_> = scene.held_back.iter().map(|(action, _)| action.clone()).collect();
     assert_eq!(evicted(&planned), ["one", "two"].map(Text::from), "the call is withheld");
 }

@@ -4,19 +4,17 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use pontoon_core::action::{Action, AddressAction, Done, FailureKind, OperationState};
+use pontoon_core::action::{Action, AddressAction, FailureKind};
 use pontoon_core::addresses::verdict::{Note, Reason, State};
-use pontoon_core::addresses::{Address, Knowledge, Operation};
 
 use super::cloud::Fault;
-use super::creating::until_begun;
 use super::doubting::made;
 use super::fixture::*;
 use super::profiles::{PROFILES, Profile, account};
 use super::scene::{Scene, scene, scene_at};
 
 /// Address 1 is refused on every node.
-fn is_about_1(action: &Action) -> bool {
+pub fn is_about_1(action: &Action) -> bool {
     matches!(action, Action::Address(AddressAction::Assign { ip: one, .. }) if *one == ip(1))
 }
 
@@ -29,7 +27,7 @@ fn everything(action: &Action) -> bool {
     !action.changes_cluster()
 }
 
-fn refusing(mut scene: Scene, such: fn(&Action) -> bool, kind: FailureKind) -> Scene {
+pub fn refusing(mut scene: Scene, such: fn(&Action) -> bool, kind: FailureKind) -> Scene {
     scene.cloud.refuses.push((such, kind));
     scene
 }
@@ -184,7 +182,7 @@ fn a_reservation_that_breaks_down_leaves_its_node_once_a_listing_shows_that_it_m
 fn a_reservation_that_broke_down_keeps_its_node_while_its_address_is_on_the_way() {
     let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1)).address(ip(1), None);
     scene.fault(is_create, Fault::Although(FailureKind::Unavailable));
-    until_begun(&mut scene, is_create);
+    scene.until_begun(is_create);
     scene.answer();
     scene.cloud.place(made(1), None);
     scene.set_pool(pool("q").ips([1]));
@@ -210,7 +208,7 @@ fn a_reservation_whose_outcome_only_a_person_can_tell_leaves_its_node_to_a_failo
     let mut scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]).wants(2));
     scene = scene.address(ip(1), Some("a"));
     scene.fault(is_create, Fault::Dropped);
-    until_begun(&mut scene, is_create);
+    scene.until_begun(is_create);
     scene.answer();
     scene.cloud.place(ip(66), None);
     scene.run(seconds(120));
@@ -239,7 +237,7 @@ fn a_paused_pool_keeps_no_node_from_one_that_is_served() {
 fn paused_before_reserving() -> Scene {
     let scene = scene().nodes(["a", "b"]).pool(pool("q").ips([2])).address(ip(2), Some("b"));
     let mut scene = scene.settled().pool(pool("p").wants(1));
-    until_begun(&mut scene, is_ledger);
+    scene.until_begun(is_ledger);
     scene.answer();
     scene.change_pool("p", |pool| pontoon_core::model::Pool {
         paused: Some("holiday".into()),
@@ -265,7 +263,7 @@ fn a_reservation_that_a_paused_pool_has_not_sent_keeps_no_node_from_one_that_is_
 #[test]
 fn a_machine_is_free_again_when_a_new_term_begins_while_an_address_was_being_reserved_on_it() {
     let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1));
-    until_begun(&mut scene, is_create);
+    scene.until_begun(is_create);
     scene.held_back.clear();
     scene.world.take_over(scene.now);
     scene.remove_pool("p");
@@ -366,70 +364,6 @@ fn an_entry_stays_on_its_node_while_the_one_that_replaces_it_does_not_exist() {
 }
 
 #[test]
-fn an_address_that_stays_locked_is_looked_at_ever_more_rarely() {
-    let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
-    scene.settle();
-    scene.cloud.addresses.get_mut(&ip(1)).unwrap().busy = true;
-    let done = scene.run(seconds(1800));
-    assert!(count(&done, is_list) < 80, "{}", count(&done, is_list));
-}
-
-#[test]
-fn an_address_whose_call_is_open_is_not_read_at_network_speed() {
-    let mut scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
-    scene.settle();
-    scene.cloud.hidden.push(ip(1));
-    scene.change_node("a", NodeFixture::not_ready);
-    scene.fault(is_assign, Fault::Quiet);
-    scene.run(seconds(30));
-    let account = scene.world.account(&ACCOUNT.into()).unwrap();
-    let open = account.address(ip(1)).unwrap().operation.as_ref();
-    assert!(matches!(open, Some(Operation::Accepted { .. })), "{open:?}");
-    assert!(count(&scene.history, is_read) < 20, "{}", count(&scene.history, is_read));
-}
-
-/// What is known of address 1.
-fn first(scene: &Scene) -> &Address {
-    scene.world.account(&ACCOUNT.into()).and_then(|account| account.address(ip(1))).unwrap()
-}
-
-/// Plans, acts and waits until something holds, perhaps with answers pending.
-fn until(scene: &mut Scene, holds: fn(&Scene) -> bool) {
-    for _ in 0..200 {
-        let quiet = scene.begin().is_empty();
-        if holds(scene) {
-            return;
-        }
-        scene.answer();
-        if holds(scene) {
-            return;
-        }
-        if quiet {
-            scene.now = scene.wake.unwrap();
-        }
-    }
-    panic!("never so: {:#?}", scene.history);
-}
-
-#[test]
-fn an_address_whose_reads_tell_nothing_is_not_read_at_network_speed() {
-    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]));
-    let mut scene = scene.address(ip(1), Some("a")).settled();
-    scene.change_node("a", NodeFixture::not_ready);
-    scene.fault(is_assign, Fault::Quiet);
-    until(&mut scene, |scene| scene.held_back.iter().any(|(one, _)| is_operation_read(one)));
-    let index = scene.held_back.iter().position(|(one, _)| is_operation_read(one)).unwrap();
-    let (question, asked_at) = scene.held_back.remove(index);
-    scene.cloud.hidden.push(ip(1));
-    until(&mut scene, |scene| first(scene).knowledge == Knowledge::Missing);
-    scene.finish(question, asked_at, Ok(Done::Operation(OperationState::Done)));
-    assert!(matches!(first(&scene).operation, Some(Operation::Uncertain { .. })));
-    let done = scene.run(seconds(4));
-    assert_eq!(first(&scene).knowledge, Knowledge::Missing, "reads are too early to tell");
-    assert!((1..=3).contains(&count(&done, is_read)), "at 0, 2, 4 s: {done:?}");
-}
-
-#[test]
 fn what_serves_nobody_makes_room_however_many_full_nodes_come_first() {
     let crowd = |n: u16| IpAddr::from(Ipv4Addr::from(0x0A00_0000 + u32::from(n)));
     let all = (0..2100).map(crowd).collect();
@@ -486,19 +420,10 @@ fn a_reservation_that_its_machine_refuses_is_made_elsewhere_or_by_region() {
 }
 
 #[test]
-fn an_address_whose_calls_always_break_down_is_not_looked_for_on_each_node_anew() {
-    let nodes = ["a", "b", "c", "d", "e", "f"];
-    let scene = scene().nodes(nodes).pool(pool("p").ips([1])).address(ip(1), None);
-    let mut scene = refusing(scene, is_about_1, FailureKind::Unavailable);
-    let lists = count(&scene.run(seconds(600)), is_list);
-    assert!(lists < 300, "{lists}");
-}
-
-#[test]
 fn a_reservation_of_the_leader_before_keeps_its_node_until_a_listing_tells() {
     let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]).wants(2));
     let mut scene = scene.address(ip(1), Some("a"));
-    until_begun(&mut scene, is_create);
+    scene.until_begun(is_create);
     scene.answer();
     scene.restart(seconds(0));
     scene.cloud.place(made(1), None);

@@ -5,7 +5,6 @@ use pontoon_core::addresses::verdict::{Note, Precedence, Reason, State};
 use pontoon_core::model::{EmptyPolicy, Pool, RecordRequest};
 
 use super::cloud::Fault;
-use super::creating::until_begun;
 use super::fixture::*;
 use super::recording::{NAME, ask, of_pool};
 use super::scene::{Scene, scene};
@@ -284,7 +283,7 @@ fn a_listing_right_after_our_call_does_not_tell_where_an_entry_listed_again_is()
 fn an_entry_that_somebody_moves_while_a_reservation_is_open_stays_where_it_is() {
     let mut scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1]).wants(2));
     scene = scene.address(ip(1), Some("a"));
-    until_begun(&mut scene, is_create);
+    scene.until_begun(is_create);
     let reserves = scene.held_back.iter().position(|(action, _)| is_create(action)).expect("it");
     // Address 4 comes after the reservation began, so it may be the reservation's.
     let mut scene = scene.address(ip(4), Some("c"));

@@ -27,6 +27,8 @@ mod ipv6;
 mod labelling;
 mod lasting;
 mod leaving;
+mod ledgers;
+mod looking;
 mod marking;
 mod matching;
 mod pacing;

@@ -329,6 +329,17 @@ impl Scene {
         panic!("never quiet: {:#?}", &self.history[self.history.len() - 6..]);
     }
 
+    /// Runs until a matching action has begun; its answer stays pending.
+    pub fn until_begun(&mut self, such: fn(&Action) -> bool) -> Action {
+        for _ in 0..20 {
+            if let Some(action) = self.begin().into_iter().find(such) {
+                return action;
+            }
+            self.answer();
+        }
+        panic!("never begun: {:#?}", self.history);
+    }
+
     /// Runs for a while, with a plan at each wake-up.
     pub fn run(&mut self, time: Duration) -> Vec<Action> {
         let (from, end) = (self.history.len(), self.now + time);

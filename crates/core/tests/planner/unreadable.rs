@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::Pool;
 
-use super::creating::until_begun;
 use super::doubting::made;
 use super::fixture::*;
 use super::scene::scene;
@@ -64,7 +63,7 @@ fn an_address_that_an_invalid_object_had_and_lists_no_more_is_given_back_by_the_
 #[test]
 fn an_answer_does_not_count_for_another_object_of_the_same_name() {
     let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), None);
-    until_begun(&mut scene, is_assign);
+    scene.until_begun(is_assign);
     scene.remove_pool("p");
     let again = pontoon_core::model::Pool { uid: "another".into(), ..pool("p").ips([2]) };
     let mut scene = scene.address(ip(2), None);
@@ -78,7 +77,7 @@ fn an_answer_does_not_count_for_another_object_of_the_same_name() {
 #[test]
 fn what_was_reserved_is_not_given_to_another_object_of_the_same_name() {
     let mut scene = scene().nodes(["a", "b"]).pool(pool("p").wants(1));
-    until_begun(&mut scene, is_create);
+    scene.until_begun(is_create);
     scene.remove_pool("p");
     let again = pontoon_core::model::Pool { uid: "another".into(), ..pool("p").ips([2]) };
     scene = scene.address(ip(2), None).pool(again);

@@ -94,9 +94,10 @@ impl Cluster {
         Ok(self.all_nodes().await?.iter().filter_map(number).max().unwrap_or(0) + 1)
     }
 
-    /// Makes a node and its pods unready.
+    /// Makes a node and then its pods unready, in the order of a real cluster.
     pub async fn kill(&self, node: &str) -> Result<(), String> {
-        self.set_ready(node, false).await
+        self.set_node_ready(node, false).await?;
+        self.set_pods_ready(node, false).await
     }
 
     /// Cordons a node.
@@ -156,7 +157,9 @@ impl Cluster {
         let open = json!({"spec": {"unschedulable": null, "taints": null}});
         let heal = async |node: &String| {
             self.patch_node(node, &open).await?;
-            self.set_ready(node, true).await
+            // A ready node has ready pods.
+            self.set_pods_ready(node, true).await?;
+            self.set_node_ready(node, true).await
         };
         try_join_all(nodes.iter().map(heal)).await.map(drop)
     }
@@ -185,8 +188,13 @@ impl Cluster {
         self.nodes().patch(node, &params, &Patch::Merge(patch)).await.map(drop).map_err(told)
     }
 
-    /// Sets the readiness of a node, after its pods: a ready node has ready pods.
-    async fn set_ready(&self, node: &str, is_ready: bool) -> Result<(), String> {
+    async fn set_node_ready(&self, node: &str, is_ready: bool) -> Result<(), String> {
+        let patch = Patch::Merge(json!({"status": {"conditions": conditions(is_ready)}}));
+        let params = PatchParams::default();
+        self.nodes().patch_status(node, &params, &patch).await.map(drop).map_err(told)
+    }
+
+    async fn set_pods_ready(&self, node: &str, is_ready: bool) -> Result<(), String> {
         let params = PatchParams::default();
         let pods: Api<Pod> = Api::all(self.client().clone());
         let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
@@ -196,8 +204,7 @@ impl Cluster {
             let patch = Patch::Merge(json!({"status": {"conditions": workload::ready(is_ready)}}));
             pods.patch_status(&pod.name_any(), &params, &patch).await.map_err(told)?;
         }
-        let patch = Patch::Merge(json!({"status": {"conditions": conditions(is_ready)}}));
-        self.nodes().patch_status(node, &params, &patch).await.map(drop).map_err(told)
+        Ok(())
     }
 }
 

@@ -127,7 +127,7 @@ fn a_script_kills_a_node_and_the_address_moves() {
     let told = text(&output.stdout);
     assert!(output.status.success(), "{told}{}", text(&output.stderr));
     assert!(told.contains("198.51.100.1 moved node-1 → node-3 in "), "{told}");
-    // The pod fails with its node, so either may be the reported cause.
+    // The watch of pods may be faster than the watch of nodes, so either may be the cause.
     let causes = [" ms: node-1 is not ready", " ms: no ready pod on node-1 matches"];
     assert!(causes.iter().any(|cause| told.contains(cause)), "{told}");
     assert!(told.contains("2 addresses on 2 of 2 eligible nodes"), "{told}");
