@@ -143,6 +143,11 @@ impl Setbacks {
         looks.filter(|look| listed < *look).min()
     }
 
+    /// Whether a failed call may have taken an address to a machine nevertheless.
+    pub(crate) fn may_have_moved(&self, ip: IpAddr, machine: &MachineId) -> bool {
+        self.unclear.get(&ip).is_some_and(|calls| calls.contains_key(machine))
+    }
+
     /// Earliest time of the next attempt on any machine.
     pub fn due(&self, ip: IpAddr) -> Time {
         self.by_address.get(&ip).map_or(Time::default(), |attempts| attempts.not_before)

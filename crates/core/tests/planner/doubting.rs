@@ -9,7 +9,7 @@ use pontoon_core::model::Resolution;
 
 use super::cloud::Fault;
 use super::fixture::*;
-use super::scene::{Scene, scene, scene_at, setup};
+use super::scene::{Scene, able, scene, scene_at, setup};
 
 pub fn made(n: u8) -> IpAddr {
     IpAddr::from([198, 51, 100, n])
@@ -239,6 +239,20 @@ fn a_reservation_of_another_account_explains_no_address() {
     scene.cloud.place(made(66), Some("m-a"));
     scene.run(seconds(30));
     assert!(!scene.stored("p").ledger.created.contains(&made(66)), "66 is a stranger's");
+}
+
+#[test]
+fn a_reservation_of_an_invalid_pool_of_another_account_explains_no_address() {
+    let project = AccountSetup { project: Some("project".into()), ..setup() };
+    let mut scene = scene_at(project).account("second", able(|one| one.marks_new = true));
+    let mut invalid = pool("q").in_account("second").with_intent(None).invalid();
+    invalid.ledger.account = Some("second".into());
+    scene.set_pool(invalid);
+    let mut scene = scene.pool(pool("p").wants(1)).address(ip(9), None);
+    scene.cloud.addresses.get_mut(&ip(9)).unwrap().project = Some("project".into());
+    scene.fault(is_create, Fault::Dropped);
+    scene.run(seconds(30));
+    assert!(!scene.stored("p").ledger.created.contains(&ip(9)), "9 was there before");
 }
 
 fn of_p(action: &Action) -> bool {

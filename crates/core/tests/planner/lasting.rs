@@ -435,3 +435,35 @@ fn a_reservation_of_the_leader_before_keeps_its_node_until_a_listing_tells() {
     scene.run(seconds(10));
     assert_eq!(scene.stored("p").ledger.created, [made(1)]);
 }
+
+#[test]
+fn a_reservation_that_only_a_person_can_tell_leaves_its_node_soon_also_after_a_takeover() {
+    for restarts in [false, true] {
+        let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1]).wants(2));
+        let mut scene = scene.address(ip(1), Some("a"));
+        scene.fault(is_create, Fault::Dropped);
+        scene.until_begun(is_create);
+        scene.answer();
+        scene.cloud.place(ip(66), None);
+        scene.run(seconds(if restarts { 120 } else { 45 }));
+        if restarts {
+            scene.restart(seconds(0));
+        }
+        scene.change_node("a", NodeFixture::not_ready);
+        scene.run(seconds(40));
+        assert_eq!(scene.home(ip(1)), Some("b"), "restarts: {restarts}");
+    }
+}
+
+#[test]
+fn a_reservation_of_the_leader_before_keeps_no_machine_that_has_room_for_more() {
+    let roomy = |profile: &&Profile| profile.name == "hetzner";
+    let profile = PROFILES.iter().find(roomy).unwrap();
+    let scene = scene_at(account(profile)).nodes(["a", "b"]).pool(pool("p").ips([1]).wants(2));
+    let mut scene = refusing(scene.address(ip(1), Some("a")), is_create, FailureKind::Quota);
+    scene.run(seconds(5));
+    scene.restart(seconds(0));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.run(seconds(10));
+    assert_eq!(scene.home(ip(1)), Some("b"));
+}

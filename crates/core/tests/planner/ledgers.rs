@@ -3,6 +3,7 @@
 use pontoon_core::action::{Action, Failure, FailureKind};
 use pontoon_core::addresses::AccountSetup;
 use pontoon_core::addresses::verdict::Reason;
+use pontoon_core::model::Ledger;
 
 use super::cloud::Fault;
 use super::creating::{ledger, wanting};
@@ -202,4 +203,66 @@ fn the_ledger_names_the_account_of_its_addresses_from_its_next_write_on() {
     scene.change_pool("p", |pool| pool.wants(2));
     scene.run(seconds(5));
     assert_eq!(account(&scene), Some(ACCOUNT.into()));
+}
+
+#[test]
+fn a_ledger_that_is_stripped_together_with_a_change_of_the_provider_keeps_its_account() {
+    let other = AccountSetup { cloud: "other".into(), ..setup() };
+    let scene = scene().account("second", other).nodes(["a"]);
+    let mut scene = scene.pool(pool("p").wants(1).releasing()).settled();
+    let created = scene.stored("p").ledger.created.clone();
+    scene.change_pool("p", |mut pool| {
+        pool.ledger = Ledger { created: created.clone(), ..Ledger::default() };
+        pool.ledger_stripped = true;
+        pool.in_account("second")
+    });
+    scene.begin();
+    scene.answer();
+    let ledger = &scene.stored("p").ledger;
+    assert_eq!((&ledger.created, &ledger.account), (&created, &Some(ACCOUNT.into())));
+}
+
+#[test]
+fn a_write_without_effect_does_not_settle_a_reservation_that_is_sent_after_it() {
+    let mut scene = wanting(1);
+    let create = scene.until_begun(is_create);
+    scene.held_back.clear();
+    scene.finish(create, scene.now, Err(Failure::plain(FailureKind::NotSent, "")));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.fault(is_ledger, Fault::Answer(FailureKind::NotSent));
+    assert_eq!(count(&scene.begin(), is_ledger), 1, "without the intent");
+    scene.answer();
+    scene.change_node("a", NodeFixture::ready);
+    scene.fault(is_create, Fault::Lost);
+    scene.run(seconds(3));
+    assert_eq!(scene.cloud.made, 1);
+    strip(&mut scene);
+    scene.run(seconds(60));
+    assert_eq!((scene.cloud.made, ledger(&scene)), (1, (1, vec![])));
+}
+
+#[test]
+fn a_reservation_that_was_wiped_off_the_object_is_not_sent_before_it_is_written_again() {
+    let mut scene = wanting(1);
+    scene.fault(is_create, Fault::Answer(FailureKind::Unavailable));
+    scene.until_begun(is_create);
+    scene.answer();
+    while !scene.begin().iter().any(is_list) {
+        scene.answer();
+        scene.now = scene.wake.unwrap();
+    }
+    strip(&mut scene);
+    scene.answer();
+    let planned = scene.planned();
+    assert_eq!((count(&planned, is_ledger), count(&planned, is_create)), (1, 0));
+    scene.run(seconds(30));
+    assert_eq!((scene.cloud.made, ledger(&scene)), (1, (1, vec![])));
+}
+
+/// Removes the ledger of pool `p`, of which the status names no address.
+fn strip(scene: &mut Scene) {
+    scene.change_pool("p", |mut pool| {
+        (pool.ledger, pool.ledger_stripped) = (Ledger::default(), true);
+        pool
+    });
 }

@@ -54,6 +54,13 @@ pub(crate) fn plan(
         }
         return creation;
     };
+    // The annotation was removed together with a change of the provider. The write restores it, and
+    // the pool is not planned at the new provider.
+    if ledger.elsewhere(&request.account).is_some() {
+        let guarded = release::guards(view, ledger);
+        creation.writes = write(view, Ledger { guarded, ..ledger.clone() }, draft);
+        return creation;
+    }
     let mut next = Ledger { intents: vec![], ..ledger.clone() };
     forget_gone(world, view, &request.account, account, &mut next, draft);
     release::plan(world, view, request, &mut next, draft);
@@ -204,8 +211,10 @@ fn send(world: &World, view: &PoolView<'_>, request: &Request, intent: &Intent, 
     if draft.now < not_before {
         return draft.wake_at(not_before);
     }
-    // The object itself must name the intent, not just a ledger write in progress.
-    if !may_change(world, &request.account, draft.now)
+    // The object itself must name the intent, not just a ledger write in progress or of this plan.
+    let is_named = view.entry.pool.ledger.intents.iter().any(|one| one.id == intent.id);
+    if !is_named
+        || !may_change(world, &request.account, draft.now)
         || view.entry.is_writing_ledger()
         || view.entry.is_ledger_in_doubt()
     {

@@ -59,7 +59,8 @@ impl Placement {
     pub fn plan<'w>(world: &'w World, views: &[PoolView<'w>], draft: &mut Draft) -> Self {
         let mut placement = Self { seats: Seats::new(world, draft), ..Self::default() };
         for (_, view) in plannable(views) {
-            placement.seats.keep_targets(view, |intent| may_arrive(world, view, intent, draft));
+            let arrives = |intent: &Intent| may_arrive(world, view, intent, draft);
+            placement.seats.keep_targets(world, view, arrives);
             pace(view, draft);
         }
         for paused in [false, true] {
@@ -91,7 +92,7 @@ impl Placement {
             let such: Vec<_> = views.iter().filter(is_such).copied().collect();
             for view in &such {
                 let is_over = |intent: &Intent| !may_arrive(world, view, intent, draft);
-                self.seats.keep_targets(view, is_over);
+                self.seats.keep_targets(world, view, is_over);
             }
             self.hand_out(world, &such, draft, new);
         }

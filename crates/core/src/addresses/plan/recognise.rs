@@ -75,9 +75,7 @@ pub(crate) fn resolve(
         return match marked {
             Some((ip, _)) => Resolved::Address(ip),
             // Listings may lag behind the reservation.
-            None if account.listing.last.is_none_or(|last| last < until + ARRIVAL) => {
-                Resolved::After(next_look(account))
-            }
+            None if is_early(account, until) => Resolved::After(next_look(account)),
             None => Resolved::Nothing,
         };
     }
@@ -98,7 +96,7 @@ pub(crate) fn resolve(
     match judge(account, intent, &new, &others, view.entry.pool.resolution) {
         // An address reserved on a machine appears there only when the provider's operation is
         // done.
-        Resolved::Unclear(_) if intent.target.is_some() && draft.now < until + ARRIVAL => {
+        Resolved::Unclear(_) if intent.target.is_some() && is_early(account, until) => {
             Resolved::After(next_look(account))
         }
         resolved => resolved,
@@ -123,7 +121,13 @@ pub(crate) fn may_arrive(
     let ledger = &view.entry.pool.ledger;
     let made_none =
         || matches!(resolve(world, view, account, intent, ledger, draft), Resolved::Nothing);
-    account.listing.last.unwrap_or_default() < until + ARRIVAL && !made_none()
+    is_early(account, until) && !made_none()
+}
+
+/// Whether the last listing is too early to show a new address on its machine, for a reservation whose
+/// effect shows from `until` on.
+fn is_early(account: &Account, until: Time) -> bool {
+    account.listing.last.is_none_or(|last| last < until + ARRIVAL)
 }
 
 /// Whether new addresses of a pool's provider carry marks.
@@ -241,14 +245,15 @@ fn strayed(
 }
 
 /// Reservations without a known result in the account of `request`, other than `except`, with their
-/// progress. The account of a pool that cannot be decoded is unknown: its reservations count.
+/// progress. If neither ledger nor request names the account of a pool, its reservations count.
 pub(crate) fn open_intents<'w>(
     world: &'w World,
     request: Option<&Request>,
     except: Option<(&ObjectKey, &Text)>,
 ) -> Vec<(&'w Intent, IntentProgress)> {
     let elsewhere = |entry: &PoolEntry| {
-        let account = entry.pool.request.as_ref().ok().map(|request| &request.account);
+        let requested = entry.pool.request.as_ref().ok().map(|request| &request.account);
+        let account = entry.pool.ledger.account.as_ref().or(requested);
         account.zip(request).is_some_and(|(one, request)| *one != request.account)
     };
     let mut open = Vec::new();

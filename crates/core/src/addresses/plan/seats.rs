@@ -64,8 +64,10 @@ impl Seats {
     pub fn new(world: &World, draft: &mut Draft) -> Self {
         let mut reserved = BTreeMap::new();
         for (seat, holder, until) in world.reserving(draft.now) {
-            reserved.insert(seat.clone(), holder.clone());
-            draft.wake_at(until);
+            if !has_room_for_both(world, seat) {
+                reserved.insert(seat.clone(), holder.clone());
+                draft.wake_at(until);
+            }
         }
         Self { reserved, ..Self::default() }
     }
@@ -105,11 +107,17 @@ impl Seats {
         self.left_last.extend(over.filter_map(|intent| seat_of(view, intent)));
     }
 
-    /// Keeps the seats of the selected reservations, unless an address has the seat. Older pools
-    /// come first.
-    pub fn keep_targets(&mut self, view: &PoolView<'_>, such: impl Fn(&Intent) -> bool) {
+    /// Keeps the seats of the selected reservations, unless an address has the seat, or the machine
+    /// has room for another address too. Older pools come first.
+    pub fn keep_targets(
+        &mut self,
+        world: &World,
+        view: &PoolView<'_>,
+        such: impl Fn(&Intent) -> bool,
+    ) {
         for intent in view.entry.open_intents().filter(|intent| such(intent)) {
-            if let Some(seat) = seat_of(view, intent).filter(|seat| !self.taken.contains(seat)) {
+            let seat = seat_of(view, intent).filter(|seat| !self.taken.contains(seat));
+            if let Some(seat) = seat.filter(|seat| !has_room_for_both(world, seat)) {
                 let holder = (view.key.clone(), intent.id.clone());
                 self.reserved.entry(seat).or_insert(holder);
             }
@@ -245,6 +253,12 @@ impl Seats {
         };
         (next, refused)
     }
+}
+
+/// Whether a machine has room for a reservation and for another address.
+fn has_room_for_both(world: &World, (cloud, machine, family): &Seat) -> bool {
+    let capacity = world.capacity(cloud);
+    capacity > 1 && world.occupants(cloud, machine, *family).len() + 1 < capacity
 }
 
 /// The seat of a reservation's target machine.

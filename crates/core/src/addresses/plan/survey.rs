@@ -69,8 +69,10 @@ impl<'w> PoolFacts<'w> {
             let ours = !world.leaves_alone(&self.entry.pool);
             let judged = used && ours;
             let left = memory.machine.take().filter(|left| judged && Some(left) != holder);
+            // A call of ours that failed may have taken effect late.
+            let late = holder.is_some_and(|machine| self.is_late_call(ip, machine));
             // Taking an address from an ineligible node is no drift.
-            if let Some(from) = left.filter(|from| self.may_keep(world, from)) {
+            if let Some(from) = left.filter(|from| !late && self.may_keep(world, from)) {
                 memory.drift = Some(drift::found(memory.drift.as_ref(), from, now));
             }
             // In observe mode, or while paused, a pool acquires no address.
@@ -108,6 +110,11 @@ impl<'w> PoolFacts<'w> {
         let hold = self.hold(world, &place, &memory, now);
         let unmarking = self.is_unmarking(world, &place, now);
         AddressView { ip, place, memory, hold, unmarking }
+    }
+
+    /// Whether a failed call of ours may have taken an address to a machine.
+    fn is_late_call(&self, ip: IpAddr, machine: &MachineId) -> bool {
+        self.account.is_some_and(|account| account.setbacks.may_have_moved(ip, machine))
     }
 
     fn hold(

@@ -144,6 +144,9 @@ impl PoolEntry {
 
     /// Notes that the reservation of an intent is sent.
     pub(crate) fn sends(&mut self, intent: &Intent) {
+        // A write without this intent, which failed, must not count as the end of the reservation.
+        let names = |last: &Ledger| last.intents.iter().any(|one| one.id == intent.id);
+        self.last_write = self.last_write.take().filter(names);
         self.sent.insert(intent.id.clone(), intent.clone());
         self.progressed(&intent.id, IntentProgress::Sent);
     }
