@@ -36,6 +36,7 @@ fn seeds(mutant: Mutant) -> impl Iterator<Item = u64> {
         Mutant::DropsHolders => 58,
         Mutant::OverwritesUsers => 98,
         Mutant::TrustsNamesakes => 318,
+        Mutant::AdoptsStrangers => 0,
     };
     std::iter::once(known).chain(0..SEEDS)
 }
@@ -210,6 +211,11 @@ fn an_operator_that_lets_an_address_go_before_the_machines_is_found() {
 #[test]
 fn an_operator_that_claims_an_address_for_a_user_s_own_host_is_found() {
     is_found_where(Mutant::OverwritesUsers, &["S12"], |one| one.setting.management.is_some());
+}
+
+#[test]
+fn an_operator_that_adopts_an_address_from_before_its_reservation_is_found() {
+    is_found(Mutant::AdoptsStrangers, &["S6"]);
 }
 
 #[test]

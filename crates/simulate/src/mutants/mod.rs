@@ -84,11 +84,13 @@ pub enum Mutant {
     DropsHolders,
     /// A user's host counts as none.
     OverwritesUsers,
+    /// An address from before a reservation passes for its result.
+    AdoptsStrangers,
 }
 
 impl Mutant {
     /// All mutants.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::ForgetsIntents,
         Self::TakesSilenceForNo,
         Self::BelievesOldEvents,
@@ -114,6 +116,7 @@ impl Mutant {
         Self::TrustsNamesakes,
         Self::DropsHolders,
         Self::OverwritesUsers,
+        Self::AdoptsStrangers,
     ];
 
     /// The transport to the provider, with the fault.
@@ -143,7 +146,8 @@ impl Mutant {
             | Self::EvictsEarly
             | Self::TrustsNamesakes
             | Self::DropsHolders
-            | Self::OverwritesUsers => gate.around(wire),
+            | Self::OverwritesUsers
+            | Self::AdoptsStrangers => gate.around(wire),
         }
     }
 
@@ -158,6 +162,7 @@ impl Mutant {
             Self::ReservesTooMany => distorted(wire, Shown(memory::with_one_more)),
             Self::IgnoresCoolOff => distorted(wire, Shown(memory::without_cool_off)),
             Self::IgnoresGrace => distorted(wire, Shown(memory::without_grace)),
+            Self::AdoptsStrangers => distorted(wire, Shown(memory::without_strangers)),
             Self::RemembersByName => distorted(wire, ByName::default()),
             Self::EvictsEarly => Client::new(evicting::Hasty(wire), "default"),
             Self::TrustsNamesakes => distorted(wire, ByClaimName::default()),

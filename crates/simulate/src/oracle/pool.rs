@@ -232,7 +232,7 @@ impl Pool {
         let readable = |ledger: &Value| ledger.is_object();
         match parsed {
             Some(Ok(ledger)) if readable(&ledger) => {
-                self.intents = intents(&ledger["intents"]);
+                self.intents = intents(&ledger);
                 self.ways.created = addresses(&ledger["created"]);
                 self.ways.kept = addresses(&ledger["kept"]);
                 let both = self.ways.created.iter().chain(&self.ways.kept);
@@ -289,16 +289,19 @@ fn addresses(value: &Value) -> Vec<IpAddr> {
     all.filter_map(|ip| ip.as_str()?.parse().ok()).collect()
 }
 
-fn intents(value: &Value) -> BTreeMap<String, Intent> {
+/// The intents of a ledger. The ledger names strangers that all intents have in common only once.
+fn intents(ledger: &Value) -> BTreeMap<String, Intent> {
+    let common = addresses(&ledger["strangers"]);
     let intent = |intent: &Value| {
         // A machine's identifier ends with its number.
         let number = |target: &str| target.rsplit('-').next()?.parse().ok();
         let target = intent["target"].as_str().and_then(number);
-        let strangers = addresses(&intent["strangers"]).into_iter().collect();
+        let own = addresses(&intent["strangers"]);
+        let strangers = own.into_iter().chain(common.iter().copied()).collect();
         let six = intent["v6"] == true;
         (text(&intent["id"]).to_owned(), Intent { target, six, strangers })
     };
-    value.as_array().into_iter().flatten().map(intent).collect()
+    ledger["intents"].as_array().into_iter().flatten().map(intent).collect()
 }
 
 #[cfg(test)]
@@ -316,5 +319,18 @@ mod tests {
             pool.most_lacked(0)
         };
         assert_eq!([2, 3, 4].map(lacks), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_stranger_that_an_intent_names_does_not_pass_for_its_result() {
+        let [common, own, new] =
+            ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(|ip| ip.parse::<IpAddr>().unwrap());
+        let ledger = json!({
+            "intents": [{"id": "1", "strangers": [own]}], "strangers": [common],
+        });
+        let mut pool = Pool::default();
+        assert!(pool.read_ledger(&json!(ledger.to_string())));
+        pool.note_intents(1_000);
+        assert_eq!([common, own, new].map(|ip| pool.may_mistake(ip, 1_000)), [false, false, true]);
     }
 }

@@ -156,11 +156,19 @@ fn mirrored(status: &FloatingIPPoolStatus) -> Vec<IpAddr> {
 /// they would count as deleted.
 fn at_its_provider(request: Request, ledger: &Ledger) -> Result<Request, Finding> {
     let Some(own) = ledger.elsewhere(&request.account) else { return Ok(request) };
-    let problem = format!(
-        "spec.provider is {}, and the addresses that were reserved for this pool are at {own}; set \
-         spec.provider to {own}, and create another pool for addresses at {}",
-        request.account, request.account
-    );
+    let new = &request.account;
+    let problem = if ledger.created.is_empty() {
+        format!(
+            "spec.provider is {new}, and a reservation for this pool at {own} may have made an \
+             address; set spec.provider to {own}, or delete this pool (with spec.deletionPolicy \
+             Retain) and create another"
+        )
+    } else {
+        format!(
+            "spec.provider is {new}, and the addresses that were reserved for this pool are at \
+             {own}; set spec.provider to {own}, and create another pool for addresses at {new}"
+        )
+    };
     Err(finding("ProviderChanged", problem))
 }
 
@@ -237,6 +245,10 @@ mod tests {
         assert_eq!(finding.reason, "ProviderChanged");
         assert!(finding.message.contains("set spec.provider to digitalocean"), "{finding:?}");
         assert_eq!(moved.ledger.created.len(), 1, "the addresses stay the pool's");
+        let open = r#"{"intents":[{"id":"1","region":"nyc3"}],"provider":"digitalocean"}"#;
+        let finding = pool(open).request.unwrap_err();
+        assert_eq!(finding.reason, "ProviderChanged");
+        assert!(finding.message.contains("may have made an address"), "{finding:?}");
         for fine in [
             r#"{"created":[],"provider":"digitalocean"}"#,
             r#"{"created":["198.51.100.7"],"provider":"gcp"}"#,
