@@ -243,6 +243,7 @@ impl Pool {
                 self.intents.clear();
                 self.ways.created.clear();
                 self.ways.kept.clear();
+                // The status is the published copy of a ledger whose annotation was removed.
                 self.recorded = addresses(&self.status["createdIPs"]);
             }
         }
@@ -262,6 +263,8 @@ impl Pool {
 
     /// Updates the used and listed addresses.
     pub fn note_uses(&mut self, now: Millis) {
+        // The status names a delisted address until the pool has let go of it. A pool that lacks
+        // addresses keeps such an address.
         let had = self.status["ips"].as_object().into_iter().flat_map(|ips| ips.keys());
         let had = had.filter_map(|ip| ip.parse().ok());
         let claims = self.claims();

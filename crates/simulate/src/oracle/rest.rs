@@ -41,7 +41,8 @@ impl Doings {
 }
 
 impl Pool {
-    /// Whether a reservation waits for the user's answer.
+    /// Whether a reservation waits for the user's answer. A pool may say so while faults last. Once
+    /// all faults are over the user answers, and a pool that goes on waiting has not settled.
     fn awaits_a_word(&self) -> bool {
         let conditions = self.status["conditions"].as_array().into_iter().flatten();
         conditions.into_iter().any(|one| one["reason"] == "CreateOutcomeUnknown")

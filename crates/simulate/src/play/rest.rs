@@ -68,13 +68,16 @@ impl Player<'_> {
             self.wait_until(at).await;
             self.cluster.restore_pools().await;
             self.cluster.restore_allocations().await;
+            let mut waiting = Vec::new();
             let unknown = self.stage.shared.oracle().unknown_creations();
             for (pool, made) in unknown {
                 self.stage.shared.tell(|| format!("-- the user says of {pool}: {made:?}"));
                 self.resolved += 1;
                 self.cluster.resolve(&pool, made).await;
+                waiting.push(format!("{pool} waits for the user's answer"));
             }
-            let unsettled = self.stage.shared.oracle().unsettled();
+            let mut unsettled = self.stage.shared.oracle().unsettled();
+            unsettled.extend(waiting);
             self.stage.shared.tell(|| format!("-- left to do: {}", unsettled.join("; ")));
             // A process killed a moment ago still has to catch up.
             let dead = self.last_death.filter(|death| at < death + CATCH_UP);
