@@ -59,7 +59,7 @@ impl fmt::Debug for Means {
 /// A change of an account's credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// The account can be used from now on, or cannot be used for another reason.
+    /// An account without a client got one, or has another reason for having none.
     Setup(AccountId),
     /// The account has another token.
     Renewed(AccountId),

@@ -62,7 +62,7 @@ pub struct Request {
     pub matching: Arc<Match>,
     /// Marks of the nodes that serve the pool's addresses.
     pub marks: &'static [Mark],
-    /// Rule for pods on a node that lost its address; `None` has nothing to do with pods.
+    /// Rule for pods on a node that lost its address. With `None` the pool never evicts a pod.
     pub evicts: Option<Evicts>,
     /// Longest time between two listings of the account; `None` for the usual interval.
     pub reread: Option<Duration>,
@@ -72,8 +72,8 @@ pub struct Request {
     pub grace: Duration,
 }
 
-/// Rule for pods that relied on an address and whose node lost it. The pods are those that keep a
-/// cordoned node's address.
+/// Rule for the pods of a workload on a node that lost its address. The same pods let a cordoned node
+/// keep its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evicts {
     /// The mark of nodes from which pods are to be evicted.
@@ -87,7 +87,7 @@ pub struct Evicts {
 pub struct Finding {
     /// Stable word for conditions and events.
     pub reason: &'static str,
-    /// The defect, and how to fix the text.
+    /// The defect in words, and what to change in the spec or the configuration.
     pub message: Text,
 }
 

@@ -336,8 +336,9 @@ fn likeness(pod: &Pod) -> Likeness {
 /// The most namespaces with a watch of their own.
 const MOST_NAMESPACES: usize = 16;
 
-/// Ranges that cover all conditions: one for each namespace. One for all namespaces, if a condition
-/// accepts any namespace or there are many.
+/// Ranges of pods that together cover all conditions: a range for each namespace, or a single range over
+/// all namespaces, if a condition accepts any namespace or the namespaces are more than
+/// [`MOST_NAMESPACES`].
 fn ranges<'a>(conditions: impl Iterator<Item = &'a PodMatch>) -> Vec<PodMatch> {
     let mut ranges: BTreeMap<Option<Text>, PodMatch> = BTreeMap::new();
     for pods in conditions {

@@ -42,7 +42,8 @@ pub struct World {
     pub(crate) unread: BTreeSet<Source>,
     /// Earliest time of a call that changes a provider. Listings from before do not count.
     pub(crate) open_from: Time,
-    /// No action is carried out, so every change is made by others.
+    /// Kinds for whose objects no action is carried out. Their addresses and records are changed by
+    /// others alone, and such a change is no drift.
     pub(crate) hands_off: BTreeSet<&'static Kind>,
     pub(crate) nodes: BTreeMap<NodeName, Node>,
     pub(crate) machines: BTreeMap<Machine, BTreeSet<NodeName>>,
@@ -64,7 +65,8 @@ pub struct World {
     pub(crate) vacancy: Vacancy,
     /// Machines with a reservation under way. Its pool may be gone before the call is over.
     pub(crate) reserving: BTreeMap<Seat, Reserving>,
-    /// Addresses that were reserved for pools now deleted, and so for no other pool.
+    /// Addresses that were reserved for pools now deleted. No other pool takes one of them for the
+    /// result of its own reservation.
     pub(crate) orphans: BTreeSet<IpAddr>,
     pub(crate) records: Records,
     pub(crate) vips: Vips,

@@ -47,7 +47,8 @@ impl Work {
         (self.failure, self.failed_at) = (Some(failure), now);
     }
 
-    /// Notes a failure whose end nothing but the next attempt shows, and backs off.
+    /// Notes a failure, and backs off more slowly than [`failed`](Self::failed): only the next attempt
+    /// shows whether the cause is gone, so a long wait would outlive the cause.
     pub(crate) fn failed_slowly(
         &mut self,
         failure: Failure,
@@ -59,7 +60,7 @@ impl Work {
         self.not_before = now + settings.slow_back_off(self.failures, jitter);
     }
 
-    /// Notes an attempt whose result the next attempt tells, and backs off.
+    /// Notes an attempt without a result, and backs off. The next attempt shows the result.
     pub(crate) fn repeats(&mut self, now: Time, jitter: u16, settings: &Settings) {
         self.in_flight = false;
         self.failures = self.failures.saturating_add(1);

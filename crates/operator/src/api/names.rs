@@ -1,7 +1,7 @@
 //! Names that other programs read, on objects of every kind: annotations, the finalizer, condition
 //! types.
 
-/// A name under our own prefix. No other place spells the prefix.
+/// A name under our own prefix. The operator's code spells the prefix here alone.
 macro_rules! own {
     ($name:literal) => {
         concat!("pontoon.dev/", $name)

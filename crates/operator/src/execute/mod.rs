@@ -230,8 +230,8 @@ fn never_left(kind: FailureKind) -> bool {
     matches!(kind, FailureKind::NotSent | FailureKind::HeldBack { .. })
 }
 
-/// Whether a call that changes a provider may still take effect, or has assigned an address where
-/// reads may not show it yet: a successor would read the place of before.
+/// Whether a call that changes a provider may still take effect, or has assigned an address that reads
+/// may still show at its former place: a new leader would take that place for the current one.
 pub fn is_unsettled(outcome: &Outcome) -> bool {
     let assigns = match &outcome.action {
         Action::Address(AddressAction::Assign { .. }) => true,

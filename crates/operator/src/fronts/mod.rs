@@ -41,6 +41,7 @@ use pontoon_core::model::{Kind, Mark, MarkPlace, Tells};
 use pontoon_core::vips::model::VipNames;
 use prometheus::Registry;
 
+use crate::api::own;
 use crate::leadership::Predecessor;
 use crate::observe::schema::{Generation, Schema, Schemas};
 use crate::report::object_series::{ReplicaLabels, Series};
@@ -139,7 +140,7 @@ pub fn dependency(kind: &Kind) -> Option<&'static dyn Dependency> {
 /// On a node: its machine may lack its own address because of us, and is owed one.
 pub static EGRESS: Mark = Mark {
     place: MarkPlace::Annotation,
-    key: "pontoon.dev/restore-egress",
+    key: own!("restore-egress"),
     tells: Tells::OwesEgress("true"),
 };
 

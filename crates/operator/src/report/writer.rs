@@ -54,7 +54,7 @@ pub(super) struct Writing {
     failures: u32,
     /// Whether the last write was refused. A new version of the object does not help.
     refused: bool,
-    /// Since when the verdict is one that passes by itself.
+    /// Since when the verdict is of work in progress, which as a rule ends before a write is due.
     passing_since: Option<Time>,
     pruned: Option<Pruned>,
 }

@@ -42,10 +42,10 @@ use watches::Watches;
 /// Whether a replica acts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
-    /// It does what it plans.
+    /// The replica carries out the actions that it plans.
     #[default]
     Active,
-    /// It says what it would do, in statuses and events, and writes nothing else.
+    /// The replica reports planned actions in statuses and events, and carries out none.
     Observe,
 }
 

@@ -147,8 +147,9 @@ impl Replica {
         let now = self.env.now();
         let Some(wrote) = self.statuses.written(&mut self.objects, written, now) else { return };
         self.narrator.status_written(&wrote);
-        // The version of a Cluster is left to the watch: our part of its status is written whatever
-        // the version, so that the new one may hold what others wrote and we have not read.
+        // The new version of a Cluster is taken from the watch alone. A Cluster's status is written
+        // without a check of its version, so the new version may contain writes of others that the
+        // watch has not delivered yet.
         if let Ok(version) = wrote.result {
             self.world.wrote_pool(&wrote.key, &wrote.uid, version);
         }

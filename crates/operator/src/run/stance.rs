@@ -32,7 +32,8 @@ pub(super) enum Stance {
 pub(super) struct Facing {
     /// The kinds, each with the Lease of its predecessor.
     kinds: Vec<(&'static Kind, &'static str)>,
-    /// Kinds of other projects that are not defined here: their predecessors concern nobody.
+    /// Kinds of other projects that this cluster does not define. There are no objects of such a kind, so
+    /// the Lease of its predecessor is not heeded.
     undefined: BTreeSet<&'static Kind>,
     rivalry: Rivalry,
     unknown_since: BTreeMap<Who, Time>,
@@ -70,7 +71,8 @@ impl Facing {
         self.kinds.iter().filter(|(kind, _)| !self.undefined.contains(kind))
     }
 
-    /// Begins a term. A follower's doubt concerned nobody.
+    /// Begins a term. The time for which a presence is unknown starts anew: a follower does not act, so
+    /// the time before the term does not count.
     pub fn term_begins(&mut self, now: Time) {
         self.unknown_since.values_mut().for_each(|since| *since = now);
     }

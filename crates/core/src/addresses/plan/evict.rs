@@ -4,9 +4,9 @@
 //! address left ──> node noted (a mark) ──> other marks withdrawn ──> pods evicted ──> note removed
 //! ```
 //!
-//! The note comes first, so that a crash after the withdrawal loses no eviction. Nothing is evicted
-//! while an address is or may be on the node, which may recover, or is about to come, nor while the
-//! pods of the node are unknown.
+//! The note comes first, so that a crash after the withdrawal loses no eviction. No pod is evicted
+//! while the node has, may have or is about to receive an address: the node may serve again. Nor is a
+//! pod evicted while the pods of the node are unknown.
 
 use super::egress::is_made_for;
 use super::view::PoolView;

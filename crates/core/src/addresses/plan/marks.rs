@@ -115,8 +115,8 @@ pub(crate) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, T
     })
 }
 
-/// Whether a mark of a node is to be withdrawn or changed, and neither the last attempt failed nor
-/// that of a note which comes first.
+/// Whether the mark of a node is about to be withdrawn or changed: the mark is wrong beyond doubt, and
+/// neither its last write failed, nor that of the note that must come first.
 pub(crate) fn is_withdrawn(world: &World, node: &Node, mark: &'static Mark, now: Time) -> bool {
     node.marks.contains_key(mark)
         && matches!(correction(world, node, mark), Some(Correction::Write(_)))

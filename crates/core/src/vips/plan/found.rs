@@ -1,4 +1,4 @@
-//! Whose claim it is that has the name of a job.
+//! The claim with the name of a job: whether there is one, and whether this Cluster may use the claim.
 
 use super::Case;
 use crate::model::Text;

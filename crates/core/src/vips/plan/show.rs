@@ -22,7 +22,7 @@ impl<'w> Case<'w> {
     ) -> VipReason {
         let class = match self.class(cluster) {
             Ok(class) => class,
-            // Nothing can be written without the class, and nothing has to be.
+            // Without the class no write is possible. A Cluster that shows a VIP already needs none.
             Err(_) if cluster.shown(role).is_some() => return VipReason::Allocated,
             Err(reason) => return reason,
         };

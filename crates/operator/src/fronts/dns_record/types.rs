@@ -43,7 +43,7 @@ pub struct DnsRecordSet {
     pub empty_policy: String,
 }
 
-/// The record that an object has. It says whose a name is, also to a new leader.
+/// The record that an object has. This part of the status tells a new leader which object owns the name.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DnsRecordStatus {

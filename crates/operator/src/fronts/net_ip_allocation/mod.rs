@@ -18,6 +18,7 @@ use pontoon_core::model::{Kind, Mark, MarkPlace, Scope, Subject, Tells};
 use prometheus::Registry;
 
 use super::{Front, Observed, definitions};
+use crate::api::own;
 use crate::leadership::Predecessor;
 use crate::observe::schema::Schema;
 use crate::report::object_series::{ReplicaLabels, Series};
@@ -46,7 +47,7 @@ static IP_ADDRESS_CONTROLLER: Predecessor = Predecessor {
 pub const READY_LABEL: &str = "ip.ready";
 
 /// On a node: pods are to be evicted, because the node lost its last address.
-pub const EVICT_ANNOTATION: &str = "pontoon.dev/evict";
+pub const EVICT_ANNOTATION: &str = own!("evict");
 
 /// The marks of nodes: the label of nodes that serve, and the note of evictions.
 static MARKS: [Mark; 2] = [
