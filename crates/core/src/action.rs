@@ -103,7 +103,7 @@ impl fmt::Display for Action {
 /// The outcome of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The action.
+    /// The action that ended.
     pub action: Action,
     /// When the call was sent. The result counts as of then.
     pub sent_at: Time,
@@ -132,7 +132,7 @@ pub enum Done {
     Released,
     /// `Create`: the new address, on the intent's target or on the way there.
     Created {
-        /// The address.
+        /// The new address, as the provider's answer names it.
         ip: IpAddr,
         /// The open operation that assigns the address; `None` once assigned, or without a target.
         pending: Option<OperationId>,
@@ -140,17 +140,17 @@ pub enum Done {
     /// `Create`: the new address, on no machine and not on the way to a machine, even if the intent
     /// has a target.
     CreatedLoose {
-        /// The address.
+        /// The new address, as the provider's answer names it.
         ip: IpAddr,
     },
     /// `WriteLedger`: the object's version after the write.
     LedgerWritten {
-        /// The version.
+        /// The pool's resource version, counted.
         version: u64,
     },
     /// `Mark`: the node's version after the write.
     Marked {
-        /// The version.
+        /// The node's resource version, counted.
         version: u64,
     },
     /// `Evict`: the API server deletes the pod, or the pod is gone.
@@ -159,7 +159,7 @@ pub enum Done {
     RecordsListed {
         /// The site, as the DNS host names it.
         site: Site,
-        /// The records.
+        /// The records of the family; empty if the name has none.
         records: Vec<Record>,
     },
     /// `ChangeRecords`: the created and updated records, as the DNS host stored them.
@@ -179,12 +179,12 @@ pub enum Done {
     VipCreated {
         /// UID of the object.
         uid: Text,
-        /// The version.
+        /// The object's resource version, counted.
         version: u64,
     },
     /// `AdoptClaim` and writes of a Cluster: the object's version after the write.
     VipWritten {
-        /// The version.
+        /// The object's resource version, counted.
         version: u64,
     },
     /// `DeleteClaim`, `DropHolder`: the object is being deleted, or gone.

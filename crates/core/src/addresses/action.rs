@@ -13,7 +13,7 @@ use crate::model::{
 pub enum AddressAction {
     /// List every address of an account.
     List {
-        /// The account.
+        /// Account to list. The answer serves every pool of the account.
         account: AccountId,
         /// The families to list, in order.
         families: Vec<Family>,
@@ -26,71 +26,71 @@ pub enum AddressAction {
     /// Give a machine its own address again, by which it reaches the Internet, if it has none. Left
     /// to do after a crash in the middle of an assignment or unassignment.
     RestoreEgress {
-        /// The account.
+        /// Account of the provider that has the machine.
         account: AccountId,
-        /// A pool of the account.
+        /// A pool of the account, on whose behalf the call is made.
         pool: ObjectKey,
-        /// The node.
+        /// Node with the note that its machine lacks an address.
         node: NodeName,
-        /// The node's machine.
+        /// Machine of the node, which the call names.
         machine: MachineId,
     },
     /// Read an address that is missing from a listing.
     Read {
-        /// The account.
+        /// Account whose listing lacks the address.
         account: AccountId,
-        /// The address.
+        /// Address that some pool has.
         ip: IpAddr,
     },
     /// Read the state of an accepted operation.
     ReadOperation {
-        /// The account.
+        /// Account of the address.
         account: AccountId,
         /// The address of the operation.
         ip: IpAddr,
-        /// The operation.
+        /// Identifier from the provider's answer to the call.
         operation: OperationId,
     },
     /// Assign an address to a node's machine, from any other machine or from none.
     Assign {
-        /// The account.
+        /// Account of the address and of the machine.
         account: AccountId,
         /// The owner of the address.
         pool: ObjectKey,
-        /// The address.
+        /// Address to assign.
         ip: IpAddr,
-        /// The node.
+        /// Node that is to serve the address.
         node: NodeName,
-        /// The node's machine.
+        /// Machine of the node, which the call names.
         machine: MachineId,
     },
     /// Unassign an address.
     Unassign {
-        /// The account.
+        /// Account of the address.
         account: AccountId,
         /// The pool of the address.
         pool: ObjectKey,
-        /// The address.
+        /// Address to take off its machine.
         ip: IpAddr,
-        /// The reason.
+        /// Why the address leaves its machine.
         why: Removal,
     },
     /// Release an address.
     Release {
-        /// The account.
+        /// Account of the address.
         account: AccountId,
         /// The pool that the address was reserved for.
         pool: ObjectKey,
-        /// The address.
+        /// Address to give up for good.
         ip: IpAddr,
     },
     /// Reserve an address for an intent of the ledger.
     Create {
-        /// The account.
+        /// Account in which the address is reserved.
         account: AccountId,
         /// The pool of the intent.
         pool: ObjectKey,
-        /// The intent.
+        /// Intent, in the pool's ledger since before the call.
         intent: Intent,
         /// The mark of the new address, where the provider keeps marks.
         mark: Option<Text>,
@@ -164,7 +164,7 @@ impl fmt::Display for AddressAction {
 /// A write of a pool's ledger, by compare-and-swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerWrite {
-    /// The pool.
+    /// Pool whose annotation holds the ledger.
     pub pool: ObjectKey,
     /// UID of the pool. A new object of the same name is not written.
     pub uid: Text,

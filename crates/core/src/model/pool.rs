@@ -12,7 +12,7 @@ use crate::nodes::Match;
 /// An object that asks for addresses, in terms that are independent of fronts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// The object.
+    /// Kind, namespace and name of the object.
     pub key: ObjectKey,
     /// UID of the object.
     pub uid: Text,
@@ -121,9 +121,9 @@ impl Ledger {
 pub struct Intent {
     /// Identifier within the ledger.
     pub id: Text,
-    /// IP version.
+    /// Family of the address.
     pub family: Family,
-    /// The region.
+    /// Region for the address; empty if none is named.
     pub region: Text,
     /// The machine to reserve the address on. Providers without marks show the result there.
     pub target: Option<MachineId>,

@@ -109,7 +109,7 @@ pub enum NodeAddress {
 /// A name in the DNS host's own terms: different spellings of a name have one site.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
-    /// The account.
+    /// Account that has the zone.
     pub account: AccountId,
     /// The zone's identifier.
     pub zone: Text,
@@ -126,7 +126,7 @@ impl fmt::Display for Site {
 /// Records that an object has. A name is owned for each family of addresses separately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// The name.
+    /// Name of the records.
     pub site: Site,
     /// Families of the addresses in the records.
     pub families: BTreeSet<Family>,

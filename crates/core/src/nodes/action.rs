@@ -10,11 +10,11 @@ pub struct MarkWrite {
     /// The pool of an address that the mark gains, else loses; of an address on the node, if the value
     /// is a fixed text; else a pool that uses the mark.
     pub owner: Option<ObjectKey>,
-    /// The node.
+    /// Node that carries the mark, or is to.
     pub node: NodeName,
     /// UID of the node. A new node of the same name is not marked.
     pub uid: Text,
-    /// The mark.
+    /// The annotation or label. Others of the node stay as they are.
     pub mark: &'static Mark,
     /// The value; `None` removes the mark.
     pub value: Option<Text>,
@@ -41,7 +41,7 @@ pub struct Eviction {
     pub namespace: Text,
     /// Name of the pod.
     pub name: Text,
-    /// The node.
+    /// Node of the pod, which lost its address.
     pub node: NodeName,
 }
 

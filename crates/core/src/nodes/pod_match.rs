@@ -36,7 +36,7 @@ pub enum OwnerMatch {
 /// The pods of a workload, told by their owners and never by a part of their name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Workload {
-    /// The workload.
+    /// Kind and name of the workload.
     pub owner: Owner,
     /// The kind of the controllers between the workload and its pods, if any.
     pub through: Option<Text>,

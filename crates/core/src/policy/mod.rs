@@ -20,7 +20,7 @@ pub use pattern::Pattern;
 /// The reason of a forbidden object, for conditions and events.
 pub const FORBIDDEN: &str = "Forbidden";
 
-/// Rules.
+/// The administrator's policy. Objects in a namespace that no rule governs may use everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// The rules, in any order.

@@ -67,7 +67,7 @@ impl fmt::Display for Restraint {
 /// Planned actions that are not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withheld {
-    /// The restraint.
+    /// The restraint that withholds the actions.
     pub by: Restraint,
     /// The withheld actions, in words.
     pub would: Vec<Text>,

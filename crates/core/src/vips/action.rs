@@ -13,22 +13,22 @@ use crate::model::{Family, ObjectKey, Text};
 pub enum VipAction {
     /// Create a claim, owned by the Cluster. A claim of the same name counts as a conflict.
     CreateClaim {
-        /// The Cluster.
+        /// Cluster that is to own the claim.
         cluster: ObjectKey,
-        /// UID of the Cluster.
+        /// UID of the Cluster. A new Cluster of the same name is not the owner.
         uid: Text,
         /// The job of the claim.
         job: Job,
-        /// The VIP pool.
+        /// VIP pool that the claim asks for an address.
         pool: PoolId,
     },
     /// Write the owners and labels of a claim, in the current API version.
     AdoptClaim {
-        /// The Cluster's name.
+        /// Cluster that the claim is for.
         cluster: ObjectKey,
         /// The job of the claim.
         job: Job,
-        /// The claim.
+        /// The claim as read: the precondition of the write.
         claim: Version,
         /// UID of the owning Cluster.
         owner: Text,
@@ -40,13 +40,13 @@ pub enum VipAction {
     },
     /// Delete a claim that is bound to no address.
     DeleteClaim {
-        /// The Cluster.
+        /// Cluster that the claim is for.
         cluster: ObjectKey,
         /// The job of the claim.
         job: Job,
-        /// The claim.
+        /// The claim as read: the precondition of the deletion.
         claim: Version,
-        /// Why.
+        /// Why the claim is deleted, for a new one to follow.
         why: Deletion,
     },
     /// Write the endpoint of a Cluster that has none, and the variable.
@@ -57,9 +57,9 @@ pub enum VipAction {
     SetIngress(IngressWrite),
     /// Write the addresses of both families as a list.
     ListAddresses {
-        /// The Cluster.
+        /// Cluster that is to show the list.
         cluster: ObjectKey,
-        /// The Cluster, as read.
+        /// The Cluster as read: the precondition of the write.
         object: Version,
         /// The use of the VIPs.
         role: Role,
@@ -68,22 +68,22 @@ pub enum VipAction {
     },
     /// Create a claim's holder, or have the holder name the Cluster.
     KeepHolder {
-        /// The Cluster.
+        /// Cluster that the holder is to name.
         cluster: ObjectKey,
         /// UID of the Cluster.
         uid: Text,
         /// The job of the claim.
         job: Job,
-        /// The existing holder.
+        /// The existing holder as read; `None` creates one.
         holder: Option<Version>,
     },
     /// Delete a holder, so that its claim goes with the Cluster.
     DropHolder {
-        /// The Cluster.
+        /// Cluster that the address was held for.
         cluster: ObjectKey,
         /// The job of the claim.
         job: Job,
-        /// The holder.
+        /// The holder as read: the precondition of the deletion.
         holder: Version,
         /// UIDs of Clusters that the API server must no longer have.
         gone: Vec<Text>,
@@ -93,9 +93,9 @@ pub enum VipAction {
 /// An object as read: the precondition of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// The name.
+    /// Namespace and name of the object.
     pub name: ObjectName,
-    /// UID of the object.
+    /// UID of the object. A new object of the same name is not written.
     pub uid: Text,
     /// The object's resource version, counted.
     pub version: u64,
@@ -118,32 +118,32 @@ pub enum Deletion {
 /// A write of a Cluster's endpoint: host, port and variable together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointWrite {
-    /// The Cluster.
+    /// Cluster that is to have the endpoint.
     pub cluster: ObjectKey,
-    /// The Cluster, as read.
+    /// The Cluster as read: the precondition of the write.
     pub object: Version,
-    /// The host.
+    /// The VIP, which is the host of the endpoint.
     pub host: IpAddr,
-    /// The port.
+    /// Port of the endpoint. Cluster API clears a host without a port.
     pub port: u16,
     /// Whether the variable is written too.
     pub variable: bool,
-    /// When the claim was created.
+    /// When the claim was created: the start of the wait for a VIP, which metrics show.
     pub claimed_at: Time,
 }
 
 /// A write of a Cluster's ingress VIP: annotation, label and variable together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IngressWrite {
-    /// The Cluster.
+    /// Cluster that is to show the ingress VIP.
     pub cluster: ObjectKey,
-    /// The Cluster, as read.
+    /// The Cluster as read: the precondition of the write.
     pub object: Version,
-    /// The VIP.
+    /// The ingress VIP.
     pub ip: IpAddr,
     /// Whether the variable is written too.
     pub variable: bool,
-    /// When the claim was created.
+    /// When the claim was created: the start of the wait for a VIP, which metrics show.
     pub claimed_at: Time,
 }
 
@@ -157,9 +157,9 @@ impl IngressWrite {
 /// The subject of an action: of each at most one runs at a time for a Cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Task {
-    /// A claim.
+    /// The claim of a job: create, adopt or delete.
     Claim(Job),
-    /// A holder.
+    /// The holder of a job's claim: create, change or delete.
     Holder(Job),
     /// The VIP of a role, on the Cluster.
     Show(Role),
@@ -175,7 +175,7 @@ impl Task {
 }
 
 impl VipAction {
-    /// The Cluster.
+    /// The Cluster that the write is for.
     pub fn cluster(&self) -> &ObjectKey {
         match self {
             Self::CreateClaim { cluster, .. }

@@ -30,7 +30,7 @@ pub struct VipVerdict {
 /// The state of one VIP of a Cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The reason.
+    /// The state of the VIP: in place, or the obstacle.
     pub reason: VipReason,
     /// The VIP pool of the claim.
     pub pool: Option<PoolId>,
@@ -97,9 +97,9 @@ pub enum VipReason {
 /// Why no VIP pool can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// The class.
+    /// Class of the Cluster, if it has one.
     pub class: Option<ClassRef>,
-    /// The role.
+    /// The use that the VIP is for.
     pub role: Role,
     /// The family that is asked for.
     pub family: Option<Family>,
@@ -125,18 +125,18 @@ pub enum Skip {
 pub enum VipConflict {
     /// The Cluster shows another value than the address of its claim.
     Differs {
-        /// The shown value.
+        /// The value that the Cluster shows.
         shown: Text,
-        /// The claim.
+        /// The claim of the Cluster.
         claim: ObjectName,
         /// The address of the claim.
         ip: IpAddr,
     },
     /// The claim of the shown VIP is being deleted.
     Leaving {
-        /// The shown value.
+        /// The value that the Cluster shows.
         shown: Text,
-        /// The claim.
+        /// The claim of the Cluster.
         claim: ObjectName,
     },
     /// The variable has another value than the shown VIP.
