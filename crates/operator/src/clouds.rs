@@ -237,7 +237,7 @@ fn unusable(vendor: &str, error: &ConfigError) -> Finding {
     let remedy = match error {
         ConfigError::NoToken { .. } => "until the file has a token, which needs no restart",
         ConfigError::Missing(_) | ConfigError::Unusable { .. } => {
-            "until that is put right in the operator's environment"
+            "until the variable has a usable value in the operator's environment"
         }
     };
     let message = format!("{error}; the provider \"{vendor}\" cannot be used {remedy}");

@@ -73,7 +73,9 @@ pub async fn annotate(
     server: &str,
 ) -> Result<(), String> {
     if reason.is_some_and(|reason| reason.trim().eq_ignore_ascii_case(NOT_PAUSED)) {
-        return Err(format!("\"{NOT_PAUSED}\" is no reason: an object with it is not paused"));
+        return Err(format!(
+            "\"{NOT_PAUSED}\" cannot be the reason: an annotation with this text does not pause an object"
+        ));
     }
     let Pausable { kind, namespace, name } = object;
     let api = objects(client, kind, namespace);

@@ -69,7 +69,8 @@ impl fmt::Display for Note {
             Self::Unsupported(family) => {
                 write!(
                     f,
-                    "{family} addresses are not assigned at this provider; take it out of the list"
+                    "{family} addresses are not assigned at this provider; take this address out of the \
+                     list"
                 )
             }
             Self::Busy => f.write_str("the provider is working on the address"),
@@ -81,7 +82,10 @@ impl fmt::Display for Note {
             }
             Self::Unfit(unfit) => write!(f, "its node does not match: {unfit}"),
             Self::Grace(unfit, until) => {
-                write!(f, "its node does not match: {unfit}; it keeps the address until {until}")
+                write!(
+                    f,
+                    "its node does not match: {unfit}; the node keeps the address until {until}"
+                )
             }
             Self::Drift(until) => {
                 write!(
@@ -101,7 +105,9 @@ impl fmt::Display for Note {
             Self::Planned(node) => write!(f, "about to be put on {node}"),
             Self::NoRoom(Some(census)) if census.eligible == 0 => write!(f, "{census}"),
             Self::NoRoom(Some(census)) => write!(f, "no eligible node is free; {census}"),
-            Self::NoRoom(None) => f.write_str("no eligible node is free; the pool says why"),
+            Self::NoRoom(None) => {
+                f.write_str("no eligible node is free; the conditions of the pool say why")
+            }
             Self::SpokenFor => {
                 f.write_str("the nodes that are free are about to be used by other addresses")
             }
@@ -146,7 +152,7 @@ impl Precedence {
 impl fmt::Display for Precedence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Has => "which has it already",
+            Self::Has => "whose status names it already",
             Self::Older => "which is older",
             Self::SmallerUid => {
                 "which was created in the same second and has the smaller metadata.uid"

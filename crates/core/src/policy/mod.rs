@@ -129,8 +129,8 @@ fn forbids(key: &ObjectKey, deed: &str) -> Finding {
         namespace => format!("objects in namespace \"{namespace}\""),
     };
     let message = format!(
-        "the operator's policy does not let {who} {deed}. Nothing is called for this, and what is in \
-         place stays as it is"
+        "the operator's policy does not let {who} {deed}. No call is made for this; addresses and \
+         records in place stay as they are"
     );
     Finding { reason: FORBIDDEN, message: message.into() }
 }

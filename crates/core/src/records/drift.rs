@@ -70,9 +70,9 @@ impl KnownSet {
         let odd = written.iter().find(|record| record.ttl != change.ttl || record.proxied);
         self.stubborn = odd.map(|record| {
             let message = match record.proxied {
-                true => format!("it stored {} with its proxy on", record.value),
+                true => format!("{} was stored with the host's proxy on", record.value),
                 false => format!(
-                    "it stored {} with a TTL of {} s instead of {} s",
+                    "{} was stored with a TTL of {} s instead of {} s",
                     record.value, record.ttl, change.ttl
                 ),
             };

@@ -241,7 +241,7 @@ impl fmt::Display for Deletion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FellBack { from, to } => {
-                write!(f, "{from} has no address for it, {to} is next")
+                write!(f, "{from} has no free address; {to} is tried")
             }
             Self::Unanswered(pool) => {
                 write!(f, "{pool} has room again, and the claim is not served")

@@ -137,7 +137,8 @@ fn stubborn(scene: &mut Scene, odd: fn(Record) -> Record) -> Vec<Action> {
 fn a_host_that_stores_another_ttl_or_proxies_is_told_and_not_asked_again_at_once() {
     let slow: fn(Record) -> Record = |record| Record { ttl: 300, ..record };
     let proxied: fn(Record) -> Record = |record| Record { proxied: true, ..record };
-    for (odd, words) in [(slow, "a TTL of 300 s instead of 60 s"), (proxied, "its proxy on")] {
+    for (odd, words) in [(slow, "a TTL of 300 s instead of 60 s"), (proxied, "the host's proxy on")]
+    {
         let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).records(of_pool("p"));
         scene = scene.address(ip(1), Some("a"));
         let mut changes = 0;

@@ -118,7 +118,7 @@ fn a_large_pool_does_not_repeat_it_for_every_address() {
     let full = notes.filter(|note| matches!(note, Some(Note::NoRoom(Some(_))))).count();
     assert_eq!(
         (full, note(&scene, "p", 149).as_str()),
-        (100, "no eligible node is free; the pool says why")
+        (100, "no eligible node is free; the conditions of the pool say why")
     );
 }
 

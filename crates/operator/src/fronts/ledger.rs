@@ -79,7 +79,7 @@ pub fn read(annotation: Option<&str>) -> Result<Ledger, String> {
     };
     // serde would accept an array as well, with the fields in order.
     if !text.trim_start().starts_with('{') {
-        return Err("it is not a JSON object".into());
+        return Err("the text is not a JSON object".into());
     }
     let stored: Stored = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let intent = |one: StoredIntent| Intent {

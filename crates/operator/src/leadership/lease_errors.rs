@@ -10,6 +10,10 @@ use crate::observe::follow::Break;
 /// Time between two warnings of the same kind.
 const REPEAT: Duration = Duration::from_secs(60);
 
+/// The advice for a failure that nobody has to act on as a rule.
+const OFTEN_PASSES: &str = "such failures often pass by themselves; if this one lasts, check the connection to \
+                            the API server";
+
 /// Why a request about the Lease failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
@@ -83,7 +87,7 @@ impl Trouble {
                 "create the namespace (kubectl create namespace {namespace}), or, outside a pod, set \
                  POD_NAMESPACE to a namespace that exists"
             ),
-            Cause::Expired | Cause::Other => "nothing to do if it passes; else check the way to the API server".to_owned(),
+            Cause::Expired | Cause::Other => OFTEN_PASSES.to_owned(),
         }
     }
 
@@ -94,9 +98,7 @@ impl Trouble {
                 "grant what the chart's roles grant on leases.coordination.k8s.io in all namespaces"
             }
             Cause::Unauthorized => "check this replica's service account token, or --kubeconfig",
-            Cause::Expired | Cause::NamespaceMissing | Cause::Other => {
-                "nothing to do if it passes; else check the way to the API server"
-            }
+            Cause::Expired | Cause::NamespaceMissing | Cause::Other => OFTEN_PASSES,
         }
     }
 
@@ -208,7 +210,7 @@ mod tests {
     fn rights_are_only_asked_for_where_they_are_missing() {
         assert!(answered(403, "").advice_about_others().contains("the chart's roles"));
         let unreachable = Trouble::Timeout(Duration::from_secs(5)).advice_about_others();
-        assert!(unreachable.contains("the way to the API server"), "{unreachable}");
+        assert!(unreachable.contains("the connection to the API server"), "{unreachable}");
     }
 
     #[test]

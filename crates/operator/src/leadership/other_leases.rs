@@ -266,8 +266,8 @@ impl Round {
         if let Some(leases) = self.elsewhere.news(now) {
             tracing::warn!(
                 leases,
-                advice = "a predecessor there is heeded once --predecessor-namespaces names its \
-                          namespace; of two Pontoons remove one",
+                advice = "if the Lease is a predecessor's, add its namespace to --predecessor-namespaces; \
+                          if the Lease is another Pontoon's, remove one of the two",
                 "another controller renews a Lease in a namespace that does not count; acting all the same"
             );
         }

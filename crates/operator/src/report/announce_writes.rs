@@ -75,8 +75,8 @@ impl Narrator {
             return;
         }
         let note = format!(
-            "the status is not what Pontoon would say: the API server refuses to write it: {error}. \
-             Grant what the chart's roles grant, or let the admission policy pass it"
+            "the status is out of date, because the API server refuses its write: {error}. Grant what \
+             the chart's roles grant, or have the admission policy admit the write"
         );
         tracing::warn!(object = %key, "{note}");
         self.events.tell(about(key, uid), Weight::Warning, "StatusRefused", &note);

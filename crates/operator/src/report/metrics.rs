@@ -111,8 +111,8 @@ impl Metrics {
         let build = gauge("pontoon_build_info", "1: the version that runs.", &["version"])?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
         let heard = "When the API server last said something on a watch.";
-        let answered = "When the last listing of an account was sent that was answered.";
-        let policy = "1: the policy file is in force as it is; 0: an earlier content is.";
+        let answered = "Send time of the last answered listing of an account.";
+        let policy = "1: the policy file is in force; 0: the file cannot be used, the policy before is in force.";
         let series =
             |front: &'static dyn Front| Ok((front.kind(), front.series(&registry, replica)?));
         let fronts = controllers.fronts().map(series).collect::<Result<_, prometheus::Error>>()?;

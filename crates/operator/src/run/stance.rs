@@ -144,8 +144,8 @@ impl Stance {
         match self {
             Self::Aside(Rival { lease, holder }) => {
                 let note = format!(
-                    "another Pontoon ({holder}) renews the Lease {lease}: this one does nothing \
-                     until it stops"
+                    "another Pontoon ({holder}) renews the Lease {lease}: this replica \
+                     does nothing until the other one stops"
                 );
                 Some((COMPETING, note))
             }

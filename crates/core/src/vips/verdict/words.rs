@@ -76,7 +76,7 @@ fn explain(f: &mut fmt::Formatter<'_>, reason: &VipReason, names: &VipNames) -> 
              with the default \"\"",
             names.variable
         ),
-        VipReason::NotConfigured => f.write_str("no VIP pool is meant for it"),
+        VipReason::NotConfigured => f.write_str("no VIP pool is set up for this VIP"),
         VipReason::Disabled => f.write_str("switched off"),
         VipReason::Manual(value, claim) => manual(f, value, claim.as_ref()),
         VipReason::Claiming => f.write_str("the claim is being written"),

@@ -88,7 +88,7 @@ async fn a_policy_that_is_tightened_leaves_an_address_where_it_is(on: On) {
     let _replica = start(&arena, "second", &file);
     arena.reason("permitted", "Stalled", "True", "AddressNotFound").await;
     let told = arena.reason("ingress", "Stalled", "True", "Forbidden").await;
-    assert!(told.contains("what is in place stays as it is"), "{told}");
+    assert!(told.contains("addresses and records in place stay as they are"), "{told}");
     arena.marked("a", Some(IPS[0])).await;
     assert_eq!((arena.droplet_of(IPS[0]), arena.cloud.mutations_since(mark).len()), (Some(1), 0));
 

@@ -131,7 +131,7 @@ fn our_condition_is_written_where_conditions_have_several_writers_and_nowhere_el
 fn a_stored_condition_is_found_among_others_and_not_written_again() {
     let ours = json!({
         "type": names::CONDITION, "status": "True", "reason": "NotConfigured",
-        "message": "no VIP pool is meant for it", "observedGeneration": 3,
+        "message": "no VIP pool is set up for this VIP", "observedGeneration": 3,
         "lastTransitionTime": "2026-11-15T03:35:57Z",
     });
     let other = json!({"type": "Available", "status": "True", "reason": "x", "message": "",
