@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use crate::connect::WRITE_DEADLINE;
 
 /// Wait before the next attempt to read the UID.
-const AGAIN: Duration = Duration::from_secs(10);
+const RETRY_AFTER: Duration = Duration::from_secs(10);
 
 /// The identity of the cluster, once read. Clones share the value. Nothing waits for the read:
 /// without an identity, a mark names the object alone.
@@ -43,7 +43,7 @@ impl ClusterId {
                     );
                     return;
                 }
-                Ok(Err(_)) | Err(_) => sleep(AGAIN).await,
+                Ok(Err(_)) | Err(_) => sleep(RETRY_AFTER).await,
             }
         }
     }

@@ -29,28 +29,28 @@ pub struct Would {
 
 /// Why no action is carried out for the objects of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hold {
+pub enum Withholding {
     /// Whether we may act is known by this time. Until then nothing is reported.
     Waits(Time),
     /// A restraint, which is reported.
     Restrained(Restraint),
 }
 
-/// The holds on kinds. Kinds without a hold are acted for.
+/// The kinds for whose objects no action is carried out, and why. All other kinds are acted for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Restraints(pub BTreeMap<&'static Kind, Hold>);
+pub struct Restraints(pub BTreeMap<&'static Kind, Withholding>);
 
 impl Restraints {
     /// Whether nothing is reported for a kind yet.
     pub fn waits(&self, kind: &Kind) -> bool {
-        matches!(self.0.get(kind), Some(Hold::Waits(_)))
+        matches!(self.0.get(kind), Some(Withholding::Waits(_)))
     }
 
     /// The earliest end of a wait.
     pub fn wake(&self) -> Option<Time> {
-        let waiting = |hold: &Hold| match hold {
-            Hold::Waits(until) => Some(*until),
-            Hold::Restrained(_) => None,
+        let waiting = |one: &Withholding| match one {
+            Withholding::Waits(until) => Some(*until),
+            Withholding::Restrained(_) => None,
         };
         self.0.values().filter_map(waiting).min()
     }
@@ -59,8 +59,8 @@ impl Restraints {
     /// then observe mode.
     fn on(&self, world: &World, key: &ObjectKey) -> Option<Restraint> {
         let of_kind = match self.0.get(key.kind) {
-            Some(Hold::Restrained(restraint)) => Some(restraint),
-            Some(Hold::Waits(_)) | None => None,
+            Some(Withholding::Restrained(restraint)) => Some(restraint),
+            Some(Withholding::Waits(_)) | None => None,
         };
         if let Some(another) = of_kind.filter(|one| one.is_for_another()) {
             return Some(another.clone());

@@ -53,9 +53,9 @@ pub(super) enum Leave {
     Done,
 }
 
-/// Our hold on the Lease.
+/// The Lease while it is ours.
 #[derive(Debug)]
-struct Hold {
+struct HeldLease {
     tenure: Tenure,
     /// When the last successful renewal was sent.
     renewed: Duration,
@@ -76,7 +76,7 @@ pub(super) struct Election {
     barred_until: Duration,
     /// Until this time calls of an earlier leader that did not release may take effect.
     unsettled_until: Duration,
-    hold: Option<Hold>,
+    held: Option<HeldLease>,
     terms: u64,
     /// Whether `seen` may be out of date. A read must come before the next write.
     outdated: bool,
@@ -100,7 +100,7 @@ impl Election {
             heard: Duration::ZERO,
             barred_until: Duration::ZERO,
             unsettled_until: Duration::ZERO,
-            hold: None,
+            held: None,
             terms: 0,
             outdated: true,
             in_doubt: false,
@@ -121,7 +121,7 @@ impl Election {
 
     /// Time at which we stop leading unless a renewal succeeds.
     pub fn lost_at(&self) -> Option<Duration> {
-        self.hold.as_ref().map(|hold| hold.renewed + self.timing.renew_deadline)
+        self.held.as_ref().map(|held| held.renewed + self.timing.renew_deadline)
     }
 
     /// The next request and when it is due.
@@ -130,9 +130,9 @@ impl Election {
             return (Duration::ZERO, Next::Read);
         }
         let claim = if self.seen.is_some() { Next::Replace } else { Next::Create };
-        match &self.hold {
-            Some(hold) if hold.contested => (Duration::ZERO, claim),
-            Some(hold) => (hold.renewed + self.timing.retry_period, claim),
+        match &self.held {
+            Some(held) if held.contested => (Duration::ZERO, claim),
+            Some(held) => (held.renewed + self.timing.retry_period, claim),
             None => {
                 let ask_at = self.heard + self.timing.silence();
                 if now < self.barred_until && ask_at < self.barred_until {
@@ -157,8 +157,8 @@ impl Election {
     /// Ends our leadership. Our own calls may still take effect when we lead again, so they count
     /// as a previous leader's.
     fn lose(&mut self) {
-        if let Some(hold) = self.hold.take() {
-            let settled = hold.renewed + self.timing.quiet(self.timing.lease);
+        if let Some(held) = self.held.take() {
+            let settled = held.renewed + self.timing.quiet(self.timing.lease);
             self.unsettled_until = self.unsettled_until.max(settled);
         }
     }
@@ -168,8 +168,8 @@ impl Election {
     /// based on an old version.
     pub fn glimpsed(&mut self, found: Option<Lease>, now: Duration) {
         let ours = found.as_ref().is_some_and(|lease| self.is_ours(lease));
-        match &mut self.hold {
-            Some(hold) => hold.contested |= !ours,
+        match &mut self.held {
+            Some(held) => held.contested |= !ours,
             None => self.take(found, now),
         }
     }
@@ -219,14 +219,14 @@ impl Election {
 
     /// Handles a successful claim: sent at `sent`, answered with `lease` at `now`.
     pub fn held(&mut self, lease: Lease, sent: Duration, now: Duration) {
-        let tenure = match &self.hold {
-            Some(hold) => hold.tenure,
+        let tenure = match &self.held {
+            Some(held) => held.tenure,
             None => {
                 self.terms += 1;
                 Tenure { term: self.terms, since: now, settle_until: now.max(self.unsettled_until) }
             }
         };
-        self.hold = Some(Hold { tenure, renewed: sent, contested: false });
+        self.held = Some(HeldLease { tenure, renewed: sent, contested: false });
         self.barred_until = Duration::ZERO;
         self.seen = Some(lease);
         (self.heard, self.outdated, self.in_doubt, self.conflicts) = (now, false, false, 0);
@@ -263,7 +263,7 @@ impl Election {
 
     /// Stops leading for good: no renewals, no deadline.
     pub fn resign(&mut self) {
-        self.hold = None;
+        self.held = None;
     }
 
     /// The next step after [`resign`](Self::resign): frees a Lease that names us, so that a
@@ -290,8 +290,8 @@ impl Election {
     }
 
     pub fn standing(&self) -> Standing {
-        match &self.hold {
-            Some(Hold { tenure, renewed, contested }) => Standing::Leader {
+        match &self.held {
+            Some(HeldLease { tenure, renewed, contested }) => Standing::Leader {
                 tenure: *tenure,
                 renewed: *renewed,
                 trusted_until: *renewed + self.timing.trusted(),

@@ -48,7 +48,7 @@ use crate::env::Env;
 pub use competition::{Doubt, Predecessor, Presence, Rival, Rivalry};
 pub use guard::NotPermitted;
 pub use identity::Identity;
-pub use other_leases::{Post, Predecessors, Sentry, Sought};
+pub use other_leases::{OtherLeases, OtherLeasesSettings, Predecessors, Sought};
 pub use timing::{Timing, TimingError};
 
 /// The name of our own Lease.

@@ -54,9 +54,9 @@ impl Sought {
     }
 }
 
-/// The sentry's settings.
+/// Which Leases of other controllers count, and whether we may hold those of predecessors.
 #[derive(Clone, Debug)]
-pub struct Post {
+pub struct OtherLeasesSettings {
     /// Our own namespace.
     pub namespace: String,
     /// The predecessors.
@@ -71,7 +71,7 @@ pub struct Post {
     pub acts: bool,
 }
 
-impl Post {
+impl OtherLeasesSettings {
     /// The places where a Lease counts.
     fn counted(&self) -> BTreeSet<Place> {
         let mut counted = BTreeSet::new();
@@ -107,28 +107,29 @@ impl Post {
 
 /// A handle on the watch over other controllers.
 #[derive(Clone, Debug)]
-pub struct Sentry {
+pub struct OtherLeases {
     rivalry: watch::Receiver<Rivalry>,
-    relieve: watch::Sender<bool>,
+    stop: watch::Sender<bool>,
     ended: watch::Receiver<()>,
     patience: Duration,
 }
 
-impl Sentry {
-    /// A sentry and its loop: nothing happens unless the future is polled.
+impl OtherLeases {
+    /// The handle and its loop: nothing happens unless the future is polled.
     pub fn start(
         client: Client,
         env: Env,
         leadership: &Leadership,
-        post: Post,
+        settings: OtherLeasesSettings,
         metrics: Metrics,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let counted = post.counted();
-        let rivals = Rivals::new(&counted, post.leases(), &post.identity, post.timing.lease);
+        let counted = settings.counted();
+        let rivals =
+            Rivals::new(&counted, settings.leases(), &settings.identity, settings.timing.lease);
         let (to, rivalry) = watch::channel(rivals.judge(env.elapsed()).0);
         let (ending, ended) = watch::channel(());
-        let relieve = watch::Sender::new(false);
-        let patience = post.timing.request();
+        let stop = watch::Sender::new(false);
+        let patience = settings.timing.request();
         let near = |place: &Place| {
             let leases = Api::namespaced(client.clone(), &place.0);
             Near { place: place.clone(), watch: LeaseWatch::new(leases, &place.1, env.clone()) }
@@ -139,21 +140,21 @@ impl Sentry {
         };
         let round = Round {
             near: counted.iter().map(near).collect(),
-            far: post.names().into_iter().map(far).collect(),
+            far: settings.names().into_iter().map(far).collect(),
             elsewhere: Elsewhere::default(),
             role: leadership.role(),
-            relieved: relieve.subscribe(),
+            stopped: stop.subscribe(),
             complaints: Complaints::default(),
             rivals,
             counted,
             metrics,
             client,
             env,
-            post,
+            settings,
             to,
             _ended: ending,
         };
-        (Self { rivalry, relieve, ended, patience }, round.run())
+        (Self { rivalry, stop, ended, patience }, round.run())
     }
 
     /// The rivalry and its changes.
@@ -164,7 +165,7 @@ impl Sentry {
     /// Releases the predecessors' Leases. A Lease that cannot be released in time expires by
     /// itself.
     pub async fn release(&self) {
-        self.relieve.send_replace(true);
+        self.stop.send_replace(true);
         let mut ended = self.ended.clone();
         if timeout(self.patience, ended.wait_for(|()| false)).await.is_err() {
             tracing::warn!("a predecessor's Lease could not be released; it expires by itself");
@@ -209,12 +210,12 @@ struct Round {
     counted: BTreeSet<Place>,
     elsewhere: Elsewhere,
     role: watch::Receiver<Role>,
-    relieved: watch::Receiver<bool>,
+    stopped: watch::Receiver<bool>,
     complaints: Complaints,
     metrics: Metrics,
     client: Client,
     env: Env,
-    post: Post,
+    settings: OtherLeasesSettings,
     to: watch::Sender<Rivalry>,
     /// Closes when the loop ends for any reason.
     _ended: watch::Sender<()>,
@@ -222,11 +223,11 @@ struct Round {
 
 impl Round {
     async fn run(mut self) {
-        while !*self.relieved.borrow() {
+        while !*self.stopped.borrow() {
             let now = self.env.elapsed();
             self.warn(now);
             let (rivalry, wake) = self.rivals.judge(now);
-            let acts = self.post.acts && rivalry.pontoon == Presence::Absent;
+            let acts = self.settings.acts && rivalry.pontoon == Presence::Absent;
             let holds = acts && self.leads();
             if holds && let Some(lease) = self.rivals.due(&rivalry, now).cloned() {
                 self.claim(lease).await;
@@ -260,8 +261,8 @@ impl Round {
 
     /// Warns of Leases that do not count.
     fn warn(&mut self, now: Duration) {
-        for name in self.post.names() {
-            self.metrics.standing().elsewhere(&name, self.elsewhere.count(&name, now));
+        for name in self.settings.names() {
+            self.metrics.rivals().elsewhere(&name, self.elsewhere.count(&name, now));
         }
         if let Some(leases) = self.elsewhere.news(now) {
             tracing::warn!(
@@ -277,7 +278,7 @@ impl Round {
         let pause = wake.map(|at| at.saturating_sub(self.env.elapsed()));
         let news = tokio::select! {
             biased;
-            _ = self.relieved.changed() => return,
+            _ = self.stopped.changed() => return,
             changed = self.role.changed() => {
                 if changed.is_err() {
                     // The election has ended, so this replica will not act again.
@@ -317,7 +318,7 @@ impl Round {
             Event::Answered | Event::Bookmark => {}
             Event::Seen(lease) => {
                 let place = place(&lease);
-                if self.post.is_elsewhere(&place, &self.counted) {
+                if self.settings.is_elsewhere(&place, &self.counted) {
                     self.elsewhere.seen(&lease, now);
                 }
                 far.shown.iter_mut().for_each(|shown| shown.extend([place.clone()]));
@@ -345,7 +346,7 @@ impl Round {
     async fn claim(&mut self, lease: Lease) {
         let (at, us) = (place(&lease), self.rivals.us().to_owned());
         let ours = lease_object::holder(&lease) == Some(&us);
-        let wanted = lease_object::claimed(&lease, &us, self.post.timing.lease, self.env.now());
+        let wanted = lease_object::claimed(&lease, &us, self.settings.timing.lease, self.env.now());
         let answer = self.put(&at, &wanted).await;
         let now = self.env.elapsed();
         let (answer, pause) = match answer {
@@ -353,17 +354,17 @@ impl Round {
                 if !ours {
                     tracing::info!(lease = %format_args!("{}/{}", at.0, at.1), "holding a predecessor's Lease");
                 }
-                (Claim::Held(Box::new(lease)), self.post.timing.lease / 3)
+                (Claim::Held(Box::new(lease)), self.settings.timing.lease / 3)
             }
             Err(trouble) if trouble.is_conflict("replace") => {
-                (Claim::Lost, self.post.timing.retry_period)
+                (Claim::Lost, self.settings.timing.retry_period)
             }
             Err(trouble) => {
                 self.complaints.tell_of_others(&trouble, "update", &at.1, now);
                 // Only a missing right (an older role) lets us act without the predecessor's Lease.
                 let answer =
                     if trouble.is_forbidden() { Claim::Refused } else { Claim::Unanswered };
-                (answer, self.post.timing.retry_period)
+                (answer, self.settings.timing.retry_period)
             }
         };
         self.rivals.claimed(&at, answer, now + pause, now);
@@ -384,7 +385,7 @@ impl Round {
         lease: &Lease,
     ) -> impl Future<Output = Result<Lease, Trouble>> + Send + use<> {
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), namespace);
-        let (name, lease, longest) = (name.clone(), lease.clone(), self.post.timing.request());
+        let (name, lease, longest) = (name.clone(), lease.clone(), self.settings.timing.request());
         async move {
             match timeout(longest, leases.replace(&name, &PostParams::default(), &lease)).await {
                 Ok(answer) => answer.map_err(Trouble::from),

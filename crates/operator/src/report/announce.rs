@@ -28,7 +28,7 @@ use crate::execute::Finished;
 use crate::fronts::Observed;
 
 /// Reports plans and finished actions as events, metrics and log lines.
-pub struct Narrator {
+pub struct Announcer {
     pub(super) env: Env,
     pub(super) events: Events,
     pub(super) metrics: Metrics,
@@ -81,8 +81,8 @@ struct Attempt {
     note: String,
 }
 
-impl Narrator {
-    /// A narrator that has reported nothing.
+impl Announcer {
+    /// A announcer that has reported nothing.
     pub fn new(env: Env, events: Events, metrics: Metrics) -> Self {
         let (departures, failed, reminders) = (BTreeMap::new(), Vec::new(), Reminders::default());
         Self { env, events, metrics, departures, failed, reminders }

@@ -10,7 +10,7 @@ use pontoon_core::plan::Plan;
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 use pontoon_core::verdict::Outlook;
 
-use super::announce::{Narrator, millis};
+use super::announce::{Announcer, millis};
 use super::announce_withheld;
 use super::events::{Weight, about};
 use super::move_metrics::Drifted;
@@ -49,7 +49,7 @@ struct Tally {
     took: Duration,
 }
 
-impl Narrator {
+impl Announcer {
     /// Reports the record verdicts of a plan.
     pub(super) fn take_records(&mut self, objects: &mut Objects, plan: &Plan) {
         for (key, verdict) in &plan.records {

@@ -11,7 +11,7 @@ use pontoon_core::vips::model::Job;
 use pontoon_core::vips::verdict::{Part, VipReason, VipVerdict};
 use pontoon_core::world::World;
 
-use super::announce::{Narrator, millis};
+use super::announce::{Announcer, millis};
 use super::announce_withheld;
 use super::events::{Weight, about};
 use super::object_series::VipWriteSeries;
@@ -41,7 +41,7 @@ struct News {
     note: String,
 }
 
-impl Narrator {
+impl Announcer {
     /// Reports the VIP verdicts of a plan.
     pub(super) fn take_vips(
         &mut self,

@@ -6,12 +6,12 @@ use pontoon_core::model::{ObjectKey, Text};
 use pontoon_core::plan::Plan;
 use pontoon_core::verdict::{Restraint, Withheld};
 
-use super::Narrator;
+use super::Announcer;
 use super::events::{Weight, about, about_lease};
 use super::objects::Objects;
 use crate::execute::withhold::Would;
 
-impl Narrator {
+impl Announcer {
     /// Reports the withheld actions of a plan. Each action is reported once, and again only after a
     /// different action was withheld in between.
     pub fn take_would(&mut self, objects: &mut Objects, plan: &Plan, would: &[Would]) {

@@ -8,11 +8,11 @@ use pontoon_core::model::ObjectKey;
 use super::events::{Weight, about};
 use super::write_metrics::Write;
 use super::writer::Wrote;
-use super::{Narrator, Objects};
+use super::{Announcer, Objects};
 use crate::execute::Finished;
 use crate::observe::schema::UPGRADE;
 
-impl Narrator {
+impl Announcer {
     /// Counts a failed write to Kubernetes. Returns whether the same refusal was logged within the
     /// last minute; the verdict reports the refusal in any case.
     pub(super) fn unwritten(&mut self, finished: &Finished) -> bool {

@@ -41,7 +41,7 @@ const LONGEST_NAME: usize = 253 - 1 - 20;
 const SERIES: Duration = Duration::from_secs(600);
 
 /// Number of remembered events at which expired events are forgotten.
-const REMEMBERED: usize = 1024;
+const FORGET_EXPIRED_FROM: usize = 1024;
 
 /// Attempts to write an event.
 const ATTEMPTS: u32 = 8;
@@ -156,7 +156,7 @@ impl EventDesk {
             Err(failure) if failure.kind == FailureKind::Conflict => {}
             written => drop(written?),
         }
-        if self.series.len() >= REMEMBERED {
+        if self.series.len() >= FORGET_EXPIRED_FROM {
             self.series.retain(|_, series| series.goes_on(told.at));
         }
         let series = Series { name: name.to_owned(), count: 1, last: told.at };

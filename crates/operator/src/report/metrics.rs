@@ -27,7 +27,7 @@ use super::object_series::{
 };
 use super::process::Process;
 use super::provider_errors::ProviderErrors;
-use super::standing::Standing;
+use super::rival_metrics::RivalMetrics;
 use super::write_metrics::{Write, WriteMetrics};
 use crate::fronts::{Controllers, Front};
 use crate::observe::pod::kind_of;
@@ -50,7 +50,7 @@ pub struct Metrics {
     leader: Gauge,
     plan_duration: Histogram,
     writes: WriteMetrics,
-    standing: Standing,
+    rivals: RivalMetrics,
     watch_heard: GaugeVec,
     listing_success: GaugeVec,
     conditions: GaugeVec,
@@ -138,7 +138,7 @@ impl Metrics {
             policy: gauge("pontoon_policy_current", policy, &[])?,
             process: None,
             writes: WriteMetrics::new(&registry)?,
-            standing: Standing::register(&registry, controllers)?,
+            rivals: RivalMetrics::register(&registry, controllers)?,
             book: Arc::default(),
             registry,
         })
@@ -222,9 +222,9 @@ impl Metrics {
         self.book().forget(key);
     }
 
-    /// Metrics of standing aside for other controllers.
-    pub fn standing(&self) -> &Standing {
-        &self.standing
+    /// Metrics about other controllers.
+    pub fn rivals(&self) -> &RivalMetrics {
+        &self.rivals
     }
 
     /// Records the duration of a planning pass.

@@ -5,7 +5,7 @@ pub mod metrics;
 pub mod names;
 pub mod object_series;
 pub mod objects;
-pub mod standing;
+pub mod rival_metrics;
 
 mod announce;
 mod announce_records;
@@ -27,6 +27,6 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use announce::Narrator;
+pub use announce::Announcer;
 pub use objects::Objects;
 pub use writer::{StatusWriter, Written, Wrote};

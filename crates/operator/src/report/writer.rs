@@ -31,11 +31,11 @@ use crate::fronts::observed::Shared;
 use crate::observe::version;
 
 /// Shortest time between two writes of a status.
-const PACE: Duration = Duration::from_secs(1);
+const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Most writes under way: a restart may find every status of a large cluster out of date, and each
 /// write holds a connection and its buffers.
-const AT_ONCE: usize = 50;
+const MOST_WRITES: usize = 50;
 
 /// Writes the status of every object.
 pub struct StatusWriter {
@@ -168,7 +168,7 @@ impl StatusWriter {
         let mut wake: Option<Time> = None;
         let mut waiting = std::mem::take(&mut self.pending);
         // The end of a write leads here again, so that the others have their turn.
-        while self.writes.len() < AT_ONCE
+        while self.writes.len() < MOST_WRITES
             && let Some(key) = waiting.pop_first()
         {
             let Some(object) = objects.get_mut(&key) else { continue };
@@ -221,7 +221,7 @@ impl StatusWriter {
             Ok(stored) => {
                 let writing = &mut object.writing;
                 (writing.failures, writing.refused) = (0, false);
-                writing.not_before = now + PACE;
+                writing.not_before = now + WRITE_INTERVAL;
                 dropped = object.wrote(&uid, sent, &stored);
                 Ok(stored.version)
             }
@@ -229,7 +229,7 @@ impl StatusWriter {
                 let writing = &mut object.writing;
                 writing.failures += 1;
                 writing.refused = failure.kind.is_refusal();
-                writing.not_before = now + PACE * 2u32.pow(writing.failures.min(6)) / 2;
+                writing.not_before = now + WRITE_INTERVAL * 2u32.pow(writing.failures.min(6)) / 2;
                 Err(failure)
             }
         };
@@ -282,7 +282,7 @@ impl Object {
             self.writing.passing_since = None;
             return now;
         }
-        *self.writing.passing_since.get_or_insert(now) + PACE
+        *self.writing.passing_since.get_or_insert(now) + WRITE_INTERVAL
     }
 
     /// The wanted status, if different from the object's status.

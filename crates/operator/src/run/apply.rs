@@ -9,7 +9,7 @@ use crate::observe::Observation;
 use crate::observe::schema::Schema;
 
 impl Replica {
-    pub(super) fn take_in(&mut self, observation: Observation) {
+    pub(super) fn apply(&mut self, observation: Observation) {
         match observation {
             Observation::Node(node) => self.world.set_node(*node),
             Observation::NodeGone(name) => self.world.remove_node(&name),
@@ -65,7 +65,7 @@ impl Replica {
         }
         self.board.see(&observed);
         self.statuses.seen(observed.key.clone());
-        self.narrator.see(&mut self.objects, observed);
+        self.announcer.see(&mut self.objects, observed);
     }
 
     fn forget(&mut self, key: &ObjectKey) {
@@ -73,7 +73,7 @@ impl Replica {
         self.world.remove_record_set(key);
         self.world.remove_cluster(key);
         self.board.forget(key);
-        self.narrator.forget(key);
+        self.announcer.forget(key);
         self.objects.forget(key);
     }
 }

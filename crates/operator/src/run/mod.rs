@@ -28,12 +28,14 @@ use crate::env::Env;
 use crate::execute::{ClusterId, Executor, Term};
 use crate::extension::Board;
 use crate::fronts::{Controllers, EGRESS, vip_front};
-use crate::leadership::{self, Identity, Leadership, Post, Predecessors, Sentry, Timing};
+use crate::leadership::{
+    self, Identity, Leadership, OtherLeases, OtherLeasesSettings, Predecessors, Timing,
+};
 use crate::observe::Station;
 use crate::policy::PolicyFile;
 use crate::report::events::{Events, Weight, about_lease};
 use crate::report::metrics::Metrics;
-use crate::report::{Narrator, Objects, StatusWriter};
+use crate::report::{Announcer, Objects, StatusWriter};
 use crate::serve::Health;
 use replica::Replica;
 use stance::Facing;
@@ -137,11 +139,11 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     let process = env.clone();
     let mut tasks = JoinSet::new();
     let leadership = elect(&options, &identity, &client, &env, &mut tasks);
-    let (term, post) = (Term::default(), post(&options, &identity));
-    let (sentry, round) =
-        Sentry::start(client.clone(), env.clone(), &leadership, post, metrics.clone());
+    let (term, watched) = (Term::default(), other_leases_settings(&options, &identity));
+    let (other_leases, round) =
+        OtherLeases::start(client.clone(), env.clone(), &leadership, watched, metrics.clone());
     env.spawn(&mut tasks, round);
-    let gate = gate(options.mode, &leadership, &term, &sentry);
+    let gate = gate(options.mode, &leadership, &term, &other_leases);
     let (timeout, transport) = (options.provider_timeout, transport(&gate));
     let clouds = Clouds::open(Means { variable, timeout, clock: clock(&env), transport });
     let (to, inbox) = mpsc::channel(INBOX);
@@ -164,7 +166,7 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
             metrics.clone(),
             cluster,
         ),
-        narrator: Narrator::new(env.clone(), events, metrics.clone()),
+        announcer: Announcer::new(env.clone(), events, metrics.clone()),
         objects: Objects::default(),
         statuses: StatusWriter::new(client.clone(), env.clone()),
         watches: Watches::new(client, station, tasks, (options.controllers.clone(), options.vips)),
@@ -174,10 +176,10 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         leading: None,
         mode: options.mode,
         lease: (options.namespace, lease(options.mode)),
-        facing: facing(&options.controllers, &sentry, env.now()),
+        facing: facing(&options.controllers, &other_leases, env.now()),
         controllers: options.controllers,
         stance: None,
-        sentry,
+        other_leases,
         unsettled_until: Time::default(),
         leadership,
         term,
@@ -254,19 +256,19 @@ fn lease(mode: Mode) -> &'static str {
 
 /// The stance towards the predecessors of the served kinds. A kind of another project counts only once
 /// its definition is seen.
-fn facing(controllers: &Controllers, sentry: &Sentry, now: Time) -> Facing {
+fn facing(controllers: &Controllers, other_leases: &OtherLeases, now: Time) -> Facing {
     let fronts = || controllers.fronts();
     let served: Vec<(&'static Kind, &'static str)> =
         fronts().map(|front| (front.kind(), front.predecessor().lease)).collect();
     let others = fronts().filter(|front| !front.generations().is_empty());
-    Facing::new(served, sentry.rivalry().borrow().clone(), now)
+    Facing::new(served, other_leases.rivalry().borrow().clone(), now)
         .without(others.map(|front| front.kind()))
 }
 
 /// The last check before a call that changes a provider. Each call is made for the kinds of a
 /// predecessor, and only that predecessor stops the call.
-fn gate(mode: Mode, leadership: &Leadership, term: &Term, sentry: &Sentry) -> Gate {
-    let (leadership, term, rivalry) = (leadership.clone(), term.clone(), sentry.rivalry());
+fn gate(mode: Mode, leadership: &Leadership, term: &Term, other_leases: &OtherLeases) -> Gate {
+    let (leadership, term, rivalry) = (leadership.clone(), term.clone(), other_leases.rivalry());
     Gate::new(move |predecessor| match mode {
         Mode::Observe => Err("this replica only observes".to_owned()),
         Mode::Active if rivalry.borrow().permits(predecessor) => {
@@ -276,9 +278,9 @@ fn gate(mode: Mode, leadership: &Leadership, term: &Term, sentry: &Sentry) -> Ga
     })
 }
 
-/// The sentry's settings for a replica.
-fn post(options: &Options, identity: &Identity) -> Post {
-    Post {
+/// The Leases of other controllers that count for a replica.
+fn other_leases_settings(options: &Options, identity: &Identity) -> OtherLeasesSettings {
+    OtherLeasesSettings {
         namespace: options.namespace.clone(),
         predecessors: options.predecessors.clone(),
         identity: identity.as_str().to_owned(),

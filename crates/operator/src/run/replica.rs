@@ -18,11 +18,11 @@ use crate::execute::withhold::restrain;
 use crate::execute::{Executor, Term};
 use crate::extension::Board;
 use crate::fronts::Controllers;
-use crate::leadership::{Leadership, Rivalry, Role, Sentry};
+use crate::leadership::{Leadership, OtherLeases, Rivalry, Role};
 use crate::observe::Observation;
 use crate::policy::PolicyFile;
 use crate::report::metrics::Metrics;
-use crate::report::{Narrator, Objects, StatusWriter, Written};
+use crate::report::{Announcer, Objects, StatusWriter, Written};
 use crate::serve::Health;
 
 /// The most observations between two plans.
@@ -45,7 +45,7 @@ pub(super) struct Replica {
     pub(super) world: World,
     pub(super) planner: Planner,
     pub(super) executor: Executor,
-    pub(super) narrator: Narrator,
+    pub(super) announcer: Announcer,
     pub(super) objects: Objects,
     pub(super) statuses: StatusWriter,
     pub(super) watches: Watches,
@@ -68,7 +68,7 @@ pub(super) struct Replica {
     pub(super) facing: Facing,
     /// Our stance as a leader, as last reported.
     pub(super) stance: Option<Stance>,
-    pub(super) sentry: Sentry,
+    pub(super) other_leases: OtherLeases,
     /// Time of the next plan, if nothing happens before.
     pub(super) wake: Option<Time>,
     /// Until this time a call of ours may take effect, or reads may not show its effect.
@@ -82,7 +82,7 @@ impl Replica {
         self.tell_of_policy();
         let mut role = self.leadership.role();
         role.mark_changed();
-        let mut rivalry = self.sentry.rivalry();
+        let mut rivalry = self.other_leases.rivalry();
         rivalry.mark_changed();
         let mut beat = tokio::time::interval(HEARTBEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -121,11 +121,11 @@ impl Replica {
                 written = self.statuses.next() => self.status_written(written),
                 observation = self.inbox.recv() => {
                     let Some(observation) = observation else { break };
-                    self.take_in(observation);
+                    self.apply(observation);
                 }
                 () = pause(sleep) => {}
             }
-            self.take_in_all();
+            self.apply_waiting();
             self.watches.follow_pods(&mut self.world);
             self.turn().await;
         }
@@ -146,7 +146,7 @@ impl Replica {
     fn status_written(&mut self, written: Written) {
         let now = self.env.now();
         let Some(wrote) = self.statuses.written(&mut self.objects, written, now) else { return };
-        self.narrator.status_written(&wrote);
+        self.announcer.status_written(&wrote);
         // The new version of a Cluster is taken from the watch alone. A Cluster's status is written
         // without a check of its version, so the new version may contain writes of others that the
         // watch has not delivered yet.
@@ -156,10 +156,10 @@ impl Replica {
     }
 
     /// Applies all waiting observations, so that a single plan covers them.
-    fn take_in_all(&mut self) {
+    fn apply_waiting(&mut self) {
         for _ in 0..BATCH {
             let Ok(observation) = self.inbox.try_recv() else { return };
-            self.take_in(observation);
+            self.apply(observation);
         }
     }
 
@@ -194,13 +194,13 @@ impl Replica {
             {
                 continue;
             }
-            self.narrator.begins(&self.objects, &self.world, &action, now);
+            self.announcer.begins(&self.objects, &self.world, &action, now);
             self.world.begin(&action);
             self.executor.start(action);
         }
         sent(begun).await;
-        self.narrator.take(&mut self.objects, &plan, &self.world, took);
-        self.narrator.take_would(&mut self.objects, &plan, &would);
+        self.announcer.take(&mut self.objects, &plan, &self.world, took);
+        self.announcer.take_would(&mut self.objects, &plan, &would);
         self.statuses.take(&mut self.objects, &plan);
         let report = self.statuses.flush(&mut self.objects, &self.world, now);
         self.wake = [self.wake, report].into_iter().flatten().min();
@@ -212,7 +212,7 @@ impl Replica {
     }
 
     fn take_outcome(&mut self, finished: crate::execute::Finished) {
-        self.narrator.ended(&mut self.objects, &self.world, &finished);
+        self.announcer.ended(&mut self.objects, &self.world, &finished);
         let now = self.env.now();
         if crate::execute::is_unsettled(&finished.outcome) {
             self.unsettled_until = now + self.world.settings().settle;
@@ -233,7 +233,7 @@ impl Replica {
             return;
         }
         self.executor.abandon();
-        self.narrator.set_leads(term.is_some());
+        self.announcer.set_leads(term.is_some());
         self.statuses.restart(&mut self.objects);
         self.leading = term;
         if let Role::Leader(tenure) = role {
@@ -269,9 +269,9 @@ impl Replica {
         }
         let aside = |stance: &Option<Stance>| stance.as_ref().and_then(Stance::aside);
         let (before, after) = (aside(&self.stance), aside(&stance));
-        self.metrics.standing().aside(after.as_ref().map(|(reason, _)| *reason));
+        self.metrics.rivals().aside(after.as_ref().map(|(reason, _)| *reason));
         if let Some((reason, note)) = after.filter(|after| Some(after) != before.as_ref()) {
-            self.narrator.stands_aside(&self.lease, reason, &note);
+            self.announcer.stands_aside(&self.lease, reason, &note);
         }
         let held = stance.as_ref().map(Stance::held).unwrap_or_default();
         self.world.set_hands_off(match self.mode {
@@ -289,9 +289,9 @@ impl Replica {
             let settled = drained && self.env.now() >= self.unsettled_until;
             self.leadership.release(settled).await;
             // Our own Lease is released first, so that our follower is faster than a predecessor.
-            self.sentry.release().await;
+            self.other_leases.release().await;
         }
-        self.narrator.finish(EVENTS_LIMIT).await;
+        self.announcer.finish(EVENTS_LIMIT).await;
         tracing::info!("stopped");
     }
 }

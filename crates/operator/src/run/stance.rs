@@ -8,13 +8,13 @@ use pontoon_core::model::Kind;
 use pontoon_core::verdict::Restraint;
 
 use super::Mode;
-use crate::execute::withhold::{Hold, Restraints};
+use crate::execute::withhold::{Restraints, Withholding};
 use crate::leadership::{Presence, Rival, Rivalry};
-use crate::report::standing::{COMPETING, UNSURE};
+use crate::report::rival_metrics::{COMPETING, UNSURE};
 
 /// How long a rivalry may be unknown before this is reported. An abandoned Lease is recognised
 /// after 15 seconds.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REPORT_UNKNOWN_AFTER: Duration = Duration::from_secs(30);
 
 /// The stance of a leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Facing {
             let since = self.unknown_since.remove(&who).unwrap_or(now);
             match presence {
                 Presence::Unknown(_) => drop(self.unknown_since.insert(who, since)),
-                _ => worked |= now >= since + PATIENCE,
+                _ => worked |= now >= since + REPORT_UNKNOWN_AFTER,
             }
             let past = presences(&before).find(|(one, _)| *one == who);
             let was_at_work = past.is_some_and(|(_, past)| matches!(past, Presence::AtWork(_)));
@@ -99,10 +99,10 @@ impl Facing {
         if let Presence::AtWork(rival) = &self.rivalry.pontoon {
             return Stance::Aside(rival.clone());
         }
-        let hold = |(kind, lease): &(&'static Kind, &'static str)| {
-            Some((*kind, self.hold(lease, mode, now)?))
+        let withheld = |(kind, lease): &(&'static Kind, &'static str)| {
+            Some((*kind, self.withholding(lease, mode, now)?))
         };
-        let restraints = Restraints(self.counted().filter_map(hold).collect());
+        let restraints = Restraints(self.counted().filter_map(withheld).collect());
         match restraints.wake() {
             Some(until) if self.counted().all(|(kind, _)| restraints.waits(kind)) => {
                 Stance::Waits(until)
@@ -112,20 +112,22 @@ impl Facing {
     }
 
     /// The restraint on the kinds of a predecessor.
-    fn hold(&self, lease: &'static str, mode: Mode, now: Time) -> Option<Hold> {
+    fn withholding(&self, lease: &'static str, mode: Mode, now: Time) -> Option<Withholding> {
         let theirs = self.rivalry.predecessors.get(lease).unwrap_or(&Presence::Absent);
         if let Presence::AtWork(Rival { lease, holder }) = theirs {
             let (lease, holder) = (lease.as_str().into(), holder.as_str().into());
-            return Some(Hold::Restrained(Restraint::Competing { lease, holder }));
+            return Some(Withholding::Restrained(Restraint::Competing { lease, holder }));
         }
         for (who, presence) in [(None, &self.rivalry.pontoon), (Some(lease), theirs)] {
             if let Presence::Unknown(doubt) = presence {
-                let until = self.unknown_since.get(&who).copied().unwrap_or(now) + PATIENCE;
-                let unsure = || Hold::Restrained(Restraint::Unsure(doubt.to_string().into()));
-                return Some(if now < until { Hold::Waits(until) } else { unsure() });
+                let until =
+                    self.unknown_since.get(&who).copied().unwrap_or(now) + REPORT_UNKNOWN_AFTER;
+                let unsure =
+                    || Withholding::Restrained(Restraint::Unsure(doubt.to_string().into()));
+                return Some(if now < until { Withholding::Waits(until) } else { unsure() });
             }
         }
-        (mode == Mode::Observe).then_some(Hold::Restrained(Restraint::Observing))
+        (mode == Mode::Observe).then_some(Withholding::Restrained(Restraint::Observing))
     }
 }
 
@@ -149,12 +151,14 @@ impl Stance {
                 );
                 Some((COMPETING, note))
             }
-            Self::Plans(restraints) => restraints.0.values().find_map(|hold| match hold {
-                Hold::Restrained(by @ Restraint::Competing { .. }) => {
+            Self::Plans(restraints) => restraints.0.values().find_map(|one| match one {
+                Withholding::Restrained(by @ Restraint::Competing { .. }) => {
                     Some((COMPETING, by.to_string()))
                 }
-                Hold::Restrained(by @ Restraint::Unsure(_)) => Some((UNSURE, by.to_string())),
-                Hold::Restrained(_) | Hold::Waits(_) => None,
+                Withholding::Restrained(by @ Restraint::Unsure(_)) => {
+                    Some((UNSURE, by.to_string()))
+                }
+                Withholding::Restrained(_) | Withholding::Waits(_) => None,
             }),
             Self::Waits(_) => None,
         }
@@ -224,7 +228,8 @@ mod tests {
         let (word, note) = told.aside().unwrap();
         assert_eq!(word, "CompetitionUnknown");
         assert!(note.ends_with("the Lease net/b cannot be read"), "{note}");
-        let unsure = |hold: &Hold| matches!(hold, Hold::Restrained(by) if by.is_for_another());
+        let unsure =
+            |one: &Withholding| matches!(one, Withholding::Restrained(by) if by.is_for_another());
         assert!(plans(&told).0.get(&POOLS).is_some_and(unsure));
         let quiet = || of_pools(Presence::Absent);
         assert!(facing.rivalry_changed(quiet(), at(131)), "somebody may have been at work");
@@ -253,8 +258,8 @@ mod tests {
         let ends = facing.rivalry_changed(of_pools(Presence::Absent), at(1));
         assert!(ends, "its last calls may be under way");
         let observing = facing.stance(Mode::Observe, at(1));
-        let hold = Hold::Restrained(Restraint::Observing);
-        assert_eq!(observing, Stance::Plans(Restraints([(&POOLS, hold)].into())));
+        let one = Withholding::Restrained(Restraint::Observing);
+        assert_eq!(observing, Stance::Plans(Restraints([(&POOLS, one)].into())));
         assert_eq!(observing.aside(), None, "nobody else is the reason");
     }
 

@@ -45,7 +45,7 @@ fn count(metrics: &Metrics, part: &str) -> usize {
     metrics.page().lines().filter(|line| !line.starts_with('#') && line.contains(part)).count()
 }
 
-/// An assignment, as reported by the executor and the narrator.
+/// An assignment, as reported by the executor and the announcer.
 fn assigns(metrics: &Metrics, pool: &ObjectKey) {
     metrics.called(&assign(pool), None, Duration::from_millis(3));
     let labels = SeriesLabels { key: pool, provider: "digitalocean", dns: "" };

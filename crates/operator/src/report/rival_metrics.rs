@@ -12,14 +12,14 @@ pub const COMPETING: &str = Restraint::WORDS[0];
 /// Whether another controller is at work has been unknown for long.
 pub const UNSURE: &str = Restraint::WORDS[1];
 
-/// The gauges. Clones share the gauges.
+/// Gauges about other controllers. Clones share the gauges.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct RivalMetrics {
     aside: GaugeVec,
     elsewhere: GaugeVec,
 }
 
-impl Standing {
+impl RivalMetrics {
     /// The gauges of a replica that serves these kinds, all at zero.
     ///
     /// # Errors
