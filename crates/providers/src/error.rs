@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::address::Address;
-use crate::layers::Hold;
+use crate::layers::HeldBack;
 use crate::transport::TransportError;
 
 /// Shorthand for this crate's results.
@@ -32,7 +32,7 @@ impl Error {
     /// The error of a call with several requests, when earlier requests had already been sent
     /// before our budget held this one back. `HeldBack` would wrongly say the provider saw nothing.
     pub(crate) fn after_others(mut self) -> Self {
-        if let ErrorKind::HeldBack(Hold { retry_after, .. }) = self.kind {
+        if let ErrorKind::HeldBack(HeldBack { retry_after, .. }) = self.kind {
             self.kind = ErrorKind::RateLimited { retry_after };
         }
         self
@@ -71,7 +71,7 @@ pub enum ErrorKind {
     /// The request was not sent: no connection, or the gate was shut. No effect.
     NotSent,
     /// Our own rate budget held the request back. Not sent, no effect.
-    HeldBack(Hold),
+    HeldBack(HeldBack),
     /// Refused by the provider's rate limit (429). No effect.
     RateLimited {
         /// The time to wait.

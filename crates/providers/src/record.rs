@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use async_trait::async_trait;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::layers::Hold;
+use crate::layers::HeldBack;
 
 /// The DNS records of an account.
 ///
@@ -67,7 +67,7 @@ pub struct Changed {
     /// The records now gone.
     pub deleted: Vec<RecordId>,
     /// Set if our budget held the rest back. The rest can be sent later without a new listing.
-    pub rest: Option<Hold>,
+    pub rest: Option<HeldBack>,
 }
 
 impl Changed {

@@ -20,7 +20,7 @@ use rustls::crypto::ring;
 use tower::util::BoxCloneSyncService;
 use tower::{ServiceExt, service_fn};
 
-use crate::layers::Hold;
+use crate::layers::HeldBack;
 use crate::layers::gate::{Gate, GatedBody};
 use crate::proxy::Way;
 
@@ -35,13 +35,13 @@ pub enum TransportError {
     NotSent(String),
     /// The rate budget held the request back. Not sent, no effect.
     #[error("{}", held_back(.0))]
-    RateLimited(Hold),
+    RateLimited(HeldBack),
     /// The request may have been sent. The effect is unknown.
     #[error("no answer: {0}")]
     NoAnswer(String),
 }
 
-fn held_back(hold: &Hold) -> &'static str {
+fn held_back(hold: &HeldBack) -> &'static str {
     match hold.pacing {
         true => "held back: requests are paced to stay within the vendor's rate limit",
         false => "held back: the vendor's rate limit is used up, or nearly so",

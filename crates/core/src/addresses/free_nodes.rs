@@ -11,7 +11,7 @@ use crate::world::World;
 
 /// Room on nodes, by cloud and family.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Vacancy {
+pub(crate) struct FreeNodes {
     sides: BTreeMap<(Text, Family), Side>,
 }
 
@@ -32,7 +32,7 @@ enum Room {
     Foreign,
 }
 
-impl Vacancy {
+impl FreeNodes {
     /// Returns whether the node has room, if changed.
     fn set(&mut self, cloud: &Text, family: Family, node: &NodeName, room: Room) -> Option<bool> {
         let side = self.sides.entry((cloud.clone(), family)).or_default();
@@ -69,7 +69,7 @@ impl World {
         };
         let is_eligible = eligible.contains(node);
         let has_room = |family: &Family| {
-            let side = self.vacancy.sides.get(&(cloud.clone(), *family));
+            let side = self.free_nodes.sides.get(&(cloud.clone(), *family));
             side.is_some_and(|side| side.vacant.contains(node))
         };
         let families: Vec<_> = Family::ALL.into_iter().filter(has_room).collect();
@@ -83,7 +83,7 @@ impl World {
     /// Removes a node that left its machine.
     pub(crate) fn forget_room(&mut self, node: &Node, machine: &Machine) {
         for family in Family::ALL {
-            if self.vacancy.set(&machine.cloud, family, &node.name, Room::Taken).is_some() {
+            if self.free_nodes.set(&machine.cloud, family, &node.name, Room::Taken).is_some() {
                 self.candidates.room_changed(node, &machine.cloud, family, false);
             }
         }
@@ -94,7 +94,7 @@ impl World {
         let Some((cloud, eligible)) = self.candidates.class(class) else {
             return false;
         };
-        let side = self.vacancy.sides.get(&(cloud.clone(), family));
+        let side = self.free_nodes.sides.get(&(cloud.clone(), family));
         side.is_some_and(|side| side.vacant.contains(node)) && eligible.contains(node)
     }
 
@@ -116,7 +116,7 @@ impl World {
         which: impl Fn(&'w Side) -> &'w BTreeSet<NodeName>,
     ) -> impl Iterator<Item = &'w NodeName> {
         let class = self.candidates.class(class);
-        let side = class.and_then(|(cloud, _)| self.vacancy.sides.get(&(cloud.clone(), family)));
+        let side = class.and_then(|(cloud, _)| self.free_nodes.sides.get(&(cloud.clone(), family)));
         let both = class.zip(side.map(which));
         both.into_iter().flat_map(|((_, eligible), side)| {
             let smaller_first = eligible.len() <= side.len();
@@ -183,7 +183,7 @@ impl World {
         for family in Family::ALL {
             let room = self.room(machine, family);
             for node in nodes {
-                let Some(has) = self.vacancy.set(&machine.cloud, family, node, room) else {
+                let Some(has) = self.free_nodes.set(&machine.cloud, family, node, room) else {
                     continue;
                 };
                 if let Some(node) = self.nodes.get(node) {

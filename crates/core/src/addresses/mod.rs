@@ -25,7 +25,7 @@ pub use setbacks::{PATIENCE, Setback, Setbacks};
 pub(crate) use claims::{Changes, Claims};
 pub(crate) use fold_creations::Reserving;
 pub(crate) use fold_egress::Egress;
-pub(crate) use free_nodes::Vacancy;
+pub(crate) use free_nodes::FreeNodes;
 
 use crate::model::{Family, MachineId, Text};
 

@@ -82,7 +82,7 @@ impl Withheld {
 }
 
 /// Most actions listed in a message.
-const LISTED: usize = 10;
+const MOST_LISTED: usize = 10;
 
 impl Withheld {
     /// Outlook under restraint: no work is in progress.
@@ -97,10 +97,10 @@ impl Withheld {
 impl fmt::Display for Withheld {
     /// Lists the withheld actions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, one) in self.would.iter().take(LISTED).enumerate() {
+        for (index, one) in self.would.iter().take(MOST_LISTED).enumerate() {
             write!(f, "{}{one}", if index == 0 { "would " } else { ", " })?;
         }
-        match self.would.len().saturating_sub(LISTED) {
+        match self.would.len().saturating_sub(MOST_LISTED) {
             0 => Ok(()),
             more => write!(f, " and {more} more"),
         }

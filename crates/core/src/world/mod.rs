@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use crate::Time;
 use crate::addresses::{
-    Account, AccountSetup, Claims, Egress, PoolEntry, Reserving, Seat, Unusable, Vacancy,
+    Account, AccountSetup, Claims, Egress, FreeNodes, PoolEntry, Reserving, Seat, Unusable,
 };
 use crate::model::{
     AccountId, Kind, Machine, MachineId, Mark, Node, NodeName, ObjectKey, PodId, Pool, Request,
@@ -62,7 +62,7 @@ pub struct World {
     pub(crate) users: BTreeMap<AccountId, BTreeSet<ObjectKey>>,
     /// Pools of each account by the interval at which they want the account to be listed.
     pub(crate) rereads: BTreeMap<AccountId, BTreeSet<(Duration, ObjectKey)>>,
-    pub(crate) vacancy: Vacancy,
+    pub(crate) free_nodes: FreeNodes,
     /// Machines with a reservation under way. Its pool may be gone before the call is over.
     pub(crate) reserving: BTreeMap<Seat, Reserving>,
     /// Addresses that were reserved for pools now deleted. No other pool takes one of them for the
@@ -106,7 +106,7 @@ impl World {
             accounts: BTreeMap::new(),
             users: BTreeMap::new(),
             rereads: BTreeMap::new(),
-            vacancy: Vacancy::default(),
+            free_nodes: FreeNodes::default(),
             reserving: BTreeMap::new(),
             orphans: BTreeSet::new(),
             records: Records::default(),

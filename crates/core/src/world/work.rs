@@ -9,8 +9,8 @@ use crate::action::{Failure, FailureKind};
 /// Longest back-off of a failed write to Kubernetes, jitter aside.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// How long a failure speaks against another attempt that something waits for.
-const MOMENT: Duration = Duration::from_secs(10);
+/// Time after a failure in which a call that waits for this one goes ahead without its success.
+const RECENT_FAILURE: Duration = Duration::from_secs(10);
 
 /// A call that is retried until success.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,9 +35,9 @@ impl Work {
         !self.in_flight && now >= self.not_before
     }
 
-    /// Whether the last attempt failed a moment ago, and the next one is not due yet.
+    /// Whether the last attempt failed recently, and the next one is not due yet.
     pub(crate) fn failed_lately(&self, now: Time) -> bool {
-        let until = self.not_before.min(self.failed_at + MOMENT);
+        let until = self.not_before.min(self.failed_at + RECENT_FAILURE);
         self.failures > 0 && !self.in_flight && now < until
     }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use pontoon_core::action::{AddressAction, Done, Failure, FailureKind, ListScope, OperationState};
 use pontoon_core::model::{Family, Intent, Sighting, Text};
 use pontoon_providers as providers;
-use pontoon_providers::layers::Hold;
+use pontoon_providers::layers::HeldBack;
 use pontoon_providers::{AddressProvider, ErrorKind, Families, ListRequest};
 
 /// Makes a call to the provider.
@@ -122,7 +122,7 @@ fn operation_state(state: &providers::OperationState) -> OperationState {
 pub(super) fn failure(error: providers::Error) -> Failure {
     let kind = match error.kind {
         ErrorKind::NotSent => FailureKind::NotSent,
-        ErrorKind::HeldBack(Hold { retry_after, pacing }) => {
+        ErrorKind::HeldBack(HeldBack { retry_after, pacing }) => {
             FailureKind::HeldBack { wait: retry_after, pacing }
         }
         ErrorKind::RateLimited { retry_after } => FailureKind::Throttled { wait: retry_after },

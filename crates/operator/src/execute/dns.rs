@@ -3,7 +3,7 @@
 use pontoon_core::action::{Done, Failure, RecordAction};
 use pontoon_core::model::{Family, Record, RecordChange, RecordRequest, Site, Text};
 use pontoon_providers as providers;
-use pontoon_providers::layers::Hold;
+use pontoon_providers::layers::HeldBack;
 use pontoon_providers::{Changed, RecordKind, RecordProvider, WantedRecord};
 
 use super::cloud::failure;
@@ -51,7 +51,7 @@ fn changed(changed: Changed) -> Done {
     let written = written.into_iter().map(record).collect();
     match rest {
         None => Done::RecordsChanged(written),
-        Some(Hold { retry_after: wait, pacing }) => {
+        Some(HeldBack { retry_after: wait, pacing }) => {
             let deleted = deleted.iter().map(|id| id.0.as_str().into()).collect();
             Done::RecordsChangedInPart { written, deleted, wait, pacing }
         }

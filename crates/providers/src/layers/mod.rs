@@ -8,7 +8,9 @@ mod budget;
 mod deadline;
 pub(crate) mod gate;
 
-pub use budget::{Budget, Burst, Headroom, Hold, Priority, RateRules, is_too_many, retry_after};
+pub use budget::{
+    Budget, Burst, Headroom, HeldBack, Priority, RateRules, is_too_many, retry_after,
+};
 pub use deadline::within;
 pub use gate::{Gate, on_behalf_of};
 

@@ -12,8 +12,8 @@ use crate::nodes::ClassId;
 /// Pools with the same candidates, and the family of the wanted seats.
 pub(crate) type Group = (ClassId, Family);
 
-/// The room for one address: a machine of a cloud, and a family.
-type Seat<'a> = (&'a Text, &'a MachineId, Family);
+/// A [`Seat`](crate::addresses::Seat), borrowed from the offers.
+type SeatRef<'a> = (&'a Text, &'a MachineId, Family);
 
 /// The nodes of a group in order of preference, and their cloud.
 pub(crate) struct Offer {
@@ -46,7 +46,7 @@ pub(crate) fn pair(
 struct Pairing<'a> {
     offers: &'a BTreeMap<Group, Offer>,
     /// The current group of each seat.
-    taken: BTreeMap<Seat<'a>, Group>,
+    taken: BTreeMap<SeatRef<'a>, Group>,
     /// Groups without a path to a free seat, now or later.
     dead: BTreeSet<Group>,
     /// Every node of a group before this index is taken, and stays taken.
@@ -74,7 +74,7 @@ impl<'a> Pairing<'a> {
         if self.dead.contains(&start) {
             return false;
         }
-        let mut reached: BTreeMap<Group, Option<(Seat<'a>, Group)>> = [(start, None)].into();
+        let mut reached: BTreeMap<Group, Option<(SeatRef<'a>, Group)>> = [(start, None)].into();
         let mut queue = VecDeque::from([start]);
         while let Some(group) = queue.pop_front() {
             if let Some(seat) = self.untaken(group) {
@@ -96,7 +96,7 @@ impl<'a> Pairing<'a> {
     }
 
     /// The next free seat of the group. The caller must take the seat.
-    fn untaken(&mut self, group: Group) -> Option<Seat<'a>> {
+    fn untaken(&mut self, group: Group) -> Option<SeatRef<'a>> {
         let next = self.first_untaken.entry(group).or_default();
         for seat in seats(self.offers, group).skip(*next) {
             *next += 1;
@@ -111,9 +111,9 @@ impl<'a> Pairing<'a> {
     /// and so on.
     fn shift(
         &mut self,
-        reached: &BTreeMap<Group, Option<(Seat<'a>, Group)>>,
+        reached: &BTreeMap<Group, Option<(SeatRef<'a>, Group)>>,
         group: Group,
-        seat: Seat<'a>,
+        seat: SeatRef<'a>,
     ) {
         let (mut group, mut seat) = (group, seat);
         loop {
@@ -127,7 +127,7 @@ impl<'a> Pairing<'a> {
 }
 
 /// The seats of a group, in order of preference.
-fn seats(offers: &BTreeMap<Group, Offer>, group: Group) -> impl Iterator<Item = Seat<'_>> {
+fn seats(offers: &BTreeMap<Group, Offer>, group: Group) -> impl Iterator<Item = SeatRef<'_>> {
     let offer = offers.get(&group).into_iter();
     offer.flat_map(move |offer| {
         offer.nodes.iter().map(move |(_, machine)| (&offer.cloud, machine, group.1))

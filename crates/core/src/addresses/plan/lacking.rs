@@ -15,7 +15,7 @@ use crate::world::World;
 
 /// Number of addresses with a full census in their note. Further ones refer to the pool, so a large
 /// pool does not repeat the census a thousand times.
-const TOLD: usize = 100;
+const FULL_CENSUSES: usize = 100;
 
 /// Adds a note to each unused or unassigned address without one.
 pub(crate) fn tell(
@@ -38,7 +38,7 @@ pub(crate) fn tell(
             State::Unassigned => Some(case.unassigned(one.ip).unwrap_or_else(|| {
                 told += 1;
                 let census = census.get_or_insert_with(|| case.census());
-                Note::NoRoom(census.clone().filter(|_| told <= TOLD))
+                Note::NoRoom(census.clone().filter(|_| told <= FULL_CENSUSES))
             })),
             _ => None,
         };

@@ -9,7 +9,7 @@ use super::{A, B, Rig, V4, ip, open};
 use crate::address::{Accepted, Family};
 use crate::contract::{SECRET, TIMEOUT, kind, transport};
 use crate::error::ErrorKind;
-use crate::layers::{Gate, Hold};
+use crate::layers::{Gate, HeldBack};
 
 pub(crate) async fn an_answer_lost_after_the_effect_is_no_answer_and_doing_it_again_is_success(
     rig: Rig,
@@ -107,7 +107,7 @@ pub(crate) async fn after_a_429_nothing_is_sent_until_the_vendor_said_so(rig: Ri
     assert_eq!(kind(rig.assign(ip(1), A).await), said);
     let wait = |seconds| {
         let retry_after = Duration::from_secs(seconds);
-        ErrorKind::HeldBack(Hold { retry_after, pacing: false })
+        ErrorKind::HeldBack(HeldBack { retry_after, pacing: false })
     };
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(kind(rig.assign(ip(1), A).await), wait(stated - 5));
@@ -132,7 +132,7 @@ pub(crate) async fn with_a_budget_nearly_used_up_listings_wait_and_failover_goes
         assert!(listings < 30, "listings used up the budget");
     }
     let arrived = rig.cloud.log().len();
-    let ErrorKind::HeldBack(Hold { retry_after, .. }) = kind(rig.list(V4).await) else {
+    let ErrorKind::HeldBack(HeldBack { retry_after, .. }) = kind(rig.list(V4).await) else {
         panic!("a listing failed for another reason")
     };
     assert!(!retry_after.is_zero());

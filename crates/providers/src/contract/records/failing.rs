@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::{Rig, creating, deleting, ip, open, to, values};
 use crate::contract::{SECRET, kind, transport};
 use crate::error::ErrorKind;
-use crate::layers::{Gate, Hold};
+use crate::layers::{Gate, HeldBack};
 use crate::record::RecordChange;
 
 pub(crate) async fn an_answer_lost_after_the_effect_is_no_answer_and_a_listing_shows_the_effect(
@@ -90,7 +90,7 @@ pub(crate) async fn after_a_429_nothing_is_sent_until_the_vendor_said_so(rig: Ri
     assert_eq!(kind(rig.change(&creating([ip(1)])).await), said);
     let wait = |seconds| {
         let retry_after = Duration::from_secs(seconds);
-        ErrorKind::HeldBack(Hold { retry_after, pacing: false })
+        ErrorKind::HeldBack(HeldBack { retry_after, pacing: false })
     };
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(kind(rig.change(&creating([ip(1)])).await), wait(15));
@@ -114,7 +114,7 @@ pub(crate) async fn with_a_budget_nearly_used_up_listings_wait(rig: Rig) {
         assert!(listings < 30, "listings used up the budget");
     }
     let arrived = rig.cloud.log().len();
-    let ErrorKind::HeldBack(Hold { retry_after, .. }) = kind(rig.list().await) else {
+    let ErrorKind::HeldBack(HeldBack { retry_after, .. }) = kind(rig.list().await) else {
         panic!("a listing failed for another reason")
     };
     assert!(!retry_after.is_zero());

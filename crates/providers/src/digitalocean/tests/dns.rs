@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::contract::script::{Script, with_variables};
 use crate::contract::{ZONE, kind, transport};
 use crate::digitalocean::*;
-use crate::layers::Hold;
+use crate::layers::HeldBack;
 use crate::record::{
     Record, RecordChange, RecordId, RecordKind, RecordName, RecordProvider, WantedRecord,
 };
@@ -154,7 +154,7 @@ async fn records_and_addresses_share_the_budget_of_their_token() {
     let retry_after = Duration::from_secs(20);
     assert_eq!(kind(records.list(&place(), A).await), ErrorKind::RateLimited { retry_after });
     let v4 = Families { v4: true, v6: false };
-    let held = Hold { retry_after, pacing: false };
+    let held = HeldBack { retry_after, pacing: false };
     assert_eq!(kind(addresses.list(&ListRequest::of(v4)).await), ErrorKind::HeldBack(held));
     assert_eq!(cloud.log().len(), 1);
 }
@@ -176,7 +176,7 @@ async fn with_a_budget_nearly_used_up_addresses_go_before_records() {
 
 #[tokio::test]
 async fn a_change_that_is_held_back_in_the_middle_says_how_far_it_came() {
-    let hold = Hold { retry_after: Duration::from_secs(3), pacing: true };
+    let hold = HeldBack { retry_after: Duration::from_secs(3), pacing: true };
     let held = || TransportError::RateLimited(hold);
     let change =
         RecordChange { create: vec![to(1)], delete: vec![id(7), id(8)], update: Vec::new() };

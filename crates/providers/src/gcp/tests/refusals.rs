@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::layers::Hold;
+use crate::layers::HeldBack;
 
 #[tokio::test]
 async fn status_and_reason_tell_what_a_refusal_means() {
@@ -45,7 +45,7 @@ async fn after_a_rate_limit_nothing_is_sent_for_a_minute() {
     let provider = script.open();
     provider.read(ip()).await.unwrap_err();
     tokio::time::sleep(Duration::from_secs(20)).await;
-    let hold = Hold { retry_after: Duration::from_secs(40), pacing: false };
+    let hold = HeldBack { retry_after: Duration::from_secs(40), pacing: false };
     assert_eq!(provider.read(ip()).await.unwrap_err().kind, ErrorKind::HeldBack(hold));
     tokio::time::sleep(Duration::from_secs(40)).await;
     assert_eq!(provider.read(ip()).await.unwrap(), None);

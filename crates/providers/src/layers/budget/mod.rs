@@ -66,7 +66,7 @@ pub fn is_too_many(answer: &Response<Bytes>) -> bool {
 
 /// The wait of a request held back by the budget, and its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hold {
+pub struct HeldBack {
     /// The time after which to decide again.
     pub retry_after: Duration,
     /// True if we pace ourselves below a limit not reported as used up. False if the provider
@@ -275,9 +275,9 @@ impl State {
         priority: Priority,
         burst: Option<Burst>,
         now: Instant,
-    ) -> Result<(), Hold> {
+    ) -> Result<(), HeldBack> {
         if let Some(until) = self.closed_until.filter(|until| *until > now) {
-            return Err(Hold { retry_after: until - now, pacing: false });
+            return Err(HeldBack { retry_after: until - now, pacing: false });
         }
         if let Some(burst) = burst {
             while self.sent.front().is_some_and(|sent| *sent + burst.per <= now) {
@@ -317,12 +317,12 @@ impl State {
         (parts, of): (usize, usize),
         burst: Option<Burst>,
         now: Instant,
-    ) -> Result<(), Hold> {
+    ) -> Result<(), HeldBack> {
         let Some(Burst { requests, per }) = burst else { return Ok(()) };
         if self.sent.len() >= requests {
             let frees = self.sent.front().map_or(now, |oldest| *oldest + per);
             let retry_after = frees.saturating_duration_since(now).max(SHORTEST_WAIT);
-            return Err(Hold { retry_after, pacing: true });
+            return Err(HeldBack { retry_after, pacing: true });
         }
         let share = (requests * parts / of).max(1);
         if self.sent.len() < share { Ok(()) } else { self.trickle(true, now) }
@@ -334,24 +334,24 @@ impl State {
         remaining <= reserve && remaining > last
     }
 
-    fn trickle(&mut self, pacing: bool, now: Instant) -> Result<(), Hold> {
+    fn trickle(&mut self, pacing: bool, now: Instant) -> Result<(), HeldBack> {
         let used = self.trickled_until.map_or(now, |until| until.max(now)) + TRICKLE;
         let ahead = used.saturating_duration_since(now);
         if ahead > TRICKLE * HANDFUL {
-            return Err(Hold { retry_after: ahead - TRICKLE * HANDFUL, pacing });
+            return Err(HeldBack { retry_after: ahead - TRICKLE * HANDFUL, pacing });
         }
         self.trickled_until = Some(used);
         Ok(())
     }
 
-    fn reserve_allows(&mut self, now: Instant) -> Result<(), Hold> {
+    fn reserve_allows(&mut self, now: Instant) -> Result<(), HeldBack> {
         let Some(left) = self.left.as_mut().filter(|left| left.remaining <= left.reserve) else {
             return Ok(());
         };
         if left.probe_at > now {
             // The answer to a probe under way says within moments whether there is more.
             let most = if left.probing { SHORTEST_WAIT } else { LONGEST_WAIT };
-            return Err(Hold { retry_after: (left.probe_at - now).min(most), pacing: false });
+            return Err(HeldBack { retry_after: (left.probe_at - now).min(most), pacing: false });
         }
         (left.probe_at, left.probing) = (now + PROBE, true);
         Ok(())

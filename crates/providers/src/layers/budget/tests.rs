@@ -113,7 +113,7 @@ async fn a_request_without_a_priority_is_housekeeping() {
     vendor.answers(200, &[("limit", "100"), ("remaining", "10"), ("reset", "30")]);
     send(&transport, Failover).await.unwrap();
     let error = transport.oneshot(Request::default()).await.unwrap_err();
-    let hold = Hold { retry_after: Duration::from_secs(30), pacing: false };
+    let hold = HeldBack { retry_after: Duration::from_secs(30), pacing: false };
     assert_eq!(error, TransportError::RateLimited(hold));
 }
 
