@@ -214,8 +214,8 @@ pub struct FloatingIPPoolStatus {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub ips: BTreeMap<String, IpStatus>,
 
-    /// Addresses that were reserved for this pool. They belong to it in addition to
-    /// `spec.ips`, and are recorded in the annotation `pontoon.dev/addresses`.
+    /// Addresses that were reserved for this pool, in addition to those in `spec.ips`. The annotation
+    /// `pontoon.dev/addresses` records them too.
     #[serde(rename = "createdIPs", skip_serializing_if = "Vec::is_empty")]
     pub created_ips: Vec<String>,
 
