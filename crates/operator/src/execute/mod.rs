@@ -210,8 +210,9 @@ async fn carry_out(action: &Action, means: Means) -> Result<Done, Failure> {
             Box::pin(cluster::in_time(cluster::evict(&client, eviction))).await
         }
         Action::Vip(write) => {
-            let unserved = || Failure::plain(FailureKind::NotSent, "no front serves VIPs");
-            let front = fronts::vip_front().ok_or_else(unserved)?;
+            let unserved = || Failure::plain(FailureKind::NotSent, "the kind has no VIPs");
+            let front = fronts::front(write.cluster().kind).and_then(|front| front.vips());
+            let front = front.ok_or_else(unserved)?;
             Box::pin(cluster::in_time(front.write(client, write.clone(), schemas))).await
         }
     }

@@ -73,7 +73,8 @@ pub(super) fn cluster(object: &Value) -> Result<Cluster, String> {
     decoded.ok_or_else(|| "cluster.metadata.name is missing".to_owned())
 }
 
-fn vip_front() -> Option<&'static dyn Front> {
+/// The front of the Clusters that the hooks are about.
+pub(super) fn vip_front() -> Option<&'static dyn Front> {
     FRONTS.iter().copied().find(|front| front.vips().is_some())
 }
 

@@ -8,7 +8,7 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
 use super::Extension;
-use crate::fronts::vip_front;
+use super::gate::vip_front;
 
 /// The endpoint in a template of the infrastructure.
 const ENDPOINT: &str = "/spec/template/spec/controlPlaneEndpoint";
@@ -25,7 +25,7 @@ pub(super) fn answer(_: &Extension, request: &Value) -> Result<Value, String> {
 
 /// The value of the variable with the VIP, if there is one.
 fn vip(variables: &Value) -> Option<&str> {
-    let name = vip_front()?.names().variable;
+    let name = vip_front()?.vips()?.names().variable;
     let variable = variables.as_array()?.iter().find(|one| one["name"] == name)?;
     variable["value"].as_str().map(str::trim).filter(|value| !value.is_empty())
 }

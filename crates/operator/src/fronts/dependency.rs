@@ -21,6 +21,7 @@ use crate::api::objects_within;
 use crate::observe::pod::lean_metadata;
 use crate::observe::schema::{Generation, Schemas};
 use crate::observe::{self, Fact, Observation, Selection, Station, Watch};
+use crate::run::VipOptions;
 
 /// A kind that objects of a front depend on.
 pub trait Dependency: Sync {
@@ -31,12 +32,15 @@ pub trait Dependency: Sync {
     /// definition and is watched only once needed.
     fn generations(&self) -> &'static [Generation];
 
-    /// Watches the objects in the version that the definition serves, within a namespace if there is
-    /// one.
+    /// Whether a built-in kind is watched from the start; otherwise once an object needs the kind.
+    fn is_wanted(&self, options: &VipOptions) -> bool;
+
+    /// Watches the objects in the version that the definition serves, in the namespaces that the
+    /// options name.
     fn watch(
         &self,
         client: Client,
-        within: Option<&str>,
+        options: &VipOptions,
         schemas: &Schemas,
         station: Station,
     ) -> BoxFuture<'static, ()>;
@@ -62,8 +66,16 @@ pub trait Facts: Debug + Clone + Copy + Send + Sync + 'static {
     const GENERATIONS: &'static [Generation];
     /// The source that is read once all objects are listed.
     const SOURCE: Source;
-    /// Whether objects of other namespaces count too.
-    const EVERYWHERE: bool = false;
+
+    /// Whether a built-in kind is watched from the start; otherwise once an object needs the kind.
+    fn is_wanted(_options: &VipOptions) -> bool {
+        true
+    }
+
+    /// The only namespace whose objects count; `None` for all namespaces.
+    fn within(_options: &VipOptions) -> Option<&str> {
+        None
+    }
 
     /// A label that objects have which concern us; `None` to look at all objects.
     fn label() -> Option<&'static str> {
@@ -146,15 +158,19 @@ impl<F: Facts> Dependency for Known<F> {
         F::GENERATIONS
     }
 
+    fn is_wanted(&self, options: &VipOptions) -> bool {
+        F::is_wanted(options)
+    }
+
     fn watch(
         &self,
         client: Client,
-        within: Option<&str>,
+        options: &VipOptions,
         schemas: &Schemas,
         station: Station,
     ) -> BoxFuture<'static, ()> {
         let version = schemas.generation(F::KIND).map_or(F::KIND.version, |one| one.version);
-        let within = within.filter(|_| !F::EVERYWHERE);
+        let within = F::within(options);
         let api = objects_within::<View<F::Spec, F::Status>>(client, F::KIND, version, within);
         let selection = Selection { labels: F::label().map(str::to_owned), fields: None };
         let watch = FactWatch::<F>::new(schemas.clone());

@@ -45,6 +45,7 @@ use crate::api::own;
 use crate::leadership::Predecessor;
 use crate::observe::schema::{Generation, Schema, Schemas};
 use crate::report::object_series::{ReplicaLabels, Series};
+use crate::run::VipOptions;
 pub use controllers::Controllers;
 pub use definitions::{crds, crds_yaml};
 pub use dependency::Dependency;
@@ -66,6 +67,11 @@ pub trait Front: Sync {
     /// Other kinds that objects of the kind depend on. They are watched while the kind is defined.
     fn dependencies(&self) -> &'static [&'static dyn Dependency] {
         &[]
+    }
+
+    /// The only namespace whose objects of the kind are served; `None` for all namespaces.
+    fn within<'a>(&self, _options: &'a VipOptions) -> Option<&'a str> {
+        None
     }
 
     /// What VIPs need of the front, if objects of the kind may ask for VIPs.
@@ -94,9 +100,9 @@ pub trait Front: Sync {
     ) -> Result<Arc<dyn Series>, prometheus::Error>;
 }
 
-/// What VIPs need of the front of Clusters.
+/// What VIPs need of a front.
 pub trait VipFront: Sync {
-    /// Words for messages.
+    /// Names that users know.
     fn names(&self) -> &'static VipNames;
 
     /// Carries out a write, in the versions that the API server serves.
@@ -124,11 +130,6 @@ pub fn kinds() -> impl Iterator<Item = &'static Kind> {
 /// The kinds that we define.
 pub fn own_kinds() -> impl Iterator<Item = &'static Kind> {
     FRONTS.iter().filter(|front| front.generations().is_empty()).map(|front| front.kind())
-}
-
-/// The front of Clusters, whose objects ask for VIPs.
-pub fn vip_front() -> Option<&'static dyn VipFront> {
-    FRONTS.iter().find_map(|front| front.vips())
 }
 
 /// The dependency of a kind.

@@ -27,7 +27,7 @@ use crate::clouds::{Clouds, Means};
 use crate::env::Env;
 use crate::execute::{ClusterId, Executor, Term};
 use crate::extension::Board;
-use crate::fronts::{Controllers, EGRESS, vip_front};
+use crate::fronts::{Controllers, EGRESS};
 use crate::leadership::{
     self, Identity, Leadership, OtherLeases, OtherLeasesSettings, Predecessors, Timing,
 };
@@ -96,7 +96,7 @@ pub struct VipOptions {
 
 impl Default for VipOptions {
     fn default() -> Self {
-        let VipSettings { port, holds, .. } = VipSettings::default();
+        let VipSettings { port, holds } = VipSettings::default();
         Self { port, holds, namespace: None }
     }
 }
@@ -207,12 +207,6 @@ fn cluster_id(
     cluster
 }
 
-fn vip_settings(options: &VipOptions) -> VipSettings {
-    let VipOptions { port, holds, .. } = *options;
-    let plain = VipSettings { port, holds, ..VipSettings::default() };
-    vip_front().map_or(plain, |front| VipSettings { names: front.names(), ..plain })
-}
-
 /// A world with the accounts and nothing else.
 fn world(options: &Options, clouds: &Clouds) -> World {
     let settings = Settings {
@@ -221,7 +215,7 @@ fn world(options: &Options, clouds: &Clouds) -> World {
         retry_initial: options.retry_initial,
         retry_max: options.retry_max,
         egress: Some(&EGRESS),
-        vips: vip_settings(&options.vips),
+        vips: VipSettings { port: options.vips.port, holds: options.vips.holds },
         ..Settings::default()
     };
     let mut world = World::new(settings, &options.controllers.kinds().collect::<Vec<_>>());

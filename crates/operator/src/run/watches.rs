@@ -181,8 +181,7 @@ impl Watches {
             Some(front) => {
                 self.watch_nodes_for(kind);
                 let version = schema.generation().map_or(kind.version, |one| one.version);
-                let within = self.vips.namespace.as_deref();
-                let within = within.filter(|_| kind.may_ask_for(Subject::Vips));
+                let within = front.within(&self.vips);
                 let api = objects_within(self.client.clone(), kind, version, within);
                 let handle = self.watch(api, Selection::default(), Objects::new(front, schema));
                 self.watch_dependencies(front);
@@ -201,8 +200,8 @@ impl Watches {
             let built_in = dependency.generations().is_empty();
             match self.schemas.get(kind) {
                 None if built_in => {
-                    let wanted = if self.vips.holds { Schema::Current } else { Schema::Missing };
-                    self.schema(kind, wanted);
+                    let wanted = dependency.is_wanted(&self.vips);
+                    self.schema(kind, if wanted { Schema::Current } else { Schema::Missing });
                 }
                 None => self.watch_definition(Definition::of(kind, dependency.generations())),
                 Some(_) => {
@@ -226,9 +225,8 @@ impl Watches {
             None | Some(Schema::Missing) => self.send(Observation::Fact(dependency.none())),
             Some(_) => {
                 let station = self.station.clone();
-                let within = self.vips.namespace.as_deref();
-                let watching =
-                    dependency.watch(self.client.clone(), within, &self.schemas, station);
+                let client = self.client.clone();
+                let watching = dependency.watch(client, &self.vips, &self.schemas, station);
                 self.env().spawn(&mut self.tasks, watching)
             }
         };

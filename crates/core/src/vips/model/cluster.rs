@@ -11,6 +11,8 @@ use crate::model::{Family, ObjectKey, Text};
 pub struct Cluster {
     /// The object.
     pub key: ObjectKey,
+    /// Words for messages about the object.
+    pub names: &'static VipNames,
     /// UID of the object.
     pub uid: Text,
     /// The object's resource version, counted.
@@ -77,6 +79,29 @@ impl Cluster {
         match role {
             Role::ControlPlane => self.variable.as_ref(),
             Role::Ingress => self.ingress.variable.as_ref(),
+        }
+    }
+}
+
+/// Names that users know, for messages.
+#[derive(Debug, PartialEq, Eq)]
+pub struct VipNames {
+    /// The label and annotation with the classes of a VIP pool.
+    pub classes: &'static str,
+    /// The label and annotation with the roles of a VIP pool.
+    pub roles: &'static str,
+    /// The variable with the endpoint's VIP.
+    pub variable: &'static str,
+    /// The variable with the ingress VIP.
+    pub ingress_variable: &'static str,
+}
+
+impl VipNames {
+    /// The variable of a role.
+    pub(crate) fn variable(&self, role: Role) -> &'static str {
+        match role {
+            Role::ControlPlane => self.variable,
+            Role::Ingress => self.ingress_variable,
         }
     }
 }

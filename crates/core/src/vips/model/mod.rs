@@ -7,7 +7,7 @@ mod pool;
 mod settings;
 
 pub use claim::{ClaimOwner, Holder, ObjectName, VipAddress, VipClaim};
-pub use cluster::{ClassRef, Cluster, ClusterClass, Ingress};
+pub use cluster::{ClassRef, Cluster, ClusterClass, Ingress, VipNames};
 pub use job::{Job, Role, Slot};
 pub use pool::{Entries, PoolId, PoolScope, Room, VipPool};
-pub use settings::{VipNames, VipSettings};
+pub use settings::VipSettings;

@@ -60,7 +60,7 @@ pub(super) struct Case<'w> {
 
 impl<'w> Case<'w> {
     fn plan(&self, cluster: &'w Cluster, draft: &mut Draft) -> VipVerdict {
-        let names = self.world.settings.vips.names;
+        let names = cluster.names;
         if let Some(reason) = at_rest(cluster) {
             return VipVerdict::whole(reason, names);
         }

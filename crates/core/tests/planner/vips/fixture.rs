@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use pontoon_core::action::VipAction;
 use pontoon_core::model::{Family, Kind, ObjectKey, Scope, Subject};
 use pontoon_core::vips::model::{
-    ClassRef, Cluster, ClusterClass, Entries, Ingress, Job, ObjectName, PoolId, Role, VipPool,
+    ClassRef, Cluster, ClusterClass, Entries, Ingress, Job, ObjectName, PoolId, Role, VipNames,
+    VipPool,
 };
 
 pub use super::super::fixture::{at, ip, ip6, seconds};
@@ -20,6 +21,14 @@ pub static CLUSTER: Kind = Kind {
     aliases: &[],
     scope: Scope::Namespaced,
     asks_for: &[Subject::Vips],
+};
+
+/// Words for messages about Clusters.
+static NAMES: VipNames = VipNames {
+    classes: "example.com/class",
+    roles: "example.com/role",
+    variable: "clusterVip",
+    ingress_variable: "ingressVip",
 };
 
 pub const NAMESPACE: &str = "default";
@@ -41,6 +50,7 @@ pub fn class_ref(name: &str) -> ClassRef {
 pub fn cluster(name: &str) -> Cluster {
     Cluster {
         key: key(name),
+        names: &NAMES,
         uid: format!("uid-{name}").as_str().into(),
         version: 0,
         class: Some(class_ref("c")),

@@ -3,25 +3,14 @@
 use pontoon_core::action::{Action, Effect};
 use pontoon_core::verdict::{Outlook, Restraint, Withheld};
 use pontoon_core::vips::Tally;
-use pontoon_core::vips::model::{ClusterClass, Role, VipNames, VipSettings};
+use pontoon_core::vips::model::{ClusterClass, Role};
 
 use super::fixture::*;
-use super::site::{site, site_with};
-
-static NAMES: VipNames = VipNames {
-    classes: "example.com/class",
-    roles: "example.com/role",
-    variable: "clusterVip",
-    ingress_variable: "ingressVip",
-};
-
-fn named_settings() -> VipSettings {
-    VipSettings { names: &NAMES, ..VipSettings::default() }
-}
+use super::site::site;
 
 #[test]
 fn no_vip_pool_is_told_with_the_labels_that_help() {
-    let mut site = site_with(named_settings()).cluster(cluster("x"));
+    let mut site = site().cluster(cluster("x"));
     assert_eq!(site.settle(), []);
     assert_eq!((site.word("x"), site.reason("x").outlook()), ("PoolNotFound", Outlook::Stuck));
     assert_eq!(
@@ -33,7 +22,7 @@ fn no_vip_pool_is_told_with_the_labels_that_help() {
 
 #[test]
 fn a_class_without_the_variable_is_told_with_the_fix_and_the_endpoint_is_set() {
-    let mut site = site_with(named_settings()).pool(pool("a").of([7])).cluster(cluster("x"));
+    let mut site = site().pool(pool("a").of([7])).cluster(cluster("x"));
     site = site.class(ClusterClass { defines: vec![], ..class("c") });
     site.settle();
     assert_eq!((site.host("x"), site.stored("x").variable.clone()), (Some("192.0.2.7"), None));

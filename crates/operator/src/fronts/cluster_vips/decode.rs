@@ -46,6 +46,7 @@ fn cluster(identity: &Identity, metadata: &ObjectMeta, spec: &Value) -> Cluster 
     let finalizers = metadata.finalizers.iter().flatten();
     Cluster {
         key: identity.key.clone(),
+        names: &names::NAMES,
         uid: identity.uid.clone(),
         version: identity.version,
         topology: of_topology.is_some(),

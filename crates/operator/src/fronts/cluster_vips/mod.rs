@@ -29,6 +29,7 @@ use super::{Dependency, Front, Observed, VipFront};
 use crate::leadership::Predecessor;
 use crate::observe::schema::{Generation, Path, Schema, Schemas};
 use crate::report::object_series::{ReplicaLabels, Series};
+use crate::run::VipOptions;
 pub use sources::{ADDRESS, CLAIM, CLASS, GLOBAL_POOL, IPAM, LOCAL_POOL};
 
 /// Clusters, of Cluster API.
@@ -84,6 +85,10 @@ impl Front for ClusterVips {
 
     fn dependencies(&self) -> &'static [&'static dyn Dependency] {
         sources::ALL
+    }
+
+    fn within<'a>(&self, options: &'a VipOptions) -> Option<&'a str> {
+        options.namespace.as_deref()
     }
 
     fn vips(&self) -> Option<&'static dyn VipFront> {

@@ -7,12 +7,13 @@ use kube::Client;
 use pontoon_core::Time;
 use pontoon_core::action::{Action, EndpointWrite, Version, VipAction};
 use pontoon_core::plan::Plan;
-use pontoon_core::vips::model::{ObjectName, VipSettings};
+use pontoon_core::vips::model::ObjectName;
 use pontoon_core::vips::verdict::{VipReason, VipVerdict};
 use pontoon_core::world::{Settings, World};
 use serde_json::json;
 
 use crate::env::Env;
+use crate::fronts::cluster_vips::names::NAMES;
 use crate::fronts::cluster_vips::{CLUSTER, ClusterVips};
 use crate::fronts::{Front, kinds};
 use crate::observe::schema::Schema;
@@ -58,7 +59,7 @@ impl Stage {
     }
 
     fn say(&mut self, reason: VipReason) {
-        let names = VipSettings::default().names;
+        let names = &NAMES;
         let verdict = VipVerdict { reason, job: None, parts: [].into(), names, withheld: None };
         let mut plan = Plan::default();
         plan.vips.insert(self.key(), verdict);

@@ -15,6 +15,7 @@ use super::{BETAS, IPAM, object_name};
 use crate::fronts::dependency::{Facts, View};
 use crate::observe::schema::{Generation, Schemas};
 use crate::observe::version;
+use crate::run::VipOptions;
 
 /// Addresses.
 pub static ADDRESS: Kind = Kind {
@@ -54,6 +55,10 @@ impl Facts for Addresses {
     const KIND: &'static Kind = &ADDRESS;
     const GENERATIONS: &'static [Generation] = BETAS;
     const SOURCE: Source = Source::Vips(VipSource::Addresses);
+
+    fn within(options: &VipOptions) -> Option<&str> {
+        options.namespace.as_deref()
+    }
 
     fn key(metadata: &ObjectMeta) -> Option<ObjectName> {
         object_name(metadata)

@@ -19,6 +19,7 @@ use crate::fronts::dependency::{Facts, View};
 use crate::fronts::observed::given;
 use crate::observe::schema::{Generation, Schemas};
 use crate::observe::version;
+use crate::run::VipOptions;
 
 /// Claims.
 pub static CLAIM: Kind = Kind {
@@ -114,6 +115,10 @@ impl Facts for Claims {
     const KIND: &'static Kind = &CLAIM;
     const GENERATIONS: &'static [Generation] = BETAS;
     const SOURCE: Source = Source::Vips(VipSource::Claims);
+
+    fn within(options: &VipOptions) -> Option<&str> {
+        options.namespace.as_deref()
+    }
 
     fn label() -> Option<&'static str> {
         Some(names::ROLES)

@@ -57,7 +57,6 @@ impl Facts for Classes {
     const KIND: &'static Kind = &CLASS;
     const GENERATIONS: &'static [Generation] = BETAS;
     const SOURCE: Source = Source::Vips(VipSource::Classes);
-    const EVERYWHERE: bool = true;
 
     fn key(metadata: &ObjectMeta) -> Option<ClassRef> {
         let name = object_name(metadata)?;

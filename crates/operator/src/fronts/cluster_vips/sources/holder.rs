@@ -16,6 +16,7 @@ use crate::api::own;
 use crate::fronts::dependency::{Facts, View};
 use crate::observe::schema::{Generation, Schemas};
 use crate::observe::version;
+use crate::run::VipOptions;
 
 /// ConfigMaps.
 pub static HOLDER: Kind = Kind {
@@ -47,6 +48,14 @@ impl Facts for Holders {
     const KIND: &'static Kind = &HOLDER;
     const GENERATIONS: &'static [Generation] = &[];
     const SOURCE: Source = Source::Vips(VipSource::Holders);
+
+    fn is_wanted(options: &VipOptions) -> bool {
+        options.holds
+    }
+
+    fn within(options: &VipOptions) -> Option<&str> {
+        options.namespace.as_deref()
+    }
 
     fn label() -> Option<&'static str> {
         Some(names::ROLES)

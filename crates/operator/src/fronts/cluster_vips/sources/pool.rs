@@ -16,6 +16,7 @@ use super::IPAM;
 use crate::fronts::dependency::{Facts, View};
 use crate::observe::schema::{Generation, Schemas};
 use crate::observe::version;
+use crate::run::VipOptions;
 
 /// VIP pools for all Clusters.
 pub static GLOBAL_POOL: Kind = Kind {
@@ -115,6 +116,10 @@ impl Facts for LocalPools {
     const KIND: &'static Kind = &LOCAL_POOL;
     const GENERATIONS: &'static [Generation] = ALPHAS;
     const SOURCE: Source = Source::Vips(VipSource::LocalPools);
+
+    fn within(options: &VipOptions) -> Option<&str> {
+        options.namespace.as_deref()
+    }
 
     fn key(metadata: &ObjectMeta) -> Option<PoolId> {
         let namespace = metadata.namespace.as_deref().unwrap_or_default();
