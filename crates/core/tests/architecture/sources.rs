@@ -28,6 +28,18 @@ pub fn shipped_lines(
     skipped: impl Fn(&str) -> bool,
     in_question: impl Fn(&str) -> bool,
 ) -> BTreeMap<String, Vec<String>> {
+    let in_question = |line: &str| in_question(&line.to_lowercase());
+    let mut found = written_lines(package, skipped, in_question);
+    found.values_mut().flatten().for_each(|line| *line = line.to_lowercase());
+    found
+}
+
+/// The same as written, with capital letters.
+pub fn written_lines(
+    package: &str,
+    skipped: impl Fn(&str) -> bool,
+    in_question: impl Fn(&str) -> bool,
+) -> BTreeMap<String, Vec<String>> {
     let ships = |part: &str| !is_test(Path::new(part)) && !skipped(part);
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (file, part) in files(package).filter(|(_, part)| ships(part)) {
@@ -39,9 +51,9 @@ pub fn shipped_lines(
     found
 }
 
-/// The lines of a file that ship, in small letters.
+/// The lines of a file that ship.
 fn shipped(file: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(file).expect("a source file").to_lowercase();
+    let text = std::fs::read_to_string(file).expect("a source file");
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }

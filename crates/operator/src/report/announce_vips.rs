@@ -1,4 +1,4 @@
-//! Reports the VIPs of Clusters.
+//! Reports the VIPs of objects.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -57,7 +57,7 @@ impl Announcer {
                 continue;
             }
             self.metrics.conditions(key, object.face.conditions());
-            // A Cluster with neither a VIP nor a condition is new to us; others were reported before.
+            // An object with neither a VIP nor a condition is new to us; others were reported before.
             let is_new = world.cluster(key).is_some_and(|cluster| cluster.host.is_none())
                 && object.face.conditions().is_empty();
             for News { word, weight, note } in news(&mut object.told_vips, verdict, is_new) {
@@ -91,7 +91,8 @@ impl Announcer {
         };
         let Some(object) = objects.get(key).filter(|_| failure.is_none()) else { return };
         let took = millis(now.since(*claimed_at));
-        let note = format!("{role}: {ip} written on the Cluster, {took} ms after its claim");
+        let kind = key.kind.name;
+        let note = format!("{role}: {ip} written on the {kind}, {took} ms after its claim");
         tracing::info!(object = %key, %ip, took_ms = took, "{note}");
         self.events.tell(about(key, &object.uid), Weight::Normal, "Allocated", &note);
     }

@@ -17,7 +17,7 @@ pub enum Write {
     Annotation,
     /// The eviction of a pod.
     Eviction,
-    /// A claim, a holder or a Cluster.
+    /// A claim, a holder, or the object that shows a VIP.
     Vip,
     /// An event.
     Event,

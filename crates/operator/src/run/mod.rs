@@ -77,20 +77,20 @@ pub struct Options {
     pub retry_max: Duration,
     /// The kinds that are served.
     pub controllers: Controllers,
-    /// How Clusters get VIPs.
+    /// How objects get VIPs.
     pub vips: VipOptions,
     /// The administrator's policy, if there is one.
     pub policy: Option<PolicyFile>,
 }
 
-/// Settings for VIPs of Clusters.
+/// Settings for VIPs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VipOptions {
     /// The port of an endpoint for which the user names none.
     pub port: u16,
     /// Whether each claim gets a holder.
     pub holds: bool,
-    /// The namespace whose Clusters get VIPs; by default all namespaces.
+    /// The namespace whose objects get VIPs; by default all namespaces.
     pub namespace: Option<String>,
 }
 
@@ -118,7 +118,7 @@ pub struct Surroundings {
     pub metrics: Metrics,
     /// Receives the heartbeat and the state of the watches.
     pub health: Health,
-    /// Receives what the watches see of Clusters.
+    /// Receives what the watches see of objects that ask for VIPs.
     pub board: Board,
     /// Becomes true to stop the replica.
     pub stop: watch::Receiver<bool>,

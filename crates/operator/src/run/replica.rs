@@ -147,9 +147,9 @@ impl Replica {
         let now = self.env.now();
         let Some(wrote) = self.statuses.written(&mut self.objects, written, now) else { return };
         self.announcer.status_written(&wrote);
-        // The new version of a Cluster is taken from the watch alone. A Cluster's status is written
-        // without a check of its version, so the new version may contain writes of others that the
-        // watch has not delivered yet.
+        // The new version of an object that asks for VIPs is taken from the watch alone. Such a status
+        // is written without a check of its version, so the new version may contain writes of others
+        // that the watch has not delivered yet.
         if let Ok(version) = wrote.result {
             self.world.wrote_pool(&wrote.key, &wrote.uid, version);
         }

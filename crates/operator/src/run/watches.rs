@@ -289,7 +289,7 @@ fn tell(kind: &Kind, schema: Schema) {
         // A built-in kind, which no object needs.
         Schema::Missing if theirs && is_built_in => {}
         Schema::Missing if theirs => tracing::info!(kind = name, "not in this cluster"),
-        // Not a warning: a cluster of Clusters alone needs none of our kinds.
+        // Not a warning: a cluster where another project's kinds alone are served needs none of ours.
         Schema::Missing => {
             tracing::info!(kind = name, "not defined in this cluster; define it with: {UPGRADE}");
         }
