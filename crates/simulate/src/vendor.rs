@@ -122,23 +122,33 @@ impl Vendor {
 
     /// The name of a call in the coverage table.
     pub fn called(self, action: CloudAction) -> &'static str {
-        match (self, action) {
-            (_, action) if action.is_of_names() => action.name(),
-            (Self::Google, CloudAction::List) => "gcp: list addresses",
-            (Self::Google, CloudAction::SeeMachines) => "gcp: read an instance",
-            (Self::Google, CloudAction::ReadAddress) => "gcp: read address",
-            (Self::Google, CloudAction::ReadOperation) => "gcp: read operation",
-            (Self::Google, CloudAction::Assign) => "gcp: add an access config with an address",
-            (Self::Google, CloudAction::Unassign) => "gcp: delete an access config with an address",
-            (Self::Google, CloudAction::DropOwn) => "gcp: delete an ephemeral access config",
-            (Self::Google, CloudAction::RestoreOwn) => "gcp: add an ephemeral access config",
-            (Self::Google, CloudAction::CreateIn) => "gcp: insert address",
-            (Self::Google, CloudAction::Release) => "gcp: delete address",
-            (Self::Aws, action) => played!("like AWS", action),
-            (Self::Azure, action) => played!("like Azure", action),
-            (Self::Hetzner, action) => played!("like Hetzner", action),
-            (_, action) => action.name(),
+        if action.is_of_names() {
+            return action.name();
         }
+        match self {
+            Self::DigitalOcean => action.name(),
+            Self::Google => at_google(action),
+            Self::Aws => played!("like AWS", action),
+            Self::Azure => played!("like Azure", action),
+            Self::Hetzner => played!("like Hetzner", action),
+        }
+    }
+}
+
+/// The name of a call to Google Cloud.
+fn at_google(action: CloudAction) -> &'static str {
+    match action {
+        CloudAction::List => "gcp: list addresses",
+        CloudAction::SeeMachines => "gcp: read an instance",
+        CloudAction::ReadAddress => "gcp: read address",
+        CloudAction::ReadOperation => "gcp: read operation",
+        CloudAction::Assign => "gcp: add an access config with an address",
+        CloudAction::Unassign => "gcp: delete an access config with an address",
+        CloudAction::DropOwn => "gcp: delete an ephemeral access config",
+        CloudAction::RestoreOwn => "gcp: add an ephemeral access config",
+        CloudAction::CreateIn => "gcp: insert address",
+        CloudAction::Release => "gcp: delete address",
+        other => other.name(),
     }
 }
 

@@ -52,7 +52,9 @@ impl CloudWire {
     fn asked(&self, request: &Request<Bytes>) -> Asked {
         match self.shared.vendor {
             Vendor::Google => self.cloud.asked(request),
-            _ => fakecloud::asked(request),
+            Vendor::DigitalOcean | Vendor::Aws | Vendor::Azure | Vendor::Hetzner => {
+                fakecloud::asked(request)
+            }
         }
     }
 
