@@ -38,7 +38,10 @@ pub trait AddressProvider: Send + Sync + fmt::Debug {
     /// Reads a single address. `None` if the provider says the account does not have the address.
     async fn read(&self, ip: IpAddr) -> Result<Option<Address>>;
 
-    /// Assigns `ip` to `machine`, moving the address if another machine holds it.
+    /// Assigns `ip` to `machine`. An address on another machine is moved where
+    /// [`Capabilities::atomic_move`] holds; elsewhere the call is
+    /// [`Rejected`](crate::ErrorKind::Rejected) with the address as seen, and the caller unassigns
+    /// first.
     async fn assign(&self, ip: IpAddr, machine: &MachineId) -> Result<Accepted>;
 
     /// Unassigns `ip` from its machine. The account keeps the address.
