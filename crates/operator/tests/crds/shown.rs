@@ -39,14 +39,17 @@ async fn a_pool_shows_whether_it_is_ready_how_many_are_assigned_and_why() {
         "shown",
         json!({"provider": "digitalocean", "region": "nyc3", "ips": ips, "desiredIPs": 3}),
     );
-    let conditions = ready("3 IPs on 3 nodes");
+    let mut conditions = ready("3 IPs on 3 nodes");
+    let dns = json!({"type": "DNSReady", "status": "False", "reason": "ZoneNotFound", "message": "no",
+        "lastTransitionTime": "2026-11-15T03:35:57Z"});
+    conditions.as_array_mut().unwrap().push(dns);
     let status = json!({"conditions": conditions, "assigned": "3/3", "createdIPs": ["192.0.2.9"]});
     with_status(&client, &manifest, status).await;
 
     let narrow = kubectl(plane, &["get", "fippool", "shown"]);
     let (header, row) = narrow.split_once('\n').unwrap();
     assert_eq!(header, "NAME READY ASSIGNED DNS MESSAGE AGE");
-    assert!(row.starts_with("shown True 3/3 3 IPs on 3 nodes "), "{row}");
+    assert!(row.starts_with("shown True 3/3 False 3 IPs on 3 nodes "), "{row}");
 
     let wide = kubectl(plane, &["get", "floatingippools", "shown", "-o", "wide"]);
     let (header, row) = wide.split_once('\n').unwrap();

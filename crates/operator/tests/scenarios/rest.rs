@@ -46,6 +46,11 @@ async fn a_hundred_addresses_and_two_replicas_at_rest_cost_two_listings_a_minute
     assert!(!asked.is_empty() && asked.len() as u64 <= most, "{asked:#?}");
     assert!(asked.iter().all(|call| call.contains("GET ")), "{asked:#?}");
     assert_eq!(arena.stored("ingress").await.metadata.resource_version, version);
+    // At rest the heartbeat alone tells that the main loop runs.
+    for replica in [&first, &second] {
+        let page = replica.page("/healthz").await.unwrap_or_default();
+        assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
+    }
 }
 
 fn words(call: &Exchange) -> String {
