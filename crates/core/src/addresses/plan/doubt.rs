@@ -11,7 +11,7 @@
 
 use std::net::IpAddr;
 
-use super::report::is_heard;
+use super::heard::is_heard;
 use super::view::owner;
 use crate::addresses::{Account, Knowledge, PoolEntry};
 use crate::model::{AccountId, Families, Family, Machine, Mark, Node, Sighting};

@@ -12,7 +12,7 @@
 use std::net::IpAddr;
 
 use super::gate::may_change;
-use super::report::is_heard;
+use super::heard::is_heard;
 use super::{doubt, marks};
 use crate::Time;
 use crate::action::{Action, AddressAction};

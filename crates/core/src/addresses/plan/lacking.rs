@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::heard::{is_heard, trouble};
 use super::placement::Placement;
-use super::report::{is_heard, trouble};
 use super::view::PoolView;
 use crate::addresses::verdict::{AddressVerdict, Note, State};
 use crate::model::Family;

@@ -29,6 +29,7 @@ pub(crate) mod drift;
 mod egress;
 mod evict;
 mod gate;
+mod heard;
 mod lacking;
 mod make_room;
 mod marks;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::attempts::intended;
 use super::creation::Creation;
+use super::heard::{is_heard, trouble};
 use super::need::missing;
 use super::occupancy::blockers;
 use super::placement::Placement;
@@ -227,11 +228,6 @@ fn reason(
     }
 }
 
-/// Whether the account was listed since this process may act.
-pub(crate) fn is_heard(world: &World, account: &Account) -> bool {
-    account.listing.last.is_some_and(|last| last >= world.open_from())
-}
-
 /// The hold of an address that ends first.
 fn held(view: &PoolView<'_>) -> Option<Reason> {
     let held = view.addresses.iter().filter_map(|one| Some((one.hold?, one.ip)));
@@ -326,25 +322,6 @@ fn precedence(world: &World, view: &PoolView<'_>, ip: IpAddr, owner: &ObjectKey)
     let rank = |one: &PoolEntry| (one.memory(ip).held, one.pool.created_at);
     let theirs = world.pool(owner).map_or_else(Default::default, rank);
     Precedence::of(theirs, rank(view.entry))
-}
-
-/// The reason for the account's current failure.
-pub(crate) fn trouble(account: &Account, heard: bool, draft: &Draft) -> Option<Reason> {
-    let Failure { kind, message, .. } = account.trouble.as_ref()?;
-    match kind {
-        FailureKind::Refused => Some(Reason::CredentialsRefused(message.clone())),
-        FailureKind::Throttled { .. } | FailureKind::HeldBack { .. } => {
-            let listing = account.listing.not_before.max(account.listing.held_until);
-            let until = account.closed_until.unwrap_or_default().max(listing);
-            let ahead = Some(until).filter(|until| *until > draft.now);
-            ahead.map(|until| match kind {
-                FailureKind::HeldBack { pacing: true, .. } => Reason::Pacing(until),
-                _ => Reason::Throttled(Some(until)),
-            })
-        }
-        _ if heard => None,
-        _ => Some(Reason::CloudUnavailable(message.clone())),
-    }
 }
 
 /// The reason if a lasting outage hides whether all addresses are still in place. The text stays
