@@ -11,9 +11,10 @@
 
 use std::net::IpAddr;
 
+use super::doubt;
 use super::gate::may_change;
 use super::heard::is_heard;
-use super::{doubt, marks};
+use super::notes::{send_note, write_note};
 use crate::Time;
 use crate::action::{Action, AddressAction};
 use crate::addresses::{Account, Knowledge};
@@ -39,7 +40,7 @@ pub(crate) fn is_noted(
         match state_of(world, node, note, draft.now) {
             Note::Stands => continue,
             Note::Writing => {}
-            Note::Absent => marks::send_note(pool, node, note, true, draft),
+            Note::Absent => send_note(pool, node, note, true, draft),
             Note::MayGo(until) => draft.wake_at(until),
         }
         noted = false;
@@ -93,7 +94,7 @@ pub(crate) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut
         let held_at = last_seen_on(world, account, node);
         let told_from = world.egress_told_from(&machine.id);
         if held_at.is_some_and(|at| at >= told_from) || world.is_egress_restored(&machine.id) {
-            marks::write_note(world, &owner.pool.key, node, note, false, draft);
+            write_note(world, &owner.pool.key, node, note, false, draft);
         } else if held_at.is_some() && draft.now < told_from {
             draft.wake_at(told_from);
         } else if may_change(world, id, draft.now) {
@@ -114,7 +115,7 @@ fn note_late(
     let nodes = world.egress_unnoted().flat_map(|machine| world.nodes_on(cloud, machine));
     for node in nodes.filter_map(|name| world.node(name)) {
         if !node.marks.contains_key(note) {
-            marks::write_note(world, pool, node, note, true, draft);
+            write_note(world, pool, node, note, true, draft);
         }
     }
 }

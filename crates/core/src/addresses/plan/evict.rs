@@ -9,8 +9,9 @@
 //! pod evicted while the pods of the node are unknown.
 
 use super::egress::is_made_for;
+use super::notes::write_note;
 use super::view::PoolView;
-use super::{doubt, marks};
+use super::{doubt, served};
 use crate::Time;
 use crate::action::{Action, Eviction};
 use crate::addresses::PoolEntry;
@@ -32,7 +33,7 @@ pub(crate) fn notes_first(
     if node.marks.contains_key(note) || (refused && world.mark_fails(&node.name, note, draft.now)) {
         return false;
     }
-    marks::write_note(world, &entry.pool.key, node, note, true, draft);
+    write_note(world, &entry.pool.key, node, note, true, draft);
     true
 }
 
@@ -73,7 +74,7 @@ fn on_node(
 ) -> Option<Evicting> {
     let marks = || request.marks.iter().filter(|mark| matches!(mark.tells, Tells::Serving(_)));
     // The address may have come back.
-    let serves = marks().any(|mark| marks::serves(world, node, mark));
+    let serves = marks().any(|mark| served::serves(world, node, mark));
     let marked = marks().any(|mark| node.marks.contains_key(mark));
     let users = || world.users(note).filter_map(|key| world.pool(key));
     let concerned = |entry: &&PoolEntry| !doubt::is_elsewhere(world, node, entry);
@@ -83,7 +84,7 @@ fn on_node(
     }
     let over = users().all(|entry| pods(world, entry, node).next().is_none());
     if over || serves {
-        marks::write_note(world, view.key, node, note, false, draft);
+        write_note(world, view.key, node, note, false, draft);
         return None;
     }
     // The address may not have left: a node that is not ready keeps it for the grace period, and

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use super::served::{held, served};
 use super::view::{AddressView, Place, PoolView, owner};
 use super::{doubt, evict, release};
 use crate::Time;
 use crate::action::{Action, MarkWrite};
-use crate::addresses::{Account, Knowledge, PoolEntry};
 use crate::model::{Family, Machine, Mark, Node, NodeName, ObjectKey, Tells, Text};
 use crate::plan::Draft;
 use crate::world::World;
@@ -31,33 +31,6 @@ pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
         }
     }
     !wrong.is_empty()
-}
-
-/// Plans a note on a node, which is a mark with a fixed text, or its removal.
-pub(crate) fn write_note(
-    world: &World,
-    owner: &ObjectKey,
-    node: &Node,
-    note: &'static Mark,
-    on: bool,
-    draft: &mut Draft,
-) {
-    if world.mark_writable(&node.name, note, draft.now) {
-        send_note(owner, node, note, on, draft);
-    }
-}
-
-/// Plans a note that a call waits for, or its removal, without regard to a back-off.
-pub(crate) fn send_note(
-    owner: &ObjectKey,
-    node: &Node,
-    note: &'static Mark,
-    on: bool,
-    draft: &mut Draft,
-) {
-    let value = note.text().filter(|_| on).map(Into::into);
-    let (owner, node, uid) = (Some(owner.clone()), node.name.clone(), node.uid.clone());
-    draft.act(Action::Mark(MarkWrite { owner, node, uid, mark: note, value }));
 }
 
 /// The pool that a new value of a mark is for: of an address that the mark gains, else loses; of an
@@ -186,11 +159,6 @@ fn is_right_at_home(world: &World, one: &AddressView<'_>, node: &Node, mark: &Ma
         && (mark.is_fixed() || alone())
 }
 
-/// Whether a node serves an address of a pool that uses the mark.
-pub(crate) fn serves(world: &World, node: &Node, mark: &'static Mark) -> bool {
-    !served(world, node, mark).is_empty()
-}
-
 /// The change a wrong mark needs.
 enum Correction {
     /// No change before the place of an address is known.
@@ -224,47 +192,4 @@ fn correction(world: &World, node: &Node, mark: &'static Mark) -> Option<Correct
         }
     };
     Some(if doubtful { Correction::InDoubt } else { Correction::Write(wanted) })
-}
-
-/// The addresses confirmed to be on a node that may keep them, of pools that use the mark.
-fn served(world: &World, node: &Node, mark: &'static Mark) -> Vec<IpAddr> {
-    let mut here = held(world, node, mark);
-    here.retain(|ip| is_served(world, node, mark, *ip));
-    here
-}
-
-/// The addresses of a mark's families that a node's machine holds, may hold, or is about to hold.
-fn held(world: &World, node: &Node, mark: &'static Mark) -> Vec<IpAddr> {
-    let Some(machine) = &node.machine else {
-        return Vec::new();
-    };
-    let of_family = |family: &Family| world.occupants(&machine.cloud, &machine.id, *family);
-    mark.families().iter().flat_map(of_family).collect()
-}
-
-fn is_served(world: &World, node: &Node, mark: &'static Mark, ip: IpAddr) -> bool {
-    let Some((entry, account)) = owned(world, ip) else {
-        return false;
-    };
-    if !entry.pool.request.as_ref().is_ok_and(|request| request.marks.contains(mark)) {
-        return false;
-    }
-    let Some(address) = account.address(ip) else {
-        return false;
-    };
-    let confirmed = address.operation.is_none()
-        && matches!(&address.knowledge, Knowledge::Known { sighting, .. }
-            if !sighting.busy && doubt::is_on(sighting, node));
-    confirmed && entry.uses(ip) && may_keep(world, node, entry)
-}
-
-fn may_keep(world: &World, node: &Node, entry: &PoolEntry) -> bool {
-    entry.class.is_some_and(|class| world.candidates().may_keep(class, &node.name))
-}
-
-/// The owner of an address, with its account.
-fn owned(world: &World, ip: IpAddr) -> Option<(&PoolEntry, &Account)> {
-    let entry = world.pool(owner(world, ip)?)?;
-    let request = entry.pool.request.as_ref().ok()?;
-    Some((entry, world.account(&request.account)?))
 }
