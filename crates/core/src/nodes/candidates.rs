@@ -8,12 +8,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::pod_counts::{ConditionId, Flips, PodCounts};
-use super::{Census, Fitness, Match, PodMatch, PodsOnNode, Unfit};
+use super::{Census, ClassId, Fitness, Match, PodMatch, PodsOnNode, Unfit};
 use crate::model::{AccountId, Family, Node, NodeName, ObjectKey, Owner, Pod, PodId, Taint, Text};
-
-/// Identifier of a class: one set of rules for nodes, for one account or for DNS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ClassId(u32);
 
 #[derive(Clone, Debug)]
 struct Class {

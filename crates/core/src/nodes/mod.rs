@@ -8,8 +8,8 @@ mod pod_counts;
 mod pod_match;
 mod selector;
 
+pub use candidates::Candidates;
 pub(crate) use candidates::Rejudged;
-pub use candidates::{Candidates, ClassId};
 pub use census::Census;
 pub use fitness::{Fitness, Unfit};
 pub use pod_match::{OwnerMatch, PodMatch, Workload};
@@ -29,6 +29,10 @@ pub struct Match {
     /// Rule for cordoned nodes.
     pub cordon: Cordon,
 }
+
+/// Identifier of a class: one set of rules for nodes, for one account or for DNS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClassId(u32);
 
 /// Rule for cordoned nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,8 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::PodMatch;
-use super::candidates::ClassId;
+use super::{ClassId, PodMatch};
 use crate::model::{Labels, NodeName, Owner, Pod, PodId, PodState, Text};
 
 /// Identifier of a condition on pods.
