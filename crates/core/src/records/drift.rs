@@ -2,34 +2,14 @@
 
 use std::time::Duration;
 
-use super::KnownSet;
+use super::known::{KnownSet, RecordDrift, Stubborn};
 use crate::Time;
-use crate::model::{Record, RecordChange, Text};
+use crate::model::{Record, RecordChange};
 use crate::world::Settings;
 
 /// Quiet time that ends a series of drift: a read at least this long after the last drift, with the
 /// records as we left them, resets the count.
 const QUIET: Duration = Duration::from_secs(600);
-
-/// Drift of a name: somebody else changed the records.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordDrift {
-    /// Number of changes by others, with no quiet time in between.
-    pub times: u32,
-    /// When the last change was found.
-    pub at: Time,
-    /// The records before the change, until our next write.
-    pub ours: Option<Vec<Record>>,
-}
-
-/// A setting that the DNS host stored differently while it reported success.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stubborn {
-    /// The stored setting, in words.
-    pub message: Text,
-    /// When the setting is asked for again.
-    pub until: Time,
-}
 
 impl KnownSet {
     /// Notes drift: a read differs from the known records, with no change of ours in between.

@@ -4,11 +4,12 @@ pub(crate) mod action;
 mod diff;
 mod drift;
 mod fold;
+mod known;
 pub(crate) mod plan;
 pub mod verdict;
 mod world;
 
-pub use drift::{RecordDrift, Stubborn};
-pub use world::{KnownSet, RecordAccount, RecordEntry, RecordWrite};
+pub use known::{KnownSet, RecordDrift, Stubborn};
+pub use world::{RecordAccount, RecordEntry, RecordWrite};
 
 pub(crate) use world::Records;

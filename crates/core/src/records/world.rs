@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::drift::{RecordDrift, Stubborn};
+use super::known::{KnownSet, NOTHING_KNOWN};
 use crate::Time;
 use crate::action::FailureKind;
 use crate::model::{
-    AccountId, Family, Finding, Held, Node, ObjectKey, Record, RecordRequest, RecordSet,
-    RecordSource, Site, Subject,
+    AccountId, Family, Finding, Held, Node, ObjectKey, RecordRequest, RecordSet, RecordSource,
+    Site, Subject,
 };
 use crate::nodes::ClassId;
 use crate::world::{Work, World};
@@ -58,27 +58,6 @@ pub struct RecordEntry {
     pub(crate) sets: BTreeMap<Family, KnownSet>,
 }
 
-/// Knowledge of one set: the records of one name and family.
-#[derive(Clone, Debug, Default)]
-pub struct KnownSet {
-    /// The records; `None` if unknown.
-    pub records: Option<Vec<Record>>,
-    /// As of when the records are known: when the read was sent, or when our change ended.
-    pub at: Time,
-    /// Reads sent before are ignored: our own change may not show yet.
-    pub(crate) firm_until: Time,
-    /// A read is under way.
-    pub reading: bool,
-    /// Back-off of failed reads.
-    pub read_work: Work,
-    /// Back-off of failed changes.
-    pub change_work: Work,
-    /// Drift of the set.
-    pub drift: Option<RecordDrift>,
-    /// A setting that the DNS host does not store as asked.
-    pub stubborn: Option<Stubborn>,
-}
-
 /// A change that is under way, or without an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordWrite {
@@ -86,40 +65,6 @@ pub struct RecordWrite {
     pub in_flight: bool,
     /// After a change without an answer: only reads sent from then on count.
     pub until: Time,
-}
-
-const NOTHING_KNOWN: &KnownSet = &KnownSet {
-    records: None,
-    at: Time::from_micros(0),
-    firm_until: Time::from_micros(0),
-    reading: false,
-    read_work: NO_WORK,
-    change_work: NO_WORK,
-    drift: None,
-    stubborn: None,
-};
-
-const NO_WORK: Work = Work {
-    in_flight: false,
-    failures: 0,
-    not_before: Time::from_micros(0),
-    failure: None,
-    failed_at: Time::from_micros(0),
-    unanswered_until: Time::from_micros(0),
-};
-
-impl KnownSet {
-    /// Earliest time of the next read: after the back-off, and late enough to show our last change.
-    pub(crate) fn readable_from(&self) -> Time {
-        self.read_work.not_before.max(self.firm_until)
-    }
-
-    /// Clears all back-offs, so that a new request is tried at once.
-    fn retry_now(&mut self) {
-        (self.read_work, self.change_work) = (Work::default(), Work::default());
-        self.stubborn = None;
-        self.clear_drift();
-    }
 }
 
 impl RecordEntry {
