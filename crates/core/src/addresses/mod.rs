@@ -13,6 +13,7 @@ mod listing;
 mod note;
 pub(crate) mod plan;
 mod pool;
+mod reason;
 mod setbacks;
 pub mod verdict;
 

@@ -1,10 +1,9 @@
-//! Notes about one address or one node, and the precedence among pools, with their text.
+//! Notes about one address, with their text.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::verdict::Reason;
+use super::reason::Reason;
 use crate::Time;
 use crate::model::{Family, NodeName, ObjectKey, Text};
 use crate::nodes::{Census, Unfit};
@@ -120,71 +119,6 @@ impl fmt::Display for Note {
                 f.write_str("not used: the pool wants fewer addresses")
             }
             Self::Returning => f.write_str("being released"),
-        }
-    }
-}
-
-/// The rule by which one of two objects owns an address or a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precedence {
-    /// The owner already has it, by its status.
-    Has,
-    /// The owner is older.
-    Older,
-    /// Both objects were created in the same second, and the owner has the smaller UID.
-    SmallerUid,
-}
-
-impl Precedence {
-    /// The rule by which `first` precedes `other`. Each pair says whether the object already has
-    /// the address or name, and when the object was created.
-    pub(crate) fn of(first: (bool, Time), other: (bool, Time)) -> Self {
-        if first.0 && !other.0 {
-            Self::Has
-        } else if first.1 < other.1 {
-            Self::Older
-        } else {
-            Self::SmallerUid
-        }
-    }
-}
-
-impl fmt::Display for Precedence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Has => "whose status names it already",
-            Self::Older => "which is older",
-            Self::SmallerUid => {
-                "which was created in the same second and has the smaller metadata.uid"
-            }
-        })
-    }
-}
-
-/// The obstacle to an eligible node taking an address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Obstacle {
-    /// The node holds a stranger.
-    HoldsOther(IpAddr),
-    /// The node holds an address of another pool.
-    HoldsOf(IpAddr, ObjectKey),
-    /// The last attempt on the node failed. The time is that of the next attempt.
-    Failed(Text, Time),
-    /// The node runs on no known machine of the pool's cloud.
-    NoMachine(Unfit),
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HoldsOther(ip) => write!(
-                f,
-                "HoldsOtherAddress: the node holds {ip}, which no object lists; list the \
-                 address in a pool, or unassign it at the provider"
-            ),
-            Self::HoldsOf(ip, pool) => write!(f, "the node holds {ip} of {pool}"),
-            Self::Failed(message, next) => write!(f, "{message}; next attempt at {next}"),
-            Self::NoMachine(unfit) => unfit.fmt(f),
         }
     }
 }
