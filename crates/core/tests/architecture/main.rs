@@ -1,10 +1,12 @@
-//! Allowed dependencies and licences, a check for source files outside the module tree, where
-//! vendors and kinds may be named, where tests are, and that links in pages lead somewhere.
+//! Allowed dependencies and licences, a check for source files outside the module tree, circles of
+//! imports, where vendors and kinds may be named, where tests are, and that links in pages lead
+//! somewhere.
 //!
 //! Crate boundaries are dependency bans, enforced here. Only normal dependencies count, because
 //! only they ship; tests may use any crate.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod cycles;
 mod graph;
 mod kinds;
 mod licences;
@@ -13,6 +15,7 @@ mod orphans;
 mod sources;
 mod vendors;
 
+use cycles::Modules;
 use graph::Graph;
 
 /// Clients and types of Kubernetes.
@@ -172,4 +175,18 @@ fn every_source_file_is_part_of_its_crate() {
 fn every_link_in_our_pages_leads_somewhere() {
     let dead = links::find(&graph::workspace());
     assert!(dead.is_empty(), "{dead:#?}");
+}
+
+/// The top folder is left out: the world is made of parts of every subject, every subject plans over the world, and
+/// the model's pools hold the rules of `nodes`, which judge the model's nodes.
+#[test]
+fn no_modules_of_a_folder_in_core_import_each_other_in_a_circle() {
+    let modules = Modules::read(&graph::workspace().join("crates/core/src"));
+    let folders = modules.folders();
+    assert!(folders.len() > 10, "only {folders:?} were read");
+    let circles: Vec<_> = folders.into_iter().flat_map(|one| modules.circles(one)).collect();
+    assert!(
+        circles.is_empty(),
+        "move the part that both sides use to a file of its own:\n{circles:#?}"
+    );
 }

@@ -11,10 +11,11 @@
 //!                     which addresses must be reserved           (need.rs, creation.rs,
 //!                     recognise.rs)
 //!                     which are to be released                   (release.rs)
-//! for each node:      which marks must it carry                  (marks.rs, doubt.rs)
+//! for each node:      which marks must it carry                  (marks.rs, served.rs, doubt.rs,
+//!                     notes.rs)
 //! for each account:   which machines lack an address of their own (egress.rs)
 //! for each pool:      which pods must leave nodes without it     (evict.rs)
-//!                     what is there to say                       (report.rs, lacking.rs)
+//!                     what is there to say                       (report.rs, lacking.rs, heard.rs)
 //!                     when is it planned again                   (waiting_for_room.rs)
 //! ```
 
