@@ -113,6 +113,15 @@ pub struct Outcome {
     pub jitter: u16,
 }
 
+/// A finished action.
+#[derive(Debug)]
+pub struct Finished {
+    /// The action and its result.
+    pub outcome: Outcome,
+    /// Duration of the action.
+    pub took: Duration,
+}
+
 /// The result of a successful action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {

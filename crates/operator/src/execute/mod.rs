@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use pontoon_core::action::{Action, AddressAction, Done, Failure, FailureKind, Outcome};
+use pontoon_core::action::{Action, AddressAction, Done, Failure, FailureKind, Finished, Outcome};
 use pontoon_core::model::Kind;
 use pontoon_providers::layers::on_behalf_of;
 use pontoon_providers::{AddressProvider, MachineNames, RecordProvider};
@@ -64,15 +64,6 @@ pub struct Executor {
     running: JoinSet<Finished>,
     /// Running calls that change a provider.
     changing: usize,
-}
-
-/// A finished action.
-#[derive(Debug)]
-pub struct Finished {
-    /// The action and its result.
-    pub outcome: Outcome,
-    /// Duration of the action.
-    pub took: Duration,
 }
 
 impl Executor {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pontoon_core::Time;
 use pontoon_core::action::{
-    Action, AddressAction, Done, Failure, FailureKind, OperationState, Removal,
+    Action, AddressAction, Done, Failure, FailureKind, Finished, OperationState, Removal,
 };
 use pontoon_core::addresses::verdict::{AddressVerdict, Note, Reason, State, Verdict};
 use pontoon_core::model::{
@@ -24,7 +24,6 @@ use super::objects::{Object, Objects};
 use super::reminders::Reminders;
 use super::{announce_withheld, log};
 use crate::env::Env;
-use crate::execute::Finished;
 use crate::fronts::Observed;
 
 /// Reports plans and finished actions as events, metrics and log lines.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::action::{Action, Done, RecordAction};
+use pontoon_core::action::{Action, Done, Finished, RecordAction};
 use pontoon_core::model::{Family, ObjectKey, Record, RecordChange, RecordSet, Site, Text};
 use pontoon_core::plan::Plan;
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
@@ -15,7 +15,6 @@ use super::announce_withheld;
 use super::events::{Weight, about};
 use super::move_metrics::Drifted;
 use super::objects::Objects;
-use crate::execute::Finished;
 
 /// The last report about an object's records.
 #[derive(Debug, Default)]

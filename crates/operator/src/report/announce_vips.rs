@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pontoon_core::action::{EndpointWrite, IngressWrite, VipAction};
+use pontoon_core::action::{EndpointWrite, Finished, IngressWrite, VipAction};
 use pontoon_core::model::{ObjectKey, Text};
 use pontoon_core::plan::Plan;
 use pontoon_core::verdict::Outlook;
@@ -16,7 +16,6 @@ use super::announce_withheld;
 use super::events::{Weight, about};
 use super::object_series::VipWriteSeries;
 use super::objects::Objects;
-use crate::execute::Finished;
 
 /// The last report about the VIPs of an object.
 #[derive(Debug, Default)]

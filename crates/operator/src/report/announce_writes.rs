@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use pontoon_core::action::{Action, Eviction, Failure, FailureKind};
+use pontoon_core::action::{Action, Eviction, Failure, FailureKind, Finished};
 use pontoon_core::model::ObjectKey;
 
 use super::events::{Weight, about};
 use super::write_metrics::Write;
 use super::writer::Wrote;
 use super::{Announcer, Objects};
-use crate::execute::Finished;
 use crate::observe::schema::UPGRADE;
 
 impl Announcer {

@@ -1,10 +1,9 @@
 //! A log line for each finished action.
 
-use pontoon_core::action::{Action, AddressAction, FailureKind};
+use pontoon_core::action::{Action, AddressAction, FailureKind, Finished};
 use tracing::field::display;
 
 use super::announce::millis;
-use crate::execute::Finished;
 
 /// Logs a finished action. `repeated` marks a refused write to Kubernetes that was already logged
 /// within the last minute.

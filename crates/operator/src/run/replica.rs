@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pontoon_core::Time;
-use pontoon_core::action::Action;
+use pontoon_core::action::{Action, Finished};
 use pontoon_core::plan::Planner;
 use pontoon_core::world::World;
 use tokio::sync::mpsc::Receiver;
@@ -211,7 +211,7 @@ impl Replica {
         self.world.is_read() || self.world.knows_vips()
     }
 
-    fn take_outcome(&mut self, finished: crate::execute::Finished) {
+    fn take_outcome(&mut self, finished: Finished) {
         self.announcer.ended(&mut self.objects, &self.world, &finished);
         let now = self.env.now();
         if crate::execute::is_unsettled(&finished.outcome) {
