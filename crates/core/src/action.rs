@@ -1,7 +1,9 @@
 //! Actions of a plan, nested by subject, and their outcomes.
 //!
 //! An action describes itself: [`Action::effect`], [`Action::owner`], [`Action::account`], and its
-//! words by [`Display`](fmt::Display). Restraint, log, metrics and events read nothing else.
+//! words by [`Display`](fmt::Display). Restraint, log, metrics and events begin with these. The
+//! operator adds the names of each action in metrics and events (`report/names.rs`), and tells some
+//! actions apart: a reservation has a log line of its own, a move has events and metrics.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -125,55 +127,58 @@ pub struct Finished {
 /// The result of a successful action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// `List`: every address shown.
+    /// [`AddressAction::List`]: every address shown.
     Listed(Vec<(IpAddr, Sighting)>),
-    /// `List`: every address that the account lets us see, and what it does not let us see.
+    /// [`AddressAction::List`]: every address that the account lets us see, and what the account does
+    /// not let us see.
     ListedInPart(Vec<(IpAddr, Sighting)>, Text),
-    /// `ReadAddress`: the address, or `None` if the address does not exist.
+    /// [`AddressAction::Read`]: the address, or `None` if the address does not exist.
     Read(Option<Sighting>),
-    /// `ReadOperation`: the operation's state.
+    /// [`AddressAction::ReadOperation`]: the operation's state.
     Operation(OperationState),
-    /// `Assign`, `Unassign`: the provider applied the change.
+    /// [`AddressAction::Assign`], [`AddressAction::Unassign`], [`AddressAction::RestoreEgress`]: the
+    /// provider applied the change.
     Effective,
-    /// `Assign`, `Unassign`: the provider accepted the call and carries out the operation.
+    /// [`AddressAction::Assign`], [`AddressAction::Unassign`], [`AddressAction::RestoreEgress`]: the
+    /// provider accepted the call and carries out the operation.
     Accepted(OperationId),
-    /// `Release`: the address no longer exists.
+    /// [`AddressAction::Release`]: the address no longer exists.
     Released,
-    /// `Create`: the new address, on the intent's target or on the way there.
+    /// [`AddressAction::Create`]: the new address, on the intent's target or on the way there.
     Created {
         /// The new address, as the provider's answer names it.
         ip: IpAddr,
         /// The open operation that assigns the address; `None` once assigned, or without a target.
         pending: Option<OperationId>,
     },
-    /// `Create`: the new address, on no machine and not on the way to a machine, even if the intent
-    /// has a target.
+    /// [`AddressAction::Create`]: the new address, on no machine and not on the way to a machine, even
+    /// if the intent has a target.
     CreatedLoose {
         /// The new address, as the provider's answer names it.
         ip: IpAddr,
     },
-    /// `WriteLedger`: the object's version after the write.
+    /// [`Action::Ledger`]: the object's version after the write.
     LedgerWritten {
         /// The pool's resource version, counted.
         version: u64,
     },
-    /// `Mark`: the node's version after the write.
+    /// [`Action::Mark`]: the node's version after the write.
     Marked {
         /// The node's resource version, counted.
         version: u64,
     },
-    /// `Evict`: the API server deletes the pod, or the pod is gone.
+    /// [`Action::Evict`]: the API server deletes the pod, or the pod is gone.
     Evicted,
-    /// `ReadRecords`: the site of the name, and its records of the family.
+    /// [`RecordAction::Read`]: the site of the name, and its records of the family.
     RecordsListed {
         /// The site, as the DNS host names it.
         site: Site,
         /// The records of the family; empty if the name has none.
         records: Vec<Record>,
     },
-    /// `ChangeRecords`: the created and updated records, as the DNS host stored them.
+    /// [`RecordAction::Change`]: the created and updated records, as the DNS host stored them.
     RecordsChanged(Vec<Record>),
-    /// `ChangeRecords`: a part of the change was made; the rest was held back and not sent.
+    /// [`RecordAction::Change`]: a part of the change was made; the rest was held back and not sent.
     RecordsChangedInPart {
         /// The created and updated records, as the DNS host stored them.
         written: Vec<Record>,
@@ -184,19 +189,19 @@ pub enum Done {
         /// As in [`FailureKind::HeldBack`].
         pacing: bool,
     },
-    /// `CreateClaim`, `KeepHolder`: the object as written.
+    /// [`VipAction::CreateClaim`], [`VipAction::KeepHolder`]: the object as written.
     VipCreated {
         /// UID of the object.
         uid: Text,
         /// The object's resource version, counted.
         version: u64,
     },
-    /// `AdoptClaim` and writes of a Cluster: the object's version after the write.
+    /// [`VipAction::AdoptClaim`] and writes of a Cluster: the object's version after the write.
     VipWritten {
         /// The object's resource version, counted.
         version: u64,
     },
-    /// `DeleteClaim`, `DropHolder`: the object is being deleted, or gone.
+    /// [`VipAction::DeleteClaim`], [`VipAction::DropHolder`]: the object is being deleted, or gone.
     VipDeleted,
 }
 
