@@ -10,7 +10,9 @@ use pontoon_core::action::{Done, Eviction, Failure, FailureKind, LedgerWrite, Ma
 use pontoon_core::model::MarkPlace;
 use serde_json::{Value, json};
 
-use crate::api::{ADDRESSES_ANNOTATION, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION, objects};
+use crate::api::{
+    ADDRESSES_ANNOTATION, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION, api_failure, objects,
+};
 use crate::connect::WRITE_DEADLINE;
 use crate::fronts::ledger;
 use crate::observe::version;
@@ -43,7 +45,8 @@ pub(super) async fn write_ledger(client: &Client, write: &LedgerWrite) -> Result
     }
     let api = objects(client.clone(), pool.kind, &pool.namespace);
     let params = PatchParams::default();
-    let written = api.patch(&pool.name, &params, &Patch::Merge(&patch)).await.map_err(failure)?;
+    let written =
+        api.patch(&pool.name, &params, &Patch::Merge(&patch)).await.map_err(api_failure)?;
     Ok(Done::LedgerWritten { version: version(written.metadata.resource_version.as_deref()) })
 }
 
@@ -57,7 +60,7 @@ pub(super) async fn write_mark(client: &Client, write: &MarkWrite) -> Result<Don
     let patch = json!({"metadata": {"uid": **uid, place: {mark.key: value.as_deref()}}});
     let api: Api<PartialObjectMeta<Node>> = Api::all(client.clone());
     let params = PatchParams::default();
-    let written = api.patch(&node.0, &params, &Patch::Merge(&patch)).await.map_err(failure)?;
+    let written = api.patch(&node.0, &params, &Patch::Merge(&patch)).await.map_err(api_failure)?;
     Ok(Done::Marked { version: version(written.metadata.resource_version.as_deref()) })
 }
 
@@ -80,26 +83,6 @@ pub(super) async fn evict(client: &Client, eviction: &Eviction) -> Result<Done, 
         Err(kube::Error::Api(status)) if status.code == 429 => {
             Err(Failure::plain(FailureKind::Busy, status.message))
         }
-        Err(error) => Err(failure(error)),
+        Err(error) => Err(api_failure(error)),
     }
-}
-
-/// Translates an error of the API server.
-pub fn failure(error: kube::Error) -> Failure {
-    let kind = match &error {
-        kube::Error::Api(status) => match status.code {
-            409 => FailureKind::Conflict,
-            404 => FailureKind::NotFound,
-            401 | 403 => FailureKind::Refused,
-            504 => FailureKind::NoAnswer,
-            500.. | 429 => FailureKind::Unavailable,
-            _ => FailureKind::Rejected,
-        },
-        _ => FailureKind::NoAnswer,
-    };
-    let message = match error {
-        kube::Error::Api(status) => status.message,
-        other => other.to_string(),
-    };
-    Failure::plain(kind, message)
 }

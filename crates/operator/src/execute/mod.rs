@@ -14,7 +14,6 @@ mod cluster_id;
 mod dns;
 pub mod withhold;
 
-pub(crate) use cluster::failure as api_failure;
 pub use cluster_id::ClusterId;
 
 use std::sync::Arc;

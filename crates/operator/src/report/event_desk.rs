@@ -26,9 +26,9 @@ use super::events::{CONTROLLER, Told, Weight};
 use super::metrics::Metrics;
 use super::reminders::Reminders;
 use super::write_metrics::Write;
+use crate::api::api_failure;
 use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
-use crate::execute::api_failure;
 use crate::fronts::conditions::{micro_time, timestamp};
 
 /// Longest note that the API server accepts, in bytes.

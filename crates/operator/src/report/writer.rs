@@ -22,10 +22,9 @@ use tokio::task::JoinSet;
 
 use super::dropped::dropped;
 use super::objects::{Object, Objects};
-use crate::api::{objects, objects_in};
+use crate::api::{api_failure, objects, objects_in};
 use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
-use crate::execute::api_failure;
 use crate::fronts::Face;
 use crate::fronts::observed::Shared;
 use crate::observe::version;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::sources::{CLAIM, GLOBAL_POOL, HOLDER, IPAM, LOCAL_POOL, is_cluster, is_holder};
 use super::super::{CLUSTER, names};
 use super::{Desk, api_version, changed, created, delete, object, precondition, written};
-use crate::execute::api_failure;
+use crate::api::api_failure;
 use crate::observe::version;
 
 impl Desk<'_> {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::super::{CLUSTER, VARIABLES, names};
 use super::{Desk, api_version, changed, precondition, written};
-use crate::execute::api_failure;
+use crate::api::api_failure;
 use crate::observe::version;
 
 /// Field managers.

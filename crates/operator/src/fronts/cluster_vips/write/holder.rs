@@ -9,7 +9,7 @@ use serde_json::json;
 use super::super::names;
 use super::super::sources::{CLUSTER_KEY, HOLDER, UID_KEY};
 use super::{Desk, claim, created, delete, object, precondition};
-use crate::execute::api_failure;
+use crate::api::api_failure;
 
 impl Desk<'_> {
     /// Creates a holder, or has an existing holder name its Cluster.

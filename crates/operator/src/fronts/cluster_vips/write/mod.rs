@@ -11,8 +11,7 @@ use pontoon_core::action::{Done, Failure, FailureKind, Version, VipAction};
 use pontoon_core::model::Kind;
 use serde_json::{Value, json};
 
-use crate::api::objects_in;
-use crate::execute::api_failure;
+use crate::api::{api_failure, objects_in};
 use crate::observe::schema::{Generation, Schemas};
 use crate::observe::version;
 
