@@ -7,25 +7,13 @@ use std::collections::BTreeMap;
 
 use pontoon_core::Time;
 use pontoon_core::action::{Action, Effect};
-use pontoon_core::model::{Kind, ObjectKey, Text};
+use pontoon_core::model::{Kind, ObjectKey};
 use pontoon_core::plan::Plan;
 use pontoon_core::verdict::{Restraint, Withheld};
 use pontoon_core::world::World;
 
+use crate::report::Would;
 use crate::report::names::names;
-
-/// A withheld action.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Would {
-    /// The object that the action is for.
-    pub key: ObjectKey,
-    /// The reason of the event, for actions that are announced with an event.
-    pub event: Option<&'static str>,
-    /// The action in words, to follow "would".
-    pub words: Text,
-    /// Whether the action changes DNS records.
-    pub of_records: bool,
-}
 
 /// Why no action is carried out for the objects of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,19 @@ use pontoon_core::verdict::{Restraint, Withheld};
 use super::Announcer;
 use super::events::{Weight, about, about_lease};
 use super::objects::Objects;
-use crate::execute::withhold::Would;
+
+/// A withheld action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Would {
+    /// The object that the action is for.
+    pub key: ObjectKey,
+    /// The reason of the event, for actions that are announced with an event.
+    pub event: Option<&'static str>,
+    /// The action in words, to follow "would".
+    pub words: Text,
+    /// Whether the action changes DNS records.
+    pub of_records: bool,
+}
 
 impl Announcer {
     /// Reports the withheld actions of a plan. Each action is reported once, and again only after a

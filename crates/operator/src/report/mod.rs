@@ -28,5 +28,6 @@ mod writer;
 mod tests;
 
 pub use announce::Announcer;
+pub use announce_withheld::Would;
 pub use objects::Objects;
 pub use writer::{StatusWriter, Written, Wrote};
