@@ -62,7 +62,13 @@ impl Oracle {
             // Foreign records from before our ownership stay.
             let holds = asking.holds_types.iter().any(|one| one == of);
             let is_left = asking.removes && holds && !listed.is_empty();
-            return is_left.then(|| format!("still lists {listed:?}"));
+            // Records that a person deleted stay in the status until the name is read.
+            let is_gone = holds && asking.holds.as_ref() == Some(site) && listed.is_empty();
+            return match (is_left, is_gone) {
+                (true, _) => Some(format!("still lists {listed:?}")),
+                (_, true) => Some(format!("is said to have records of type {of}")),
+                _ => None,
+            };
         }
         if listed != wanted {
             return Some(format!("lists {listed:?} instead of {wanted:?}"));

@@ -55,7 +55,7 @@ pub(super) struct Asking {
     pub removes: bool,
     pub source: Source,
     /// The name in the status, and the record types there.
-    holds: Option<Site>,
+    pub holds: Option<Site>,
     pub holds_types: Vec<String>,
     /// The status and reason of the condition about the name.
     pub says: Option<(String, String)>,
