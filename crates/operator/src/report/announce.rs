@@ -81,7 +81,7 @@ struct Attempt {
 }
 
 impl Announcer {
-    /// A announcer that has reported nothing.
+    /// An announcer that has reported nothing.
     pub fn new(env: Env, events: Events, metrics: Metrics) -> Self {
         let (departures, failed, reminders) = (BTreeMap::new(), Vec::new(), Reminders::default());
         Self { env, events, metrics, departures, failed, reminders }
