@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use pontoon_core::addresses::{Abilities, AccountSetup, Unusable};
 use pontoon_core::model::{AccountId, Families, Finding};
+use pontoon_core::records::RecordAbilities;
 use pontoon_providers::{
     AddressProvider, Clock, ConfigError, Credential, Looked, MachineNames, Machines,
     RecordProvider, Settings, Transport, Vendor, unencrypted, vendors,
@@ -187,10 +188,18 @@ impl Clouds {
         self.hosts.get(account)?.as_ref().ok()
     }
 
-    /// Every account that hosts DNS: usable, or a finding.
-    pub fn hosts(&self) -> impl Iterator<Item = (AccountId, Result<(), Finding>)> {
-        let setup = |host: &Host| host.as_ref().map(|_| ()).map_err(Clone::clone);
-        self.hosts.iter().map(move |(account, host)| (account.clone(), setup(host)))
+    /// Every account that hosts DNS, with the host's abilities for planning, or a finding.
+    pub fn hosts(&self) -> impl Iterator<Item = (AccountId, Result<RecordAbilities, Finding>)> {
+        self.hosts.iter().map(|(account, host)| {
+            let setup = host.as_ref().map_err(Clone::clone).map(|client| {
+                let capabilities = client.capabilities();
+                RecordAbilities {
+                    ttls: capabilities.ttls,
+                    automatic_ttl: capabilities.automatic_ttl,
+                }
+            });
+            (account.clone(), setup)
+        })
     }
 
     /// The client of an account, if usable.

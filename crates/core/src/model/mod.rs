@@ -15,6 +15,6 @@ pub use name::{AccountId, Machine, MachineId, NodeName, ObjectKey, OperationId, 
 pub use node::{Addresses, Effect, Labels, Node, Owner, Pod, PodState, Taint, Unnamed};
 pub use pool::{Drift, Evicts, Finding, Intent, Ledger, Pool, Remembered, Request, Resolution};
 pub use record::{
-    EmptyPolicy, Held, NodeAddress, Record, RecordChange, RecordRequest, RecordSet, RecordSource,
-    Site,
+    EmptyPolicy, Held, NodeAddress, Record, RecordChange, RecordNames, RecordRequest, RecordSet,
+    RecordSource, Site,
 };

@@ -27,6 +27,17 @@ pub struct RecordSet {
     pub held: Option<Held>,
     /// Why the object is paused, in the user's words.
     pub paused: Option<Text>,
+    /// Words for messages.
+    pub names: &'static RecordNames,
+}
+
+/// Names that users of a kind know, for messages.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RecordNames {
+    /// The field with the time to live.
+    pub ttl: &'static str,
+    /// The setting that empties a name without addresses.
+    pub remove: &'static str,
 }
 
 /// A valid request.
@@ -163,6 +174,11 @@ pub struct RecordChange {
 impl RecordChange {
     /// Whether no record changes.
     pub fn is_empty(&self) -> bool {
-        self.create.is_empty() && self.update.is_empty() && self.delete.is_empty()
+        self.delete.is_empty() && !self.writes()
+    }
+
+    /// Whether a record is written, and not only deleted.
+    pub(crate) fn writes(&self) -> bool {
+        !self.create.is_empty() || !self.update.is_empty()
     }
 }

@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use crate::model::{Record, RecordChange, Text};
 
 /// Time to live of written records if the request has none, in seconds.
-const DEFAULT_TTL: u32 = 60;
+pub(super) const DEFAULT_TTL: u32 = 60;
 
 /// The wanted addresses of one family.
 #[derive(Clone, Debug, Default)]

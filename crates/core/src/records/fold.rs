@@ -115,7 +115,7 @@ impl World {
                     set.heed_settings(change, &written, now, &settings);
                     set.wrote(change, written, now, &settings);
                 });
-                if !change.create.is_empty() || !change.update.is_empty() {
+                if change.writes() {
                     self.hold_records(key, site, family);
                 }
             }

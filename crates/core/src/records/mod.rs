@@ -1,5 +1,6 @@
 //! Records in DNS: the known records, the objects that ask for records, and the plan.
 
+mod abilities;
 pub(crate) mod action;
 mod diff;
 mod drift;
@@ -9,6 +10,7 @@ pub(crate) mod plan;
 pub mod verdict;
 mod world;
 
+pub use abilities::RecordAbilities;
 pub use known::{KnownSet, RecordDrift, Stubborn};
 pub use world::{RecordAccount, RecordEntry, RecordWrite};
 

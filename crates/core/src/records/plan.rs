@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | some | | lists the first column, and keeps records of the second |
 //! | none | some | stays as it is |
-//! | none | none | stays as it is, or is emptied under `emptyPolicy: Remove` |
+//! | none | none | stays as it is, or is emptied if the policy says so |
 //!
 //! Actions for addresses come before actions for DNS.
 
@@ -20,7 +20,7 @@ use crate::addresses::plan::view::{Place, PoolView};
 use crate::addresses::plan::{delisted, drift, release};
 use crate::addresses::verdict::Precedence;
 use crate::model::{
-    EmptyPolicy, Family, Held, MachineId, NodeAddress, ObjectKey, Record, RecordRequest,
+    EmptyPolicy, Family, Finding, Held, MachineId, NodeAddress, ObjectKey, Record, RecordRequest,
     RecordSource, Request, Site,
 };
 use crate::plan::Draft;
@@ -81,7 +81,10 @@ impl Case<'_, '_> {
             Err(finding) => (RecordReason::Invalid(finding.clone()), self.entry.held.clone()),
             Ok(request) => match self.cannot_start(request) {
                 Some(reason) => (reason, self.entry.held.clone()),
-                None => self.pursue(request, wanted.as_ref(), draft),
+                None => {
+                    let (reason, held) = self.pursue(request, wanted.as_ref(), draft);
+                    (self.refused_ttl(request).map_or(reason, RecordReason::Invalid), held)
+                }
             },
         };
         let known =
@@ -94,18 +97,18 @@ impl Case<'_, '_> {
             wanted: wanted.map(|wanted| wanted.iter().map(|one| one.sure.len()).sum()),
             held,
             withheld: None,
+            names: self.entry.set.names,
         }
     }
 
     /// The reason not to plan the object at all.
     fn cannot_start(&self, request: &RecordRequest) -> Option<RecordReason> {
         match self.world.record_account(&request.account).map(|account| &account.setup) {
-            Some(Ok(())) => {}
+            Some(Ok(_)) => {}
             Some(Err(finding)) => return Some(RecordReason::NoAccount(finding.clone())),
             None => {
                 let message = format!("there is no DNS provider \"{}\"", request.account);
-                let finding =
-                    crate::model::Finding { reason: "UnknownProvider", message: message.into() };
+                let finding = Finding { reason: "UnknownProvider", message: message.into() };
                 return Some(RecordReason::NoAccount(finding));
             }
         }
@@ -117,6 +120,13 @@ impl Case<'_, '_> {
         let theirs = self.world.record_set(owner).map_or_else(Default::default, rank);
         let why = Precedence::of(theirs, rank(self.entry));
         Some(RecordReason::Conflict(site.clone(), owner.clone(), why))
+    }
+
+    /// The finding about a time to live that the DNS host refuses. The name is located all the same,
+    /// because the owner depends on every object that asks for the name.
+    fn refused_ttl(&self, request: &RecordRequest) -> Option<Finding> {
+        let host = self.world.record_account(&request.account)?.setup.as_ref().ok()?;
+        host.refuse_ttl(request, self.entry.set.names.ttl)
     }
 
     fn pursue(
@@ -207,7 +217,7 @@ impl Case<'_, '_> {
             return Step::Read;
         };
         let change = difference(records, wanted, request.ttl, request.mark.as_ref());
-        if change.is_empty() {
+        if change.is_empty() || change.writes() && self.refused_ttl(request).is_some() {
             return Step::Rest;
         }
         if let Some((reason, until)) = hold(request, known, records, wanted, now) {

@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::Time;
 use crate::addresses::verdict::{Precedence, REPLACE_CREDENTIALS};
-use crate::model::{Finding, Held, ObjectKey, Site, Text};
+use crate::model::{Finding, Held, ObjectKey, RecordNames, Site, Text};
 use crate::verdict::{Outlook, Withheld};
 
 /// The verdict on an object's records.
@@ -24,6 +24,8 @@ pub struct RecordVerdict {
     pub held: Option<Held>,
     /// Withheld actions, filled in by the executor.
     pub withheld: Option<Withheld>,
+    /// Words for messages.
+    pub names: &'static RecordNames,
 }
 
 /// The state of an object's records, and why.
@@ -131,7 +133,8 @@ impl fmt::Display for RecordVerdict {
                 write!(f, "there is no address to list; {name} is left as it is")
             }
             RecordReason::Removed => {
-                write!(f, "there is no address to list; {name} lists none (emptyPolicy: Remove)")
+                let remove = self.names.remove;
+                write!(f, "there is no address to list; {name} lists none ({remove})")
             }
             RecordReason::PoolUnplanned => {
                 write!(f, "the pool's addresses are not known; {name} is left as it is")

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::abilities::RecordAbilities;
 use super::known::{KnownSet, NOTHING_KNOWN};
 use crate::Time;
 use crate::action::FailureKind;
@@ -34,8 +35,8 @@ pub(crate) struct Records {
 /// An account at a DNS host.
 #[derive(Clone, Debug)]
 pub struct RecordAccount {
-    /// The finding that keeps the account from being used, if any.
-    pub setup: Result<(), Finding>,
+    /// The capabilities of the host, or why the account cannot be used.
+    pub setup: Result<RecordAbilities, Finding>,
     /// No call is sent before.
     pub closed_until: Time,
     /// True if `closed_until` is our own pacing; false if the host said that little or nothing of
@@ -110,7 +111,7 @@ impl RecordEntry {
 
 impl World {
     /// Sets up an account at a DNS host. Called once, before any object names the account.
-    pub fn set_record_account(&mut self, id: AccountId, setup: Result<(), Finding>) {
+    pub fn set_record_account(&mut self, id: AccountId, setup: Result<RecordAbilities, Finding>) {
         let account = RecordAccount { setup, closed_until: Time::default(), pacing: false };
         self.records.accounts.insert(id, account);
     }

@@ -5,6 +5,7 @@ use crate::Time;
 use crate::action::FailureKind;
 use crate::addresses::{AccountSetup, Unusable};
 use crate::model::{AccountId, Finding, ObjectKey};
+use crate::records::RecordAbilities;
 use crate::world::Work;
 
 impl World {
@@ -37,7 +38,7 @@ impl World {
     }
 
     /// The same for an account at a DNS host.
-    pub fn open_record_account(&mut self, id: &AccountId, setup: Result<(), Finding>) {
+    pub fn open_record_account(&mut self, id: &AccountId, setup: Result<RecordAbilities, Finding>) {
         if let Some(account) = self.records.accounts.get_mut(id)
             && account.setup.is_err()
         {

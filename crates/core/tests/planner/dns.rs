@@ -6,11 +6,17 @@ use std::time::Duration;
 
 use pontoon_core::action::{Action, Done, Failure, FailureKind, RecordAction};
 use pontoon_core::model::{Family, Record, RecordChange, Site};
+use pontoon_core::records::RecordAbilities;
 
 use super::cloud::Fault;
 
 /// The account of the DNS host.
 pub const DNS: &str = "dns";
+
+/// The abilities of the DNS host.
+pub fn host() -> RecordAbilities {
+    RecordAbilities { ttls: 30..=86_400, automatic_ttl: Some(1) }
+}
 
 #[derive(Debug, Default)]
 pub struct Dns {

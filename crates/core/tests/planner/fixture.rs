@@ -9,7 +9,8 @@ use pontoon_core::action::{Action, AddressAction, Effect, LedgerWrite, MarkWrite
 use pontoon_core::addresses::Unusable;
 use pontoon_core::model::{
     Addresses, Family, Finding, Intent, Kind, Labels, Ledger, Machine, Mark, MarkPlace, Marks,
-    Node, ObjectKey, Pod, PodState, Pool, Remembered, Request, Scope, Subject, Taint, Tells,
+    Node, ObjectKey, Pod, PodState, Pool, RecordNames, Remembered, Request, Scope, Subject, Taint,
+    Tells,
 };
 use pontoon_core::nodes::{Cordon, PodMatch, Selector, Toleration};
 use pontoon_core::world::Source;
@@ -30,6 +31,10 @@ pub const KINDS: [&Kind; 2] = [&POOL, &RECORD_SET];
 /// The sources of a scene.
 pub const SOURCES: [Source; 4] =
     [Source::Nodes, Source::Pods, Source::Objects(&POOL), Source::Objects(&RECORD_SET)];
+
+/// The words of a front for records.
+pub static RECORD_NAMES: RecordNames =
+    RecordNames { ttl: "test.ttl", remove: "the policy of removal" };
 
 /// The account of pools.
 pub const ACCOUNT: &str = "account";

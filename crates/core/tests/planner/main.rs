@@ -23,6 +23,7 @@ mod failing;
 mod forbidding;
 mod grace;
 mod holding;
+mod hosting;
 mod ipv6;
 mod labelling;
 mod lasting;

@@ -40,6 +40,7 @@ fn records(key: ObjectKey, source: RecordSource) -> RecordSet {
         }),
         held: None,
         paused: None,
+        names: &RECORD_NAMES,
     }
 }
 
@@ -356,7 +357,9 @@ fn what_was_written_just_before_there_was_nothing_to_list_is_removed_too() {
     scene.change_node("a", NodeFixture::not_ready);
     scene.answer();
     scene.run(seconds(60));
-    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::Removed);
+    let verdict = scene.record_verdict(&key("p"));
+    assert_eq!(verdict.reason, RecordReason::Removed);
+    assert!(verdict.to_string().ends_with("lists none (the policy of removal)"), "{verdict}");
     assert!(scene.dns.listed(NAME).is_empty());
 }
 

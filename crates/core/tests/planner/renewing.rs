@@ -7,7 +7,7 @@ use pontoon_core::model::Finding;
 use pontoon_core::records::verdict::RecordReason;
 
 use super::cloud::Fault;
-use super::dns::DNS;
+use super::dns::{DNS, host};
 use super::fixture::*;
 use super::recording::{NAME, of_pool};
 use super::scene::{scene, setup};
@@ -32,7 +32,7 @@ fn a_token_that_appears_opens_the_account_for_the_pools_that_wait() {
     scene.run(seconds(60));
     assert_eq!((scene.home(ip(1)), scene.reason("p")), (Some("a"), &Reason::AllAssigned));
     assert!(scene.dns.listed(NAME).is_empty());
-    scene.world.open_record_account(&DNS.into(), Ok(()));
+    scene.world.open_record_account(&DNS.into(), Ok(host()));
     scene.run(seconds(60));
     assert_eq!(scene.dns.listed(NAME), [ip(1)]);
     scene.change_node("a", |node| node);

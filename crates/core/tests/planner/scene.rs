@@ -14,7 +14,7 @@ use pontoon_core::records::verdict::RecordVerdict;
 use pontoon_core::world::{Settings, World};
 
 use super::cloud::{Cloud, Fault};
-use super::dns::{DNS, Dns};
+use super::dns::{self, DNS, Dns};
 use super::fixture::{ACCOUNT, CLOUD, KINDS, MARKS, SOURCES, at, key, machine, node};
 
 pub struct Scene {
@@ -247,7 +247,7 @@ impl Scene {
         self.nodes.values().for_each(|node| self.world.set_node(node.clone()));
         self.pods.values().for_each(|pod| self.world.set_pod(pod));
         self.pools.values().for_each(|pool| self.world.set_pool(pool.clone()));
-        self.world.set_record_account(DNS.into(), Ok(()));
+        self.world.set_record_account(DNS.into(), Ok(dns::host()));
         self.record_sets.values().for_each(|set| self.world.set_record_set(set.clone()));
         for source in SOURCES {
             self.world.source_read(source);

@@ -8,9 +8,6 @@ use pontoon_providers::{Changed, RecordKind, RecordProvider, WantedRecord};
 
 use super::cloud::failure;
 
-/// Length of a note that every host stores in full, in characters.
-const LONGEST_MARK: usize = 100;
-
 /// Makes a call to the host. Written records carry a mark with the identity of the `cluster`, if
 /// known.
 pub(super) async fn call(
@@ -23,7 +20,8 @@ pub(super) async fn call(
         RecordAction::Change { site, family, change, .. } => {
             let name =
                 providers::RecordName { zone: site.zone.to_string(), name: site.name.to_string() };
-            host.change(&name, kind(*family), &wanted(change, cluster)).await.map(changed)
+            let change = wanted(change, cluster, host.capabilities().longest_mark);
+            host.change(&name, kind(*family), &change).await.map(changed)
         }
     };
     result.map_err(failure)
@@ -71,15 +69,21 @@ fn record(record: providers::Record) -> Record {
 }
 
 /// The note on a record for a person at the DNS host: cluster, namespace, name, kind. Text beyond
-/// [`LONGEST_MARK`] is cut off.
-fn mark(object: &str, cluster: Option<&str>) -> String {
+/// the `longest` note that the host stores, in characters, is cut off.
+fn mark(object: &str, cluster: Option<&str>, longest: usize) -> String {
     let cluster = cluster.map(|cluster| format!("{cluster} ")).unwrap_or_default();
-    format!("pontoon: {cluster}{object}").chars().take(LONGEST_MARK).collect()
+    format!("pontoon: {cluster}{object}").chars().take(longest).collect()
 }
 
-fn wanted(change: &RecordChange, cluster: Option<&str>) -> providers::RecordChange {
+/// The change in the host's terms. Records carry no note if the host stores none.
+fn wanted(
+    change: &RecordChange,
+    cluster: Option<&str>,
+    longest_mark: Option<usize>,
+) -> providers::RecordChange {
     let RecordChange { ttl, mark: object, create, update, delete } = change;
-    let mark = object.as_ref().map(|object| mark(object, cluster));
+    let mark =
+        object.as_ref().zip(longest_mark).map(|(object, longest)| mark(object, cluster, longest));
     let one =
         |value: &std::net::IpAddr| WantedRecord { value: *value, ttl: *ttl, mark: mark.clone() };
     let id = |id: &Text| providers::RecordId(id.to_string());
@@ -95,19 +99,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_names_the_cluster_first_and_fits_into_every_hosts_notes() {
+    fn a_mark_names_the_cluster_first_and_fits_into_the_hosts_notes() {
         let uid = "6c1f5f5e-3a52-4f0a-9d0e-2f1c3b4a5d6e";
         assert_eq!(
-            mark("flipop/ingress FloatingIPPool", Some(uid)),
+            mark("flipop/ingress FloatingIPPool", Some(uid), 100),
             format!("pontoon: {uid} flipop/ingress FloatingIPPool")
         );
         assert_eq!(
-            mark("flipop/ingress FloatingIPPool", None),
+            mark("flipop/ingress FloatingIPPool", None, 100),
             "pontoon: flipop/ingress FloatingIPPool"
         );
         let long = format!("{}/{} FloatingIPPool", "n".repeat(63), "p".repeat(253));
-        let cut = mark(&long, Some(uid));
-        assert_eq!(cut.chars().count(), LONGEST_MARK);
-        assert!(cut.contains(uid), "{cut}");
+        let whole = format!("pontoon: {uid} {long}");
+        for longest in [100, 500] {
+            let cut = mark(&long, Some(uid), longest);
+            assert_eq!(cut.len(), longest.min(whole.len()));
+            assert!(whole.starts_with(&cut), "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_stores_no_notes_is_sent_none() {
+        let change = RecordChange {
+            ttl: 60,
+            mark: Some("flipop/ingress FloatingIPPool".into()),
+            create: vec!["192.0.2.1".parse().unwrap()],
+            ..RecordChange::default()
+        };
+        let sent = |longest| wanted(&change, None, longest).create.remove(0).mark;
+        assert_eq!(sent(None), None);
+        assert_eq!(sent(Some(100)).as_deref(), Some("pontoon: flipop/ingress FloatingIPPool"));
+        assert_eq!(sent(Some(15)).as_deref(), Some("pontoon: flipop"));
     }
 }

@@ -227,6 +227,11 @@ async fn another_name_is_written_and_the_old_one_is_left_and_told(on: On) {
     edit(&arena, "ingress", json!({"dnsRecordSet": record})).await;
     let message = arena.event("ingress", "RecordRejected").await;
     assert!(message.contains("TTL"), "{message}");
+    // A TTL that the host takes in no zone is a defect of the spec.
+    edit(&arena, "ingress", json!({"dnsRecordSet": {"ttl": 7}})).await;
+    let message = arena.reason("ingress", "DNSReady", "False", "InvalidRecord").await;
+    let words = "spec.dnsRecordSet.ttl is 7, and cloudflare accepts 30 to 86400 seconds, or 1,";
+    assert!(message.contains(words), "{message}");
     // A corrected spec is tried at once.
     edit(&arena, "ingress", json!({"dnsRecordSet": {"ttl": 60}})).await;
     arena.listed("cf", "A", &IPS).await;

@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::super::cloud::{Fault, held_back_after};
-use super::super::dns::{DNS, Dns};
+use super::super::dns::{DNS, Dns, host};
 use super::super::fixture::*;
 
 #[derive(Clone, Debug)]
@@ -67,7 +67,11 @@ fn set() -> impl Strategy<Value = RecordSet> {
                 name: if odd == 2 { format!("w{name}.example.com") } else { format!("w{name}") }
                     .as_str()
                     .into(),
-                ttl: if odd == 3 { Some(30) } else { Some(60) },
+                ttl: match odd {
+                    3 => Some(30),
+                    4 => Some(7),
+                    _ => Some(60),
+                },
                 empty: if remove { EmptyPolicy::Remove } else { EmptyPolicy::Keep },
                 source: RecordSource::Nodes { matching, addresses: NodeAddress::External },
                 mark: None,
@@ -81,6 +85,7 @@ fn set() -> impl Strategy<Value = RecordSet> {
                 request: if odd == 0 { Err(finding) } else { Ok(request) },
                 held: held.map(|name| Held { site: site(name), families: [Family::V4].into() }),
                 paused: None,
+                names: &RECORD_NAMES,
             }
         },
     )
@@ -139,7 +144,7 @@ struct Run {
 impl Run {
     fn new() -> Self {
         let mut world = World::new(Settings::default(), &KINDS);
-        world.set_record_account(DNS.into(), Ok(()));
+        world.set_record_account(DNS.into(), Ok(host()));
         let finding = Finding { reason: "CredentialsMissing", message: "no token".into() };
         world.set_record_account("broken".into(), Err(finding));
         for source in SOURCES {
@@ -218,6 +223,8 @@ impl Run {
         let before = entry.known(*family).records.clone().expect("nothing is changed unread");
         let left = before.len() + change.create.len() - change.delete.len();
         assert!(left > 0 || request.empty == EmptyPolicy::Remove, "{site} is emptied");
+        let writes = !change.create.is_empty() || !change.update.is_empty();
+        assert!(!writes || host().ttls.contains(&change.ttl), "{site}: a TTL of {}", change.ttl);
     }
 
     /// Lets all calls succeed until nothing is left to do.

@@ -9,4 +9,4 @@ mod types;
 pub(super) use request::{full_name, held, provider_for, remark, request};
 pub(super) use rules::dns_provider_or_default;
 pub(super) use status::{Bearing, bearing, condition, ready, remarked, said, status_of};
-pub use types::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus};
+pub use types::{DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus, NAMES};

@@ -1,5 +1,6 @@
 //! The DNS record of pools and record sets.
 
+use pontoon_core::model::RecordNames;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +9,10 @@ use crate::api::wire::is_default;
 
 /// The DNS provider of a spec without a `provider`.
 pub const DEFAULT_DNS_PROVIDER: &str = "digitalocean";
+
+/// Words for messages.
+pub static NAMES: RecordNames =
+    RecordNames { ttl: "spec.dnsRecordSet.ttl", remove: "emptyPolicy: Remove" };
 
 /// A set of address records under one name.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]

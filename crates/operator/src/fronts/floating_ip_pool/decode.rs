@@ -136,6 +136,7 @@ fn records(
         request,
         held: dns_record::held(status.dns_record.as_ref()),
         paused: pool.paused.clone(),
+        names: &dns_record::NAMES,
     }
 }
 

@@ -49,7 +49,8 @@ fn bare(
 ) -> Option<Decoded> {
     let Identity { key, uid, version, created_at } = Identity::of(&NODE_DNS_RECORD_SET, metadata)?;
     let paused = paused(metadata);
-    let set = RecordSet { key, uid, version, created_at, request, held: None, paused };
+    let names = &dns_record::NAMES;
+    let set = RecordSet { key, uid, version, created_at, request, held: None, paused, names };
     let face = RecordSetFace {
         status: NodeDNSRecordSetStatus::default(),
         generation: metadata.generation,

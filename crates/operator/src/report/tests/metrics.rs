@@ -7,6 +7,7 @@ use pontoon_core::addresses::verdict::{AddressVerdict, Note, Reason, State, Verd
 use pontoon_core::model::{Kind, ObjectKey, Remembered};
 use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 
+use crate::fronts::dns_record;
 use crate::fronts::floating_ip_pool::FLOATING_IP_POOL;
 use crate::fronts::node_dns_record_set::NODE_DNS_RECORD_SET;
 use crate::report::metrics::Metrics;
@@ -61,6 +62,7 @@ fn lists(wanted: usize) -> RecordVerdict {
         wanted: Some(wanted),
         held: None,
         withheld: None,
+        names: &dns_record::NAMES,
     }
 }
 

@@ -9,6 +9,7 @@ use pontoon_core::action::{Action, AddressAction, Done, LedgerWrite, Outcome};
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{Families, Family, ObjectKey, Pool, Sighting, Taint};
 use pontoon_core::plan::{Planner, plan_all};
+use pontoon_core::records::RecordAbilities;
 use pontoon_core::vips::VipSource;
 use pontoon_core::world::{Settings, Source, World};
 use serde_json::Value;
@@ -49,7 +50,8 @@ impl Cluster {
             },
         };
         world.set_account("digitalocean".into(), Ok(setup));
-        world.set_record_account("digitalocean".into(), Ok(()));
+        let host = RecordAbilities { ttls: 30..=i32::MAX as u32, automatic_ttl: None };
+        world.set_record_account("digitalocean".into(), Ok(host));
         let objects = kinds().map(Source::Objects);
         let vips = VipSource::ALL.into_iter().map(Source::Vips);
         for source in objects.chain([Source::Nodes, Source::Pods]).chain(vips) {

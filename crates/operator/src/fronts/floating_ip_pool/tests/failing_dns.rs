@@ -6,11 +6,11 @@ use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 use serde_json::json;
 
 use crate::api::{CONDITION_DNS, CONDITION_READY, CONDITION_STALLED};
-use crate::fronts::Verdicts;
 use crate::fronts::floating_ip_pool::FloatingIPPoolStatus;
 use crate::fronts::floating_ip_pool::decode::decode;
 use crate::fronts::floating_ip_pool::status::PoolFace;
 use crate::fronts::observed::StatusOf;
+use crate::fronts::{Verdicts, dns_record};
 use crate::observe::schema::Schema;
 
 fn at(seconds: i64) -> Time {
@@ -57,6 +57,7 @@ fn record(reason: RecordReason) -> RecordVerdict {
         wanted: Some(1),
         held: None,
         withheld: None,
+        names: &dns_record::NAMES,
     }
 }
 
