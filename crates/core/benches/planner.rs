@@ -15,11 +15,15 @@ use pontoon_core::action::{Action, AddressAction, Done, Outcome};
 use pontoon_core::addresses::{Abilities, AccountSetup};
 use pontoon_core::model::{
     Addresses, Families, Family, Kind, Labels, Ledger, Machine, Mark, MarkPlace, Node, ObjectKey,
-    Pod, PodState, Pool, Request, Scope, Sighting, Subject, Tells,
+    Pod, PodState, Pool, PoolNames, Request, Scope, Sighting, Subject, Tells,
 };
 use pontoon_core::nodes::{Match, PodMatch, Selector};
 use pontoon_core::plan::Planner;
 use pontoon_core::world::{Settings, Source, World};
+
+/// Words for messages, which no figure depends on.
+static NAMES: PoolNames =
+    PoolNames { release: "", retain: "", ledger: "", resolution: "", roles: "" };
 
 /// The kind of the pools.
 static POOL: Kind = Kind {
@@ -160,6 +164,7 @@ fn pool(cluster: &Cluster, p: usize) -> Pool {
         paused: None,
         remembered: [].into(),
         last_assignment: None,
+        names: &NAMES,
     }
 }
 

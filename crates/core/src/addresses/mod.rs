@@ -16,6 +16,7 @@ mod pool;
 mod reason;
 mod setbacks;
 pub mod verdict;
+mod words;
 
 pub use account::{Abilities, Account, AccountSetup, Unusable};
 pub use address::{Address, Knowledge, Operation};

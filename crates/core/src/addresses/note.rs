@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::reason::Reason;
 use crate::Time;
-use crate::model::{Family, NodeName, ObjectKey, Text};
+use crate::model::{Family, NodeName, ObjectKey, PoolNames, Text};
 use crate::nodes::{Census, Unfit};
 
 /// The obstacle to an address being active.
@@ -50,7 +50,7 @@ pub enum Note {
     /// The cool-off of the pool ends at this time.
     CoolingOff(Time),
     /// Nodes are free, and this reason keeps the whole pool waiting.
-    Waits(Box<Reason>),
+    Waits(Box<Reason>, &'static PoolNames),
     /// The pool has more addresses than it wants.
     Surplus {
         /// Whether the address was reserved for the pool.
@@ -111,7 +111,7 @@ impl fmt::Display for Note {
                 f.write_str("the nodes that are free are about to be used by other addresses")
             }
             Self::CoolingOff(until) => write!(f, "cooling off, next assignment at {until}"),
-            Self::Waits(reason) => reason.explain(f),
+            Self::Waits(reason, names) => reason.explain(f, names),
             Self::Surplus { reserved: true } => {
                 f.write_str("reserved for this pool and not used: the pool wants fewer addresses")
             }

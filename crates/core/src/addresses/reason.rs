@@ -3,8 +3,11 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use super::words::{
+    explain_unknown, explain_unrecorded, explain_unreleased, explain_unwritten, listed,
+};
 use crate::Time;
-use crate::model::{Finding, NodeName, ObjectKey, Text};
+use crate::model::{Finding, NodeName, ObjectKey, PoolNames, Text};
 use crate::nodes::Unfit;
 use crate::verdict::Outlook;
 
@@ -143,17 +146,13 @@ impl Reason {
     }
 }
 
-fn listed(ips: &[IpAddr]) -> String {
-    ips.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
 impl Reason {
     /// Writes the reason as text.
-    pub(crate) fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    pub(crate) fn explain(&self, f: &mut fmt::Formatter<'_>, names: &PoolNames) -> fmt::Result {
         match self {
             Self::AllAssigned => f.write_str("nothing to do"),
             Self::Releasing(ips) => write!(f, "being deleted; releasing {}", listed(ips)),
-            Self::ReleaseFailed(message, next) => explain_unreleased(f, message, *next),
+            Self::ReleaseFailed(message, next) => explain_unreleased(f, names, message, *next),
             Self::Assigning => f.write_str("assigning"),
             Self::Creating => f.write_str("reserving new addresses"),
             Self::Reading => f.write_str("the provider's account has not been read yet"),
@@ -166,11 +165,11 @@ impl Reason {
                 "the pool wants more addresses than it lists, and names no region to reserve them \
                  in; name its region, or list more addresses",
             ),
-            Self::LedgerRefused(message) => explain_unwritten(f, LEDGER, message),
+            Self::LedgerRefused(message) => explain_unrecorded(f, names, message),
             Self::AnnotationRefused(node, message) => {
-                explain_unwritten(f, &format!("the annotation of node {node}"), message)
+                explain_unwritten(f, names, &format!("the annotation of node {node}"), message)
             }
-            Self::CreateOutcomeUnknown(candidates) => explain_unknown(f, candidates),
+            Self::CreateOutcomeUnknown(candidates) => explain_unknown(f, names, candidates),
             Self::CreateFailed(message, next) => {
                 write!(f, "reserving an address failed: {message}; next attempt at {next}")
             }
@@ -209,35 +208,6 @@ impl Reason {
             Self::NoFreeNode(holding) => explain_full(f, holding),
         }
     }
-}
-
-const LEDGER: &str = "the annotation pontoon.dev/addresses of this object, without which no address \
-                      is reserved or released";
-
-fn explain_unreleased(f: &mut fmt::Formatter<'_>, message: &str, next: Time) -> fmt::Result {
-    write!(
-        f,
-        "being deleted; releasing an address failed: {message}; next attempt at {next}; set \
-         deletionPolicy to Retain to keep the address and let the pool go"
-    )
-}
-
-fn explain_unwritten(f: &mut fmt::Formatter<'_>, what: &str, message: &str) -> fmt::Result {
-    write!(
-        f,
-        "the API server refuses to write {what}: {message}. Grant what the chart's roles grant, or \
-         let the admission policy pass it; tried again within a minute"
-    )
-}
-
-fn explain_unknown(f: &mut fmt::Formatter<'_>, candidates: &[IpAddr]) -> fmt::Result {
-    write!(
-        f,
-        "a reservation had no answer, and the account has new addresses that nobody lists: {}. \
-         Annotate the object with pontoon.dev/resolve-create=<address> if the reservation made one \
-         of these, otherwise with pontoon.dev/resolve-create=none",
-        listed(candidates)
-    )
 }
 
 fn explain_limit(f: &mut fmt::Formatter<'_>, until: Option<Time>) -> fmt::Result {

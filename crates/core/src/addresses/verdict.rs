@@ -14,7 +14,7 @@ pub(crate) use super::reason::REPLACE_CREDENTIALS;
 use super::reason::name_nodes;
 pub use super::reason::{Obstacle, Precedence, Reason};
 use crate::Time;
-use crate::model::{MachineId, NodeName, Remembered, Text};
+use crate::model::{MachineId, NodeName, PoolNames, Remembered, Text};
 use crate::nodes::Census;
 use crate::verdict::Withheld;
 
@@ -52,6 +52,8 @@ pub struct Verdict {
     pub limited: Option<Text>,
     /// Planned actions that are not executed. Filled in by the executor.
     pub withheld: Option<Withheld>,
+    /// Words for messages.
+    pub names: &'static PoolNames,
 }
 
 impl Verdict {
@@ -187,13 +189,13 @@ impl Verdict {
             }
             (Reason::NoFreeNode(_), Some(census)) => {
                 write!(f, "{census}; ")?;
-                self.reason.explain(f)
+                self.reason.explain(f, self.names)
             }
             (Reason::CloudUnavailable(_), _) if !self.is_silenced() && self.withheld.is_none() => {
-                self.reason.explain(f)?;
+                self.reason.explain(f, self.names)?;
                 f.write_str("; the next attempt is made within ten seconds")
             }
-            _ => self.reason.explain(f),
+            _ => self.reason.explain(f, self.names),
         }
     }
 
@@ -213,9 +215,10 @@ impl Verdict {
         write!(
             f,
             "; {} reserved {addresses} not used, because the pool wants fewer than before: {they} \
-             released when the pool is deleted with deletionPolicy: Release, or forgotten when \
-             released at the provider by hand",
-            self.unused()
+             released when the pool is deleted with {}, or forgotten when released at the provider \
+             by hand",
+            self.unused(),
+            self.names.release
         )
     }
 }

@@ -13,7 +13,9 @@ pub use kind::{Kind, Scope, Subject};
 pub use mark::{Mark, MarkPlace, Marks, Tells};
 pub use name::{AccountId, Machine, MachineId, NodeName, ObjectKey, OperationId, PodId, Text};
 pub use node::{Addresses, Effect, Labels, Node, Owner, Pod, PodState, Taint, Unnamed};
-pub use pool::{Drift, Evicts, Finding, Intent, Ledger, Pool, Remembered, Request, Resolution};
+pub use pool::{
+    Drift, Evicts, Finding, Intent, Ledger, Pool, PoolNames, Remembered, Request, Resolution,
+};
 pub use record::{
     EmptyPolicy, Held, NodeAddress, Record, RecordChange, RecordNames, RecordRequest, RecordSet,
     RecordSource, Site,

@@ -43,6 +43,24 @@ pub struct Pool {
     pub remembered: BTreeMap<IpAddr, Remembered>,
     /// When the pool's last assignment began, from the status.
     pub last_assignment: Option<Time>,
+    /// Words for messages.
+    pub names: &'static PoolNames,
+}
+
+/// Names that users of a kind know, for messages.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PoolNames {
+    /// The setting that releases reserved addresses with their pool.
+    pub release: &'static str,
+    /// The change of the object that keeps reserved addresses when their pool is deleted: a clause
+    /// like `set this to that`.
+    pub retain: &'static str,
+    /// The annotation with the ledger.
+    pub ledger: &'static str,
+    /// The annotation with the user's answer for an intent whose outcome is unknown.
+    pub resolution: &'static str,
+    /// The roles with every right of the operator.
+    pub roles: &'static str,
 }
 
 /// A valid request.

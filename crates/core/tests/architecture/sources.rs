@@ -43,7 +43,9 @@ pub fn written_lines(
     let ships = |part: &str| !is_test(Path::new(part)) && !skipped(part);
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (file, part) in files(package).filter(|(_, part)| ships(part)) {
-        let lines: Vec<_> = shipped(&file).into_iter().filter(|line| in_question(line)).collect();
+        let text = shipped(&file);
+        let lines = text.lines().filter(|line| in_question(line));
+        let lines: Vec<_> = lines.map(str::to_owned).collect();
         if !lines.is_empty() {
             found.insert(part, lines);
         }
@@ -51,11 +53,23 @@ pub fn written_lines(
     found
 }
 
-/// The lines of a file that ship.
-fn shipped(file: &Path) -> Vec<String> {
+/// The words in question of a crate, each with its file, in code, texts and comments. Tests are left
+/// out.
+pub fn shipped_words(package: &str, in_question: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut found = vec![];
+    for (file, part) in files(package).filter(|(_, part)| !is_test(Path::new(part))) {
+        // The letter of an escape is no part of a word.
+        let text = shipped(&file).replace("\\n", " ").replace("\\t", " ");
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| in_question(word));
+        found.extend(words.map(|word| format!("{part}: {word}")));
+    }
+    found
+}
+
+/// The part of a file that ships.
+fn shipped(file: &Path) -> String {
     let text = std::fs::read_to_string(file).expect("a source file");
-    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned()
 }
 
 /// The modules with files of their own that a crate compiles for tests only: `file: module`.

@@ -76,6 +76,8 @@ fn an_address_that_the_user_put_to_use_meanwhile_can_still_be_named() {
     scene.cloud.place(ip(50), None);
     scene.run(seconds(61));
     assert_eq!(scene.reason("p"), &Reason::CreateOutcomeUnknown(vec![ip(50)]));
+    let said = scene.verdict("p").to_string();
+    assert!(said.ends_with("otherwise with test/resolution=none"), "{said}");
     scene.change_pool("p", |mut pool| {
         pool.resolution = Some(Resolution::Adopt(made(1)));
         pool

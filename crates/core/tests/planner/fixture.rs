@@ -9,8 +9,8 @@ use pontoon_core::action::{Action, AddressAction, Effect, LedgerWrite, MarkWrite
 use pontoon_core::addresses::Unusable;
 use pontoon_core::model::{
     Addresses, Family, Finding, Intent, Kind, Labels, Ledger, Machine, Mark, MarkPlace, Marks,
-    Node, ObjectKey, Pod, PodState, Pool, RecordNames, Remembered, Request, Scope, Subject, Taint,
-    Tells,
+    Node, ObjectKey, Pod, PodState, Pool, PoolNames, RecordNames, Remembered, Request, Scope,
+    Subject, Taint, Tells,
 };
 use pontoon_core::nodes::{Cordon, PodMatch, Selector, Toleration};
 use pontoon_core::world::Source;
@@ -32,6 +32,14 @@ pub const KINDS: [&Kind; 2] = [&POOL, &RECORD_SET];
 pub const SOURCES: [Source; 4] =
     [Source::Nodes, Source::Pods, Source::Objects(&POOL), Source::Objects(&RECORD_SET)];
 
+/// The words of a front for pools.
+pub static POOL_NAMES: PoolNames = PoolNames {
+    release: "the policy of release",
+    retain: "choose to retain",
+    ledger: "test/ledger",
+    resolution: "test/resolution",
+    roles: "the usual roles",
+};
 /// The words of a front for records.
 pub static RECORD_NAMES: RecordNames =
     RecordNames { ttl: "test.ttl", remove: "the policy of removal" };
@@ -234,6 +242,7 @@ pub fn pool(name: &str) -> Pool {
         paused: None,
         remembered: [].into(),
         last_assignment: None,
+        names: &POOL_NAMES,
     }
 }
 

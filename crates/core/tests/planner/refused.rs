@@ -35,7 +35,11 @@ fn a_ledger_that_is_refused_is_told_with_the_servers_words_and_nothing_is_reserv
     assert_eq!(scene.reason("p"), &Reason::LedgerRefused("scripted".into()));
     assert_eq!(scene.reason("p").outlook(), Outlook::Stuck);
     let said = scene.verdict("p").to_string();
-    assert!(said.contains("scripted") && said.contains("the chart's roles"), "{said}");
+    assert!(
+        said.contains("scripted") && said.contains("Grant what the usual roles grant"),
+        "{said}"
+    );
+    assert!(said.contains("the annotation test/ledger of this object"), "{said}");
     assert_eq!(scene.cloud.made, 0);
     scene.run(seconds(20));
     assert_eq!((scene.reason("p"), scene.cloud.made), (&Reason::AllAssigned, 1), "once it may");

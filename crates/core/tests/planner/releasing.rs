@@ -150,7 +150,7 @@ fn a_refusal_is_told_and_tried_again() {
     scene.change_pool("p", PoolFixture::deleted);
     scene.settle();
     assert!(matches!(scene.reason("p"), Reason::ReleaseFailed(..)), "{:?}", scene.reason("p"));
-    assert!(scene.verdict("p").to_string().contains("set deletionPolicy to Retain"));
+    assert!(scene.verdict("p").to_string().contains("; choose to retain to keep the address"));
     scene.run(seconds(30));
     assert!(!scene.stored("p").ledger.guarded);
 }
@@ -182,7 +182,7 @@ fn without_credentials_it_says_what_it_waits_for_and_how_to_let_it_go() {
     assert_eq!(count(&done, is_change), 0);
     assert_eq!(scene.reason("p").word(), "CredentialsMissing");
     let words = scene.verdict("p").to_string();
-    assert!(words.contains("no token") && words.contains("deletionPolicy to Retain"), "{words}");
+    assert!(words.contains("no token") && words.contains("cannot go: choose to retain"), "{words}");
     scene.change_pool("p", |pool| Pool { releases: false, ..pool });
     scene.settle();
     assert!(!scene.stored("p").ledger.guarded);

@@ -155,7 +155,7 @@ fn reserved_addresses_that_serve_nobody_are_counted_and_so_is_the_way_out() {
         told.starts_with("1 address on 1 of 3 eligible nodes; 2 reserved addresses are not used"),
         "{told}"
     );
-    assert!(told.contains("when the pool is deleted with deletionPolicy: Release"), "{told}");
+    assert!(told.contains("when the pool is deleted with the policy of release, or"), "{told}");
     assert_eq!(scene.reason("p"), &Reason::AllAssigned);
     assert!(note(&scene, "p", 1).starts_with("reserved for this pool and not used"));
 }

@@ -3,8 +3,20 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use pontoon_core::model::{Family, Intent, Ledger, Resolution};
+use pontoon_core::model::{Family, Intent, Ledger, PoolNames, Resolution};
 use serde::{Deserialize, Serialize};
+
+use crate::api::{ADDRESSES_ANNOTATION, RESOLVE_CREATE_ANNOTATION};
+
+/// Words for messages about a pool. All but the roles are about reserved addresses, which not every
+/// kind has.
+pub static POOL_NAMES: PoolNames = PoolNames {
+    release: "deletionPolicy: Release",
+    retain: "set deletionPolicy to Retain",
+    ledger: ADDRESSES_ANNOTATION,
+    resolution: RESOLVE_CREATE_ANNOTATION,
+    roles: "the chart's roles",
+};
 
 /// The annotation's content. The fields are stable: later versions must read older text.
 #[derive(Serialize, Deserialize)]

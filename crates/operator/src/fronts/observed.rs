@@ -18,6 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::ledger::POOL_NAMES;
 use crate::api::RELEASE_FINALIZER;
 use crate::observe::objects::key;
 use crate::observe::{paused, version};
@@ -201,6 +202,7 @@ pub(super) fn bare(
         paused: paused(metadata),
         remembered: BTreeMap::new(),
         last_assignment: None,
+        names: &POOL_NAMES,
     })
 }
 

@@ -70,7 +70,7 @@ impl Case<'_, '_> {
         }
         let account = self.view.account?;
         if let Some(reason) = trouble(account, is_heard(self.world, account), self.draft) {
-            return Some(Note::Waits(Box::new(reason)));
+            return Some(Note::Waits(Box::new(reason), self.view.entry.pool.names));
         }
         if let Some(until) = self.placement.cooling(self.view.key) {
             return Some(Note::CoolingOff(until));

@@ -52,6 +52,7 @@ pub(crate) fn verdict(
         evicting: Vec::new(),
         limited: view.account.and_then(|account| account.listing.limited.clone()),
         withheld: None,
+        names: view.entry.pool.names,
         addresses,
     };
     let reason = reason(world, view, placement, creation, &verdict, draft);
@@ -270,8 +271,8 @@ fn with_way_out(view: &PoolView<'_>, finding: &Finding) -> Finding {
     }
     let message = format!(
         "{}; until then the addresses that were reserved for this pool cannot be released, and the \
-         pool cannot go: set deletionPolicy to Retain to keep the addresses and let the pool go",
-        finding.message
+         pool cannot go: {} to keep the addresses and let the pool go",
+        finding.message, view.entry.pool.names.retain
     );
     Finding { message: message.into(), ..finding.clone() }
 }

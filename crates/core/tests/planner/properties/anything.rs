@@ -24,7 +24,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::fixture::{ALLOCATION, MARKS, ip, ip6, key, unusable};
+use super::super::fixture::{ALLOCATION, MARKS, POOL_NAMES, ip, ip6, key, unusable};
 
 pub fn time() -> impl Strategy<Value = Time> {
     let ends = [i64::MIN, i64::MIN + 1, -1, 0, 1, 1_800_000_000_000_000, i64::MAX - 1, i64::MAX];
@@ -315,6 +315,7 @@ pub fn pool() -> BoxedStrategy<Pool> {
             paused: (version % 5 == 2).then(|| "why".into()),
             remembered: status.0,
             last_assignment: status.1,
+            names: &POOL_NAMES,
         })
         .boxed()
 }

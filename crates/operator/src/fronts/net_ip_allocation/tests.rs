@@ -7,6 +7,7 @@ use pontoon_core::nodes::{Cordon, OwnerMatch, PodMatch};
 use serde_json::{Value, json};
 
 use super::decode::decode;
+use crate::fronts::ledger::POOL_NAMES;
 use crate::fronts::{Controllers, Observed};
 use crate::observe::schema::Schema;
 use crate::report::metrics::Metrics;
@@ -205,6 +206,7 @@ fn an_address_that_is_on_no_node_is_shown_on_none_and_a_cordoned_node_as_such() 
         evicting: vec![],
         limited: None,
         withheld: None,
+        names: &POOL_NAMES,
     };
     metrics.addresses(SeriesLabels { key: &key, provider: "moon", dns: "" }, &verdict);
     let page = metrics.page();

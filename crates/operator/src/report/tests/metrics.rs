@@ -9,6 +9,7 @@ use pontoon_core::records::verdict::{RecordReason, RecordVerdict};
 
 use crate::fronts::dns_record;
 use crate::fronts::floating_ip_pool::FLOATING_IP_POOL;
+use crate::fronts::ledger::POOL_NAMES;
 use crate::fronts::node_dns_record_set::NODE_DNS_RECORD_SET;
 use crate::report::metrics::Metrics;
 use crate::report::object_series::SeriesLabels;
@@ -169,6 +170,7 @@ fn verdict(addresses: Vec<AddressVerdict>) -> Verdict {
         evicting: Vec::new(),
         limited: None,
         withheld: None,
+        names: &POOL_NAMES,
     }
 }
 

@@ -15,6 +15,7 @@ use pontoon_core::world::{Settings, World};
 use crate::env::Env;
 use crate::fronts::floating_ip_pool::FloatingIPPools;
 use crate::fronts::floating_ip_pool::{FLOATING_IP_POOL, FloatingIPPool, FloatingIPPoolSpec};
+use crate::fronts::ledger::POOL_NAMES;
 use crate::fronts::{Front, crds, kinds};
 use crate::observe::schema::Schema;
 use crate::report::objects::Objects;
@@ -114,6 +115,7 @@ impl Stage {
             evicting: Vec::new(),
             limited: None,
             withheld: None,
+            names: &POOL_NAMES,
         };
         let mut plan = Plan::default();
         plan.verdicts.insert(key, verdict);

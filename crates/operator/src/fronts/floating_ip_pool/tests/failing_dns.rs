@@ -9,11 +9,12 @@ use crate::api::{CONDITION_DNS, CONDITION_READY, CONDITION_STALLED};
 use crate::fronts::floating_ip_pool::FloatingIPPoolStatus;
 use crate::fronts::floating_ip_pool::decode::decode;
 use crate::fronts::floating_ip_pool::status::PoolFace;
+use crate::fronts::ledger::POOL_NAMES;
 use crate::fronts::observed::StatusOf;
 use crate::fronts::{Verdicts, dns_record};
 use crate::observe::schema::Schema;
 
-fn at(seconds: i64) -> Time {
+pub(super) fn at(seconds: i64) -> Time {
     Time::from_micros((1_800_000_000 + seconds) * 1_000_000)
 }
 
@@ -29,7 +30,7 @@ fn with_record(status: &FloatingIPPoolStatus) -> PoolFace {
     decode(serde_json::from_value(object).unwrap(), Schema::Current).unwrap().face
 }
 
-fn in_place() -> Verdict {
+pub(super) fn in_place() -> Verdict {
     Verdict {
         reason: Reason::AllAssigned,
         addresses: vec![],
@@ -46,10 +47,11 @@ fn in_place() -> Verdict {
         evicting: Vec::new(),
         limited: None,
         withheld: None,
+        names: &POOL_NAMES,
     }
 }
 
-fn record(reason: RecordReason) -> RecordVerdict {
+pub(super) fn record(reason: RecordReason) -> RecordVerdict {
     RecordVerdict {
         reason,
         site: None,

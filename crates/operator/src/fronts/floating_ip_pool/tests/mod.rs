@@ -1,3 +1,4 @@
-//! Statuses of pools.
+//! Statuses and messages of pools.
 
 mod failing_dns;
+mod words;
