@@ -7,7 +7,7 @@ use super::words::{
     explain_unknown, explain_unrecorded, explain_unreleased, explain_unwritten, listed,
 };
 use crate::Time;
-use crate::model::{Finding, NodeName, ObjectKey, PoolNames, Text};
+use crate::model::{Finding, Mark, NodeName, ObjectKey, PoolNames, Text};
 use crate::nodes::Unfit;
 use crate::verdict::Outlook;
 
@@ -41,7 +41,7 @@ pub enum Reason {
     /// The API server refuses the ledger annotation.
     LedgerRefused(Text),
     /// Every address is in place, and the API server refuses the mark of a node.
-    AnnotationRefused(NodeName, Text),
+    AnnotationRefused(NodeName, &'static Mark, Text),
     /// A reservation had no answer, and one of these addresses may be its result.
     CreateOutcomeUnknown(Vec<IpAddr>),
     /// A reservation failed. The time is that of the next attempt.
@@ -166,8 +166,8 @@ impl Reason {
                  in; name its region, or list more addresses",
             ),
             Self::LedgerRefused(message) => explain_unrecorded(f, names, message),
-            Self::AnnotationRefused(node, message) => {
-                explain_unwritten(f, names, &format!("the annotation of node {node}"), message)
+            Self::AnnotationRefused(node, mark, message) => {
+                explain_unwritten(f, names, &format!("the {mark} of node {node}"), message)
             }
             Self::CreateOutcomeUnknown(candidates) => explain_unknown(f, names, candidates),
             Self::CreateFailed(message, next) => {

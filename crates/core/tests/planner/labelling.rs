@@ -48,6 +48,19 @@ fn a_node_has_the_label_while_it_serves_an_address_of_any_pool() {
 }
 
 #[test]
+fn a_label_that_is_refused_is_told_as_a_label() {
+    let mut scene = scene().nodes(["a"]).pool(labelling("p").ips([1])).address(ip(1), Some("a"));
+    for _ in 0..4 {
+        scene.fault(is_mark, Fault::Answer(FailureKind::Refused));
+    }
+    scene.settle();
+    let refused = Reason::AnnotationRefused("a".into(), &READY[0], "scripted".into());
+    assert_eq!(scene.reason("p"), &refused);
+    let said = scene.verdict("p").to_string();
+    assert!(said.contains("refuses to write the label ip.ready of node a: scripted"), "{said}");
+}
+
+#[test]
 fn a_label_that_somebody_removes_is_written_again() {
     let mut scene = at_rest();
     scene.change_node("a", |mut node| {

@@ -67,10 +67,15 @@ fn a_pool_whose_nodes_cannot_be_annotated_is_not_ready_and_says_which() {
     scene = scene.address(ip(1), Some("a"));
     refuse(&mut scene, is_mark, 4);
     scene.settle();
-    assert_eq!(scene.reason("p"), &Reason::AnnotationRefused("a".into(), "scripted".into()));
+    assert_eq!(
+        scene.reason("p"),
+        &Reason::AnnotationRefused("a".into(), &MARKS[0], "scripted".into())
+    );
     assert_eq!(scene.verdict("p").is_ready(), Some(false));
     let said = scene.verdict("p").to_string();
-    assert!(said.starts_with("1 of 1 in place; the API server refuses to write the"), "{said}");
+    let refused =
+        format!("the API server refuses to write the annotation {} of node a", MARKS[0].key);
+    assert!(said.starts_with(&format!("1 of 1 in place; {refused}: scripted")), "{said}");
     scene.run(seconds(60));
     assert_eq!((scene.reason("p"), scene.mark("a")), (&Reason::AllAssigned, Some("192.0.2.1")));
 }

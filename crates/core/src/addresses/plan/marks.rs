@@ -76,15 +76,18 @@ fn attended<'w>(
     Some(attended.next().unwrap_or(first))
 }
 
-/// A node with a wrong mark that the API server refuses to change, and the message.
-pub(crate) fn refusal(world: &World, view: &PoolView<'_>) -> Option<(NodeName, Text)> {
+/// A node with a wrong mark that the API server refuses to change, the mark, and the message.
+pub(crate) fn refusal(
+    world: &World,
+    view: &PoolView<'_>,
+) -> Option<(NodeName, &'static Mark, Text)> {
     if !world.is_mark_refused() {
         return None;
     }
     wrong(world, view).into_iter().find_map(|((name, mark), (_, correction))| {
         let failure = world.mark_refusal(name, mark)?;
         let open = matches!(correction, Correction::Write(_));
-        open.then(|| (name.clone(), failure.message.clone()))
+        open.then(|| (name.clone(), mark, failure.message.clone()))
     })
 }
 

@@ -187,7 +187,8 @@ fn reason(
     }
     if verdict.active() >= verdict.wanted && creation.open == 0 {
         let unmarked = || {
-            marks::refusal(world, view).map(|(node, words)| Reason::AnnotationRefused(node, words))
+            let refusal = marks::refusal(world, view);
+            refusal.map(|(node, mark, words)| Reason::AnnotationRefused(node, mark, words))
         };
         return unheard(account, draft).or_else(unmarked).unwrap_or(Reason::AllAssigned);
     }
