@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use pontoon_core::action::{Action, AddressAction, FailureKind};
+use pontoon_core::action::{Action, AddressAction, FailureKind, LedgerWrite};
 use pontoon_core::addresses::verdict::{Note, Reason, State};
 
 use super::cloud::Fault;
@@ -466,4 +466,21 @@ fn a_reservation_of_the_leader_before_keeps_no_machine_that_has_room_for_more() 
     scene.change_node("a", NodeFixture::not_ready);
     scene.run(seconds(10));
     assert_eq!(scene.home(ip(1)), Some("b"));
+}
+
+#[test]
+fn a_reservation_on_a_roomy_machine_is_not_dropped_for_the_reservation_of_another_pool() {
+    let roomy = |profile: &&Profile| profile.name == "hetzner";
+    let profile = PROFILES.iter().find(roomy).unwrap();
+    let mut scene = scene_at(account(profile)).nodes(["a"]);
+    scene.set_pool(pool("p").wants(1).created_at(at(-20)));
+    scene.set_pool(pool("q").wants(2).created_at(at(-10)));
+    scene.until_begun(is_ledger);
+    let is_ps = |(action, _): &(Action, _)| matches!(action, Action::Ledger(LedgerWrite { pool, .. }) if *pool == key("p"));
+    let index = scene.held_back.iter().position(is_ps).unwrap();
+    scene.answer_one(index);
+    assert_eq!(count(&scene.planned(), is_ledger), 0, "the write of q has no answer yet");
+    scene.answer();
+    scene.run(seconds(30));
+    assert_eq!(scene.cloud.made, 3);
 }

@@ -1,8 +1,6 @@
 //! A mutant that evicts pods as soon as their node is noted, before the address has left.
 
-use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use http::{Method, Request};
 use http_body::Body as _;
@@ -14,27 +12,10 @@ use tower::Service;
 use crate::cluster::NAMESPACE;
 use crate::wire::{ApiWire, WireBody};
 
-/// The client of the API server with the fault.
-#[derive(Clone)]
-pub(super) struct Hasty(pub ApiWire);
-
 type Answer = Result<http::Response<WireBody>, fakekube::Lost>;
 
-impl Service<Request<Body>> for Hasty {
-    type Response = http::Response<WireBody>;
-    type Error = fakekube::Lost;
-    type Future = Pin<Box<dyn Future<Output = Answer> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.0.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(pass(self.0.clone(), request))
-    }
-}
-
-async fn pass(mut wire: ApiWire, request: Request<Body>) -> Answer {
+/// Sends a request, and evicts the pods of a node that the request notes.
+pub(super) async fn pass(mut wire: ApiWire, request: Request<Body>) -> Answer {
     let (parts, body) = request.into_parts();
     let body = body.collect_bytes().await.map_err(|_| fakekube::Lost)?;
     let patch: Value = serde_json::from_slice(&body).unwrap_or_default();

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pontoon::api::ADDRESSES_ANNOTATION;
 use serde_json::{Value, json};
 
 use super::distorting::Distortion;
@@ -64,21 +63,6 @@ pub(super) fn with_one_more(pool: &mut Value) {
     if let Some(wanted) = pool["spec"]["desiredIPs"].as_u64() {
         pool["spec"]["desiredIPs"] = json!(wanted + 1);
     }
-}
-
-/// No intent names the addresses that were there before it.
-pub(super) fn without_strangers(pool: &mut Value) {
-    let annotations = pool["metadata"].get_mut("annotations");
-    let Some(annotation) = annotations.and_then(|all| all.get_mut(ADDRESSES_ANNOTATION)) else {
-        return;
-    };
-    let parsed = annotation.as_str().map(serde_json::from_str::<Value>);
-    let Some(Ok(mut ledger)) = parsed else { return };
-    ledger["strangers"] = json!([]);
-    for intent in ledger["intents"].as_array_mut().into_iter().flatten() {
-        intent["strangers"] = json!([]);
-    }
-    *annotation = json!(ledger.to_string());
 }
 
 /// A recreated pool is taken for the former pool with the same name.

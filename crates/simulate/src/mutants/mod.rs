@@ -1,6 +1,7 @@
 //! Faults planted at the interfaces of the operator; the oracle must find each. The first are
 //! faults of the predecessors, the rest faults of Pontoon that were found from outside.
 
+mod adopting;
 mod distorting;
 mod evicting;
 mod memory;
@@ -24,7 +25,7 @@ use pontoon_providers::{Transport, TransportError};
 use tokio::time::Instant;
 use tower::{Service, ServiceExt, service_fn};
 
-use crate::wire::{ApiAction, ApiWire, CloudAction};
+use crate::wire::{ApiAction, ApiWire, CloudAction, WireBody};
 use distorting::{Distortion, Layer};
 use memory::{ByName, Shown};
 use names::Lists;
@@ -162,9 +163,9 @@ impl Mutant {
             Self::ReservesTooMany => distorted(wire, Shown(memory::with_one_more)),
             Self::IgnoresCoolOff => distorted(wire, Shown(memory::without_cool_off)),
             Self::IgnoresGrace => distorted(wire, Shown(memory::without_grace)),
-            Self::AdoptsStrangers => distorted(wire, Shown(memory::without_strangers)),
+            Self::AdoptsStrangers => passing(wire, adopting::pass),
             Self::RemembersByName => distorted(wire, ByName::default()),
-            Self::EvictsEarly => Client::new(evicting::Hasty(wire), "default"),
+            Self::EvictsEarly => passing(wire, evicting::pass),
             Self::TrustsNamesakes => distorted(wire, ByClaimName::default()),
             Self::DropsHolders => distorted(wire, ShownClusters(vips::without_machines)),
             Self::OverwritesUsers => distorted(wire, ShownClusters(vips::without_users_host)),
@@ -175,6 +176,14 @@ impl Mutant {
 
 fn distorted(wire: ApiWire, distortion: impl Distortion) -> Client {
     Client::new(Layer::new(wire, distortion), "default")
+}
+
+/// The client whose requests are sent by `pass`.
+fn passing<A>(wire: ApiWire, pass: fn(ApiWire, Request<Body>) -> A) -> Client
+where
+    A: Future<Output = Result<Response<WireBody>, fakekube::Lost>> + Send + 'static,
+{
+    Client::new(service_fn(move |request| pass(wire.clone(), request)), "default")
 }
 
 fn answer(status: StatusCode, body: &str) -> Response<Bytes> {

@@ -59,8 +59,7 @@ impl Placement {
     pub fn plan<'w>(world: &'w World, views: &[PoolView<'w>], draft: &mut Draft) -> Self {
         let mut placement = Self { seats: Seats::new(world, draft), ..Self::default() };
         for (_, view) in plannable(views) {
-            let arrives = |intent: &Intent| may_arrive(world, view, intent, draft);
-            placement.seats.keep_targets(world, view, arrives);
+            placement.seats.keep_arriving(world, view, draft);
             pace(view, draft);
         }
         for paused in [false, true] {
@@ -87,12 +86,15 @@ impl Placement {
         for view in views {
             self.place_refused(world, view, draft);
         }
+        for view in views {
+            self.seats.keep_targets(view, |intent| may_arrive(world, view, intent, draft));
+        }
         for failing in [false, true] {
             let is_such = |view: &&&PoolView<'_>| view.entry.creation.failure.is_some() == failing;
             let such: Vec<_> = views.iter().filter(is_such).copied().collect();
             for view in &such {
                 let is_over = |intent: &Intent| !may_arrive(world, view, intent, draft);
-                self.seats.keep_targets(world, view, is_over);
+                self.seats.keep_targets(view, is_over);
             }
             self.hand_out(world, &such, draft, new);
         }

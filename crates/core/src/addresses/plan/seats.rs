@@ -107,17 +107,20 @@ impl Seats {
         self.left_last.extend(over.filter_map(|intent| seat_of(view, intent)));
     }
 
-    /// Keeps the seats of the selected reservations, unless an address has the seat, or the machine
-    /// has room for another address too. Older pools come first.
-    pub fn keep_targets(
-        &mut self,
-        world: &World,
-        view: &PoolView<'_>,
-        such: impl Fn(&Intent) -> bool,
-    ) {
+    /// Keeps the seats of reservations with a pending address from other addresses, unless the machine
+    /// has room for both.
+    pub fn keep_arriving(&mut self, world: &World, view: &PoolView<'_>, draft: &Draft) {
+        let roomy = |intent: &Intent| {
+            seat_of(view, intent).is_some_and(|seat| has_room_for_both(world, &seat))
+        };
+        self.keep_targets(view, |one| may_arrive(world, view, one, draft) && !roomy(one));
+    }
+
+    /// Keeps the seats of the selected reservations, unless an address has the seat. Older pools
+    /// come first.
+    pub fn keep_targets(&mut self, view: &PoolView<'_>, such: impl Fn(&Intent) -> bool) {
         for intent in view.entry.open_intents().filter(|intent| such(intent)) {
-            let seat = seat_of(view, intent).filter(|seat| !self.taken.contains(seat));
-            if let Some(seat) = seat.filter(|seat| !has_room_for_both(world, seat)) {
+            if let Some(seat) = seat_of(view, intent).filter(|seat| !self.taken.contains(seat)) {
                 let holder = (view.key.clone(), intent.id.clone());
                 self.reserved.entry(seat).or_insert(holder);
             }
