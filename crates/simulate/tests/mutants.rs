@@ -14,15 +14,15 @@ const SEEDS: u64 = 2_000;
 fn seeds(mutant: Mutant) -> impl Iterator<Item = u64> {
     let known = match mutant {
         Mutant::DropsEgress | Mutant::EvictsEarly => 0,
-        Mutant::BelievesOldEvents | Mutant::ForgetsIntents => 2,
+        Mutant::AdoptsStrangers | Mutant::BelievesOldEvents | Mutant::ForgetsIntents => 2,
         Mutant::IgnoresCoolOff => 6,
         Mutant::ReservesTooMany => 8,
         Mutant::BelievesOldListings => 19,
         Mutant::KeepsFailedTargets => 26,
-        Mutant::KeepsForReservations => 34,
         Mutant::BelievesHalfLists => 48,
         Mutant::KeepsGhosts => 83,
         Mutant::GivesUp => 86,
+        Mutant::KeepsForReservations => 174,
         Mutant::RemembersByName => 182,
         Mutant::Unfenced => 219,
         Mutant::TakesBreakdownForNo => 254,
@@ -36,7 +36,6 @@ fn seeds(mutant: Mutant) -> impl Iterator<Item = u64> {
         Mutant::DropsHolders => 58,
         Mutant::OverwritesUsers => 98,
         Mutant::TrustsNamesakes => 318,
-        Mutant::AdoptsStrangers => 0,
     };
     std::iter::once(known).chain(0..SEEDS)
 }

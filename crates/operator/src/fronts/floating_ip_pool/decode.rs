@@ -246,8 +246,9 @@ mod tests {
         assert_eq!(finding.reason, "ProviderChanged");
         assert!(finding.message.contains("set spec.provider to digitalocean"), "{finding:?}");
         assert_eq!(moved.ledger.created.len(), 1, "the addresses stay the pool's");
-        let open = r#"{"intents":[{"id":"1","region":"nyc3"}],"provider":"digitalocean"}"#;
-        let finding = pool(open).request.unwrap_err();
+        let open = r#"{"id":"1","region":"nyc3"}"#;
+        let open = format!(r#"{{"created":[],"intents":[{open}],"provider":"digitalocean"}}"#);
+        let finding = pool(&open).request.unwrap_err();
         assert_eq!(finding.reason, "ProviderChanged");
         assert!(finding.message.contains("may have made an address"), "{finding:?}");
         for fine in [
