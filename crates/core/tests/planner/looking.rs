@@ -31,7 +31,7 @@ fn an_address_whose_call_is_open_is_not_read_at_network_speed() {
     assert!(count(&scene.history, is_read) < 20, "{}", count(&scene.history, is_read));
 }
 
-/// What is known of address 1.
+/// The knowledge about address 1.
 fn first(scene: &Scene) -> &Address {
     scene.world.account(&ACCOUNT.into()).and_then(|account| account.address(ip(1))).unwrap()
 }

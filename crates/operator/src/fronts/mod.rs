@@ -100,7 +100,7 @@ pub trait Front: Sync {
     ) -> Result<Arc<dyn Series>, prometheus::Error>;
 }
 
-/// What VIPs need of a front.
+/// The part of a front that VIPs need.
 pub trait VipFront: Sync {
     /// Names that users know.
     fn names(&self) -> &'static VipNames;

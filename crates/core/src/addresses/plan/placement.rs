@@ -86,6 +86,7 @@ impl Placement {
         for view in views {
             self.place_refused(world, view, draft);
         }
+        // A machine with room for more addresses still gets one reservation at a time.
         for view in views {
             self.seats.keep_targets(view, |intent| may_arrive(world, view, intent, draft));
         }
