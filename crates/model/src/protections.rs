@@ -33,7 +33,7 @@ pub enum Protection {
     QuiescePerAddress,
     /// An intent is written before its reservation is sent: `plan/creation.rs` `intents`, `send`.
     CreationIntent,
-    /// An intent counts as an address: `plan/creation.rs` `missing` and `keep`.
+    /// An intent counts as an address: `plan/need.rs` `missing`, `plan/creation.rs` `keep`.
     IntentsCount,
     /// The ledger is written only over the version last seen: `execute/cluster.rs` `write_ledger`.
     CompareAndSwap,
@@ -44,10 +44,10 @@ pub enum Protection {
     /// `permit_in`.
     TermInGuard,
     /// A leader acts only on listings made after the last leader's calls have taken effect:
-    /// `plan/mod.rs` `may_change`, `plan/reading.rs` `plan`.
+    /// `plan/gate.rs` `may_change`, `plan/reading.rs` `plan`.
     ListingAfterSettling,
     /// A leader releasing with an unanswered call notes this on the Lease, and the next leader
-    /// waits: `run/replica.rs` `hand_over`, `leadership/record.rs` `settle`,
+    /// waits: `run/replica.rs` `hand_over`, `leadership/lease_object.rs` `settle`,
     /// `leadership/election.rs` `take`.
     SettleAtHandover,
     /// A leader still waiting for its predecessor's calls does not release:

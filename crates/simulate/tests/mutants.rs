@@ -13,7 +13,11 @@ const SEEDS: u64 = 2_000;
 /// finds now is printed, and its entry here is due.
 fn seeds(mutant: Mutant) -> impl Iterator<Item = u64> {
     let known = match mutant {
-        Mutant::DropsEgress | Mutant::EvictsEarly => 0,
+        Mutant::DropsEgress
+        | Mutant::EvictsEarly
+        | Mutant::OutgrowsLedgers
+        | Mutant::RereadsAtOnce
+        | Mutant::ListsWithoutEnd => 0,
         Mutant::AdoptsStrangers | Mutant::BelievesOldEvents | Mutant::ForgetsIntents => 2,
         Mutant::IgnoresCoolOff => 6,
         Mutant::ReservesTooMany => 8,
@@ -215,6 +219,21 @@ fn an_operator_that_claims_an_address_for_a_user_s_own_host_is_found() {
 #[test]
 fn an_operator_that_adopts_an_address_from_before_its_reservation_is_found() {
     is_found(Mutant::AdoptsStrangers, &["S6"]);
+}
+
+#[test]
+fn an_operator_whose_ledger_outgrows_an_annotation_is_found() {
+    is_found(Mutant::OutgrowsLedgers, &["L1", "L3"]);
+}
+
+#[test]
+fn an_operator_that_reads_a_missing_address_at_network_speed_is_found() {
+    is_found(Mutant::RereadsAtOnce, &["L5"]);
+}
+
+#[test]
+fn an_operator_that_lists_a_locked_address_without_end_is_found() {
+    is_found_by_words(Mutant::ListsWithoutEnd, &["L3"], "not at rest", |_| true);
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! Faults planted at the interfaces of the operator; the oracle must find each. The first are
-//! faults of the predecessors, the rest faults of Pontoon that were found from outside.
+//! faults of the predecessors, the rest faults of Pontoon that were found from outside. Faults that
+//! need thousands of nodes have planner tests and benchmarks instead.
 
-mod adopting;
 mod distorting;
 mod evicting;
+mod ledgers;
 mod memory;
 mod names;
 mod old_events;
+mod reading;
 mod spreading;
 mod vips;
 
@@ -87,11 +89,17 @@ pub enum Mutant {
     OverwritesUsers,
     /// An address from before a reservation passes for its result.
     AdoptsStrangers,
+    /// Each reservation in the ledger has its own copy of the addresses from before.
+    OutgrowsLedgers,
+    /// A missing address is read again and again at network speed.
+    RereadsAtOnce,
+    /// A locked address has the account listed every two seconds, without end.
+    ListsWithoutEnd,
 }
 
 impl Mutant {
     /// All mutants.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 29] = [
         Self::ForgetsIntents,
         Self::TakesSilenceForNo,
         Self::BelievesOldEvents,
@@ -118,6 +126,9 @@ impl Mutant {
         Self::DropsHolders,
         Self::OverwritesUsers,
         Self::AdoptsStrangers,
+        Self::OutgrowsLedgers,
+        Self::RereadsAtOnce,
+        Self::ListsWithoutEnd,
     ];
 
     /// The transport to the provider, with the fault.
@@ -135,6 +146,8 @@ impl Mutant {
             Self::KeepsFailedTargets => gate.around(spreading::keeps_failed_targets(wire)),
             Self::TakesBreakdownForNo => gate.around(spreading::breakdown_is_no(wire)),
             Self::DropsEgress => gate.around(drops_egress(wire)),
+            Self::RereadsAtOnce => gate.around(reading::at_network_speed(wire)),
+            Self::ListsWithoutEnd => gate.around(reading::without_end(wire)),
             Self::ForgetsIntents
             | Self::BelievesOldEvents
             | Self::BelievesHalfLists
@@ -148,7 +161,8 @@ impl Mutant {
             | Self::TrustsNamesakes
             | Self::DropsHolders
             | Self::OverwritesUsers
-            | Self::AdoptsStrangers => gate.around(wire),
+            | Self::AdoptsStrangers
+            | Self::OutgrowsLedgers => gate.around(wire),
         }
     }
 
@@ -163,7 +177,12 @@ impl Mutant {
             Self::ReservesTooMany => distorted(wire, Shown(memory::with_one_more)),
             Self::IgnoresCoolOff => distorted(wire, Shown(memory::without_cool_off)),
             Self::IgnoresGrace => distorted(wire, Shown(memory::without_grace)),
-            Self::AdoptsStrangers => passing(wire, adopting::pass),
+            Self::AdoptsStrangers => {
+                passing(wire, |wire, request| ledgers::write(wire, request, ledgers::adopt))
+            }
+            Self::OutgrowsLedgers => {
+                passing(wire, |wire, request| ledgers::write(wire, request, ledgers::outgrow))
+            }
             Self::RemembersByName => distorted(wire, ByName::default()),
             Self::EvictsEarly => passing(wire, evicting::pass),
             Self::TrustsNamesakes => distorted(wire, ByClaimName::default()),

@@ -192,6 +192,6 @@ fn listed(listing: &Response<Bytes>, address: &str) -> Option<Response<Bytes>> {
 }
 
 /// Whether an operation is under way.
-fn is_locked(listing: &Response<Bytes>) -> bool {
+pub(super) fn is_locked(listing: &Response<Bytes>) -> bool {
     String::from_utf8_lossy(listing.body()).contains("\"locked\":true")
 }

@@ -327,7 +327,7 @@ impl Oracle {
     /// Checks a replica's request to the provider.
     pub fn sent(&mut self, sent: Sent) {
         self.doings.sent(sent.action);
-        self.check_pace(sent.action);
+        self.check_pace(&sent);
         self.note_step(&sent);
         if sent.action.changes() {
             self.check_call(&sent);

@@ -1,9 +1,10 @@
-//! The rate of listings: too many listings use up the budget needed for a failover, long before the
+//! The rate of reads: too many reads use up the budget needed for a failover, long before the
 //! provider refuses.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 
-use super::Oracle;
+use super::{Oracle, Sent};
 use crate::schedule::Millis;
 use crate::wire::CloudAction;
 
@@ -14,32 +15,46 @@ const SPAN: Millis = 10_000;
 /// seconds, a failed call causes one, and a crowded account has two pages.
 const LISTINGS: usize = 80;
 
-/// The times of the latest listings.
+/// The most reads of one address in a period.
+const READS: usize = 40;
+
+/// The times of the latest listings and reads.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    listed: VecDeque<Millis>,
+    listings: Latest,
+    reads: BTreeMap<IpAddr, Latest>,
 }
 
-impl Pace {
-    /// Notes a listing. Returns the number of listings in the period.
-    fn lists(&mut self, now: Millis) -> usize {
-        self.listed.push_back(now);
-        while self.listed.front().is_some_and(|first| first + SPAN < now) {
-            self.listed.pop_front();
+/// The times of the latest requests of one sort.
+#[derive(Debug, Default)]
+struct Latest(VecDeque<Millis>);
+
+impl Latest {
+    /// Notes a request. Returns the number of requests in the period.
+    fn note(&mut self, now: Millis) -> usize {
+        self.0.push_back(now);
+        while self.0.front().is_some_and(|first| first + SPAN < now) {
+            self.0.pop_front();
         }
-        self.listed.len()
+        self.0.len()
     }
 }
 
 impl Oracle {
-    /// L5: checks the rate of listings.
-    pub(super) fn check_pace(&mut self, action: CloudAction) {
-        if action == CloudAction::List {
-            let now = self.now();
-            let of_late = self.pace.lists(now);
-            if of_late > LISTINGS {
-                self.violated("L5", format!("{of_late} listings within {SPAN} ms"));
+    /// L5: checks the rate of listings, and of the reads of each address.
+    pub(super) fn check_pace(&mut self, sent: &Sent) {
+        let now = self.now();
+        let (number, most, of) = match (sent.action, sent.ip) {
+            (CloudAction::List, _) => {
+                (self.pace.listings.note(now), LISTINGS, "listings".to_owned())
             }
+            (CloudAction::ReadAddress, Some(ip)) => {
+                (self.pace.reads.entry(ip).or_default().note(now), READS, format!("reads of {ip}"))
+            }
+            _ => return,
+        };
+        if number > most {
+            self.violated("L5", format!("{number} {of} within {SPAN} ms"));
         }
     }
 }
