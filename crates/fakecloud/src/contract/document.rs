@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::own::Own;
+use super::beyond::{Beyond, Further};
 use super::schema::{Compiler, Schema};
 
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "patch", "head", "options"];
@@ -128,22 +128,26 @@ pub(super) struct ResponseRule {
     /// The top-level properties of the body. All are treated as required, although documents seldom
     /// say so.
     pub(super) envelope: Vec<String>,
-    pub(super) own: Own,
+    pub(super) further: Further,
 }
 
 struct Reader<'a> {
     document: &'a Value,
     compiler: Compiler,
+    beyond: &'static Beyond,
 }
 
 /// Parses all operations of a document.
-pub(super) fn operations(document: &Value) -> Result<Vec<Operation>, String> {
+pub(super) fn operations(
+    document: &Value,
+    beyond: &'static Beyond,
+) -> Result<Vec<Operation>, String> {
     let version = document["openapi"].as_str().unwrap_or_default();
     if !version.starts_with("3.") {
         return Err(format!("not OpenAPI 3 but {version:?}"));
     }
     let compiler = Compiler::new(&document["components"]);
-    let reader = Reader { document, compiler };
+    let reader = Reader { document, compiler, beyond };
     let base = base_path(document["servers"][0]["url"].as_str().unwrap_or_default());
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().into_iter().flatten() {
@@ -254,7 +258,7 @@ impl<'a> Reader<'a> {
         Ok(ResponseRule {
             headers,
             body: schema.map(|schema| self.compiler.compile(schema)).transpose()?,
-            own: Own::new(&envelope, &self.compiler)?,
+            further: self.beyond.response(&envelope, &self.compiler)?,
             envelope,
         })
     }

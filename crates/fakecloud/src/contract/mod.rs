@@ -1,9 +1,9 @@
 //! Checks recorded exchanges against a vendor's OpenAPI 3 or discovery document: validates the
 //! emulator, and the recorded clients.
 
+mod beyond;
 mod discovery;
 mod document;
-mod own;
 mod schema;
 
 use std::collections::BTreeSet;
@@ -13,6 +13,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use crate::record::{Answered, Exchange};
+pub use beyond::Beyond;
 use document::{Operation, Place, ResponseRule};
 
 /// An `operationId` of the document.
@@ -74,37 +75,38 @@ impl std::error::Error for Violation {}
 #[derive(Debug)]
 pub struct Contract {
     operations: Vec<Operation>,
+    beyond: &'static Beyond,
 }
 
 type Verdict = Result<(), (Part, String)>;
 
 impl Contract {
-    /// Loads and compiles a document.
+    /// Loads and compiles a document, with the vendor's further rules.
     ///
     /// # Errors
     /// If the file cannot be read, is neither OpenAPI 3 in JSON nor a discovery document, or has a
     /// broken reference or schema.
-    pub fn load(path: &Path) -> Result<Self, Unusable> {
+    pub fn load(path: &Path, beyond: &'static Beyond) -> Result<Self, Unusable> {
         let unusable =
             |error: &dyn std::fmt::Display| Unusable(format!("{}: {error}", path.display()));
         let text = std::fs::read(path).map_err(|error| unusable(&error))?;
         let document = serde_json::from_slice(&text).map_err(|error| unusable(&error))?;
-        Self::new(&document).map_err(|error| unusable(&error))
+        Self::new(&document, beyond).map_err(|error| unusable(&error))
     }
 
-    /// Compiles a document.
+    /// Compiles a document, with the vendor's further rules.
     ///
     /// # Errors
     /// If the value is neither OpenAPI 3 nor a discovery document, or has a broken reference or
     /// schema.
-    pub fn new(document: &Value) -> Result<Self, Unusable> {
+    pub fn new(document: &Value, beyond: &'static Beyond) -> Result<Self, Unusable> {
         let operations = if discovery::is_one(document) {
-            document::operations(&discovery::openapi(document))
+            document::operations(&discovery::openapi(document), beyond)
         } else {
-            document::operations(document)
+            document::operations(document, beyond)
         };
         let operations = operations.map_err(Unusable)?;
-        Ok(Self { operations })
+        Ok(Self { operations, beyond })
     }
 
     /// Checks a whole exchange: the request, and the answer if there is any.
@@ -124,7 +126,7 @@ impl Contract {
         let (operation, values) = self.find(exchange)?;
         path_parameters(operation, &values)
             .and_then(|()| query(operation, exchange.query()))
-            .and_then(|()| request_body(operation, exchange))
+            .and_then(|()| request_body(operation, exchange, self.beyond))
             .map_err(|found| violation(exchange, Some(operation), found))?;
         Ok(operation.id.clone())
     }
@@ -212,7 +214,7 @@ fn query(operation: &Operation, query: &str) -> Verdict {
     }
 }
 
-fn request_body(operation: &Operation, exchange: &Exchange) -> Verdict {
+fn request_body(operation: &Operation, exchange: &Exchange, beyond: &Beyond) -> Verdict {
     let wrong = |why: String| (Part::RequestBody, why);
     match (&operation.body, exchange.body.is_empty()) {
         (None, true) => Ok(()),
@@ -223,7 +225,7 @@ fn request_body(operation: &Operation, exchange: &Exchange) -> Verdict {
             let body: Value =
                 serde_json::from_slice(&exchange.body).map_err(|error| wrong(error.to_string()))?;
             rule.schema.check(&body).map_err(wrong)?;
-            own::request(&operation.id, &body).map_err(wrong)
+            (beyond.request)(&operation.id, &body).map_err(wrong)
         }
     }
 }
@@ -249,7 +251,7 @@ fn response(operation: &Operation, answer: &Answered) -> Verdict {
         if let Some(key) = missing {
             return Err(wrong(format!("{key} is missing")));
         }
-        own::response(&rule.own, &body).map_err(wrong)?;
+        rule.further.check(&body).map_err(wrong)?;
     }
     Ok(())
 }

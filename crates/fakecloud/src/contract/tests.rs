@@ -4,8 +4,16 @@ use tokio::time::Instant;
 
 use super::*;
 
+fn compiled(document: &Value) -> Result<Contract, Unusable> {
+    Contract::new(document, &Beyond::NOTHING)
+}
+
 fn contract() -> Contract {
-    Contract::new(&json!({
+    compiled(&things()).unwrap()
+}
+
+fn things() -> Value {
+    json!({
         "openapi": "3.0.0",
         "servers": [{"url": "https://api.example.com/v2"}],
         "paths": {
@@ -38,8 +46,7 @@ fn contract() -> Contract {
                 },
             }},
         },
-    }))
-    .unwrap()
+    })
 }
 
 fn exchange(method: &str, target: &str, body: Value, status: u16, answer: Value) -> Exchange {
@@ -109,6 +116,28 @@ fn everything_else_is_named_by_its_part() {
 }
 
 #[test]
+fn further_rules_of_the_vendor_are_checked_beyond_the_document() {
+    static BEYOND: Beyond = Beyond {
+        fields: &[("thing", &["ip"])],
+        property: Some(("part", "thing")),
+        request: |operation, body| match body["size"].as_u64() {
+            Some(0) => Err(format!("{operation} without size")),
+            _ => Ok(()),
+        },
+    };
+    let contract = Contract::new(&things(), &BEYOND).unwrap();
+    let checked = |size: u8, thing: Value| {
+        let made = created("/v2/things", json!({"size": size}), json!({"thing": thing}));
+        contract.check(&made).map_err(|violation| violation.why)
+    };
+    assert!(checked(1, json!({"ip": "192.0.2.1", "part": {"name": "a"}})).is_ok());
+    assert_eq!(checked(1, json!({})).unwrap_err(), "thing: ip is missing");
+    assert_eq!(checked(0, json!({})).unwrap_err(), "things_create without size");
+    let other_part = checked(1, json!({"ip": "192.0.2.1", "part": {"name": "c"}})).unwrap_err();
+    assert!(other_part.starts_with("thing/part"), "{other_part}");
+}
+
+#[test]
 fn answers_that_are_missing_or_raw_are_not_judged() {
     let contract = contract();
     let mut exchange = created("/v2/things", json!({"size": 1}), json!("odd"));
@@ -120,7 +149,7 @@ fn answers_that_are_missing_or_raw_are_not_judged() {
 
 #[test]
 fn a_document_with_a_reference_to_nowhere_is_unusable() {
-    let error = Contract::new(&json!({
+    let error = compiled(&json!({
         "openapi": "3.0.0",
         "paths": {"/a": {"get": {"operationId": "a", "responses": {"200": {"$ref": "#/components/responses/x"}}}}},
     }));
@@ -129,7 +158,7 @@ fn a_document_with_a_reference_to_nowhere_is_unusable() {
 
 /// The same as a discovery document: `POST things` and `GET things/{name}`.
 fn discovered() -> Contract {
-    Contract::new(&json!({
+    compiled(&json!({
         "discoveryVersion": "v1",
         "baseUrl": "https://api.example.com/v1/",
         "parameters": {"alt": {"type": "string", "location": "query", "enum": ["json"]}},

@@ -2,10 +2,56 @@
 
 use std::time::Duration;
 
+use fakecloud::contract::Beyond;
 use fakecloud::{Answer, FakeCloud, Fault, On, RateLimit, Rule};
 use serde_json::{Value, json};
 
 use crate::client::{self, delete, get, ip, post, send, send_as};
+
+/// The document marks few fields as required, accepts any action body with a type, and any object as
+/// the droplet of an address.
+pub static BEYOND: Beyond = Beyond {
+    fields: &[
+        ("reserved_ip", ADDRESS),
+        ("reserved_ips", ADDRESS),
+        ("floating_ip", ADDRESS),
+        ("floating_ips", ADDRESS),
+        ("reserved_ipv6", ADDRESS_V6),
+        ("reserved_ipv6s", ADDRESS_V6),
+        ("action", ACTION),
+        ("actions", ACTION),
+        ("domain_record", RECORD),
+        ("domain_records", RECORD),
+    ],
+    property: Some(("droplet", "droplet")),
+    request: assign_has_a_droplet,
+};
+const ADDRESS: &[&str] = &["ip", "region", "locked", "project_id"];
+const ADDRESS_V6: &[&str] = &["ip", "region_slug", "reserved_at"];
+const ACTION: &[&str] = &[
+    "id",
+    "status",
+    "type",
+    "started_at",
+    "completed_at",
+    "resource_id",
+    "resource_type",
+    "region",
+    "region_slug",
+];
+const RECORD: &[&str] =
+    &["id", "type", "name", "data", "priority", "port", "ttl", "weight", "flags", "tag"];
+
+/// Operations whose body is an action on an address.
+const ACTIONS: [&str; 3] =
+    ["reservedIPsActions_post", "floatingIPsAction_post", "reservedIPv6Actions_post"];
+
+fn assign_has_a_droplet(operation: &str, body: &Value) -> Result<(), String> {
+    if ACTIONS.contains(&operation) && body["type"] == "assign" && !body["droplet_id"].is_u64() {
+        return Err("an assign needs a droplet_id".to_owned());
+    }
+    Ok(())
+}
 
 /// Drives every endpoint through success and every error.
 pub async fn drive(cloud: &FakeCloud) {
