@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use control_plane::Assets;
 use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
 
 /// Time limit of every wait.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -49,6 +50,8 @@ struct Running {
     commands: ChildStdin,
     lines: Receiver<String>,
     heard: RefCell<Vec<String>>,
+    /// The folder of its kubeconfig: a killed sandbox leaves the file behind.
+    _folder: TempDir,
 }
 
 impl Running {
@@ -57,6 +60,8 @@ impl Running {
     }
 
     fn run(mut command: Command) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        command.env("TMPDIR", folder.path());
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let commands = process.stdin.take().unwrap();
         let out = BufReader::new(process.stdout.take().unwrap());
@@ -68,7 +73,7 @@ impl Running {
                 }
             }
         });
-        Self { process, commands, lines, heard: RefCell::default() }
+        Self { process, commands, lines, heard: RefCell::default(), _folder: folder }
     }
 
     /// Waits for a line that contains `words`.

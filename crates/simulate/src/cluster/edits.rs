@@ -12,6 +12,13 @@ use crate::schedule::{Typo, Wish};
 /// An unreadable value for our annotation.
 const SPOILED: &str = "[[";
 
+/// The annotation of a pool before it was made unreadable.
+#[derive(Debug)]
+pub struct Spoiled {
+    uid: Option<String>,
+    before: Option<String>,
+}
+
 impl Cluster {
     /// Restores the `match` of the manifest.
     pub async fn ask_as_at_first(&self, index: usize) {
@@ -77,7 +84,7 @@ impl Cluster {
     }
 
     /// Makes the pool's annotation unreadable. Returns the previous value.
-    pub async fn spoil(&self, index: usize) -> Option<Option<String>> {
+    pub async fn spoil(&self, index: usize) -> Option<Spoiled> {
         // Retried after conflicts with other writers.
         for _ in 0..10 {
             let now = self.pool_api().get_opt(&pool_name(index)).await.ok().flatten()?;
@@ -87,15 +94,19 @@ impl Cluster {
                 "annotations": {ADDRESSES_ANNOTATION: SPOILED},
             });
             if self.try_patch(index, &json!({"metadata": metadata})).await {
-                return Some(before);
+                return Some(Spoiled { uid: now.uid(), before });
             }
         }
         None
     }
 
-    /// Restores an annotation that is still unreadable.
-    pub async fn mend(&self, index: usize, before: Option<String>) {
+    /// Restores an annotation that is still unreadable, of the same pool: a ledger of a former pool
+    /// with the same name would be false.
+    pub async fn mend(&self, index: usize, Spoiled { uid, before }: Spoiled) {
         let Ok(Some(now)) = self.pool_api().get_opt(&pool_name(index)).await else { return };
+        if now.uid() != uid {
+            return;
+        }
         if now.annotations().get(ADDRESSES_ANNOTATION).is_some_and(|text| text == SPOILED) {
             let patch = json!({"metadata": {"annotations": {ADDRESSES_ANNOTATION: before}}});
             self.patch_pool(index, &patch).await;

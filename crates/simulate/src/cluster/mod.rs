@@ -6,6 +6,7 @@ mod edits;
 mod names;
 
 pub use allocations::{REPLICA_SET, owner};
+pub use edits::Spoiled;
 pub use names::SOMEBODYS;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

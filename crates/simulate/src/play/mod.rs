@@ -20,7 +20,7 @@ use fakekube::RuleId;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Spoiled};
 use crate::controllers::Controllers;
 use crate::coverage::Coverage;
 use crate::end_state;
@@ -133,7 +133,7 @@ struct Player<'a> {
     last_death: Option<Millis>,
     deaths: usize,
     /// Previous values of unreadable annotations, with event and pool.
-    spoiled: Vec<(usize, usize, Option<String>)>,
+    spoiled: Vec<(usize, usize, Spoiled)>,
     /// The controllers of workloads, if there are any.
     controllers: Option<Controllers>,
     /// The controllers of the management cluster, if the cluster is one.
