@@ -115,20 +115,6 @@ fn the_binary_understands_the_values() {
 }
 
 #[test]
-fn when_nodes_die_replicas_are_not_preempted_and_leave_a_dead_node_after_30_seconds() {
-    let Some(objects) = with(&[]) else { return };
-    let pod = &of_kind(&objects, "Deployment")[0]["spec"]["template"]["spec"];
-    assert_eq!(pod["priorityClassName"], "system-cluster-critical");
-    let after = |taint: &str| {
-        let tolerations = pod["tolerations"].as_array().unwrap();
-        let one = tolerations.iter().find(|one| one["key"] == taint).unwrap();
-        one["tolerationSeconds"].clone()
-    };
-    assert_eq!(after("node.kubernetes.io/not-ready"), 30);
-    assert_eq!(after("node.kubernetes.io/unreachable"), 30);
-}
-
-#[test]
 fn whatever_selects_pods_selects_those_of_the_deployment_and_of_this_release_alone() {
     let Some(objects) = with(EVERYTHING) else { return };
     let deployment = of_kind(&objects, "Deployment")[0];

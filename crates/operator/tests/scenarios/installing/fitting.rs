@@ -10,23 +10,28 @@ use pontoon_providers::layers::Gate;
 use pontoon_providers::{Clock, https};
 use serde_json::Value;
 
-use super::{FLIPOP, POD_UID, root};
+use super::{ALLOCATIONS, FLIPOP, POD_UID, VIPS, objects_of, root};
 use crate::arena::{Arena, On, eventually};
 use crate::replica::Replica;
 
 /// An operator that waits five minutes for another node is no failover.
 #[test]
 fn the_pod_is_scheduled_before_others_and_leaves_a_lost_node_after_30_seconds() {
-    let pod = FLIPOP.one("Deployment")["spec"]["template"]["spec"].take();
-    assert_eq!(pod["priorityClassName"], "system-cluster-critical");
-    let leaves = |taint: &str| {
-        let tolerations = pod["tolerations"].as_array().unwrap();
-        let one = tolerations.iter().find(|one| one["key"] == taint).unwrap();
-        assert_eq!((&one["effect"], &one["operator"]), (&"NoExecute".into(), &"Exists".into()));
-        one["tolerationSeconds"].as_u64()
-    };
-    assert_eq!(leaves("node.kubernetes.io/unreachable"), Some(30));
-    assert_eq!(leaves("node.kubernetes.io/not-ready"), Some(30));
+    let folders = [FLIPOP, ALLOCATIONS, VIPS].map(|folder| folder.one("Deployment"));
+    let plain = objects_of("deploy/pontoon.yaml").into_iter();
+    let plain = plain.filter(|object| object["kind"] == "Deployment");
+    for mut deployment in folders.into_iter().chain(plain) {
+        let pod = deployment["spec"]["template"]["spec"].take();
+        assert_eq!(pod["priorityClassName"], "system-cluster-critical");
+        let leaves = |taint: &str| {
+            let tolerations = pod["tolerations"].as_array().unwrap();
+            let one = tolerations.iter().find(|one| one["key"] == taint).unwrap();
+            assert_eq!((&one["effect"], &one["operator"]), (&"NoExecute".into(), &"Exists".into()));
+            one["tolerationSeconds"].as_u64()
+        };
+        assert_eq!(leaves("node.kubernetes.io/unreachable"), Some(30));
+        assert_eq!(leaves("node.kubernetes.io/not-ready"), Some(30));
+    }
 }
 
 #[test]
