@@ -213,14 +213,15 @@ fn part(change: &RecordChange, written: &[Record], deleted: Vec<Text>) -> Record
 }
 
 impl KnownSet {
-    /// Whether a read confirms the known records, with no failed read before. Refreshes their time.
+    /// Whether a read confirms the known records, with no failed read before, and no change waits for
+    /// the read. Refreshes their time.
     fn is_affirmed_by(&mut self, records: &[Record], sent_at: Time) -> bool {
         let same = self.records.as_deref() == Some(records) && self.read_work == Work::default();
         if same {
             self.at = self.at.max(sent_at);
             self.is_calm(sent_at);
         }
-        same
+        same && self.drift.as_ref().is_none_or(|drift| drift.ours.is_none())
     }
 
     /// Takes in the records of a read, unless a change of ours is younger. `kept` is false for a

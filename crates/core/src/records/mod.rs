@@ -7,6 +7,7 @@ mod drift;
 mod fold;
 mod known;
 pub(crate) mod plan;
+mod routine;
 pub mod verdict;
 mod world;
 

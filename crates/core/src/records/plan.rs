@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::diff::{Wanted, difference, lists};
+use super::routine::{opens, read_again};
 use super::verdict::{RecordReason, RecordVerdict};
 use super::{KnownSet, RecordEntry};
 use crate::Time;
@@ -21,7 +22,7 @@ use crate::addresses::plan::{delisted, drift, release};
 use crate::addresses::verdict::Precedence;
 use crate::model::{
     EmptyPolicy, Family, Finding, Held, MachineId, NodeAddress, ObjectKey, Record, RecordRequest,
-    RecordSource, Request, Site,
+    RecordSource, Request,
 };
 use crate::plan::Draft;
 use crate::world::{Work, World};
@@ -63,8 +64,8 @@ struct Case<'a, 'w> {
 enum Step {
     /// Nothing to do: the name lists the wanted addresses, or waits for addresses.
     Rest,
-    /// Read the set first.
-    Read,
+    /// Read the set first. Meanwhile report the given reason.
+    Read(RecordReason),
     /// Change the set.
     Change(Action),
     /// Wait until a rival is located: the owner of the name is not known yet.
@@ -138,7 +139,7 @@ impl Case<'_, '_> {
         let Some(wanted) = wanted else {
             // The site decides the owner among all objects that ask for the same name.
             if self.entry.site.is_none() {
-                self.take(request, Family::V4, Step::Read, draft);
+                self.take(request, Family::V4, Step::Read(RecordReason::Reading), draft);
             }
             return (RecordReason::PoolUnplanned, self.entry.held.clone());
         };
@@ -198,7 +199,9 @@ impl Case<'_, '_> {
         };
         let ([v4, v6], [four, six]) = (Family::ALL, wanted);
         match [step(v4, four), step(v6, six)] {
-            [Step::Rest, Step::Rest] if self.entry.site.is_none() => [Step::Read, Step::Rest],
+            [Step::Rest, Step::Rest] if self.entry.site.is_none() => {
+                [Step::Read(RecordReason::Reading), Step::Rest]
+            }
             steps => steps,
         }
     }
@@ -214,14 +217,14 @@ impl Case<'_, '_> {
         }
         let known = self.entry.known(family);
         let (Some(site), Some(records)) = (&self.entry.site, &known.records) else {
-            return Step::Read;
+            return Step::Read(RecordReason::Reading);
         };
         let change = difference(records, wanted, request.ttl, request.mark.as_ref());
         if change.is_empty() || change.writes() && self.refused_ttl(request).is_some() {
             return Step::Rest;
         }
-        if let Some((reason, until)) = hold(request, known, records, wanted, now) {
-            return Step::Hold(reason, until);
+        if let Some(step) = hold(request, known, records, wanted, now) {
+            return step;
         }
         let (owner, site) = (self.entry.set.key.clone(), site.clone());
         Step::Change(Action::Record(RecordAction::Change { owner, site, family, change }))
@@ -241,21 +244,19 @@ impl Case<'_, '_> {
             return Some(RecordReason::Updating);
         }
         let lasting = failed(&known.read_work).is_some_and(|reason| is_lasting(&reason));
-        let (action, from, reason) = match step {
+        let step = match step {
             // A missing zone or a refused credential is reported, and read again until found, even
             // with nothing to change.
-            Step::Rest if !lasting => return None,
-            Step::Rest | Step::Read if known.reading => {
-                return Some(told(known).unwrap_or(RecordReason::Reading));
-            }
-            Step::Rest | Step::Read => {
+            Step::Rest if lasting => Step::Read(RecordReason::Reading),
+            step => step,
+        };
+        let (action, from, reason) = match step {
+            Step::Rest => return None,
+            Step::Read(reason) if known.reading => return Some(told(known).unwrap_or(reason)),
+            Step::Read(reason) => {
                 let (owner, request) = (self.entry.set.key.clone(), request.clone());
                 let from = known.readable_from().max(write.map_or(Time::default(), |w| w.until));
-                (
-                    Action::Record(RecordAction::Read { owner, request, family }),
-                    from,
-                    RecordReason::Reading,
-                )
+                (Action::Record(RecordAction::Read { owner, request, family }), from, reason)
             }
             Step::Await => return Some(told(known).unwrap_or(RecordReason::Reading)),
             Step::Hold(reason, until) => {
@@ -379,33 +380,34 @@ impl Case<'_, '_> {
     }
 }
 
-/// The reason to hold a change, and until when. Held are the undoing of drift, and settings that
-/// the DNS host did not store as asked. A change of the wanted addresses is never held.
+/// The step before a change that is held. Held are the undoing of drift, and settings that the DNS
+/// host did not store as asked. A change of the wanted addresses is never held.
 fn hold(
     request: &RecordRequest,
     known: &KnownSet,
     records: &[Record],
     wanted: &Wanted,
     now: Time,
-) -> Option<(RecordReason, Time)> {
+) -> Option<Step> {
     if let Some(stubborn) = known.stubborn.as_ref().filter(|one| one.until > now)
         && lists(records, wanted)
     {
         let reason = RecordReason::Rejected(stubborn.message.clone(), stubborn.until);
-        return Some((reason, stubborn.until));
+        return Some(Step::Hold(reason, stubborn.until));
     }
     let drift = known.drift.as_ref()?;
     let ours = drift.ours.as_ref()?;
     let until = drift.at + drift::hold(drift.times);
-    let undoes = difference(ours, wanted, request.ttl, None).is_empty();
-    (undoes && until > now).then_some((RecordReason::Drift(drift.times, until), until))
-}
-
-/// When the next call to the account may start.
-fn opens(world: &World, request: &RecordRequest) -> Time {
-    let account = world.record_account(&request.account);
-    let closed = account.map_or(Time::default(), |account| account.closed_until);
-    closed.max(world.open_from())
+    if !difference(ours, wanted, request.ttl, None).is_empty() {
+        return None;
+    }
+    let reason = RecordReason::Drift(drift.times, until);
+    if until > now {
+        return Some(Step::Hold(reason, until));
+    }
+    // Another writer may have changed the name again. Of two equal records it may have deleted the
+    // one that we would keep.
+    (known.at < until).then_some(Step::Read(reason))
 }
 
 /// Whether a failure is reported although nothing has to be changed.
@@ -452,45 +454,4 @@ fn gravity(reason: &RecordReason) -> u8 {
         | RecordReason::Removed
         | RecordReason::PoolUnplanned => 5,
     }
-}
-
-/// Reads the set with the oldest knowledge again, to find drift. Only one such read is under way at
-/// a time, so that the cost is independent of the number of names.
-fn read_again(world: &World, draft: &mut Draft) {
-    let (idle, last) = world.record_reads();
-    if !idle || draft.plans(|action| matches!(action, Action::Record(RecordAction::Read { .. }))) {
-        return;
-    }
-    let known = || world.record_sets().flat_map(known_sets);
-    let due = (last + world.settings().record_resync).max(world.open_from());
-    if draft.now < due {
-        return draft.wake_at(known().next().map(|_| due));
-    }
-    let mut oldest: Option<(Time, Action)> = None;
-    let mut next: Option<Time> = None;
-    for (key, request, site, family, known) in known() {
-        let opens = opens(world, request).max(known.readable_from());
-        if world.record_write(site, family).is_some() || draft.changes_records(site, family) {
-            continue;
-        } else if draft.now < opens {
-            next = Some(next.map_or(opens, |next| next.min(opens)));
-        } else if oldest.as_ref().is_none_or(|(at, _)| known.at < *at) {
-            let (owner, request) = (key.clone(), request.clone());
-            oldest =
-                Some((known.at, Action::Record(RecordAction::Read { owner, request, family })));
-        }
-    }
-    match oldest {
-        Some((_, action)) => draft.act(action),
-        None => draft.wake_at(next),
-    }
-}
-
-type OneSet<'w> = (&'w ObjectKey, &'w RecordRequest, &'w Site, Family, &'w KnownSet);
-
-/// The sets of an object whose records are known.
-fn known_sets<'w>((key, entry): (&'w ObjectKey, &'w RecordEntry)) -> Vec<OneSet<'w>> {
-    let (Ok(request), Some(site)) = (&entry.set.request, &entry.site) else { return vec![] };
-    let sets = Family::ALL.map(|family| (key, request, site, family, entry.known(family)));
-    sets.into_iter().filter(|(.., known)| known.records.is_some()).collect()
 }

@@ -14,7 +14,6 @@ const NAMES: &[&str] = &["gke", "google"];
 
 /// Files that name a vendor, and why.
 const ALLOWED: &[(&str, &str)] = &[
-    ("fakecloud/src/contract/own.rs", "what one vendor's document leaves open"),
     (
         "operator/src/fronts/dns_record/types.rs",
         "the default that FLIPOP documents, and examples for users",

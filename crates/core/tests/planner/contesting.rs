@@ -7,7 +7,7 @@ use pontoon_core::records::verdict::RecordReason;
 use pontoon_core::verdict::Outlook;
 
 use super::fixture::*;
-use super::recording::{NAME, ask, edge, is_change_of_records, of_nodes, of_pool, served, writes};
+use super::recording::{NAME, ask, edge, of_nodes, of_pool, served, writes};
 use super::recording::{is_read_of_records, nodes_key};
 use super::scene::{Scene, scene};
 
@@ -15,6 +15,10 @@ use super::scene::{Scene, scene};
 fn taken(scene: &mut Scene) {
     scene.dns.clear(NAME);
     scene.dns.list(NAME, &[ip(9)]);
+    read_again(scene);
+}
+
+fn read_again(scene: &mut Scene) {
     while scene.record_verdict(&key("p")).reason == RecordReason::Current {
         scene.now = scene.wake.expect("it is read again");
         scene.settle();
@@ -79,14 +83,24 @@ fn what_the_object_itself_has_to_change_does_not_wait_for_the_dispute() {
 #[test]
 fn a_name_that_is_put_back_by_whoever_changed_it_is_not_written() {
     let mut scene = served();
-    scene.dns.add(NAME, ip(9), 60);
-    scene.run(seconds(121));
-    held(&scene);
+    taken(&mut scene);
+    let wait = seconds(held(&scene).1);
     scene.dns.clear(NAME);
     scene.dns.list(NAME, &[ip(1), ip(2)]);
-    scene.change_records("p", |set| set);
-    let read = scene.planned();
-    assert_eq!(count(&read, is_change_of_records), 0, "{read:#?}");
+    let done = scene.run(wait + seconds(1));
+    assert_eq!((count(&done, is_read_of_records), writes(&done)), (1, 0), "{done:#?}");
+    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::Current);
+}
+
+#[test]
+fn of_two_equal_records_none_is_deleted_after_somebody_deleted_the_other() {
+    let mut scene = served();
+    scene.dns.add(NAME, ip(2), 60);
+    read_again(&mut scene);
+    let wait = seconds(held(&scene).1);
+    scene.dns.delete_oldest(NAME, ip(2));
+    scene.run(wait + seconds(1));
+    assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2)]);
 }
 
 #[test]

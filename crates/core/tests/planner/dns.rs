@@ -44,6 +44,15 @@ impl Dns {
         self.sets.retain(|(of, _), _| of != name);
     }
 
+    /// Deletes the oldest record of an address, as a person would.
+    pub fn delete_oldest(&mut self, name: &str, value: IpAddr) {
+        let set = self.sets.entry((name.to_owned(), Family::of(value))).or_default();
+        let same = set.iter().enumerate().filter(|(_, record)| record.value == value);
+        if let Some((oldest, _)) = same.min_by_key(|(_, record)| record.id.clone()) {
+            set.remove(oldest);
+        }
+    }
+
     /// Overwrites stored records, as a DNS host does that alters requested values.
     pub fn replace(&mut self, name: &str, records: Vec<Record>) {
         for new in records {
