@@ -284,3 +284,27 @@ pub(super) fn ailments(node: &Node, ingress: Option<&[Pod]>) -> Vec<String> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ready(spec: &Value) -> Value {
+        let status = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+        json!({"metadata": {"name": "n"}, "spec": spec, "status": status})
+    }
+
+    #[test]
+    fn a_taint_and_a_missing_ingress_ail_a_node() {
+        let node = |effect: &str| -> Node {
+            let spec = json!({"taints": [{"key": "maint", "effect": effect}]});
+            serde_json::from_value(ready(&spec)).unwrap()
+        };
+        let pod: Pod = serde_json::from_value(ready(&json!({"nodeName": "n"}))).unwrap();
+        let serving = [pod];
+        assert!(ailments(&node("PreferNoSchedule"), Some(&serving)).is_empty());
+        assert_eq!(ailments(&node("NoSchedule"), Some(&serving)), ["taint maint"]);
+        assert_eq!(ailments(&node("PreferNoSchedule"), Some(&[])), ["no ready ingress"]);
+        assert!(ailments(&node("PreferNoSchedule"), None).is_empty(), "without an ingress");
+    }
+}
