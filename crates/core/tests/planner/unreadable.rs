@@ -61,6 +61,25 @@ fn an_address_that_an_invalid_object_had_and_lists_no_more_is_given_back_by_the_
 }
 
 #[test]
+fn an_address_that_was_leaving_an_object_before_it_became_invalid_goes_to_the_pool_that_lists_it() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]));
+    let mut scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).settled();
+    scene.run(seconds(70));
+    scene.change_pool("p", |pool| pool.ask(|request| request.listed.truncate(1)));
+    scene.until_begun(is_unassign);
+    scene.change_pool("p", PoolFixture::invalid);
+    scene.answer();
+    scene.set_pool(pool("q").ips([2]));
+    scene.run(seconds(60));
+    assert_eq!(scene.home(ip(2)), Some("b"));
+    assert_eq!(*scene.reason("q"), Reason::AllAssigned);
+    // Unless the user lists it again.
+    scene.change_pool("p", |pool| Pool { named: Some(vec![ip(1), ip(2)]), ..pool });
+    scene.change_node("b", NodeFixture::not_ready);
+    assert_eq!(moves(&scene.run(seconds(60))), [], "{:?}", scene.reason("q"));
+}
+
+#[test]
 fn an_answer_does_not_count_for_another_object_of_the_same_name() {
     let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), None);
     scene.until_begun(is_assign);

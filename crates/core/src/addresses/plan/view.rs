@@ -278,7 +278,7 @@ pub(crate) fn owner(world: &World, ip: IpAddr) -> Option<&ObjectKey> {
     let rank = |key: &ObjectKey| {
         let entry = world.pool(key)?;
         let held = entry.memory(ip).held;
-        Some((entry.is_leaving(ip), !held, entry.pool.created_at, entry.pool.uid.clone()))
+        Some((entry.gives_way(ip), !held, entry.pool.created_at, entry.pool.uid.clone()))
     };
     world.claimants(ip).min_by_key(|key| rank(key))
 }

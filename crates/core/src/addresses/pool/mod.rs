@@ -49,6 +49,8 @@ pub struct PoolEntry {
     pub(crate) listed_unread: BTreeSet<IpAddr>,
     /// Addresses that left the list. Their place is read before they are taken off.
     pub(crate) leaving_unread: BTreeSet<IpAddr>,
+    /// Addresses that were leaving when the object became invalid.
+    left: BTreeSet<IpAddr>,
     /// The pool's addresses in order. `places` holds the index of each.
     addresses: Vec<IpAddr>,
     places: BTreeMap<IpAddr, usize>,
@@ -72,6 +74,7 @@ impl PoolEntry {
             moving: BTreeSet::new(),
             listed_unread: BTreeSet::new(),
             leaving_unread: BTreeSet::new(),
+            left: BTreeSet::new(),
             addresses: Vec::new(),
             places: BTreeMap::new(),
             pool,
@@ -128,6 +131,11 @@ impl PoolEntry {
         }
         if pool.ledger_stripped {
             self.recall_created(&mut pool.ledger);
+        }
+        if pool.request.is_ok() {
+            self.left.clear();
+        } else if self.pool.request.is_ok() {
+            self.left = self.leaving().collect();
         }
         // A changed spec resets the back-offs.
         if self.pool.request != pool.request {
@@ -198,6 +206,13 @@ impl PoolEntry {
         had && self.pool.request.is_ok()
             && !self.has(ip)
             && self.pool.ledger.intents.iter().all(|intent| intent.strangers.contains(&ip))
+    }
+
+    /// Whether the pool gives way to every pool that lists an address: the address is leaving, or was
+    /// when the object became invalid, and the user has not listed it again.
+    pub(crate) fn gives_way(&self, ip: IpAddr) -> bool {
+        let left = || self.left.contains(&ip) && !self.named().any(|named| named == ip);
+        self.is_leaving(ip) || left()
     }
 
     /// Addresses in the user's list, even if the rest of the spec is invalid.
