@@ -139,25 +139,48 @@ impl Oracle {
     fn unserved(&self, pool: &Pool) -> Vec<String> {
         let mut used = pool.claims();
         used.retain(|ip| pool.uses(*ip) && self.cloud.addresses.contains_key(ip));
-        let shared = |ip: &IpAddr| self.cluster.claimants(*ip).count() > 1;
-        let served = |ip: &IpAddr| self.cloud.holder(*ip).is_some_and(|one| pool.may_use(one));
-        let idle = |ip: &IpAddr| !served(ip) && !shared(ip) && self.is_movable(*ip);
+        let idle = |ip: &IpAddr| {
+            self.is_idle(pool, *ip) && !self.is_contested(pool, *ip) && self.is_movable(*ip)
+        };
         let (six, four): (Vec<_>, Vec<_>) =
             used.into_iter().filter(idle).partition(IpAddr::is_ipv6);
         let mut wrong = Vec::new();
         for (six, idle) in [(false, four), (true, six)] {
-            let has_room = |machine: &Machine| {
-                let held = self.cloud.held_by(*machine).filter(|ip| ip.is_ipv6() == six);
-                let stay = held.filter(|ip| !self.is_useless_on(*machine, *ip)).count();
-                self.takes(*machine) && stay < self.vendor.profile().per_machine
-            };
-            let eligible = pool.receivers().iter().filter(|(_, fit)| fit.eligible);
-            let free: Vec<_> = eligible.map(|(machine, _)| *machine).filter(has_room).collect();
+            let free = self.free_for(pool, six);
             if !idle.is_empty() && !free.is_empty() {
                 wrong.push(format!("{idle:?} idle while {free:?} could serve"));
             }
         }
         wrong
+    }
+
+    fn is_idle(&self, pool: &Pool, ip: IpAddr) -> bool {
+        !self.cloud.holder(ip).is_some_and(|machine| pool.may_use(machine))
+    }
+
+    /// Eligible machines of a pool with room for an address of the family.
+    fn free_for(&self, pool: &Pool, six: bool) -> Vec<Machine> {
+        let has_room = |machine: &Machine| {
+            let held = self.cloud.held_by(*machine).filter(|ip| ip.is_ipv6() == six);
+            let stay = held.filter(|ip| !self.is_useless_on(*machine, *ip)).count();
+            self.takes(*machine) && stay < self.vendor.profile().per_machine
+        };
+        let eligible = pool.receivers().iter().filter(|(_, fit)| fit.eligible);
+        eligible.map(|(machine, _)| *machine).filter(has_room).collect()
+    }
+
+    /// Whether another claimant may be the reason why an address is idle: the owner is not known
+    /// here, so every claimant must want the address and have room for it.
+    fn is_contested(&self, pool: &Pool, ip: IpAddr) -> bool {
+        let mut others = self.cluster.claimants(ip).filter(|one| one.uid != pool.uid);
+        let wants = |other: &Pool| {
+            other.is_served()
+                && other.ways.deleting.is_none()
+                && other.uses(ip)
+                && self.is_idle(other, ip)
+                && !self.free_for(other, ip.is_ipv6()).is_empty()
+        };
+        !others.all(wants)
     }
 
     /// Missing addresses and open reservations.
