@@ -79,8 +79,10 @@ impl Oracle {
                 continue;
             }
             if pool.ways.deleting.is_some() {
-                let stays = self.can_give_back().then(|| format!("{key} is still being deleted"));
-                all.extend(stays);
+                // The deletion waits for the user's answer too.
+                if self.can_give_back() && !pool.awaits_a_word() {
+                    all.push(format!("{key} is still being deleted"));
+                }
                 continue;
             }
             all.extend(self.unserved(pool).into_iter().map(|text| format!("{key}: {text}")));

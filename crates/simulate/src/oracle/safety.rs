@@ -139,7 +139,8 @@ impl Oracle {
     /// where the pool had it, unless somebody moved it since. A deleted pool leaves its addresses
     /// in place. A replica with an old view may still move a recently claimed address.
     fn check_unclaimed(&mut self, sent: &Sent, ip: IpAddr, api: Millis) {
-        // A call that names a machine may meet an address that a person put there just now.
+        // A person may move the address just before the call. A call that names a machine may meet an
+        // address that a person put there just now.
         let crossed = self.cloud.touched_since(ip, self.now().saturating_sub(SHOWN));
         if self.vendor.displaces_own() && crossed {
             return;
@@ -148,7 +149,8 @@ impl Oracle {
         let holder = self.cloud.holder(ip);
         let takes_off = |former: &Former| {
             let brought = self.cloud.is_brought(ip, former.at + API_LAG);
-            let lets_go = former.lets_go_of(holder, brought) && self.cluster.has(&former.uid);
+            let there = brought || crossed;
+            let lets_go = former.lets_go_of(holder, there) && self.cluster.has(&former.uid);
             // A person may have moved the address to where our call was bringing it.
             let moved = self.is_seen_touched(ip, former.at) && !brought;
             (lets_go && !moved) || former.might_take_off(holder, api)
