@@ -277,3 +277,19 @@ fn a_listed_address_of_a_pool_that_cannot_go_makes_no_room() {
     let done = scene.run(seconds(120));
     assert_eq!((count(&done, is_unassign), scene.home(ip(1))), (0, Some("c")));
 }
+
+#[test]
+fn an_address_that_a_failed_call_may_have_assigned_is_looked_for_before_it_is_given_back() {
+    let unready = node("a").not_ready();
+    let mut scene = scene().node(unready).pool(pool("p").wants(1).releasing()).settled();
+    scene.run(seconds(60));
+    scene.fault(is_assign, Fault::Although(FailureKind::Unavailable));
+    scene.change_node("a", |node| node.ready());
+    scene.until_begun(is_assign);
+    scene.answer();
+    scene.change_pool("p", PoolFixture::deleted);
+    let done = scene.run(seconds(60));
+    let order: Vec<_> = done.iter().filter(|one| is_unassign(one) || is_release(one)).collect();
+    assert!(matches!(order[..], [off, back] if is_unassign(off) && is_release(back)), "{order:?}");
+    assert!(scene.cloud.addresses.is_empty());
+}

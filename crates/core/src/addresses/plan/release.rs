@@ -54,6 +54,8 @@ pub(crate) fn plan(
             continue;
         }
         match one.place {
+            // Planned again after the next listing.
+            Place::Disabled(None) | Place::Free if may_have_moved(view, one.ip) => {}
             Place::Disabled(None) | Place::Free => give_back(world, view, request, one.ip, draft),
             Place::Disabled(Some(machine))
             | Place::Home(_, machine)
@@ -83,6 +85,12 @@ fn is_listed(world: &World, entry: &PoolEntry, request: &Request, ip: IpAddr) ->
     let mut others = others.filter_map(|claimant| world.pool(claimant));
     request.listed.contains(&ip)
         || others.any(|other| other.has(ip) || other.named().any(|named| named == ip))
+}
+
+/// Whether a failed call may have taken an address to a machine, and no listing shows the outcome yet.
+fn may_have_moved(view: &PoolView<'_>, ip: IpAddr) -> bool {
+    let Some(account) = view.account else { return false };
+    account.setbacks.doubts(ip, account.listing.last).next().is_some()
 }
 
 fn take_off(
