@@ -1,4 +1,4 @@
-//! Parts of custom resources that do not depend on the kind: names, the wire format, rules in CEL,
+//! Parts of custom resources that do not depend on the kind: names, the wire format, schemas, rules in CEL,
 //! how objects are reached, and how the API server fails. The kinds themselves are in
 //! [`crate::fronts`].
 
@@ -6,6 +6,7 @@ pub(crate) mod cel;
 mod failure;
 mod names;
 mod objects;
+pub(crate) mod schemas;
 pub(crate) mod wire;
 
 pub(crate) use failure::api_failure;

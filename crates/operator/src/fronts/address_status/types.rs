@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::wire;
+use crate::api::{schemas, wire};
 
 /// One address and where it is.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -20,7 +20,7 @@ pub struct IpStatus {
 
     /// Time since which the address has this state. Not set for pools.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "wire::time")]
-    #[schemars(with = "Option<MicroTime>")]
+    #[schemars(with = "Option<schemas::Time>")]
     pub since: Option<MicroTime>,
 
     /// Node that holds the address, or that it is being assigned to.
@@ -43,12 +43,12 @@ pub struct IpStatus {
 
     /// Time of the last assignment of the address.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "wire::time")]
-    #[schemars(with = "Option<MicroTime>")]
+    #[schemars(with = "Option<schemas::Time>")]
     pub last_assignment_time: Option<MicroTime>,
 
     /// Time since which the node that holds the address does not match.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "wire::time")]
-    #[schemars(with = "Option<MicroTime>")]
+    #[schemars(with = "Option<schemas::Time>")]
     pub ineligible_since: Option<MicroTime>,
 
     /// Drift: another client moved the address at the cloud. Kept across restarts, so that the
@@ -68,7 +68,7 @@ pub struct DriftStatus {
 
     /// Time at which the last one was found.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "wire::time")]
-    #[schemars(with = "Option<MicroTime>")]
+    #[schemars(with = "Option<schemas::Time>")]
     pub last_found_time: Option<MicroTime>,
 
     /// Machine that the address was on, as in a node's `spec.providerID`; empty once it serves

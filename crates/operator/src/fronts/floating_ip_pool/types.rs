@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::rules;
+use crate::api::schemas;
 use crate::api::wire::{self, Wire, is_default};
 use crate::fronts::address_status::{IpStatus, rules as address_rules};
 use crate::fronts::dns_record::{DnsRecordSet, DnsRecordStatus};
@@ -200,6 +201,7 @@ pub struct FloatingIPPoolStatus {
     /// asked for, each with its reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[schemars(with = "Vec<schemas::Condition>")]
     pub conditions: Vec<Condition>,
 
     /// The `metadata.generation` that this status is about.
@@ -230,7 +232,7 @@ pub struct FloatingIPPoolStatus {
 
     /// Time of the last assignment of this pool. The cool-off counts from here.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "wire::time")]
-    #[schemars(with = "Option<MicroTime>")]
+    #[schemars(with = "Option<schemas::Time>")]
     pub last_assignment_time: Option<MicroTime>,
 
     /// Matching nodes that hold no address and could receive one: the first hundred, by name.

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::rules;
+use crate::api::schemas;
 use crate::api::wire::{self, Wire, is_default};
 use crate::fronts::address_status::{IpStatus, rules as address_rules};
 
@@ -192,6 +193,7 @@ pub struct NetIPAllocationStatus {
     /// evicted, each with its reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[schemars(with = "Vec<schemas::Condition>")]
     pub conditions: Vec<Condition>,
 
     /// The `metadata.generation` that this status is about.
@@ -208,7 +210,7 @@ pub struct NetIPAllocationStatus {
 
     /// Time of the last assignment of this allocation.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "wire::time")]
-    #[schemars(with = "Option<MicroTime>")]
+    #[schemars(with = "Option<schemas::Time>")]
     pub last_assignment_time: Option<MicroTime>,
 
     /// Nodes that cannot take an address although they match, and why.

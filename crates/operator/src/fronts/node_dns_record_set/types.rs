@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::rules;
+use crate::api::schemas;
 use crate::api::wire::Wire;
 use crate::fronts::dns_record::{
     DEFAULT_DNS_PROVIDER, DnsRecordSet, DnsRecordStatus, dns_provider_or_default,
@@ -132,6 +133,7 @@ pub struct NodeDNSRecordSetStatus {
     /// State of the record: `Ready`, `Reconciling` and `Stalled`, each with its reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[schemars(with = "Vec<schemas::Condition>")]
     pub conditions: Vec<Condition>,
 
     /// The `metadata.generation` that this status is about.
