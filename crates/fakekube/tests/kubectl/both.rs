@@ -93,13 +93,6 @@ impl Both {
         kubectl
     }
 
-    /// Writes a file; returns its path for a command.
-    pub fn file(&self, name: &str, content: &str) -> String {
-        let path = self.folder.path().join(name);
-        std::fs::write(&path, content).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-
     /// Runs a command on both servers; asserts equal output and returns it.
     #[track_caller]
     pub fn same(&self, args: &[&str]) -> Printed {

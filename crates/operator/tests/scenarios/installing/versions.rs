@@ -55,7 +55,9 @@ fn notes(tag: &str, changelog: &str) -> Output {
         std::fs::copy(root().join(file), copy.path().join(file)).unwrap();
     }
     std::fs::write(copy.path().join("CHANGELOG.md"), changelog).unwrap();
-    Command::new(copy.path().join("release/notes")).arg(tag).output().unwrap()
+    // As Python's argument: a fresh file cannot be executed while a process that another test starts
+    // still has it open for writing.
+    Command::new("python3").arg(copy.path().join("release/notes")).arg(tag).output().unwrap()
 }
 
 #[test]
