@@ -318,8 +318,8 @@ async fn a_status_is_applied_apart_from_the_rest() {
         let left = s.apply(&path, "one", &of(json!([condition("Ready", "True")]))).await;
         let conditions = left.body["status"]["conditions"].as_array().unwrap();
         assert_eq!(conditions.len(), 2);
-        // Each path ignores the part of the other. Something else changes in the same call: a real API
-        // server writes an ignored part alone only if a second has passed since the last write.
+        // Each path ignores the part of the other. Something else changes in the same call: for an
+        // ignored part alone a real API server writes a new time, if a second has passed since the last.
         let mut whole = of(json!([condition("VIPReady", "True")]));
         whole["spec"] = json!({"mode": "man"});
         whole["metadata"]["labels"] = json!({"l": "v"});
