@@ -41,7 +41,9 @@ pub fn crds_yaml(controllers: &Controllers) -> String {
     let chosen: Vec<_> = controllers.kinds().map(|kind| Some(kind.definition())).collect();
     for crd in crds().into_iter().filter(|crd| chosen.contains(&crd.metadata.name)) {
         text.push_str("---\n");
-        let yaml = serde_saphyr::to_string(&crd).unwrap_or_else(|problem| format!("# {problem}\n"));
+        let value = serde_json::json!(crd);
+        let yaml =
+            serde_saphyr::to_string(&value).unwrap_or_else(|problem| format!("# {problem}\n"));
         text.push_str(&yaml);
     }
     text

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde_json::Value;
 
 pub use crate::fronts::cluster_vips::{
     ADDRESS, CLAIM, CLASS, CLUSTER, GLOBAL_POOL, IPAM, LOCAL_POOL, names,
@@ -42,7 +43,10 @@ pub const PROTECT_POOL: &str = "ipam.cluster.x-k8s.io/ProtectPool";
 /// # Errors
 /// None in practice: the definitions are part of the program.
 pub fn definitions() -> Result<Vec<CustomResourceDefinition>, String> {
-    serde_saphyr::from_multiple(DEFINITIONS).map_err(|error| error.to_string())
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(DEFINITIONS).map_err(|error| error.to_string())?;
+    let definitions = documents.into_iter().map(serde_json::from_value);
+    definitions.collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 
 /// What the controllers do next.

@@ -6,7 +6,9 @@ use fakecloud::FakeCloud;
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{
+    ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
+};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
@@ -72,12 +74,14 @@ impl Cluster {
 
     /// Creates our custom resource definitions.
     pub async fn define(&self) -> Result<(), String> {
-        let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let kind = ApiResource::erase::<CustomResourceDefinition>(&());
+        let crds: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);
         let all = match self.scene {
             Scene::Management => management::definitions()?,
             Scene::Ingress | Scene::Workload => fronts::crds(),
         };
         for crd in all {
+            let crd = serde_json::from_value(json!(crd)).map_err(|error| error.to_string())?;
             crds.create(&PostParams::default(), &crd).await.map_err(told)?;
         }
         Ok(())

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
 use super::cluster::{Cluster, told};
-use super::objects::Pod;
+use super::objects::{Deployment, Pod, ReplicaSet};
 
 impl Cluster {
     async fn all_deployments(&self) -> Result<Vec<Deployment>, String> {
@@ -19,9 +18,9 @@ impl Cluster {
     /// Deployments without all their pods.
     pub(super) async fn unready_deployments(&self) -> Result<Vec<String>, String> {
         let unready = |one: &Deployment| {
-            let status = one.status.clone().unwrap_or_default();
+            let status = &one.status;
             let counts = [status.replicas, status.updated_replicas, status.available_replicas];
-            let whole = counts.iter().all(|count| count.unwrap_or(0) == wanted(one));
+            let whole = counts.iter().all(|count| *count == wanted(one));
             !whole || status.observed_generation != one.metadata.generation
         };
         let all = self.all_deployments().await?;
@@ -31,9 +30,8 @@ impl Cluster {
     /// A line for each Deployment, with the nodes of its pods.
     pub(super) async fn tell_deployments(&self, text: &mut String) -> Result<(), String> {
         for one in self.all_deployments().await? {
-            let ready = one.status.as_ref().and_then(|status| status.ready_replicas).unwrap_or(0);
             let name = format!("{}/{}", one.namespace().unwrap_or_default(), one.name_any());
-            let count = format!("{ready}/{}", wanted(&one));
+            let count = format!("{}/{}", one.status.ready_replicas, wanted(&one));
             let nodes = self.nodes_of(&one).await?;
             let pods = match nodes.is_empty() {
                 true => "no pod is on a node".to_owned(),
@@ -69,5 +67,5 @@ impl Cluster {
 }
 
 fn wanted(one: &Deployment) -> i32 {
-    one.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)
+    one.spec.replicas.unwrap_or(1)
 }

@@ -1,15 +1,18 @@
-//! Nodes and pods, reduced to the fields that the sandbox reads and writes.
+//! Nodes, pods and their workloads, reduced to the fields that the sandbox reads and writes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
+use k8s_openapi::api::apps::v1::{Deployment as KubeDeployment, ReplicaSet as KubeReplicaSet};
 use k8s_openapi::api::core::v1::{
     Affinity, Node as KubeNode, NodeAddress, Pod as KubePod, Taint, Toleration,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::{Api, Resource};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::observe::follow::{Event, follow};
 use crate::observe::{Followed, Selection};
@@ -110,6 +113,76 @@ pub struct Condition {
     pub status: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
+}
+
+/// A Deployment.
+#[derive(Resource, Clone, Debug, Default, Deserialize)]
+#[resource(inherit = "KubeDeployment")]
+#[serde(default)]
+pub struct Deployment {
+    pub metadata: ObjectMeta,
+    pub spec: WorkloadSpec,
+    pub status: WorkloadStatus,
+}
+
+/// A ReplicaSet.
+#[derive(Resource, Clone, Debug, Default, Deserialize)]
+#[resource(inherit = "KubeReplicaSet")]
+#[serde(default)]
+pub struct ReplicaSet {
+    pub metadata: ObjectMeta,
+    pub spec: WorkloadSpec,
+    pub status: WorkloadStatus,
+}
+
+/// The spec of a Deployment or a ReplicaSet.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct WorkloadSpec {
+    pub replicas: Option<i32>,
+    pub selector: Value,
+    /// Passed on as it is to the objects made from it.
+    pub template: Value,
+    /// Of a Deployment alone.
+    pub strategy: Option<Strategy>,
+}
+
+/// How a Deployment replaces its pods.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Strategy {
+    pub rolling_update: Option<RollingUpdate>,
+}
+
+/// How many pods a Deployment replaces at a time.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RollingUpdate {
+    pub max_unavailable: Option<IntOrString>,
+}
+
+/// The status of a Deployment or a ReplicaSet. The server leaves out counts that are 0.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WorkloadStatus {
+    pub observed_generation: Option<i64>,
+    pub replicas: i32,
+    pub updated_replicas: i32,
+    pub ready_replicas: i32,
+    pub available_replicas: i32,
+    pub unavailable_replicas: i32,
+    /// Of a Deployment alone.
+    pub conditions: Option<Vec<WorkloadCondition>>,
+}
+
+/// A condition of a Deployment.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WorkloadCondition {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub status: String,
+    pub last_transition_time: Option<Time>,
 }
 
 /// Each object: `Ok` when changed, `Err` when deleted.

@@ -1,14 +1,13 @@
 //! Deployments and ReplicaSets: a ReplicaSet for each template, and as many pods as asked for. A new
 //! template replaces one pod at a time.
 
-use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
 use super::steps::Step;
 use super::{Controllers, count, is_healthy, key, stays};
-use crate::sandbox::objects::Pod;
+use crate::sandbox::objects::{Deployment, Pod, ReplicaSet};
 use crate::sandbox::workload::now;
 
 /// The label that tells the pods of one template from those of another.
@@ -20,7 +19,7 @@ impl Controllers {
         if !stays(&one.metadata) {
             return None;
         }
-        let wanted = replicas(one.spec.as_ref().and_then(|spec| spec.replicas));
+        let wanted = replicas(one.spec.replicas);
         let name = format!("{}-{}", one.name_any(), template_hash(one));
         let sets: Vec<_> = self.sets_of(one).collect();
         let old = sets.iter().filter(|set| set.name_any() != name);
@@ -71,8 +70,8 @@ impl Controllers {
             return Some(Step::DeletePod(Box::new((*spare).clone())));
         }
         let ready = count(pods.iter().filter(|pod| is_healthy(pod)));
-        let seen = one.status.clone().unwrap_or_default();
-        let told = (seen.replicas, seen.ready_replicas.unwrap_or(0), seen.observed_generation);
+        let seen = &one.status;
+        let told = (seen.replicas, seen.ready_replicas, seen.observed_generation);
         (told != (there, ready, one.metadata.generation)).then(|| {
             let status = json!({
                 "replicas": there, "fullyLabeledReplicas": there, "readyReplicas": ready,
@@ -83,16 +82,14 @@ impl Controllers {
     }
 
     fn report(&self, one: &Deployment, new: &ReplicaSet, sets: &[&ReplicaSet]) -> Option<Step> {
-        let wanted = replicas(one.spec.as_ref().and_then(|spec| spec.replicas));
+        let wanted = replicas(one.spec.replicas);
         let pods: Vec<_> = sets.iter().flat_map(|set| self.pods_of(set)).collect();
         let ready = count(pods.iter().filter(|pod| is_healthy(pod)));
         let (total, updated) = (count(pods.iter()), count(self.pods_of(new)));
-        let seen = one.status.clone().unwrap_or_default();
-        let number = |field: Option<i32>| field.unwrap_or_default();
-        let told = (number(seen.replicas), number(seen.updated_replicas));
-        let told = (told, number(seen.ready_replicas), number(seen.unavailable_replicas));
+        let seen = &one.status;
         let missing = (wanted - ready).max(0);
-        let is_told = told == ((total, updated), ready, missing)
+        let is_told = (seen.replicas, seen.updated_replicas) == (total, updated)
+            && (seen.ready_replicas, seen.unavailable_replicas) == (ready, missing)
             && seen.observed_generation == one.metadata.generation
             && seen.conditions.is_some();
         let mut status = json!({
@@ -122,9 +119,9 @@ fn conditions(one: &Deployment, new: &ReplicaSet, is_available: bool, is_done: b
         false => ("ReplicaSetUpdated", "is progressing."),
     };
     let progress = ("True", progress.0, &*format!("ReplicaSet \"{name}\" {}", progress.1));
-    let seen = one.status.as_ref().and_then(|status| status.conditions.as_deref());
+    let seen = one.status.conditions.as_deref();
     let condition = |kind: &str, (status, reason, message): (&str, &str, &str)| {
-        let before = seen.into_iter().flatten().find(|one| one.type_ == kind);
+        let before = seen.into_iter().flatten().find(|one| one.kind == kind);
         let since = before.filter(|before| before.status == status);
         let since = since.and_then(|before| before.last_transition_time.as_ref());
         let since = since.map_or_else(|| json!(now), |time| json!(time));
@@ -138,7 +135,7 @@ fn conditions(one: &Deployment, new: &ReplicaSet, is_available: bool, is_done: b
 
 /// The number of pods that an available Deployment may lack.
 fn may_lack(one: &Deployment, wanted: i32) -> i32 {
-    let strategy = one.spec.as_ref().and_then(|spec| spec.strategy.as_ref());
+    let strategy = one.spec.strategy.as_ref();
     let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
     match rolling.and_then(|rolling| rolling.max_unavailable.as_ref()) {
         Some(IntOrString::Int(number)) => *number,
@@ -155,16 +152,15 @@ fn replicas(count: Option<i32>) -> i32 {
 
 /// The number of replicas that a ReplicaSet is to have.
 fn size(set: &ReplicaSet) -> i32 {
-    replicas(set.spec.as_ref().and_then(|spec| spec.replicas))
+    replicas(set.spec.replicas)
 }
 
 /// The manifest of the ReplicaSet for the template of a Deployment.
 fn replica_set(one: &Deployment, name: &str, size: i32) -> Value {
     let hash = template_hash(one);
-    let spec = json!(one.spec);
-    let mut selector = spec["selector"].clone();
+    let mut selector = one.spec.selector.clone();
     selector["matchLabels"][TEMPLATE_HASH] = json!(hash);
-    let mut template = spec["template"].clone();
+    let mut template = one.spec.template.clone();
     template["metadata"]["labels"][TEMPLATE_HASH] = json!(hash);
     json!({
         "metadata": {
@@ -177,7 +173,7 @@ fn replica_set(one: &Deployment, name: &str, size: i32) -> Value {
 
 /// The manifest of a pod of a ReplicaSet.
 fn pod(set: &ReplicaSet) -> Value {
-    let template = json!(set.spec.as_ref().and_then(|spec| spec.template.as_ref()));
+    let template = &set.spec.template;
     json!({
         "metadata": {
             "generateName": format!("{}-", set.name_any()), "namespace": set.namespace(),
@@ -199,7 +195,7 @@ fn owner<K: Resource<DynamicType = ()>>(one: &K) -> Value {
 fn template_hash(one: &Deployment) -> String {
     // As in Kubernetes: no vowels, and nothing that looks like one.
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    let text = json!(one.spec.as_ref().map(|spec| &spec.template)).to_string();
+    let text = one.spec.template.to_string();
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let mut hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
     let letter = |_| {

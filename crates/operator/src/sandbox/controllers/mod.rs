@@ -11,12 +11,11 @@ mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Client, ResourceExt};
 
-use super::objects::{Node, Pod};
+use super::objects::{Deployment, Node, Pod, ReplicaSet};
 use steps::Step;
 
 /// Namespace and name of an object.

@@ -1,19 +1,16 @@
 //! The steps of the controllers, as requests to the API server.
 
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::Pod as KubePod;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource, ResourceExt};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{Change, Key, Object, key};
-use crate::sandbox::objects::Pod;
+use crate::sandbox::objects::{Pod, ReplicaSet};
 use crate::sandbox::workload::now;
 
 /// A step of a controller.
@@ -51,7 +48,7 @@ impl Step {
                     .await?;
                 return Ok(Change::Gone(Object::ReplicaSet(*set)));
             }
-            Self::CreatePod(manifest) => pod(&create::<KubePod>(client, manifest).await?)?,
+            Self::CreatePod(manifest) => Object::Pod(create(client, manifest).await?),
             Self::DeletePod(pod) => return delete(client, *pod).await,
             Self::Bind(pod, node) => {
                 // The API server in memory has no `pods/binding`.
@@ -88,14 +85,19 @@ where
     Api::namespaced(client.clone(), namespace)
 }
 
+/// Creates an object. The manifest may have fields that the sandbox does not read.
 async fn create<K>(client: &Client, manifest: Value) -> kube::Result<K>
 where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
-    K: Clone + std::fmt::Debug + DeserializeOwned + Serialize,
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + DeserializeOwned,
 {
-    let object: K = serde_json::from_value(manifest).map_err(kube::Error::SerdeError)?;
+    let object: DynamicObject =
+        serde_json::from_value(manifest).map_err(kube::Error::SerdeError)?;
     let namespace = object.namespace().unwrap_or_default();
-    api(client, &namespace).create(&PostParams::default(), &object).await
+    let kind = ApiResource::erase::<K>(&());
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, &kind);
+    let created = api.create(&PostParams::default(), &object).await?;
+    let created = serde_json::to_value(created).and_then(serde_json::from_value);
+    created.map_err(kube::Error::SerdeError)
 }
 
 async fn tell<K>(client: &Client, (namespace, name): &Key, status: Value) -> kube::Result<K>
@@ -116,10 +118,4 @@ async fn delete(client: &Client, mut pod: Pod) -> kube::Result<Change> {
     }
     pod.metadata.deletion_timestamp = Some(Time(Timestamp::now()));
     Ok(Change::Seen(Object::Pod(pod)))
-}
-
-/// A pod as the sandbox reads it.
-fn pod(whole: &KubePod) -> kube::Result<Object> {
-    let value = serde_json::to_value(whole).and_then(serde_json::from_value);
-    value.map(Object::Pod).map_err(kube::Error::SerdeError)
 }

@@ -81,7 +81,7 @@ impl Bench {
             }
             Step::Scale(key, size) => {
                 let mut set = self.controllers.sets[&key].clone();
-                set.spec.as_mut().unwrap().replicas = Some(size);
+                set.spec.replicas = Some(size);
                 self.controllers.see(Object::ReplicaSet(set));
             }
             Step::DeleteSet(set) => self.controllers.lose(&Object::ReplicaSet(*set)),
@@ -107,12 +107,12 @@ impl Bench {
             }
             Step::TellSet(key, status) => {
                 let mut set = self.controllers.sets[&key].clone();
-                set.status = Some(serde_json::from_value(status).unwrap());
+                set.status = serde_json::from_value(status).unwrap();
                 self.controllers.see(Object::ReplicaSet(set));
             }
             Step::TellDeployment(key, status) => {
                 let mut one = self.controllers.deployments[&key].clone();
-                one.status = Some(serde_json::from_value(status).unwrap());
+                one.status = serde_json::from_value(status).unwrap();
                 self.controllers.see(Object::Deployment(one));
             }
             Step::TellBudget(key, _, mut status) => {
@@ -123,7 +123,7 @@ impl Bench {
                     noted.as_object_mut().unwrap().remove(over);
                 }
                 status["disruptedPods"] = noted;
-                one.status = Some(serde_json::from_value(status).unwrap());
+                one.status = serde_json::from_value(status).unwrap();
                 self.controllers.see(Object::Budget(one));
             }
         }
@@ -149,8 +149,7 @@ impl Bench {
 
     fn ready(&self) -> (i32, i32) {
         let one = self.controllers.deployments.values().next().unwrap();
-        let status = one.status.clone().unwrap();
-        (status.ready_replicas.unwrap_or(0), status.unavailable_replicas.unwrap_or(0))
+        (one.status.ready_replicas, one.status.unavailable_replicas)
     }
 
     fn allowed(&self) -> i32 {
