@@ -14,8 +14,6 @@ mod asked;
 mod call;
 mod cloud;
 mod cloudflare;
-#[cfg(feature = "contract")]
-pub mod contract;
 mod digitalocean;
 mod emulators;
 mod faults;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use fakecloud::contract::Beyond;
 use fakecloud::{Answer, FakeCloud, Fault, On, RateLimit, Rule};
 use serde_json::{Value, json};
 
+use crate::check::Beyond;
 use crate::client::{self, delete, get, ip, post, send, send_as};
 
 /// The document marks few fields as required, accepts any action body with a type, and any object as

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test, helpers included")]
 
+mod check;
 #[path = "../client/mod.rs"]
 mod client;
 mod cloudflare;
@@ -14,7 +15,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use fakecloud::contract::{Beyond, Contract, OperationId, Violation};
+use check::{Beyond, Contract, OperationId, Violation};
 use fakecloud::{Exchange, FakeCloud, read_dump};
 
 /// A vendor with its document.

@@ -9,10 +9,10 @@ mod schema;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use fakecloud::{Answered, Exchange};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::record::{Answered, Exchange};
 pub use beyond::Beyond;
 use document::{Operation, Place, ResponseRule};
 
