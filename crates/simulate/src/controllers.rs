@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fakekube::FakeKube;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -16,6 +16,7 @@ use tokio::time::sleep;
 
 use crate::allocations::Workload;
 use crate::cluster::{NAMESPACE, REPLICA_SET, owner};
+use crate::untyped::{create, objects_of};
 
 /// The time between two steps: the end of a pod, the start of another.
 const STEP: Duration = Duration::from_millis(700);
@@ -31,7 +32,7 @@ impl Controllers {
     /// Starts the controllers. `changed` tells of every write of a pod or node.
     pub async fn start(kube: FakeKube, user: Client, nodes: usize, changed: Arc<Notify>) -> Self {
         let drained: Arc<Mutex<BTreeSet<String>>> = Arc::default();
-        let pods: Api<Pod> = Api::namespaced(user, NAMESPACE);
+        let pods = objects_of::<Pod>(&user, Some(NAMESPACE));
         let mut work =
             Work { kube, pods, nodes, drained: Arc::clone(&drained), made: 0, ending: vec![] };
         while work.step().await {}
@@ -68,7 +69,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 
 struct Work {
     kube: FakeKube,
-    pods: Api<Pod>,
+    pods: Api<DynamicObject>,
     /// The number of pods of a workload that is no DaemonSet.
     nodes: usize,
     drained: Arc<Mutex<BTreeSet<String>>>,
@@ -165,8 +166,7 @@ impl Work {
             },
             "spec": {"nodeName": node, "containers": [{"name": "a", "image": "a"}]},
         });
-        let Ok(object) = serde_json::from_value(object) else { return };
-        drop(self.pods.create(&PostParams::default(), &object).await);
+        drop(create::<Pod>(&self.pods, object).await);
         let conditions = json!([{"type": "Ready", "status": "True"}]);
         let patch = json!({"status": {"phase": "Running", "conditions": conditions}});
         let params = PatchParams::default();

@@ -35,6 +35,7 @@ pub mod schedule;
 pub mod shrink;
 pub mod stage;
 mod targeted;
+mod untyped;
 mod variations;
 pub mod vendor;
 pub mod wire;

@@ -2,20 +2,18 @@
 
 use std::net::IpAddr;
 
-use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Resource};
 use pontoon::api::PAUSED_ANNOTATION;
 use pontoon::fronts::net_ip_allocation::NetIPAllocation;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{Cluster, NAMESPACE, listed};
 use crate::allocations::{AllocationEvent, AllocationSetting, Workload};
 use crate::schedule::{Setting, Wish};
+use crate::untyped::objects_of;
 
 /// The numbers of addresses are those of a pool after all others.
 const FIRST: usize = 10;
@@ -33,7 +31,7 @@ impl Cluster {
             return;
         }
         self.make_workload::<Deployment>(Workload::Deployment, "web", Value::Null).await;
-        let api: Api<Deployment> = Api::namespaced(self.user.clone(), NAMESPACE);
+        let api = objects_of::<Deployment>(&self.user, Some(NAMESPACE));
         let uid = api.get("web").await.ok().and_then(|one| one.metadata.uid);
         let owner = json!([owner("Deployment", "web", uid.as_deref())]);
         self.make_workload::<ReplicaSet>(Workload::Deployment, REPLICA_SET, owner).await;
@@ -43,8 +41,8 @@ impl Cluster {
             let name = workload.name();
             let selector = json!({"matchLabels": {"app": name}});
             let spec = json!({"minAvailable": 0, "selector": selector});
-            let api: Api<PodDisruptionBudget> = Api::namespaced(self.user.clone(), NAMESPACE);
-            self.create(api, &json!({"metadata": {"name": name}, "spec": spec})).await;
+            let budget = json!({"metadata": {"name": name}, "spec": spec});
+            self.create::<PodDisruptionBudget>(Some(NAMESPACE), budget).await;
             self.allow_disruptions(workload, true).await;
         }
         for (index, allocation) in setting.allocations.iter().enumerate() {
@@ -56,11 +54,7 @@ impl Cluster {
 
     async fn make_workload<K>(&self, workload: Workload, name: &str, owners: Value)
     where
-        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-            + Clone
-            + std::fmt::Debug
-            + DeserializeOwned
-            + Serialize,
+        K: Resource<DynamicType = ()>,
     {
         let labels = json!({"app": workload.name()});
         let template = json!({
@@ -77,12 +71,12 @@ impl Cluster {
         if workload == Workload::StatefulSet {
             object["spec"]["serviceName"] = json!("db");
         }
-        self.create::<K>(Api::namespaced(self.user.clone(), NAMESPACE), &object).await;
+        self.create::<K>(Some(NAMESPACE), object).await;
     }
 
     /// Lets a workload's budget allow every eviction, or none.
     pub async fn allow_disruptions(&self, workload: Workload, allowed: bool) {
-        let api: Api<PodDisruptionBudget> = Api::namespaced(self.user.clone(), NAMESPACE);
+        let api = objects_of::<PodDisruptionBudget>(&self.user, Some(NAMESPACE));
         let count = if allowed { UNLIMITED } else { 0 };
         let status = json!({
             "observedGeneration": 1, "disruptionsAllowed": count, "currentHealthy": UNLIMITED,

@@ -15,6 +15,7 @@ use super::{Cluster, done, named};
 use crate::clusters::{
     ClusterSetting, ManagementSetting, Propagation, Roles, VipPoolEvent, VipPoolSetting,
 };
+use crate::untyped::objects_of;
 
 /// The namespace of Clusters.
 pub const FLEET: &str = "fleet";
@@ -31,11 +32,10 @@ impl Cluster {
     /// Defines the kinds, and creates classes and VIP pools.
     pub(super) async fn make_management(&self, setting: Option<&ManagementSetting>) {
         let Some(setting) = setting else { return };
-        let crds: Api<CustomResourceDefinition> = Api::all(self.user.clone());
         for crd in definitions().unwrap_or_default() {
-            done(crds.create(&PostParams::default(), &crd).await);
+            self.create::<CustomResourceDefinition>(None, json!(crd)).await;
         }
-        self.create::<Namespace>(Api::all(self.user.clone()), &named(FLEET)).await;
+        self.create::<Namespace>(None, named(FLEET)).await;
         for (index, defines) in setting.variables.into_iter().enumerate() {
             let spec = class_spec(defines);
             self.make(&CLASS, &json!({"metadata": {"name": class_name(index)}, "spec": spec}))
@@ -104,7 +104,7 @@ impl Cluster {
     /// Removes a Cluster with its claims, addresses and holders, as `clusterctl move` does after
     /// it has created them elsewhere.
     pub async fn take_away(&self, cluster: &str) {
-        let holders: Api<ConfigMap> = Api::namespaced(self.user.clone(), FLEET);
+        let holders = objects_of::<ConfigMap>(&self.user, Some(FLEET));
         for name in claims(cluster) {
             for kind in [&ADDRESS, &CLAIM] {
                 take(&self.fleet(kind), &name).await;
@@ -123,12 +123,9 @@ impl Cluster {
 
 /// Replaces an object's annotations by the mark of a moved object, removes its finalizers, and
 /// deletes it.
-async fn take<K>(api: &Api<K>, name: &str)
-where
-    K: Clone + std::fmt::Debug + serde::de::DeserializeOwned + kube::Resource,
-{
+async fn take(api: &Api<DynamicObject>, name: &str) {
     let Ok(Some(now)) = api.get_opt(name).await else { return };
-    let old = now.meta().annotations.clone().unwrap_or_default();
+    let old = now.metadata.annotations.unwrap_or_default();
     let mut marks: serde_json::Map<_, _> = old.into_keys().map(|key| (key, Value::Null)).collect();
     marks.insert(names::MOVED_AWAY.to_owned(), json!(""));
     let patch = json!({"metadata": {"annotations": marks, "finalizers": null}});

@@ -14,18 +14,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use fakecloud::FakeCloud;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource, ResourceExt};
 use pontoon::api::RESOLVE_CREATE_ANNOTATION;
 use pontoon::fronts;
 use pontoon::fronts::flipop::GROUP;
 use pontoon::fronts::floating_ip_pool::FloatingIPPool;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::names::NameSetting;
 use crate::schedule::{PoolSetting, Setting, Wish};
+use crate::untyped::{create, objects_of};
 use crate::vendor::Vendor;
 
 /// The namespace of pods and pools.
@@ -63,16 +62,18 @@ impl Cluster {
         let (vendor, machines) = (setting.vendor, vec![]);
         let mut this =
             Self { user, cloud, vendor, pools, listings, allocations, names, machines, made: 0 };
-        let crds: Api<CustomResourceDefinition> = Api::all(this.user.clone());
         // A kind without a definition costs no request.
         let used = |crd: &CustomResourceDefinition| {
             crd.spec.group == GROUP || !setting.allocations.is_empty()
         };
         for crd in fronts::crds().into_iter().filter(used) {
-            let crd = if lax { without_rules(&crd).unwrap_or(crd) } else { crd };
-            done(crds.create(&PostParams::default(), &crd).await);
+            let mut crd = json!(crd);
+            if lax {
+                drop_rules(&mut crd);
+            }
+            this.create::<CustomResourceDefinition>(None, crd).await;
         }
-        this.create::<Namespace>(Api::all(this.user.clone()), &named(NAMESPACE)).await;
+        this.create::<Namespace>(None, named(NAMESPACE)).await;
         for node in 0..setting.nodes {
             this.machines.push(0);
             this.join(usize::from(node)).await;
@@ -92,13 +93,15 @@ impl Cluster {
         this
     }
 
-    async fn create<K>(&self, api: Api<K>, object: &Value)
+    async fn create<K>(&self, namespace: Option<&str>, manifest: Value)
     where
-        K: Resource + Clone + std::fmt::Debug + DeserializeOwned + Serialize,
+        K: Resource<DynamicType = ()>,
     {
-        if let Ok(object) = serde_json::from_value(object.clone()) {
-            done(api.create(&PostParams::default(), &object).await);
-        }
+        done(create::<K>(&objects_of::<K>(&self.user, namespace), manifest).await);
+    }
+
+    fn node_api(&self) -> Api<DynamicObject> {
+        objects_of::<Node>(&self.user, None)
     }
 
     /// The region of all machines and addresses.
@@ -164,14 +167,13 @@ impl Cluster {
 
     /// Adds a node object, and its pods if ready.
     async fn register(&self, node: usize, name: &str, spec: Value, ready: bool) {
-        let nodes: Api<Node> = Api::all(self.user.clone());
+        let nodes = self.node_api();
         let object = json!({
             "metadata": {"name": name, "labels": {"role": "edge", "half": half(node)}},
             "spec": spec,
         });
-        let Ok(object) = serde_json::from_value(object) else { return };
         // The twin of a node may be there already.
-        drop(nodes.create(&PostParams::default(), &object).await);
+        drop(create::<Node>(&nodes, object).await);
         let status = json!({"addresses": Self::node_addresses(self.machine(node))});
         self.set_status(&nodes, name, ready, status).await;
         for app in 0..if ready { APPS } else { 0 } {
@@ -189,12 +191,12 @@ impl Cluster {
         for app in 0..APPS {
             self.end_pod_on(name, app).await;
         }
-        let nodes: Api<Node> = Api::all(self.user.clone());
+        let nodes = self.node_api();
         drop(nodes.delete(name, &DeleteParams::default()).await);
     }
 
-    fn pods(&self) -> Api<Pod> {
-        Api::namespaced(self.user.clone(), NAMESPACE)
+    fn pods(&self) -> Api<DynamicObject> {
+        objects_of::<Pod>(&self.user, Some(NAMESPACE))
     }
 
     /// Starts an app's pod on a node.
@@ -208,9 +210,8 @@ impl Cluster {
             "metadata": {"name": name, "labels": {"app": format!("app-{app}")}},
             "spec": {"nodeName": node, "containers": [{"name": "a", "image": "a"}]},
         });
-        let Ok(object) = serde_json::from_value(object) else { return };
         // The pod of a twin may be there already.
-        drop(self.pods().create(&PostParams::default(), &object).await);
+        drop(create::<Pod>(&self.pods(), object).await);
         self.set_ready(&self.pods(), &name, true).await;
     }
 
@@ -231,20 +232,20 @@ impl Cluster {
 
     /// Sets the readiness of a node.
     pub async fn node_ready(&self, node: usize, ready: bool) {
-        self.set_ready(&Api::<Node>::all(self.user.clone()), &node_name(node), ready).await;
+        self.set_ready(&self.node_api(), &node_name(node), ready).await;
     }
 
-    async fn set_ready<K>(&self, api: &Api<K>, name: &str, ready: bool)
-    where
-        K: Clone + std::fmt::Debug + DeserializeOwned,
-    {
+    async fn set_ready(&self, api: &Api<DynamicObject>, name: &str, ready: bool) {
         self.set_status(api, name, ready, json!({})).await;
     }
 
-    async fn set_status<K>(&self, api: &Api<K>, name: &str, ready: bool, mut status: Value)
-    where
-        K: Clone + std::fmt::Debug + DeserializeOwned,
-    {
+    async fn set_status(
+        &self,
+        api: &Api<DynamicObject>,
+        name: &str,
+        ready: bool,
+        mut status: Value,
+    ) {
         let ready = if ready { "True" } else { "False" };
         status["conditions"] = json!([{"type": "Ready", "status": ready}]);
         status["phase"] = json!("Running");
@@ -255,7 +256,7 @@ impl Cluster {
 
     /// Changes a node.
     pub async fn patch_node(&self, node: usize, patch: &Value) {
-        let nodes: Api<Node> = Api::all(self.user.clone());
+        let nodes = self.node_api();
         drop(nodes.patch(&node_name(node), &PatchParams::default(), &Patch::Merge(patch)).await);
     }
 
@@ -385,21 +386,16 @@ impl Cluster {
     }
 }
 
-/// The CRD without validation rules, checking only types.
-fn without_rules(crd: &CustomResourceDefinition) -> Option<CustomResourceDefinition> {
-    fn strip(value: &mut Value) {
-        match value {
-            Value::Object(map) => {
-                map.remove("x-kubernetes-validations");
-                map.values_mut().for_each(strip);
-            }
-            Value::Array(items) => items.iter_mut().for_each(strip),
-            _ => {}
+/// Removes all validation rules from a definition.
+fn drop_rules(definition: &mut Value) {
+    match definition {
+        Value::Object(map) => {
+            map.remove("x-kubernetes-validations");
+            map.values_mut().for_each(drop_rules);
         }
+        Value::Array(items) => items.iter_mut().for_each(drop_rules),
+        _ => {}
     }
-    let mut value = serde_json::to_value(crd).ok()?;
-    strip(&mut value);
-    serde_json::from_value(value).ok()
 }
 
 /// A user's setup requests must succeed: no faults apply to them.
