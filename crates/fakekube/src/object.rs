@@ -2,6 +2,9 @@
 //!
 //! Stored objects have neither `apiVersion` nor `kind`, and events are stored in the core form.
 
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::registry::Kind;
@@ -14,6 +17,33 @@ pub(crate) fn load(kind: &Kind, stored: &Value) -> Value {
     object["apiVersion"] = json!(kind.api_version());
     object["kind"] = json!(kind.kind);
     object
+}
+
+/// A stored object in the form of a kind's version, for writing: as [`load`], without a copy.
+pub(crate) struct Loaded<'a> {
+    kind: &'a Kind,
+    object: Cow<'a, Value>,
+}
+
+impl<'a> Loaded<'a> {
+    pub(crate) fn of(kind: &'a Kind, stored: &'a Value) -> Self {
+        let converted = kind.group == "events.k8s.io";
+        let object =
+            if converted { Cow::Owned(unstamped(kind, stored)) } else { Cow::Borrowed(stored) };
+        Self { kind, object }
+    }
+}
+
+impl Serialize for Loaded<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let version = self.kind.api_version();
+        let own = [("apiVersion", json!(version)), ("kind", json!(self.kind.kind))];
+        let own = own.iter().map(|(name, value)| (*name, value));
+        let fields = self.object.as_object().into_iter().flatten();
+        let fields = fields.map(|(name, value)| (name.as_str(), value));
+        let fields = fields.filter(|(name, _)| !matches!(*name, "apiVersion" | "kind"));
+        serializer.collect_map(own.chain(fields))
+    }
 }
 
 fn unstamped(kind: &Kind, stored: &Value) -> Value {

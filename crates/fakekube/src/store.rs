@@ -43,8 +43,12 @@ pub(crate) struct Compacted(pub(crate) u64);
 struct Shelf {
     objects: Objects,
     log: VecDeque<Change>,
-    /// Changes up to and including this revision are not in the log.
+    /// Requests cannot name an earlier revision.
     oldest: u64,
+    /// The revision of the last change that is no longer in the log.
+    lost: u64,
+    /// Wakes the watches of this kind after a write.
+    news: Teller,
 }
 
 impl Shelf {
@@ -52,9 +56,17 @@ impl Shelf {
         self.log.push_back(change);
         while self.log.len() > keep {
             if let Some(gone) = self.log.pop_front() {
-                self.oldest = gone.revision;
+                (self.oldest, self.lost) = (gone.revision, gone.revision);
             }
         }
+    }
+
+    fn forget_log(&mut self, now: u64) {
+        if let Some(last) = self.log.back() {
+            self.lost = last.revision;
+        }
+        self.log.clear();
+        self.oldest = now;
     }
 }
 
@@ -65,7 +77,7 @@ pub(crate) struct Store {
     shelves: BTreeMap<Place, Shelf>,
     /// Length of each kind's history.
     keep: usize,
-    /// Wakes watches after a write, and when the visible state changes for other reasons.
+    /// Wakes requests that wait for a revision.
     news: Teller,
     observer: Observer,
     /// Owners and dependents, for the garbage collector alone.
@@ -89,8 +101,14 @@ impl Store {
         self.revision
     }
 
+    /// Tells of all writes.
     pub(crate) fn news(&self) -> Listener {
         self.news.listener()
+    }
+
+    /// Tells of the writes of a place, of its end, and of other reasons to look again.
+    pub(crate) fn news_of(&self, place: &Place) -> Listener {
+        self.shelves.get(place).map_or(&self.news, |shelf| &shelf.news).listener()
     }
 
     /// Installs the callback for all later writes.
@@ -122,6 +140,7 @@ impl Store {
     /// Wakes all watches.
     pub(crate) fn stir(&self) {
         self.news.tell();
+        self.shelves.values().for_each(|shelf| shelf.news.tell());
     }
 
     /// Sets the length of each kind's history.
@@ -132,8 +151,7 @@ impl Store {
     /// Discards the history, as compaction does: requests at earlier revisions get 410.
     pub(crate) fn compact(&mut self) {
         for shelf in self.shelves.values_mut() {
-            shelf.log.clear();
-            shelf.oldest = self.revision;
+            shelf.forget_log(self.revision);
         }
         self.stir();
     }
@@ -146,8 +164,8 @@ impl Store {
 
     /// Removes a place with its objects and history.
     pub(crate) fn close(&mut self, place: &Place) {
-        self.shelves.remove(place);
         self.stir();
+        self.shelves.remove(place);
     }
 
     pub(crate) fn get(&self, place: &Place, key: &str) -> Option<&Arc<Value>> {
@@ -183,7 +201,14 @@ impl Store {
         Ok(Cow::Owned(objects))
     }
 
-    /// Changes in the revisions `after < revision <= up_to`; `None` if the place is gone.
+    /// Whether a request can name a revision; `None` if the place is gone.
+    pub(crate) fn reaches(&self, place: &Place, revision: u64) -> Option<Result<(), Compacted>> {
+        let oldest = self.shelves.get(place)?.oldest;
+        Some(if revision < oldest { Err(Compacted(oldest)) } else { Ok(()) })
+    }
+
+    /// Changes in the revisions `after < revision <= up_to`, unless some of them are lost; `None` if the
+    /// place is gone.
     pub(crate) fn changes(
         &self,
         place: &Place,
@@ -191,7 +216,7 @@ impl Store {
         up_to: u64,
     ) -> Option<Result<Vec<Change>, Compacted>> {
         let shelf = self.shelves.get(place)?;
-        if after < shelf.oldest {
+        if after < shelf.lost {
             return Some(Err(Compacted(shelf.oldest)));
         }
         let first = shelf.log.partition_point(|change| change.revision <= after);
@@ -218,7 +243,8 @@ impl Store {
         let (revision, key) = (self.revision, key.to_owned());
         let change = Change { revision, what, key, object: Arc::clone(&object), before };
         shelf.note(change, self.keep);
-        self.stir();
+        shelf.news.tell();
+        self.news.tell();
         object
     }
 
@@ -244,7 +270,8 @@ impl Store {
             before: Some(before),
         };
         shelf.note(change, self.keep);
-        self.stir();
+        shelf.news.tell();
+        self.news.tell();
         Some(object)
     }
 }
@@ -279,9 +306,23 @@ mod tests {
         let changes = store.changes(&place, 11, 13).unwrap().unwrap();
         let seen: Vec<_> = changes.iter().map(|change| (change.revision, change.what)).collect();
         assert_eq!(seen, [(12, What::Added), (13, What::Deleted)]);
-        assert_eq!(store.changes(&place, 9, 13).unwrap().err(), Some(Compacted(10)));
+        assert_eq!(store.reaches(&place, 9), Some(Err(Compacted(10))));
         store.compact();
         assert_eq!(store.objects_at(&place, 12).err(), Some(Compacted(13)));
         assert_eq!(names(&store, &place, 13), ["b"]);
+    }
+
+    #[test]
+    fn a_watch_goes_on_after_a_compaction_unless_it_has_missed_a_change() {
+        let place = (String::new(), "things".to_owned());
+        let other = (String::new(), "others".to_owned());
+        let mut store = Store::at(10);
+        store.open(&place);
+        store.put(&place, "a", json!({"metadata": {}}));
+        store.put(&other, "b", json!({"metadata": {}}));
+        store.compact();
+        assert_eq!(store.changes(&place, 10, 12).unwrap().err(), Some(Compacted(12)));
+        assert!(store.changes(&place, 11, 12).unwrap().is_ok_and(|changes| changes.is_empty()));
+        assert_eq!(store.reaches(&place, 11), Some(Err(Compacted(12))));
     }
 }

@@ -61,7 +61,7 @@ impl Task {
         let now = Instant::now();
         let cut = Arc::new(Notify::new());
         let mut state = shared.lock();
-        let news = state.store.news();
+        let news = state.store.news_of(&watching.kind.storage);
         state.watches.insert(*sequence, OpenWatch { call, cut: Arc::clone(&cut) });
         drop(state);
         let end = now + watching.longest;
@@ -91,7 +91,14 @@ impl Task {
         if let Some(refusal) = self.watching.refusal.take() {
             return self.fail(&refusal).await;
         }
-        let now = self.shared.lock().clock.now();
+        let (reaches, now) = {
+            let mut state = self.shared.lock();
+            let place = &self.watching.kind.storage;
+            (state.store.reaches(place, self.watching.after)?, state.clock.now())
+        };
+        if let Err(Compacted(oldest)) = reaches {
+            return self.fail(&Refusal::too_old(self.watching.after, oldest)).await;
+        }
         for stored in std::mem::take(&mut self.watching.initial) {
             let event = self.watching.line("ADDED", &stored, now);
             self.send(event).await?;
@@ -110,6 +117,7 @@ impl Task {
             Next::News => Some(()),
             Next::Bookmark => {
                 self.bookmark = next_bookmark(Instant::now(), self.end);
+                self.catch_up().await?;
                 let now = self.shared.lock().clock.now();
                 let event = self.watching.bookmark(self.watching.after, false, now);
                 self.send(event).await

@@ -1,5 +1,6 @@
 //! The real server's OpenAPI data, dumped by `examples/dump_openapi.rs`.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::sync::{LazyLock, OnceLock};
 
@@ -17,7 +18,12 @@ struct Line {
     text: String,
     /// Parsed at first use: most programs ask for few documents.
     value: OnceLock<Value>,
+    /// The schemas of the kinds in the document, collected at first use.
+    kinds: OnceLock<BTreeMap<Kinds, Schema>>,
 }
+
+/// Group, version and kind.
+type Kinds = (&'static str, &'static str, &'static str);
 
 static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
     let mut text = String::new();
@@ -28,14 +34,24 @@ static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
         name: name.to_owned(),
         text: text.to_owned(),
         value: OnceLock::new(),
+        kinds: OnceLock::new(),
     };
     lines.map(line).collect()
 });
 
+impl Line {
+    fn of(name: &str) -> Option<&'static Self> {
+        LINES.iter().find(|line| line.name == name)
+    }
+
+    fn document(&'static self) -> &'static Value {
+        self.value.get_or_init(|| serde_json::from_str(&self.text).unwrap_or_default())
+    }
+}
+
 /// The document of a built-in group and version (`api/v1`), or a template (`Namespaced`).
 pub(crate) fn document(name: &str) -> Option<&'static Value> {
-    let line = LINES.iter().find(|line| line.name == name)?;
-    Some(line.value.get_or_init(|| serde_json::from_str(&line.text).unwrap_or_default()))
+    Line::of(name).map(Line::document)
 }
 
 /// The server's name of the document of a group and version.
@@ -57,18 +73,22 @@ pub(crate) fn core_schema(kind: &str) -> Option<Schema> {
 }
 
 fn find(group: &str, version: &str, kind: &str) -> Option<Schema> {
-    let document = document(&name(group, version))?;
+    let line = Line::of(&name(group, version))?;
+    let kinds = line.kinds.get_or_init(|| schemas_of_kinds(line.document()));
+    kinds.get(&(group, version, kind)).copied()
+}
+
+/// The schemas of a document that are about one kind each.
+fn schemas_of_kinds(document: &'static Value) -> BTreeMap<Kinds, Schema> {
     let all = &document["components"]["schemas"];
-    let wanted = [group, version, kind].map(Value::from);
-    let is_it = |schema: &&Value| {
-        let kinds = schema["x-kubernetes-group-version-kind"].as_array();
-        kinds.is_some_and(|kinds| {
-            kinds.len() == 1
-                && ["group", "version", "kind"].map(|key| &kinds[0][key]) == wanted.each_ref()
-        })
+    let kind_of = |schema: &'static Value| {
+        let [only] = schema["x-kubernetes-group-version-kind"].as_array()?.as_slice() else {
+            return None;
+        };
+        Some((only["group"].as_str()?, only["version"].as_str()?, only["kind"].as_str()?))
     };
-    let node = all.as_object()?.values().find(is_it)?;
-    Some(Schema { node, all })
+    let schemas = all.as_object().into_iter().flat_map(|all| all.values());
+    schemas.filter_map(|node| Some((kind_of(node)?, Schema { node, all }))).collect()
 }
 
 /// A schema of a built-in kind, or a part of one.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::data::{self, Schema};
+use super::path::Path;
 use crate::registry::Kind;
 
 /// Removes unknown fields from an object of a built-in kind, as decoding into Go types does.
@@ -11,13 +12,13 @@ use crate::registry::Kind;
 pub fn prune(kind: &Kind, object: &mut Value) -> Vec<String> {
     let mut unknown = Vec::new();
     if let Some(schema) = data::schema(kind) {
-        value(object, schema, "", &mut unknown);
+        value(object, schema, &Path::Root, &mut unknown);
     }
     unknown.sort();
     unknown
 }
 
-fn value(object: &mut Value, schema: Schema, path: &str, unknown: &mut Vec<String>) {
+fn value(object: &mut Value, schema: Schema, path: &Path<'_>, unknown: &mut Vec<String>) {
     match object {
         Value::Object(fields) => {
             let node = schema.resolved().node;
@@ -27,14 +28,11 @@ fn value(object: &mut Value, schema: Schema, path: &str, unknown: &mut Vec<Strin
                 return;
             }
             fields.retain(|name, below| {
-                let path = match path {
-                    "" => name.clone(),
-                    path => format!("{path}.{name}"),
-                };
+                let path = path.field(name);
                 match schema.field(name) {
                     Some(schema) => value(below, schema, &path, unknown),
                     None => {
-                        unknown.push(path);
+                        unknown.push(path.to_string());
                         return false;
                     }
                 }
@@ -44,7 +42,7 @@ fn value(object: &mut Value, schema: Schema, path: &str, unknown: &mut Vec<Strin
         Value::Array(items) => {
             let Some(schema) = schema.items() else { return };
             for (index, item) in items.iter_mut().enumerate() {
-                value(item, schema, &format!("{path}[{index}]"), unknown);
+                value(item, schema, &path.item(index), unknown);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}

@@ -5,6 +5,7 @@
 
 pub(crate) mod data;
 mod fields;
+mod path;
 pub(crate) mod types;
 
 use serde_json::Value;

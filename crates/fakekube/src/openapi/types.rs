@@ -4,45 +4,44 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::data::{self, Schema};
+use super::path::Path;
 use crate::registry::Kind;
 
 /// The message of Go's decoder for the first value of the wrong type in an object of a built-in
 /// kind.
 pub(crate) fn mismatch(kind: &Kind, object: &Value) -> Option<String> {
     let schema = data::schema(kind)?;
-    check(object, schema, &Place { owner: &kind.kind, path: "" }).err()
+    check(object, schema, &Place { owner: &kind.kind, path: Path::Root }).err()
 }
 
 /// As [`mismatch`], for the metadata of a custom object, which the server decodes separately.
 pub(crate) fn metadata_mismatch(metadata: &Value) -> Option<String> {
     let schema = data::core_schema("ConfigMap")?.field("metadata")?;
-    check(metadata, schema, &Place { owner: "ObjectMeta", path: "" }).err()
+    check(metadata, schema, &Place { owner: "ObjectMeta", path: Path::Root }).err()
 }
 
 /// Place of a value: the struct with the field, and the field names from the root.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     owner: &'a str,
-    path: &'a str,
+    path: Path<'a>,
 }
 
 fn check(value: &Value, schema: Schema, at: &Place<'_>) -> Result<(), String> {
     let node = schema.resolved().node;
-    if value.is_null() || opaque(node, &name(schema)) {
+    if value.is_null() || opaque(node, name(schema)) {
         return Ok(());
     }
     match (node["type"].as_str().unwrap_or_default(), value) {
         ("object", Value::Object(fields)) => {
             let named = node.get("properties").is_some();
-            let (inner, own) = (name(schema), at.path);
+            let inner = name(schema);
             for (field, value) in fields {
                 let Some(schema) = schema.field(field) else { continue };
                 // Messages do not name the entries of a map.
                 if named {
-                    let path =
-                        if own.is_empty() { field.clone() } else { format!("{own}.{field}") };
-                    let owner = if inner.is_empty() { at.owner } else { &inner };
-                    check(value, schema, &Place { owner, path: &path })?;
+                    let owner = if inner.is_empty() { at.owner } else { inner };
+                    check(value, schema, &Place { owner, path: at.path.field(field) })?;
                 } else {
                     check(value, schema, at)?;
                 }
@@ -53,7 +52,7 @@ fn check(value: &Value, schema: Schema, at: &Place<'_>) -> Result<(), String> {
             Some(schema) => items.iter().try_for_each(|item| check(item, schema, at)),
             None => Ok(()),
         },
-        ("string", Value::String(text)) => string(text, node, &name(schema)),
+        ("string", Value::String(text)) => string(text, node, name(schema)),
         ("boolean", Value::Bool(_)) | ("number", Value::Number(_)) | ("", _) => Ok(()),
         ("integer", Value::Number(number)) if number.is_i64() || number.is_u64() => Ok(()),
         _ => Err(unmarshal(value, &go_type(schema), at)),
@@ -77,7 +76,7 @@ fn unmarshal(value: &Value, wanted: &str, at: &Place<'_>) -> String {
         Value::Object(_) => "object".to_owned(),
     };
     let field = match at.path {
-        "" => at.owner.to_owned(),
+        Path::Root => at.owner.to_owned(),
         path => format!("{}.{path}", at.owner),
     };
     format!("json: cannot unmarshal {given} into Go struct field {field} of type {wanted}")
@@ -99,11 +98,11 @@ fn go_type(schema: Schema) -> String {
 }
 
 /// The name of the type that a schema refers to; empty without a reference.
-fn name(schema: Schema) -> String {
+fn name(schema: Schema) -> &'static str {
     let own = &schema.node["$ref"];
     let reference = if own.is_string() { own } else { &schema.node["allOf"][0]["$ref"] };
     let last = reference.as_str().and_then(|text| text.rsplit('.').next());
-    last.unwrap_or_default().to_owned()
+    last.unwrap_or_default()
 }
 
 fn string(text: &str, node: &Value, name: &str) -> Result<(), String> {

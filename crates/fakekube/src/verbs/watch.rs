@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::accept::Form;
-use crate::object;
+use crate::object::{self, Loaded};
 use crate::refusal::Refusal;
 use crate::registry::Kind;
 use crate::reply::Reply;
@@ -113,16 +114,17 @@ impl Watching {
 
     /// Serializes an event about an object.
     pub(crate) fn line(&self, event: &str, stored: &Value, now: jiff::Timestamp) -> Vec<u8> {
-        let object = object::load(&self.kind, stored);
-        let object = match self.form {
-            Form::Object | Form::Discovery => object,
-            Form::Partial | Form::PartialList => object::partial(&self.kind, &object),
-            Form::Table(tables) => {
-                let meta = object::table_meta(stored);
-                tables.render(&self.kind, &[object], meta, &self.include_object, now)
+        match self.form {
+            Form::Object | Form::Discovery => line(event, &Loaded::of(&self.kind, stored)),
+            Form::Partial | Form::PartialList => {
+                let object = object::load(&self.kind, stored);
+                line(event, &object::partial(&self.kind, &object))
             }
-        };
-        line(event, &object)
+            Form::Table(tables) => {
+                let (object, meta) = (object::load(&self.kind, stored), object::table_meta(stored));
+                line(event, &tables.render(&self.kind, &[object], meta, &self.include_object, now))
+            }
+        }
     }
 
     /// Serializes a bookmark. The bookmark after the initial objects is annotated.
@@ -136,8 +138,13 @@ impl Watching {
 }
 
 /// Serializes an event as a line.
-pub(crate) fn line(event: &str, object: &Value) -> Vec<u8> {
-    let mut line = json!({"type": event, "object": object}).to_string().into_bytes();
+pub(crate) fn line(event: &str, object: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Event<'a, T> {
+        r#type: &'a str,
+        object: &'a T,
+    }
+    let mut line = serde_json::to_vec(&Event { r#type: event, object }).unwrap_or_default();
     line.push(b'\n');
     line
 }
