@@ -109,7 +109,7 @@ impl Reply {
     pub(crate) fn json(status: StatusCode, body: &Value) -> Self {
         let mut reply = Self::empty(status);
         reply.set(header::CONTENT_TYPE, "application/json; charset=utf-8");
-        reply.body = Bytes::from(body.to_string());
+        reply.body = Bytes::from(serde_json::to_vec(body).unwrap_or_default());
         reply
     }
 

@@ -71,7 +71,11 @@ impl Reply {
     /// The serialized content; empty for a watch.
     pub(crate) fn bytes(&self) -> Bytes {
         match &self.content {
-            Content::Json(value) => Bytes::from(value.to_string() + "\n"),
+            Content::Json(value) => {
+                let mut text = serde_json::to_vec(value).unwrap_or_default();
+                text.push(b'\n');
+                Bytes::from(text)
+            }
             Content::Text(text) => Bytes::copy_from_slice(text.as_bytes()),
             Content::Watch(_) => Bytes::new(),
         }

@@ -2,6 +2,15 @@
 //! other nodes, another pool's address, an unreadable annotation, addresses of both families, two
 //! nodes on one machine, a node without a machine.
 //!
+//! Not here, each for a reason:
+//!
+//! - Edits of `region`, and machines or addresses in other regions: the provider's answer is all that the
+//!   operator learns of them. A refused address and a refusing machine (`lasting`) give the same answer. An
+//!   address reserved in a wrong region serves nobody for good, so nothing could be required at rest.
+//! - Addresses that a customer brings along: the providers' APIs show them as any other address.
+//! - The token of another account: all addresses and machines are missing at once, which looks as if people
+//!   had deleted them, and such deletions are events of a run.
+//!
 //! Uses its own random numbers.
 
 use fastrand::Rng;
