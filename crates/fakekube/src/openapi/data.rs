@@ -19,11 +19,11 @@ struct Line {
     /// Parsed at first use: most programs ask for few documents.
     value: OnceLock<Value>,
     /// The schemas of the kinds in the document, collected at first use.
-    kinds: OnceLock<BTreeMap<Kinds, Schema>>,
+    kinds: OnceLock<BTreeMap<GroupVersionKind, Schema>>,
 }
 
 /// Group, version and kind.
-type Kinds = (&'static str, &'static str, &'static str);
+type GroupVersionKind = (&'static str, &'static str, &'static str);
 
 static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
     let mut text = String::new();
@@ -79,7 +79,7 @@ fn find(group: &str, version: &str, kind: &str) -> Option<Schema> {
 }
 
 /// The schemas of a document that are about one kind each.
-fn schemas_of_kinds(document: &'static Value) -> BTreeMap<Kinds, Schema> {
+fn schemas_of_kinds(document: &'static Value) -> BTreeMap<GroupVersionKind, Schema> {
     let all = &document["components"]["schemas"];
     let kind_of = |schema: &'static Value| {
         let [only] = schema["x-kubernetes-group-version-kind"].as_array()?.as_slice() else {
