@@ -21,6 +21,12 @@ impl Oracle {
         self.releasable.0.extend(all.into_iter().map(|ip| (ip, now)));
     }
 
+    /// Whether the address could be released at some time since `floor`. The user may have withdrawn the
+    /// release while a call that belongs to it was under way.
+    pub(super) fn was_releasable(&self, ip: IpAddr, floor: Millis) -> bool {
+        self.releasable.0.get(&ip).is_some_and(|time| *time >= floor)
+    }
+
     /// S8: the address was reserved for a pool being deleted with the policy `Release` and our
     /// finalizer, is on no machine, and is not listed.
     pub(super) fn check_release(&mut self, sent: &Sent) {
@@ -28,7 +34,7 @@ impl Oracle {
         let (api, cloud) = (self.decided_floor(sent), self.cloud_floor());
         let gives = |pool: &&Pool| pool.ways.is_giving_back() && pool.ways.created.contains(&ip);
         let pool = self.cluster.pools.values().find(gives);
-        let lately = self.releasable.0.get(&ip).is_some_and(|time| *time >= api);
+        let lately = self.was_releasable(ip, api);
         let problem = match (self.cloud.addresses.get(&ip), pool) {
             // Released before, with a lost answer.
             (None, _) => None,
