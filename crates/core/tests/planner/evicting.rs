@@ -281,6 +281,28 @@ fn pods_are_evicted_if_the_address_of_another_pool_is_refused() {
 }
 
 #[test]
+fn nothing_is_evicted_from_a_node_that_gets_an_address_in_the_second_step_of_a_move() {
+    for setup in [able(|abilities| abilities.moves_at_once = false), able(|_| {})] {
+        let mut scene = scene_with(setup, Settings::default())
+            .nodes(["a", "b"])
+            .pool(evicting("p", true).ips([1]))
+            .pod(web("one", "a"))
+            .address(ip(1), Some("a"))
+            .settled();
+        scene.cloud.refuses.push((is_eviction, FailureKind::Rejected));
+        scene.change_node("a", NodeFixture::not_ready);
+        assert_eq!(moves(&scene.run(seconds(400))), [(ip(1), "b")]);
+        scene.cloud.refuses.clear();
+        scene.set_pod(web("two", "a"));
+        scene.change_node("a", NodeFixture::ready);
+        scene.change_node("b", NodeFixture::not_ready);
+        let done = scene.run(seconds(60));
+        assert_eq!((scene.home(ip(1)), evicted(&done)), (Some("a"), vec![]));
+        assert!(!scene.world.node(&"a".into()).unwrap().marks.contains_key(&NOTE));
+    }
+}
+
+#[test]
 fn a_note_that_is_not_written_at_once_loses_no_eviction() {
     let kinds = [FailureKind::Unavailable, FailureKind::NoAnswer, FailureKind::Conflict];
     for kind in kinds {

@@ -94,15 +94,21 @@ fn a_pool_that_says_retain_after_all_goes_with_everything_as_it_is() {
 
 #[test]
 fn a_pool_that_says_retain_after_all_stays_until_its_last_call_has_ended() {
-    let mut scene = three_in_place();
-    scene.change_pool("p", PoolFixture::deleted);
-    let begun = scene.until_begun(is_unassign);
-    scene.change_pool("p", |pool| Pool { releases: false, ..pool });
-    let meanwhile = scene.begin();
-    assert_eq!(count(&meanwhile, is_ledger), 0, "the object would go during {begun:?}");
-    scene.answer();
-    scene.settle();
-    assert!(!scene.stored("p").ledger.guarded);
+    for ends in [valid, PoolFixture::invalid] {
+        let mut scene = three_in_place();
+        scene.change_pool("p", PoolFixture::deleted);
+        let begun = scene.until_begun(is_unassign);
+        scene.change_pool("p", |pool| Pool { releases: false, ..ends(pool) });
+        let meanwhile = scene.begin();
+        assert_eq!(count(&meanwhile, is_ledger), 0, "the object would go during {begun:?}");
+        scene.answer();
+        scene.settle();
+        assert!(!scene.stored("p").ledger.guarded);
+    }
+}
+
+fn valid(pool: Pool) -> Pool {
+    pool
 }
 
 #[test]

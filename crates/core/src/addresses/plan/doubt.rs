@@ -104,7 +104,7 @@ fn may_be_on(world: &World, node: &Node, ip: IpAddr) -> bool {
 }
 
 /// The class and the account of a pool that can be planned.
-fn planned<'w>(world: &'w World, entry: &PoolEntry) -> Option<(ClassId, &'w Account)> {
+pub(super) fn planned<'w>(world: &'w World, entry: &PoolEntry) -> Option<(ClassId, &'w Account)> {
     Some((entry.class?, account_of(world, entry)?))
 }
 

@@ -8,14 +8,16 @@
 //! while the node has, may have or is about to receive an address: the node may serve again. Nor is a
 //! pod evicted while the pods of the node are unknown.
 
+use std::net::IpAddr;
+
 use super::egress::is_made_for;
 use super::notes::write_note;
 use super::view::PoolView;
 use super::{doubt, served};
 use crate::Time;
 use crate::action::{Action, Eviction};
-use crate::addresses::PoolEntry;
 use crate::addresses::verdict::Evicting;
+use crate::addresses::{Account, Operation, PoolEntry};
 use crate::model::{Mark, Node, NodeName, PodId, Request, Tells, Text};
 use crate::plan::Draft;
 use crate::world::World;
@@ -89,7 +91,12 @@ fn on_node(
     }
     // The address may not have left: a node that is not ready keeps it for the grace period, and
     // until another node can take it. Or another address is about to come.
-    if marks().any(|mark| doubt::may_hold(world, node, mark) || expects(world, node, mark, draft)) {
+    let may_serve = |mark| {
+        doubt::may_hold(world, node, mark)
+            || expects(world, node, mark, draft)
+            || is_next(world, node, mark)
+    };
+    if marks().any(may_serve) {
         if pods(world, view.entry, node).next().is_some() {
             draft.wait(view.key, None);
         }
@@ -118,6 +125,29 @@ fn expects(world: &World, node: &Node, mark: &'static Mark, draft: &Draft) -> bo
     let coming = node.machine.iter().flat_map(|machine| draft.coming_to(&machine.id));
     let mut coming = coming.filter(|pool| is_made_for(world, pool));
     coming.any(|pool| world.users(mark).any(|user| user == pool))
+}
+
+/// Whether a pool that uses the mark has an address between two nodes, and the node may be the second.
+/// At a provider that moves in two steps, the plan after the first step chooses the node.
+fn is_next(world: &World, node: &Node, mark: &'static Mark) -> bool {
+    let entries = world.users(mark).filter(|key| is_made_for(world, key));
+    let mut entries = entries.filter_map(|key| world.pool(key));
+    entries.any(|entry| {
+        let Some((class, account)) = doubt::planned(world, entry) else { return false };
+        let in_two_steps = account.abilities().is_some_and(|one| !one.moves_at_once);
+        in_two_steps
+            && world.candidates().is_eligible(class, &node.name)
+            && entry.addresses().iter().any(|ip| is_being_unassigned(account, *ip))
+    })
+}
+
+fn is_being_unassigned(account: &Account, ip: IpAddr) -> bool {
+    use Operation::{Accepted, Sent, Uncertain};
+    let operation = account.address(ip).and_then(|address| address.operation.as_ref());
+    matches!(
+        operation,
+        Some(Sent { to: None } | Accepted { to: None, .. } | Uncertain { to: None, .. })
+    )
 }
 
 fn evict(

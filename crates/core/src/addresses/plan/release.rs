@@ -15,29 +15,30 @@ use super::steps::unassign;
 use super::view::{AddressView, Place, PoolView};
 use crate::action::{Action, AddressAction, Removal};
 use crate::addresses::verdict::Reason;
-use crate::addresses::{Operation, PoolEntry};
+use crate::addresses::{Account, Operation, PoolEntry};
 use crate::model::{Ledger, Machine, MachineId, Request};
 use crate::plan::Draft;
 use crate::world::World;
 
 /// Whether an object with this ledger needs our finalizer.
-pub(crate) fn guards(view: &PoolView<'_>, ledger: &Ledger) -> bool {
+pub(crate) fn guards(world: &World, view: &PoolView<'_>, ledger: &Ledger) -> bool {
     let pool = &view.entry.pool;
     let any = !ledger.created.is_empty() || !ledger.intents.is_empty();
     // A finalizer cannot be added to an object being deleted.
     let releases = pool.releases && any && (pool.ledger.guarded || !pool.deleting);
-    releases || (pool.ledger.guarded && pool.deleting && is_leaving(view, ledger))
+    releases || (pool.ledger.guarded && pool.deleting && is_leaving(world, ledger))
 }
 
-/// Whether a call about a reserved address has no answer yet. The user may have withdrawn the release
-/// since, and the object stays until its last call has ended.
-fn is_leaving(view: &PoolView<'_>, ledger: &Ledger) -> bool {
-    let sent = |ip: &IpAddr| {
-        let address = view.account.and_then(|account| account.address(*ip));
-        let operation = address.and_then(|one| one.operation.as_ref());
+/// Whether a call about a reserved address has no answer yet, in any account: the spec may have become
+/// invalid since. The user may have withdrawn the release too, and the object stays until its last call
+/// has ended.
+fn is_leaving(world: &World, ledger: &Ledger) -> bool {
+    let sent = |account: &Account, ip: &IpAddr| {
+        let operation = account.address(*ip).and_then(|one| one.operation.as_ref());
         matches!(operation, Some(Operation::Sent { .. }))
     };
-    ledger.created.iter().any(sent)
+    let mut accounts = world.accounts().map(|(_, account)| account);
+    accounts.any(|account| ledger.created.iter().any(|ip| sent(account, ip)))
 }
 
 /// Releases the reserved addresses of a pool being deleted. Listed addresses are removed from

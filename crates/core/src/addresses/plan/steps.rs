@@ -48,6 +48,7 @@ pub(crate) fn bring(
         } else if !egress::is_noted(world, (view.key, account), from, draft) {
             return Brought::Sent;
         }
+        draft.brings(view.key, machine);
         draft.spend(view.key);
         draft.act(Action::Address(AddressAction::Unassign {
             account: id,
