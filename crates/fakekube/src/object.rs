@@ -13,7 +13,7 @@ use crate::{events, workloads};
 
 /// Converts a stored object to the form of a kind's version.
 pub(crate) fn load(kind: &Kind, stored: &Value) -> Value {
-    let mut object = unstamped(kind, stored);
+    let mut object = unstamped(kind, stored).into_owned();
     object["apiVersion"] = json!(kind.api_version());
     object["kind"] = json!(kind.kind);
     object
@@ -27,10 +27,7 @@ pub(crate) struct Loaded<'a> {
 
 impl<'a> Loaded<'a> {
     pub(crate) fn of(kind: &'a Kind, stored: &'a Value) -> Self {
-        let converted = kind.group == "events.k8s.io";
-        let object =
-            if converted { Cow::Owned(unstamped(kind, stored)) } else { Cow::Borrowed(stored) };
-        Self { kind, object }
+        Self { kind, object: unstamped(kind, stored) }
     }
 }
 
@@ -46,14 +43,19 @@ impl Serialize for Loaded<'_> {
     }
 }
 
-fn unstamped(kind: &Kind, stored: &Value) -> Value {
-    if kind.group == "events.k8s.io" { events::from_core(stored) } else { stored.clone() }
+/// A stored object in the form of a kind's version, without `apiVersion` and `kind`.
+fn unstamped<'a>(kind: &Kind, stored: &'a Value) -> Cow<'a, Value> {
+    if kind.group == "events.k8s.io" {
+        Cow::Owned(events::from_core(stored))
+    } else {
+        Cow::Borrowed(stored)
+    }
 }
 
 /// Converts a stored object to an item of a list. Items of built-in kinds have no `apiVersion` and
 /// `kind`.
 pub(crate) fn load_item(kind: &Kind, stored: &Value) -> Value {
-    if kind.built_in() { unstamped(kind, stored) } else { load(kind, stored) }
+    if kind.built_in() { unstamped(kind, stored).into_owned() } else { load(kind, stored) }
 }
 
 /// Converts an object to its stored form.
