@@ -109,7 +109,7 @@ impl Oracle {
         let keepers: Vec<&Pool> = self.keepers(ip).collect();
         let surplus = keepers.iter().any(|pool| !pool.surely_wants(ip, api));
         let goes = keepers.iter().any(|pool| pool.might_give_back(ip, api))
-            || self.was_releasable(ip, api);
+            || (takes_off && self.was_releasable(ip, api));
         let well = keepers.iter().all(|pool| pool.surely_uses(holder, api));
         if well && !goes && !(takes_off && surplus) {
             let text = format!("{}: {ip} is well on {holder}", sent.agent);
