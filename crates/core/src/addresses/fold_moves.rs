@@ -292,9 +292,9 @@ impl Account {
                 });
                 // An address that has arrived is known to serve before the doubt ends.
                 self.want_listing(now + LOOK_AFTER);
-                if let Some(machine) = to {
+                if let Some(machine) = to.cloned().or_else(|| self.holder(ip)) {
                     let when = (now, outcome.jitter);
-                    self.set_back((ip, machine), failure.clone(), when, settings);
+                    self.set_back((ip, &machine), failure.clone(), when, settings);
                 }
             }
             Err(failure) => {
@@ -323,9 +323,7 @@ impl Account {
         if matches!(kind, FailureKind::Throttled { .. } | FailureKind::HeldBack { .. }) {
             return self.update(ip, |one| one.intended = to.cloned());
         }
-        // A failed unassignment counts against the current machine.
-        let held = self.address(ip).and_then(|one| one.machines()[0].cloned());
-        if let Some(machine) = to.cloned().or(held) {
+        if let Some(machine) = to.cloned().or_else(|| self.holder(ip)) {
             self.set_back((ip, &machine), failure, (now, jitter), settings);
             let again = !is_refusal(kind);
             self.update(ip, |one| one.intended = to.filter(|_| again).cloned());
@@ -336,6 +334,11 @@ impl Account {
         // In an outage, one listing serves many failed calls.
         let soon = if kind == FailureKind::Unavailable { LOOK_AFTER } else { Duration::ZERO };
         self.want_listing((now + soon).max(self.listing.after_failure()));
+    }
+
+    /// The current machine of an address, against which a failed unassignment counts.
+    fn holder(&self, ip: IpAddr) -> Option<MachineId> {
+        self.address(ip)?.machines()[0].cloned()
     }
 
     /// Marks a refused address as uncertain until `shown`, the time from which reads show every call

@@ -166,6 +166,11 @@ impl Setbacks {
         self.of(ip, machine).map_or(Time::default(), |pair| pair.not_before)
     }
 
+    /// Whether the unassignment from a machine was refused, or failed many times in a row.
+    pub(crate) fn is_stuck(&self, ip: IpAddr, machine: &MachineId) -> bool {
+        self.of(ip, machine).is_some_and(Setback::is_lasting)
+    }
+
     /// Notes a failed attempt, and extends the back-off. `heard` says whether the account's last
     /// listing succeeded.
     pub(crate) fn failed(

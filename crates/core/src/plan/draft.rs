@@ -20,8 +20,9 @@ pub(crate) struct Draft {
     /// Pools with an assignment in this plan, and the target node of each address.
     assigning: BTreeSet<ObjectKey>,
     targets: BTreeMap<IpAddr, NodeName>,
-    /// Machines to which this plan or the next brings an address, with the pool of the address.
+    /// Machines to which this plan or a later one brings an address, with the pool of the address.
     coming: BTreeSet<(MachineId, ObjectKey)>,
+    brought: BTreeSet<IpAddr>,
     /// Machines with a call that waits for notes on their nodes.
     awaiting_notes: BTreeSet<MachineId>,
     /// Addresses assigned or unassigned by this plan.
@@ -45,6 +46,7 @@ impl Draft {
             assigning: BTreeSet::new(),
             targets: BTreeMap::new(),
             coming: BTreeSet::new(),
+            brought: BTreeSet::new(),
             awaiting_notes: BTreeSet::new(),
             moving: BTreeSet::new(),
             adopted: BTreeSet::new(),
@@ -76,8 +78,15 @@ impl Draft {
         self.assigning.insert(pool.clone());
     }
 
-    /// Notes that an address of a pool is assigned to a machine, now or after a note on its node.
-    pub fn brings(&mut self, pool: &ObjectKey, machine: &MachineId) {
+    /// Notes that an address of a pool is assigned to a machine: now, after a note on a node, or after
+    /// the address has left another machine.
+    pub fn brings(&mut self, pool: &ObjectKey, ip: IpAddr, machine: &MachineId) {
+        self.brought.insert(ip);
+        self.awaits_account(pool, machine);
+    }
+
+    /// Notes that an assignment of a pool's address to a machine waits for the account alone.
+    pub fn awaits_account(&mut self, pool: &ObjectKey, machine: &MachineId) {
         self.coming.insert((machine.clone(), pool.clone()));
     }
 
@@ -105,9 +114,9 @@ impl Draft {
         self.plan.actions.push(action);
     }
 
-    /// Addresses assigned by this plan.
-    pub fn assigned(&self) -> BTreeSet<IpAddr> {
-        self.targets.keys().copied().collect()
+    /// Addresses that this plan brings to a machine, in one step or with the first of two.
+    pub fn brought(&self) -> &BTreeSet<IpAddr> {
+        &self.brought
     }
 
     /// The node to which this plan assigns an address.

@@ -39,7 +39,7 @@ pub(crate) fn plan(
     }
     let entries: Vec<_> = scope.iter().filter_map(|key| world.record_set(key)).collect();
     if !entries.is_empty() {
-        let moving = draft.assigned();
+        let moving = draft.brought().clone();
         let views: BTreeMap<_, _> = views.iter().map(|view| (view.key, view)).collect();
         for entry in entries {
             let view = views.get(&entry.set.key).copied();
@@ -56,7 +56,7 @@ struct Case<'a, 'w> {
     entry: &'w RecordEntry,
     /// The pool of the same key, if the object is a pool.
     view: Option<&'a PoolView<'w>>,
-    /// Addresses assigned by this plan.
+    /// Addresses whose move is decided.
     moving: &'a BTreeSet<IpAddr>,
 }
 

@@ -1,13 +1,16 @@
 //! Pods that relied on an address are evicted from the node that lost it.
 
+use std::sync::Arc;
+
 use pontoon_core::action::{Action, AddressAction, FailureKind};
 use pontoon_core::model::{Evicts, Mark, MarkPlace, Pod, Pool, Tells, Text};
+use pontoon_core::nodes::{Cordon, PodMatch, Selector};
 use pontoon_core::world::Settings;
 
 use super::cloud::Fault;
 use super::fixture::*;
 use super::pausing::paused;
-use super::scene::{Scene, able, scene, scene_with};
+use super::scene::{Scene, able, scene, scene_at, scene_with};
 
 static READY: [Mark; 1] =
     [Mark { place: MarkPlace::Label, key: "ip.ready", tells: Tells::Serving("true") }];
@@ -214,7 +217,7 @@ fn passing_on(scene: Scene) -> Scene {
 }
 
 /// A provider at which the node is noted before the call.
-fn noting() -> Scene {
+pub fn noting() -> Scene {
     let setup = able(|abilities| {
         abilities.moves_at_once = false;
         abilities.displaces_own = true;
@@ -282,8 +285,9 @@ fn pods_are_evicted_if_the_address_of_another_pool_is_refused() {
 
 #[test]
 fn nothing_is_evicted_from_a_node_that_gets_an_address_in_the_second_step_of_a_move() {
-    for setup in [able(|abilities| abilities.moves_at_once = false), able(|_| {})] {
-        let mut scene = scene_with(setup, Settings::default())
+    let in_two_steps = || scene_at(able(|abilities| abilities.moves_at_once = false));
+    for scene in [scene(), in_two_steps(), noting()] {
+        let mut scene = scene
             .nodes(["a", "b"])
             .pool(evicting("p", true).ips([1]))
             .pod(web("one", "a"))
@@ -300,6 +304,68 @@ fn nothing_is_evicted_from_a_node_that_gets_an_address_in_the_second_step_of_a_m
         assert_eq!((scene.home(ip(1)), evicted(&done)), (Some("a"), vec![]));
         assert!(!scene.world.node(&"a".into()).unwrap().marks.contains_key(&NOTE));
     }
+}
+
+#[test]
+fn nothing_is_evicted_from_a_node_whose_address_waits_for_a_throttled_account() {
+    let mut scene = at_rest(evicting("p", true));
+    scene.cloud.refuses.push((is_eviction, FailureKind::Rejected));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.run(seconds(400));
+    scene.cloud.refuses.clear();
+    scene.fault(is_coming_to_a, Fault::Answer(FailureKind::Throttled { wait: seconds(20) }));
+    scene.change_node("a", NodeFixture::ready);
+    scene.change_node("b", NodeFixture::not_ready);
+    scene.until_begun(is_coming_to_a);
+    scene.answer();
+    scene.set_pod(web("three", "a"));
+    let done = scene.run(seconds(60));
+    assert_eq!((scene.home(ip(1)), evicted(&done)), (Some("a"), vec![]));
+}
+
+#[test]
+fn an_unassignment_that_never_has_an_answer_does_not_hold_up_evictions_for_ever() {
+    let in_two_steps = scene_at(able(|abilities| abilities.moves_at_once = false));
+    let mut scene = in_two_steps
+        .nodes(["a", "b"])
+        .pool(evicting("p", true).ips([1]))
+        .pod(web("one", "a"))
+        .address(ip(1), Some("a"))
+        .settled();
+    scene.cloud.refuses.push((is_eviction, FailureKind::Rejected));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.run(seconds(400));
+    scene.cloud.refuses.clear();
+    for _ in 0..1_000 {
+        scene.fault(is_unassign, Fault::Dropped);
+    }
+    scene.change_node("a", NodeFixture::ready);
+    scene.change_node("b", NodeFixture::not_ready);
+    scene.set_pod(web("two", "a"));
+    let done = scene.run(seconds(120));
+    assert_eq!(scene.home(ip(1)), Some("b"));
+    assert!(evicted(&done).contains(&"two".into()), "{done:#?}");
+}
+
+#[test]
+fn a_spec_that_is_invalid_for_a_while_loses_no_eviction() {
+    let scene = at_rest(evicting("p", true)).node(node("c").labelled("r", "yes"));
+    let another = evicting("r", true).ips([2]).on("r=yes").ask(|request| {
+        let labels = Selector::parse("app=other").expect("a selector");
+        let pods = PodMatch { labels, ..PodMatch::default() };
+        Arc::make_mut(&mut request.matching).cordon = Cordon::KeepsWhile(pods);
+    });
+    let mut scene = scene.pool(another).address(ip(2), Some("c")).settled();
+    scene.cloud.refuses.push((is_eviction, FailureKind::Rejected));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.settle();
+    let valid = scene.stored("p").request.clone();
+    scene.change_pool("p", PoolFixture::invalid);
+    scene.change_node("c", NodeFixture::not_ready);
+    scene.run(seconds(200));
+    scene.cloud.refuses.clear();
+    scene.change_pool("p", |pool| Pool { request: valid, ..pool });
+    assert_eq!(evicted(&scene.run(seconds(60))), ["one", "two"].map(Text::from));
 }
 
 #[test]

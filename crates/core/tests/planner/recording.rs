@@ -14,8 +14,9 @@ use pontoon_core::records::verdict::RecordReason;
 
 use super::cloud::Fault;
 use super::dns::DNS;
+use super::evicting::noting;
 use super::fixture::*;
-use super::scene::{Scene, scene};
+use super::scene::{Scene, able, scene, scene_at};
 
 pub const NAME: &str = "www.example.com";
 
@@ -130,6 +131,20 @@ fn an_address_that_moves_at_once_stays_in_its_name() {
     let done = scene.run(seconds(5));
     assert_eq!(scene.home(ip(2)), Some("c"));
     assert_eq!(writes(&done), 0, "{done:#?}");
+}
+
+#[test]
+fn an_address_that_moves_in_two_steps_stays_in_its_name_even_if_the_name_may_be_empty() {
+    let in_two_steps = scene_at(able(|abilities| abilities.moves_at_once = false));
+    for scene in [in_two_steps, noting()] {
+        let empties = ask(of_pool("p"), |request| request.empty = EmptyPolicy::Remove);
+        let scene = scene.nodes(["a", "b"]).pool(pool("p").ips([1])).records(empties);
+        let mut scene = scene.address(ip(1), Some("a")).settled();
+        scene.change_node("a", NodeFixture::not_ready);
+        let done = scene.run(seconds(60));
+        assert_eq!(scene.home(ip(1)), Some("b"));
+        assert_eq!(writes(&done), 0, "{done:#?}");
+    }
 }
 
 #[test]

@@ -107,6 +107,40 @@ fn a_pool_that_says_retain_after_all_stays_until_its_last_call_has_ended() {
     }
 }
 
+#[test]
+fn a_pool_that_says_retain_after_all_stays_until_what_then_begins_has_ended() {
+    let mut scene = three_in_place();
+    scene.change_pool("p", PoolFixture::deleted);
+    scene.until_begun(is_unassign);
+    scene.answer();
+    // The addresses are free again, and their nodes lack them.
+    scene.change_pool("p", |pool| Pool { releases: false, ..pool });
+    for _ in 0..20 {
+        let begun = scene.begin();
+        let moved = count(&begun, is_assign) > 0;
+        assert!(!moved || scene.stored("p").ledger.guarded, "the object would go: {begun:?}");
+        let goes = count(&begun, is_ledger) > 0;
+        assert!(!(moved && goes), "{begun:?}");
+        scene.answer();
+    }
+    assert!(!scene.stored("p").ledger.guarded);
+}
+
+#[test]
+fn a_pool_that_says_retain_after_all_stays_until_its_last_reservation_has_ended() {
+    let mut scene = three_in_place();
+    scene.set_node(node("d"));
+    scene.change_pool("p", |pool| pool.wants(4));
+    scene.until_begun(is_create);
+    scene.change_pool("p", |pool| Pool { releases: false, ..pool.deleted() });
+    let meanwhile = scene.begin();
+    assert_eq!(count(&meanwhile, is_ledger), 0, "the object would go: {meanwhile:?}");
+    scene.answer();
+    scene.settle();
+    let ledger = &scene.stored("p").ledger;
+    assert!(!ledger.guarded && ledger.created.len() == 3, "{ledger:?}");
+}
+
 fn valid(pool: Pool) -> Pool {
     pool
 }

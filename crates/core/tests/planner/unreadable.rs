@@ -73,6 +73,9 @@ fn an_address_that_was_leaving_an_object_before_it_became_invalid_goes_to_the_po
     scene.run(seconds(60));
     assert_eq!(scene.home(ip(2)), Some("b"));
     assert_eq!(*scene.reason("q"), Reason::AllAssigned);
+    scene.world.take_over(scene.now);
+    scene.run(seconds(60));
+    assert_eq!(*scene.reason("q"), Reason::AllAssigned, "in the next term too");
     // Unless the user lists it again.
     scene.change_pool("p", |pool| Pool { named: Some(vec![ip(1), ip(2)]), ..pool });
     scene.change_node("b", NodeFixture::not_ready);

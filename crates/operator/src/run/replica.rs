@@ -215,7 +215,8 @@ impl Replica {
         self.announcer.ended(&mut self.objects, &self.world, &finished);
         let now = self.env.now();
         if crate::execute::is_unsettled(&finished.outcome) {
-            self.unsettled_until = now + self.world.settings().settle;
+            let settled = now + self.world.settings().settle;
+            self.unsettled_until = self.unsettled_until.max(settled);
         }
         self.world.finish(finished.outcome, now);
         for (id, account) in self.world.accounts() {
@@ -255,6 +256,8 @@ impl Replica {
             // The rival's last calls may take effect for as long as calls of ours.
             let settings = self.world.settings();
             let open_from = self.env.now() + settings.call_deadline + settings.settle;
+            // A successor of ours does not wait for the rival once more.
+            self.unsettled_until = self.unsettled_until.max(open_from);
             self.executor.abandon();
             self.planner = Planner::default();
             self.world.take_over(open_from);

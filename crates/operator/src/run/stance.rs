@@ -90,7 +90,8 @@ impl Facing {
             }
             let past = presences(&before).find(|(one, _)| *one == who);
             let was_at_work = past.is_some_and(|(_, past)| matches!(past, Presence::AtWork(_)));
-            worked |= was_at_work && past.is_some_and(|(_, past)| past != presence);
+            // With another holder of the same Lease the rival works on.
+            worked |= was_at_work && !matches!(presence, Presence::AtWork(_));
         }
         worked
     }
@@ -261,6 +262,14 @@ mod tests {
         let one = Withholding::Restrained(Restraint::Observing);
         assert_eq!(observing, Stance::Plans(Restraints([(&POOLS, one)].into())));
         assert_eq!(observing.aside(), None, "nobody else is the reason");
+    }
+
+    #[test]
+    fn a_predecessor_that_changes_its_own_leader_works_on() {
+        let mut facing = facing(Presence::AtWork(rival()), at(0));
+        let another = Rival { holder: "flipop-1".to_owned(), ..rival() };
+        assert!(!facing.rivalry_changed(of_pools(Presence::AtWork(another)), at(1)));
+        assert!(facing.rivalry_changed(of_pools(Presence::Absent), at(2)), "it works no more");
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) fn plan(
     let (Some(request), Some(account)) = (view.request, view.account) else {
         // The finalizer of a pool is removed when no longer needed, even if the pool cannot be
         // planned.
-        if ledger.guarded && !release::guards(world, view, ledger) {
+        if ledger.guarded && !release::guards(world, view, ledger, draft) {
             creation.writes = write(view, Ledger { guarded: false, ..ledger.clone() }, draft);
         }
         return creation;
@@ -57,7 +57,7 @@ pub(crate) fn plan(
     // The annotation was removed together with a change of the provider. The write restores it, and
     // the pool is not planned at the new provider.
     if ledger.elsewhere(&request.account).is_some() {
-        let guarded = release::guards(world, view, ledger);
+        let guarded = release::guards(world, view, ledger, draft);
         creation.writes = write(view, Ledger { guarded, ..ledger.clone() }, draft);
         return creation;
     }
@@ -89,7 +89,7 @@ pub(crate) fn plan(
         next.intents.extend(intents(world, view, request, account, placement, draft.now));
     }
     creation.open = next.intents.len();
-    next.guarded = release::guards(world, view, &next);
+    next.guarded = release::guards(world, view, &next, draft);
     // The name of the account is no reason to write a ledger of an earlier version.
     if next != *ledger {
         next.account = Some(request.account.clone());

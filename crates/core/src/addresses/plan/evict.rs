@@ -85,7 +85,7 @@ fn on_node(
         return None;
     }
     let over = users().all(|entry| pods(world, entry, node).next().is_none());
-    if over || serves {
+    if serves || (over && !is_kept_for_another(world, node, note)) {
         write_note(world, view.key, node, note, false, draft);
         return None;
     }
@@ -119,6 +119,16 @@ fn on_node(
     (left.pods > 0).then_some(left)
 }
 
+/// Whether a pool with an invalid spec may have pods to evict from a node: the pods are unknown until the
+/// spec is valid.
+fn is_kept_for_another(world: &World, node: &Node, note: &'static Mark) -> bool {
+    world.pools().any(|(_, entry)| {
+        entry.pool.request.is_err()
+            && doubt::uses(world, entry, note)
+            && !doubt::is_elsewhere(world, node, entry)
+    })
+}
+
 /// Whether this plan brings an address of a pool that uses the mark to the machine of a node. Another
 /// node may have the same machine.
 fn expects(world: &World, node: &Node, mark: &'static Mark, draft: &Draft) -> bool {
@@ -137,17 +147,21 @@ fn is_next(world: &World, node: &Node, mark: &'static Mark) -> bool {
         let in_two_steps = account.abilities().is_some_and(|one| !one.moves_at_once);
         in_two_steps
             && world.candidates().is_eligible(class, &node.name)
-            && entry.addresses().iter().any(|ip| is_being_unassigned(account, *ip))
+            && !entry.is_ending()
+            && entry.addresses().iter().any(|ip| entry.uses(*ip) && leaves(account, *ip))
     })
 }
 
-fn is_being_unassigned(account: &Account, ip: IpAddr) -> bool {
+/// Whether an address is being unassigned, and seems to come off its machine.
+fn leaves(account: &Account, ip: IpAddr) -> bool {
     use Operation::{Accepted, Sent, Uncertain};
-    let operation = account.address(ip).and_then(|address| address.operation.as_ref());
-    matches!(
-        operation,
+    let Some(address) = account.address(ip) else { return false };
+    let stuck = address.machines()[0].is_some_and(|machine| account.setbacks.is_stuck(ip, machine));
+    let unassigns = matches!(
+        address.operation,
         Some(Sent { to: None } | Accepted { to: None, .. } | Uncertain { to: None, .. })
-    )
+    );
+    unassigns && !stuck
 }
 
 fn evict(

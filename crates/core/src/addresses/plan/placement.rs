@@ -187,8 +187,11 @@ impl Placement {
             if draft.now < next && arrived {
                 draft.wake_at(next);
                 self.seats.take(seat);
-            } else if draft.now < next || !may_change(world, &request.account, draft.now) {
+            } else if draft.now < next {
                 draft.wake_at(next);
+                self.seats.leave_last(seat);
+            } else if !may_change(world, &request.account, draft.now) {
+                draft.awaits_account(view.key, machine);
                 self.seats.leave_last(seat);
             } else {
                 match bring(world, view, one, (node, machine), draft) {

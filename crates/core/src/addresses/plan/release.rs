@@ -21,24 +21,26 @@ use crate::plan::Draft;
 use crate::world::World;
 
 /// Whether an object with this ledger needs our finalizer.
-pub(crate) fn guards(world: &World, view: &PoolView<'_>, ledger: &Ledger) -> bool {
+pub(crate) fn guards(world: &World, view: &PoolView<'_>, ledger: &Ledger, draft: &Draft) -> bool {
     let pool = &view.entry.pool;
     let any = !ledger.created.is_empty() || !ledger.intents.is_empty();
     // A finalizer cannot be added to an object being deleted.
     let releases = pool.releases && any && (pool.ledger.guarded || !pool.deleting);
-    releases || (pool.ledger.guarded && pool.deleting && is_leaving(world, ledger))
+    releases || (pool.ledger.guarded && pool.deleting && has_calls(world, view, ledger, draft))
 }
 
-/// Whether a call about a reserved address has no answer yet, in any account: the spec may have become
-/// invalid since. The user may have withdrawn the release too, and the object stays until its last call
-/// has ended.
-fn is_leaving(world: &World, ledger: &Ledger) -> bool {
+/// Whether a call about a reserved address begins now or has no answer yet, in any account: the spec may
+/// have become invalid since. The user may have withdrawn the release too, and the object stays until its
+/// last call has ended.
+fn has_calls(world: &World, view: &PoolView<'_>, ledger: &Ledger, draft: &Draft) -> bool {
     let sent = |account: &Account, ip: &IpAddr| {
         let operation = account.address(*ip).and_then(|one| one.operation.as_ref());
         matches!(operation, Some(Operation::Sent { .. }))
     };
     let mut accounts = world.accounts().map(|(_, account)| account);
-    accounts.any(|account| ledger.created.iter().any(|ip| sent(account, ip)))
+    view.entry.is_reserving()
+        || ledger.created.iter().any(|ip| draft.moves(*ip))
+        || accounts.any(|account| ledger.created.iter().any(|ip| sent(account, ip)))
 }
 
 /// Releases the reserved addresses of a pool being deleted. Listed addresses are removed from

@@ -45,10 +45,14 @@ pub(crate) fn bring(
             return Brought::Held(next);
         } else if draft.allowance(view.key) == 0 {
             return Brought::Cooling;
-        } else if !egress::is_noted(world, (view.key, account), from, draft) {
+        }
+        // Nobody waits for an address that does not come off.
+        if !account.setbacks.is_stuck(ip, from) {
+            draft.brings(view.key, ip, machine);
+        }
+        if !egress::is_noted(world, (view.key, account), from, draft) {
             return Brought::Sent;
         }
-        draft.brings(view.key, machine);
         draft.spend(view.key);
         draft.act(Action::Address(AddressAction::Unassign {
             account: id,
@@ -62,7 +66,7 @@ pub(crate) fn bring(
     if draft.allowance(view.key) == 0 {
         return Brought::Cooling;
     }
-    draft.brings(view.key, machine);
+    draft.brings(view.key, ip, machine);
     if !egress::is_noted(world, (view.key, account), machine, draft) {
         return Brought::Sent;
     }

@@ -42,6 +42,11 @@ impl PoolEntry {
         self.recount();
     }
 
+    /// Whether a reservation is in flight.
+    pub(crate) fn is_reserving(&self) -> bool {
+        self.intents.values().any(|progress| *progress == IntentProgress::Sent)
+    }
+
     /// Adds the addresses that the ledger named until it was removed from outside. The status, from
     /// which `copy` was made, names a new address later than the ledger.
     pub(super) fn recall_created(&self, copy: &mut Ledger) {

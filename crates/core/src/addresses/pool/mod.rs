@@ -115,6 +115,7 @@ impl PoolEntry {
     pub(crate) fn recall(&mut self, earlier: &Self) {
         self.last_assignment = self.last_assignment.max(earlier.last_assignment);
         self.moving.clone_from(&earlier.moving);
+        self.left.clone_from(&earlier.left);
         self.recall_reservations(earlier);
         for (ip, memory) in &earlier.remembered {
             if let Some(known) = self.remembered.get_mut(ip) {
