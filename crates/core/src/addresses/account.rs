@@ -378,14 +378,20 @@ impl Account {
                 let place = self.addresses.get(&ip).and_then(|address| address.machines()[0]);
                 self.setbacks.clear(ip, place);
             }
-            News::Overdue(machine) => {
+            News::Overdue(Some(machine)) => {
                 let message =
                     "the provider accepted the call but did not carry it out in two minutes";
                 let failure = Failure {
                     displaced: self.displaces_own(),
                     ..Failure::plain(FailureKind::Rejected, message)
                 };
-                if let Some(machine) = machine {
+                self.set_back((ip, &machine), failure, (now, 0), settings);
+            }
+            News::Overdue(None) | News::Stayed => {
+                let place = self.addresses.get(&ip).and_then(|address| address.machines()[0]);
+                if let Some(machine) = place.cloned() {
+                    let message = "the address is still there after the call to unassign it";
+                    let failure = Failure::plain(FailureKind::Unavailable, message);
                     self.set_back((ip, &machine), failure, (now, 0), settings);
                 }
             }

@@ -156,6 +156,8 @@ pub(crate) enum News {
     Arrived,
     /// The operation took too long, and is given up. Holds its target.
     Overdue(Option<MachineId>),
+    /// The address is still on its machine after an unassignment without a clear answer.
+    Stayed,
 }
 
 impl From<bool> for News {
@@ -256,7 +258,9 @@ impl Address {
                     self.settle(sent_at, seen, sent_at + settings.settle);
                     News::Arrived
                 } else if sent_at >= *until {
-                    self.end_doubt(sent_at, seen)
+                    let unassigned = to.is_none();
+                    let news = self.end_doubt(sent_at, seen);
+                    if unassigned { News::Stayed } else { news }
                 } else {
                     News::Nothing
                 }

@@ -160,7 +160,7 @@ impl World {
                 Ok(Done::Operation(OperationState::Failed)) => {
                     let message = "the provider accepted the call and then gave it up";
                     let failure = Failure {
-                        displaced: account.displaces_own(),
+                        displaced: to.is_some() && account.displaces_own(),
                         ..Failure::plain(FailureKind::Unavailable, message)
                     };
                     account.give_back(ip, to.as_ref(), failure, now, outcome.jitter, &settings);
@@ -292,9 +292,9 @@ impl Account {
                 });
                 // An address that has arrived is known to serve before the doubt ends.
                 self.want_listing(now + LOOK_AFTER);
-                if let Some(machine) = to.cloned().or_else(|| self.holder(ip)) {
+                if let Some(machine) = to {
                     let when = (now, outcome.jitter);
-                    self.set_back((ip, &machine), failure.clone(), when, settings);
+                    self.set_back((ip, machine), failure.clone(), when, settings);
                 }
             }
             Err(failure) => {
@@ -323,7 +323,9 @@ impl Account {
         if matches!(kind, FailureKind::Throttled { .. } | FailureKind::HeldBack { .. }) {
             return self.update(ip, |one| one.intended = to.cloned());
         }
-        if let Some(machine) = to.cloned().or_else(|| self.holder(ip)) {
+        // A failed unassignment counts against the current machine.
+        let held = self.address(ip).and_then(|one| one.machines()[0].cloned());
+        if let Some(machine) = to.cloned().or(held) {
             self.set_back((ip, &machine), failure, (now, jitter), settings);
             let again = !is_refusal(kind);
             self.update(ip, |one| one.intended = to.filter(|_| again).cloned());
@@ -334,11 +336,6 @@ impl Account {
         // In an outage, one listing serves many failed calls.
         let soon = if kind == FailureKind::Unavailable { LOOK_AFTER } else { Duration::ZERO };
         self.want_listing((now + soon).max(self.listing.after_failure()));
-    }
-
-    /// The current machine of an address, against which a failed unassignment counts.
-    fn holder(&self, ip: IpAddr) -> Option<MachineId> {
-        self.address(ip)?.machines()[0].cloned()
     }
 
     /// Marks a refused address as uncertain until `shown`, the time from which reads show every call

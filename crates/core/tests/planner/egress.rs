@@ -454,6 +454,17 @@ fn an_address_refused_for_good_costs_the_nodes_their_own_address_ever_more_rarel
     }
 }
 
+#[test]
+fn an_unassignment_that_fails_costs_no_machine_its_own_address_and_is_soon_tried_again() {
+    let mut scene = at_rest();
+    for _ in 0..8 {
+        scene.fault(is_unassign, Fault::Broken);
+    }
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.run(seconds(180));
+    assert_eq!(scene.home(ip(1)), Some("b"), "{:?}", scene.reason("p"));
+}
+
 fn hours(count: u64) -> Duration {
     seconds(3_600 * count)
 }

@@ -1,15 +1,13 @@
 //! Pods that relied on an address are evicted from the node that lost it.
 
-use std::sync::Arc;
-
 use pontoon_core::action::{Action, AddressAction, FailureKind};
 use pontoon_core::model::{Evicts, Mark, MarkPlace, Pod, Pool, Tells, Text};
-use pontoon_core::nodes::{Cordon, PodMatch, Selector};
 use pontoon_core::world::Settings;
 
 use super::cloud::Fault;
 use super::fixture::*;
 use super::pausing::paused;
+use super::recording::{NAME, of_pool};
 use super::scene::{Scene, able, scene, scene_at, scene_with};
 
 static READY: [Mark; 1] =
@@ -324,48 +322,50 @@ fn nothing_is_evicted_from_a_node_whose_address_waits_for_a_throttled_account() 
 }
 
 #[test]
-fn an_unassignment_that_never_has_an_answer_does_not_hold_up_evictions_for_ever() {
-    let in_two_steps = scene_at(able(|abilities| abilities.moves_at_once = false));
-    let mut scene = in_two_steps
-        .nodes(["a", "b"])
-        .pool(evicting("p", true).ips([1]))
-        .pod(web("one", "a"))
-        .address(ip(1), Some("a"))
-        .settled();
+fn an_unassignment_that_never_succeeds_holds_up_neither_evictions_nor_the_name() {
+    for fault in [Fault::Dropped, Fault::Quiet, Fault::Broken] {
+        let in_two_steps = scene_at(able(|abilities| abilities.moves_at_once = false));
+        let mut scene = in_two_steps
+            .nodes(["a", "b", "c"])
+            .pool(evicting("p", true).ips([1, 2]))
+            .records(of_pool("p"))
+            .pod(web("one", "a"))
+            .address(ip(1), Some("a"))
+            .address(ip(2), Some("c"))
+            .settled();
+        scene.cloud.refuses.push((is_eviction, FailureKind::Rejected));
+        scene.change_node("a", NodeFixture::not_ready);
+        scene.run(seconds(400));
+        scene.cloud.refuses.clear();
+        for _ in 0..1_000 {
+            scene.fault(is_unassign, fault.clone());
+        }
+        scene.change_node("a", NodeFixture::ready);
+        scene.change_node("b", NodeFixture::not_ready);
+        scene.set_pod(web("two", "a"));
+        let done = scene.run(seconds(900));
+        assert_eq!(scene.home(ip(1)), Some("b"), "{fault:?}");
+        assert!(evicted(&done).contains(&"two".into()), "{fault:?}: {done:#?}");
+        assert_eq!(scene.dns.listed(NAME), [ip(2)], "{fault:?}: the address serves nobody");
+    }
+}
+
+#[test]
+fn refused_credentials_do_not_hold_up_an_eviction() {
+    let mut scene = at_rest(evicting("p", true));
     scene.cloud.refuses.push((is_eviction, FailureKind::Rejected));
     scene.change_node("a", NodeFixture::not_ready);
     scene.run(seconds(400));
     scene.cloud.refuses.clear();
-    for _ in 0..1_000 {
-        scene.fault(is_unassign, Fault::Dropped);
-    }
+    scene.cloud.refuses.push((is_list, FailureKind::Refused));
+    scene.cloud.refuses.push((is_assign, FailureKind::Refused));
     scene.change_node("a", NodeFixture::ready);
     scene.change_node("b", NodeFixture::not_ready);
-    scene.set_pod(web("two", "a"));
-    let done = scene.run(seconds(120));
-    assert_eq!(scene.home(ip(1)), Some("b"));
-    assert!(evicted(&done).contains(&"two".into()), "{done:#?}");
-}
-
-#[test]
-fn a_spec_that_is_invalid_for_a_while_loses_no_eviction() {
-    let scene = at_rest(evicting("p", true)).node(node("c").labelled("r", "yes"));
-    let another = evicting("r", true).ips([2]).on("r=yes").ask(|request| {
-        let labels = Selector::parse("app=other").expect("a selector");
-        let pods = PodMatch { labels, ..PodMatch::default() };
-        Arc::make_mut(&mut request.matching).cordon = Cordon::KeepsWhile(pods);
-    });
-    let mut scene = scene.pool(another).address(ip(2), Some("c")).settled();
-    scene.cloud.refuses.push((is_eviction, FailureKind::Rejected));
-    scene.change_node("a", NodeFixture::not_ready);
-    scene.settle();
-    let valid = scene.stored("p").request.clone();
-    scene.change_pool("p", PoolFixture::invalid);
-    scene.change_node("c", NodeFixture::not_ready);
-    scene.run(seconds(200));
-    scene.cloud.refuses.clear();
-    scene.change_pool("p", |pool| Pool { request: valid, ..pool });
-    assert_eq!(evicted(&scene.run(seconds(60))), ["one", "two"].map(Text::from));
+    scene.until_begun(is_coming_to_a);
+    scene.answer();
+    scene.run(seconds(60));
+    scene.set_pod(web("three", "a"));
+    assert!(evicted(&scene.run(seconds(120))).contains(&"three".into()));
 }
 
 #[test]

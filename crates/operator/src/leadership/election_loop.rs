@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::election::{Election, Leave, Next};
 use super::lease_errors::{Complaints, Trouble};
 use super::watch::LeaseWatch;
-use super::{Config, Resignation, Shared, lease_object};
+use super::{Config, Shared, lease_object};
 use crate::env::Env;
 
 pub(super) struct Candidate {
@@ -24,7 +24,7 @@ pub(super) struct Candidate {
     election: Election,
     complaints: Complaints,
     shared: Arc<Shared>,
-    resigned: watch::Receiver<Option<Resignation>>,
+    resigned: watch::Receiver<Option<Duration>>,
     /// Closes when the loop ends for any reason.
     _ended: watch::Sender<()>,
 }
@@ -167,10 +167,11 @@ impl Candidate {
         }
     }
 
-    /// Time that a successor must wait for our calls without an answer.
+    /// Time that a successor must wait for calls that are not settled: at least the time until reads show
+    /// a call's effect.
     fn owed(&self) -> Option<Duration> {
-        let unsettled = *self.resigned.borrow() == Some(Resignation::Unsettled);
-        unsettled.then_some(self.config.timing.settle)
+        let owed = self.resigned.borrow().filter(|owed| !owed.is_zero());
+        owed.map(|owed| owed.max(self.config.timing.settle))
     }
 
     fn put(&self, lease: Lease) -> impl Future<Output = Result<Lease, Trouble>> + use<'_> {

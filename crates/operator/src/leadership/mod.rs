@@ -116,7 +116,7 @@ pub struct Leadership {
 struct Shared {
     standing: Mutex<Standing>,
     role: tokio::sync::watch::Sender<Role>,
-    resign: tokio::sync::watch::Sender<Option<Resignation>>,
+    resign: tokio::sync::watch::Sender<Option<Duration>>,
 }
 
 impl Shared {
@@ -215,31 +215,22 @@ impl Leadership {
     /// Releases the Lease, so that a follower takes over at once, and ends the loop. The guard
     /// closes immediately and for good.
     ///
-    /// Must be called after draining. `settled` says that reads show every mutating call; if
-    /// not, the Lease tells the successor to wait [`Timing::settle`] before changing anything.
+    /// Must be called after draining. `owed` is the time for which a mutating call may still take
+    /// effect, or reads may not show its effect: the Lease tells the successor to wait for so long,
+    /// and at least for [`Timing::settle`], before changing anything. Zero: no wait.
     ///
     /// Takes at most one and a half renew deadlines; a Lease that cannot be released in time
     /// expires by itself. Waits while our own predecessor's calls may still take effect, because
     /// our successor does not.
-    pub async fn release(&self, settled: bool) {
+    pub async fn release(&self, owed: Duration) {
         self.shared.publish(Standing::Released);
-        let resignation = if settled { Resignation::Settled } else { Resignation::Unsettled };
-        self.shared.resign.send_replace(Some(resignation));
+        self.shared.resign.send_replace(Some(owed));
         let mut ended = self.ended.clone();
         let over = timeout(self.patience, ended.wait_for(|()| false));
         if over.await.is_err() {
             tracing::warn!("the election loop does not end; the Lease expires by itself");
         }
     }
-}
-
-/// How a replica resigns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Resignation {
-    /// Reads show the effect of every mutating call.
-    Settled,
-    /// A mutating call may still take effect, or reads may not show its effect yet.
-    Unsettled,
 }
 
 /// Leading without a Lease (`--leader-elect=false`). No other replica may run.

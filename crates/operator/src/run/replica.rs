@@ -284,13 +284,21 @@ impl Replica {
         self.stance = stance;
     }
 
+    /// Time for which calls may take effect without being seen. A call that did not end in time may have
+    /// been sent just now.
+    fn owed(&self, drained: bool) -> Duration {
+        let settings = self.world.settings();
+        let under_way = settings.call_deadline + settings.settle;
+        let settling = self.unsettled_until.since(self.env.now());
+        if drained { settling } else { settling.max(under_way) }
+    }
+
     /// Stops planning, waits for the calls under way, and releases the lease.
     async fn hand_over(mut self) {
         if self.leading.is_some() {
             tracing::info!("stopping: waiting for calls under way");
             let drained = self.executor.drain(self.drain_limit).await;
-            let settled = drained && self.env.now() >= self.unsettled_until;
-            self.leadership.release(settled).await;
+            self.leadership.release(self.owed(drained)).await;
             // Our own Lease is released first, so that our follower is faster than a predecessor.
             self.other_leases.release().await;
         }

@@ -57,7 +57,8 @@ async fn a_released_lease_is_taken_over_at_once() {
         let follower = arena.candidate("b", slow());
         follower.follows(&leader).await;
         let start = arena.env.elapsed();
-        let (tenure, ()) = tokio::join!(follower.leads(), leader.leadership.release(true));
+        let (tenure, ()) =
+            tokio::join!(follower.leads(), leader.leadership.release(Duration::ZERO));
         let took = tenure.since - start;
         println!("handover {round}: the new leader may act {took:?} after release() was called");
         assert!(took < Duration::from_secs(60), "not by the watch: {took:?}");
@@ -77,7 +78,7 @@ async fn a_release_without_followers_leaves_the_lease_free_and_ends_the_loop() {
     let Some(arena) = Arena::new("freed").await else { return };
     let a = arena.candidate("a", Timing::default());
     a.leads().await;
-    a.leadership.release(true).await;
+    a.leadership.release(Duration::ZERO).await;
     let spec = arena.leases().get(LEASE).await.unwrap().spec.unwrap();
     assert_eq!(spec.holder_identity.as_deref(), Some(""));
     assert_eq!(spec.lease_duration_seconds, Some(1));
@@ -157,7 +158,7 @@ async fn a_leader_whose_renewals_are_refused_stops_before_the_other_may_act() {
     // With its rights back the candidate follows, and may lead again in a new term.
     arena.grant_again("a").await;
     a.follows(&b).await;
-    b.leadership.release(true).await;
+    b.leadership.release(Duration::ZERO).await;
     assert_eq!(a.leads().await.term, 2);
 }
 
@@ -194,7 +195,23 @@ async fn race(arena: &Arena, lease: &str) {
     let spec = arena.leases().get(lease).await.unwrap().spec.unwrap();
     assert_eq!(spec.holder_identity.as_deref(), Some(winner.identity.as_str()));
     assert_eq!(spec.lease_transitions, Some(7), "it changed hands once");
-    tokio::join!(winner.leadership.release(true), loser.leadership.release(true));
+    tokio::join!(
+        winner.leadership.release(Duration::ZERO),
+        loser.leadership.release(Duration::ZERO)
+    );
+}
+
+#[tokio::test]
+async fn a_follower_waits_for_as_long_as_calls_of_the_leader_may_take_effect() {
+    let Some(arena) = Arena::new("owing").await else { return };
+    let a = arena.candidate("a", slow());
+    a.leads().await;
+    let b = arena.candidate("b", slow());
+    b.follows(&a).await;
+    a.leadership.release(Duration::from_secs(9)).await;
+    let tenure = b.leads().await;
+    let wait = tenure.settle_until.saturating_sub(tenure.since);
+    assert!((8..=9).contains(&wait.as_secs()), "{wait:?}");
 }
 
 #[tokio::test]
@@ -287,9 +304,9 @@ async fn a_release_by_a_follower_takes_part_in_nothing_more() {
     a.leads().await;
     let b = arena.candidate("b", slow());
     b.follows(&a).await;
-    b.leadership.release(true).await;
+    b.leadership.release(Duration::ZERO).await;
     b.ended().await;
-    a.leadership.release(true).await;
+    a.leadership.release(Duration::ZERO).await;
     let spec = arena.leases().get(LEASE).await.unwrap().spec.unwrap();
     assert_eq!(spec.holder_identity.as_deref(), Some(""), "nobody is left to take it");
 }

@@ -108,15 +108,18 @@ impl Gcp {
         before: &Address,
     ) -> Result<()> {
         if let Some(other) = own.nat_ip.map(IpAddr::from)
-            && self.is_reserved(other).await?
+            && self.is_reserved(other, place).await?
         {
             let words = format!("{} has the reserved address {other}", place.instance);
             return Err(rejected(before.clone(), words));
         }
-        let removed = self.client.remove(place, &nic.name, &own.name).await;
-        let removed = removed.map_err(|error| told_if_refused(before, error))?;
-        let removed = self.is_removed(place, nic, own, &removed).await;
-        if removed.map_err(|error| told_if_refused(before, error))? {
+        // Without an answer the machine may have lost its address.
+        let failed = |error: Error| {
+            let displaced = error.displaced || error.kind == ErrorKind::NoAnswer;
+            told_if_refused(before, Error { displaced, ..error })
+        };
+        let removed = self.client.remove(place, &nic.name, &own.name).await.map_err(failed)?;
+        if self.is_removed(place, nic, own, &removed).await.map_err(failed)? {
             return Ok(());
         }
         let words = format!("the own address of {} is still being removed", place.instance);
@@ -137,18 +140,23 @@ impl Gcp {
     }
 
     /// Whether an address on a machine is a reserved one. A credential that may not list knows only
-    /// the addresses that somebody asked about.
-    async fn is_reserved(&self, ip: IpAddr) -> Result<bool> {
+    /// the addresses that somebody asked about. The machine may be of a project whose addresses are not
+    /// listed otherwise.
+    async fn is_reserved(&self, ip: IpAddr, place: &Place) -> Result<bool> {
         if self.known.is_reserved(ip) {
             return Ok(true);
         }
         if self.known.blind().is_some() {
             return Ok(false);
         }
-        match self.find(ip, &mut { Priority::Failover }).await {
-            Err(error) if error.kind == ErrorKind::Forbidden => Ok(false),
-            found => Ok(found?.is_some()),
+        let found = self.find(ip, &mut { Priority::Failover }).await;
+        if let Ok(None) = found
+            && !self.projects()?.contains(&place.project)
+        {
+            let page = self.client.page(&place.project, Some(ip), None, Priority::Failover).await;
+            return unless_forbidden(page.map(|page| !page.found.is_empty()));
         }
+        unless_forbidden(found.map(|found| found.is_some()))
     }
 
     async fn add(&self, place: &Place, wanted: &NewConfig) -> Result<Accepted> {
@@ -263,6 +271,14 @@ impl Gcp {
         };
         let nic = instance.first()?;
         Ok(nic.access_configs.is_empty().then(|| nic.name.clone()))
+    }
+}
+
+/// What was found; nothing, if the credential may not look.
+fn unless_forbidden(found: Result<bool>) -> Result<bool> {
+    match found {
+        Err(error) if error.kind == ErrorKind::Forbidden => Ok(false),
+        found => found,
     }
 }
 

@@ -85,7 +85,7 @@ fn on_node(
         return None;
     }
     let over = users().all(|entry| pods(world, entry, node).next().is_none());
-    if serves || (over && !is_kept_for_another(world, node, note)) {
+    if over || serves {
         write_note(world, view.key, node, note, false, draft);
         return None;
     }
@@ -117,16 +117,6 @@ fn on_node(
         }
     }
     (left.pods > 0).then_some(left)
-}
-
-/// Whether a pool with an invalid spec may have pods to evict from a node: the pods are unknown until the
-/// spec is valid.
-fn is_kept_for_another(world: &World, node: &Node, note: &'static Mark) -> bool {
-    world.pools().any(|(_, entry)| {
-        entry.pool.request.is_err()
-            && doubt::uses(world, entry, note)
-            && !doubt::is_elsewhere(world, node, entry)
-    })
 }
 
 /// Whether this plan brings an address of a pool that uses the mark to the machine of a node. Another

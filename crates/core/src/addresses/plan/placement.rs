@@ -191,7 +191,10 @@ impl Placement {
                 draft.wake_at(next);
                 self.seats.leave_last(seat);
             } else if !may_change(world, &request.account, draft.now) {
-                draft.awaits_account(view.key, machine);
+                // Refused credentials may last, and nobody waits for them.
+                if !account.is_refused(draft.now) {
+                    draft.awaits_account(view.key, machine);
+                }
                 self.seats.leave_last(seat);
             } else {
                 match bring(world, view, one, (node, machine), draft) {

@@ -105,7 +105,10 @@ async fn without_a_lease_the_guard_opens_after_settling_and_stays_open_until_rel
     assert_eq!(leadership.permit(), Ok(()));
 
     let role = leadership.role();
-    assert!(leadership.release(true).now_or_never().is_some(), "there is nothing to wait for");
+    assert!(
+        leadership.release(Duration::ZERO).now_or_never().is_some(),
+        "there is nothing to wait for"
+    );
     assert_eq!(leadership.permit(), Err(NotPermitted::Released));
     assert_eq!(*role.borrow(), Role::Follower { leader: None });
 }

@@ -95,6 +95,22 @@ async fn a_reserved_address_of_the_machine_is_never_displaced() {
 }
 
 #[tokio::test]
+async fn a_reserved_address_of_the_machines_own_project_is_never_displaced() {
+    let machine = MachineId("service/us-central1-b/a".into());
+    for (there, expected) in
+        [(vec![address("34.1.2.3", Some("a"))], ErrorKind::Rejected), (vec![], ErrorKind::Busy)]
+    {
+        let busy = problem(400, "resourceNotReady", "not ready");
+        let script = free().then(200, with_own("a")).then(200, page(&[])).then(200, page(&there));
+        let script = script.then(400, busy);
+        let error = script.open().assign(ip(), &machine).await.unwrap_err();
+        assert_eq!(error.kind, expected, "{error}");
+        let looked = OTHER.replace("projects/p/", "projects/service/");
+        assert_eq!(sent(&script)[3], format!("GET {looked}"));
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_touched_if_the_address_is_elsewhere_or_of_another_region() {
     let script = Script::default().then(200, page(&[address(IP, Some("b"))]));
     let error = script.open().assign(ip(), &machine("a")).await.unwrap_err();
@@ -152,6 +168,7 @@ async fn without_an_answer_nothing_is_put_in_the_addresss_place() {
     let script = free().then(200, with_own("a")).then(200, page(&[])).then_error(lost);
     let error = script.open().assign(ip(), &machine("a")).await.unwrap_err();
     assert_eq!((error.kind, script.sent().len()), (ErrorKind::NoAnswer, 4));
+    assert!(error.displaced, "the machine may have lost its own address");
 }
 
 #[tokio::test]
