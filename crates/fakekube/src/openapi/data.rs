@@ -50,6 +50,7 @@ impl Line {
 }
 
 /// The document of a built-in group and version (`api/v1`), or a template (`Namespaced`).
+#[cfg(feature = "kubectl")]
 pub(crate) fn document(name: &str) -> Option<&'static Value> {
     Line::of(name).map(Line::document)
 }
