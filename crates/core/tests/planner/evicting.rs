@@ -1,7 +1,7 @@
 //! Pods that relied on an address are evicted from the node that lost it.
 
 use pontoon_core::action::{Action, AddressAction, FailureKind};
-use pontoon_core::model::{Evicts, Mark, MarkPlace, Pod, Pool, Tells, Text};
+use pontoon_core::model::{Evicts, Families, Mark, MarkPlace, Pod, Pool, Tells, Text};
 use pontoon_core::world::Settings;
 
 use super::cloud::Fault;
@@ -348,6 +348,15 @@ fn an_unassignment_that_never_succeeds_holds_up_neither_evictions_nor_the_name()
         assert!(evicted(&done).contains(&"two".into()), "{fault:?}: {done:#?}");
         assert_eq!(scene.dns.listed(NAME), [ip(2)], "{fault:?}: the address serves nobody");
     }
+}
+
+#[test]
+fn an_address_of_a_family_that_the_provider_lacks_does_not_hold_up_an_eviction() {
+    let scene = scene_at(able(|abilities| abilities.families = Families::V4)).nodes(["a", "b"]);
+    let scene = scene.pool(evicting("p", true).ips([1])).pool(evicting("q", true).ips6([9]));
+    let mut scene = scene.pod(web("one", "a")).address(ip(1), Some("a")).settled();
+    scene.change_node("a", NodeFixture::not_ready);
+    assert!(evicted(&scene.run(seconds(400))).contains(&"one".into()));
 }
 
 #[test]

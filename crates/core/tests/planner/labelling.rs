@@ -1,13 +1,14 @@
 //! A label with a fixed text, shared by several pools, says whether a node serves an address.
 
 use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::addresses::AccountSetup;
 use pontoon_core::addresses::verdict::Reason;
-use pontoon_core::model::{Mark, MarkPlace, Node, ObjectKey, Pool, Tells};
+use pontoon_core::model::{Families, Mark, MarkPlace, Node, ObjectKey, Pool, Tells};
 
 use super::cloud::Fault;
 use super::fixture::*;
 use super::pausing::{marked_for, paused};
-use super::scene::{Scene, able, scene, scene_at};
+use super::scene::{Scene, able, scene, scene_at, setup};
 
 static READY: [Mark; 1] =
     [Mark { place: MarkPlace::Label, key: "ip.ready", tells: Tells::Serving("true") }];
@@ -139,6 +140,36 @@ fn an_account_that_cannot_be_used_keeps_the_labels_of_its_own_cloud_alone() {
         let expected = if removed { vec![("c", None)] } else { vec![] };
         assert_eq!(marks(&scene.run(seconds(120))), expected, "{cloud}");
     }
+}
+
+#[test]
+fn an_address_of_a_family_that_the_provider_lacks_keeps_no_label() {
+    let scene = scene_at(able(|one| one.families = Families::V4)).nodes(["a", "b", "c"]);
+    let scene = scene.pool(labelling("p").ips([1])).pool(labelling("q").ips([2]).ips6([9]));
+    let mut scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).settled();
+    scene.change_node("c", labelled);
+    assert_eq!(marks(&scene.settle()), [("c", None)]);
+    scene.change_node("a", NodeFixture::not_ready);
+    assert_eq!(marks(&scene.settle()), [("a", None), ("c", Some("true"))]);
+}
+
+#[test]
+fn an_account_that_is_never_heard_keeps_the_labels_of_its_own_cloud_alone() {
+    for (cloud, removed) in [("other", true), (CLOUD, false)] {
+        let mute = AccountSetup { cloud: cloud.into(), ..setup() };
+        let scene = scene().account("second", mute).nodes(["a", "c"]);
+        let mut scene = scene.pool(labelling("p").ips([1])).address(ip(1), Some("a")).settled();
+        scene.cloud.refuses.push((is_list_of_second, FailureKind::Refused));
+        scene.set_pool(labelling("r").ips([9]).in_account("second"));
+        scene.run(seconds(60));
+        scene.change_node("c", labelled);
+        let expected = if removed { vec![("c", None)] } else { vec![] };
+        assert_eq!(marks(&scene.run(seconds(120))), expected, "{cloud}");
+    }
+}
+
+fn is_list_of_second(action: &Action) -> bool {
+    is_list(action) && action.account().is_some_and(|account| *account.0 == *"second")
 }
 
 #[test]

@@ -8,6 +8,9 @@
 //! | names an account that cannot be used    | those of the account's cloud                    |
 //! | has an invalid spec                     | those that no read shows without its addresses  |
 //! | the same, and its list cannot be read   | all                                             |
+//!
+//! An address of a family that the provider lacks is on no node, and an address that no read has shown
+//! yet puts nodes of other clouds in no doubt.
 
 use std::net::IpAddr;
 
@@ -22,14 +25,14 @@ use crate::world::World;
 /// address may recover before the place of the address is known; a mark with a fixed text could not
 /// be written again before.
 pub(crate) fn may_serve(world: &World, node: &Node, mark: &'static Mark) -> bool {
-    any_address(world, mark, |ip| is_unplaced(world, ip) || is_in_doubt(world, node, ip))
+    any_address(world, mark, |ip| is_unplaced(world, node, ip) || is_in_doubt(world, node, ip))
 }
 
-/// Whether the place of an address of a pool that can be planned is not known.
-fn is_unplaced(world: &World, ip: IpAddr) -> bool {
+/// Whether the place of an address of a pool that can be planned is not known, and may be the node.
+fn is_unplaced(world: &World, node: &Node, ip: IpAddr) -> bool {
     let entry = owner(world, ip).and_then(|key| world.pool(key));
     let account = entry.and_then(|entry| planned(world, entry)).map(|(_, account)| account);
-    account.is_some_and(|account| {
+    account.filter(|account| may_carry(account, node, ip)).is_some_and(|account| {
         let knowledge = account.address(ip).map(|address| &address.knowledge);
         matches!(knowledge, None | Some(Knowledge::Unknown | Knowledge::Missing))
     })
@@ -69,6 +72,9 @@ pub(crate) fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
     let Some((class, account)) = planned(world, entry) else {
         return may_be_there(world, node, entry, ip);
     };
+    if !may_carry(account, node, ip) {
+        return false;
+    }
     // The pool may keep a leaving address, which the ledger does not say yet. A removed address
     // also serves while its replacement does not exist.
     let kept = || entry.lacks_addresses() || names_absent(account, entry);
@@ -93,6 +99,9 @@ fn may_be_on(world: &World, node: &Node, ip: IpAddr) -> bool {
     let Some((_, account)) = planned(world, entry) else {
         return may_be_there(world, node, entry, ip);
     };
+    if !may_carry(account, node, ip) {
+        return false;
+    }
     let Some(address) = account.address(ip) else { return true };
     let machine = node.machine.as_ref().map(|machine| &machine.id);
     let arrives = || address.operation.as_ref().is_some_and(|one| one.to() == machine);
@@ -106,6 +115,14 @@ fn may_be_on(world: &World, node: &Node, ip: IpAddr) -> bool {
 /// The class and the account of a pool that can be planned.
 pub(super) fn planned<'w>(world: &'w World, entry: &PoolEntry) -> Option<(ClassId, &'w Account)> {
     Some((entry.class?, account_of(world, entry)?))
+}
+
+/// Whether an address of an account can be on a node at all: the provider has the family, and the node's
+/// machine is at the provider, as far as is known.
+fn may_carry(account: &Account, node: &Node, ip: IpAddr) -> bool {
+    let has_family =
+        account.abilities().is_none_or(|abilities| abilities.families.has(Family::of(ip)));
+    has_family && node.machine.as_ref().is_none_or(|machine| account.is_at(&machine.cloud))
 }
 
 fn account_of<'w>(world: &'w World, entry: &PoolEntry) -> Option<&'w Account> {
