@@ -103,6 +103,8 @@ pub enum Operation {
         to: Option<MachineId>,
         /// A read sent at or after this time shows the outcome.
         until: Time,
+        /// Whether the back-off counts the attempt already.
+        counted: bool,
     },
     /// A release without an answer. A free address is what the release found, not its effect.
     Leaving {
@@ -156,7 +158,8 @@ pub(crate) enum News {
     Arrived,
     /// The operation took too long, and is given up. Holds its target.
     Overdue(Option<MachineId>),
-    /// The address is still on its machine after an unassignment without a clear answer.
+    /// The address is still on its machine after an unassignment without a clear answer, and the back-off
+    /// does not count the attempt yet.
     Stayed,
 }
 
@@ -253,14 +256,15 @@ impl Address {
                 self.check(now, seen.busy)
             }
             Some(Operation::Accepted { .. }) => News::Nothing,
-            Some(Operation::Uncertain { to, until }) => {
+            Some(Operation::Uncertain { to, until, counted }) => {
                 if there(to) && sent_at >= *until - settings.doubt() {
                     self.settle(sent_at, seen, sent_at + settings.settle);
                     News::Arrived
                 } else if sent_at >= *until {
-                    let unassigned = to.is_none();
+                    let uncounted = to.is_none() && !*counted;
+                    let stays = !seen.busy && self.machines()[0] == seen.holder.as_ref();
                     let news = self.end_doubt(sent_at, seen);
-                    if unassigned { News::Stayed } else { news }
+                    if uncounted && stays { News::Stayed } else { news }
                 } else {
                     News::Nothing
                 }

@@ -153,7 +153,7 @@ impl World {
                 Ok(Done::Operation(OperationState::Done)) => {
                     let until = now + settings.settle;
                     account.update(ip, |one| {
-                        one.operation = Some(Operation::Uncertain { to, until });
+                        one.operation = Some(Operation::Uncertain { to, until, counted: false });
                     });
                     account.want_listing(now);
                 }
@@ -285,7 +285,8 @@ impl Account {
             }
             Err(failure) if failure.kind == FailureKind::NoAnswer => {
                 let until = settings.doubted_until(outcome.sent_at, now);
-                let uncertain = Operation::Uncertain { to: to.cloned(), until };
+                let counted = to.is_some();
+                let uncertain = Operation::Uncertain { to: to.cloned(), until, counted };
                 self.update(ip, |one| {
                     one.operation = Some(uncertain);
                     one.intended = None;
@@ -341,7 +342,7 @@ impl Account {
     /// Marks a refused address as uncertain until `shown`, the time from which reads show every call
     /// of the leader before this term. The address may be on the machine already.
     fn distrust(&mut self, ip: IpAddr, to: Option<&MachineId>, shown: Time) {
-        let uncertain = Operation::Uncertain { to: to.cloned(), until: shown };
+        let uncertain = Operation::Uncertain { to: to.cloned(), until: shown, counted: true };
         self.update(ip, |one| one.operation = Some(uncertain));
     }
 
@@ -349,7 +350,7 @@ impl Account {
     /// is in progress, and the current place does not show its target.
     fn doubt(&mut self, ip: IpAddr, to: Option<&MachineId>, machine: &MachineId) {
         let until = self.setbacks.next(ip, machine);
-        let uncertain = Operation::Uncertain { to: to.cloned(), until };
+        let uncertain = Operation::Uncertain { to: to.cloned(), until, counted: true };
         self.update(ip, |one| one.operation = Some(uncertain));
     }
 }
