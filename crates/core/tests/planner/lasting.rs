@@ -381,6 +381,44 @@ fn what_serves_nobody_makes_room_however_many_full_nodes_come_first() {
 }
 
 #[test]
+fn a_useless_address_that_does_not_come_off_keeps_no_room_from_another_pool_or_its_own() {
+    let full = || {
+        let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1, 2, 3]));
+        let scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b"));
+        let mut scene = scene.address(ip(3), Some("c")).settled();
+        scene.change_pool("p", |pool| pool.wants(1));
+        scene.settle();
+        scene
+    };
+    for kind in [FailureKind::Rejected, FailureKind::Busy, FailureKind::Unavailable] {
+        let mut scene = refusing(full(), is_unassign_of_2, kind).address(ip(7), None);
+        scene.set_pool(pool("q").ips([7]));
+        scene.run(seconds(60));
+        assert_eq!(scene.home(ip(7)), Some("c"), "{kind:?}");
+
+        let mut scene = refusing(full(), is_unassign_of_2, kind);
+        scene.change_node("a", NodeFixture::not_ready);
+        scene.run(seconds(60));
+        assert_eq!(scene.home(ip(1)), Some("c"), "{kind:?}");
+    }
+}
+
+fn is_unassign_of_2(action: &Action) -> bool {
+    is_unassign(action)
+        && matches!(action, Action::Address(AddressAction::Unassign { ip: one, .. }) if *one == ip(2))
+}
+
+#[test]
+fn an_unassignment_that_is_refused_while_another_operation_runs_counts_once() {
+    let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]));
+    let mut scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).settled();
+    scene.cloud.refuses.push((is_unassign_of_2, FailureKind::Busy));
+    scene.change_pool("p", |pool| pool.ask(|request| request.listed.truncate(1)));
+    let tried = count(&scene.run(seconds(10)), is_unassign);
+    assert!(tried >= 4, "at 0, 1, 3 and 7 s, with jitter: {tried}");
+}
+
+#[test]
 fn an_address_that_every_free_node_refuses_gets_the_node_of_a_useless_address() {
     let scene = scene().node(node("a")).node(node("b").labelled("only", "q"));
     let scene = scene.address(ip(1), Some("b")).address(ip(2), None);

@@ -3,8 +3,9 @@
 //!
 //! Room is made only for a pool without any free node, and only for the number of addresses it
 //! lacks. Surplus addresses go first, then addresses on nodes ineligible for their pool. Addresses
-//! already leaving, or about to find a node, are waited for. A paused pool gets no room and makes
-//! no room. A pool that is being deleted makes room only by releasing addresses.
+//! already leaving, or about to find a node, are waited for. An address whose machine does not let
+//! go is tried after all others, and nobody waits for it. A paused pool gets no room and makes no room.
+//! A pool that is being deleted makes room only by releasing addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -52,6 +53,8 @@ struct InTheWay<'w> {
     machine: &'w Machine,
     ip: IpAddr,
     what: Occupant<'w>,
+    /// The unassignment was refused, or failed many times in a row.
+    stuck: bool,
 }
 
 /// Addresses that may leave, found once per plan. Only pools with an address out of place are
@@ -126,7 +129,8 @@ fn in_the_way<'w>(world: &'w World, entry: &PoolEntry, ip: IpAddr) -> Vec<InTheW
     let here = |node: &'w NodeName| {
         let machine = world.node(node)?.machine.as_ref()?;
         let what = occupant(world, node, ip);
-        (!matches!(what, Occupant::Stays)).then_some(InTheWay { node, machine, ip, what })
+        let stuck = account.setbacks.is_stuck(ip, &machine.id);
+        (!matches!(what, Occupant::Stays)).then_some(InTheWay { node, machine, ip, what, stuck })
     };
     nodes.filter_map(here).collect()
 }
@@ -141,7 +145,7 @@ pub(crate) fn left_short(
 ) -> usize {
     let leaves = |one: &&InTheWay<'_>| {
         let off = matches!(one.what, Occupant::Leaves) || draft.moves(one.ip);
-        off && frees(crowds.world, one.machine, family, one.ip)
+        off && !one.stuck && frees(crowds.world, one.machine, family, one.ip)
     };
     let around = crowds.around(view, family);
     let coming: BTreeSet<_> = around.iter().filter(leaves).map(|one| one.node).collect();
@@ -163,7 +167,8 @@ pub(crate) fn displace(
 ) -> usize {
     let world = crowds.world;
     let mut looked_at = None;
-    for one in crowds.around(view, family).iter() {
+    let around = crowds.around(view, family);
+    for one in last(&around, |one| one.stuck) {
         if short == 0 {
             break;
         }
@@ -221,7 +226,14 @@ fn is_on_its_way(crowds: &mut Crowds<'_>, entry: &PoolEntry, ip: IpAddr, draft: 
     }
     let group = entry.class.filter(|_| entry.uses(ip)).map(|class| (class, Family::of(ip)));
     let around = group.map(|group| crowds.of(group));
-    around.is_some_and(|around| around.iter().any(|one| matches!(one.what, Occupant::Leaves)))
+    let leaves = |one: &InTheWay<'_>| matches!(one.what, Occupant::Leaves) && !one.stuck;
+    around.is_some_and(|around| around.iter().any(leaves))
+}
+
+/// The items, those of a sort after all others.
+pub(super) fn last<T>(items: &[T], of: impl Fn(&T) -> bool + Copy) -> impl Iterator<Item = &T> {
+    let before = items.iter().filter(move |item| !of(item));
+    before.chain(items.iter().filter(move |item| of(item)))
 }
 
 fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {

@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
+use super::make_room::last;
 use super::steps::unassign;
-use super::view::{Place, PoolView, owner};
+use super::view::{AddressView, Place, PoolView, owner};
 use crate::action::Removal;
 use crate::addresses::verdict::Obstacle;
 use crate::model::{Family, Machine, NodeName};
@@ -16,8 +17,8 @@ const MOST_NODES_SEARCHED: usize = 100;
 /// Number of nodes named in a message.
 const MOST_NODES_NAMED: usize = 3;
 
-/// Unassigns up to `short` surplus addresses of a pool from full nodes. Returns the number of
-/// addresses still lacking room.
+/// Unassigns up to `short` surplus addresses of a pool from full nodes. An address whose machine does
+/// not let go is tried after the others. Returns the number of addresses still lacking room.
 pub(crate) fn take_off(
     world: &World,
     view: &PoolView<'_>,
@@ -29,10 +30,17 @@ pub(crate) fn take_off(
     else {
         return short;
     };
-    for one in view.addresses.iter().filter(|one| Family::of(one.ip) == family) {
+    let stuck = |one: &AddressView<'_>| match one.place {
+        Place::Disabled(Some(machine)) => account.setbacks.is_stuck(one.ip, machine),
+        _ => false,
+    };
+    for one in last(&view.addresses, stuck) {
         let Place::Disabled(Some(machine)) = one.place else {
             continue;
         };
+        if Family::of(one.ip) != family {
+            continue;
+        }
         let needed = view.may_take(world, machine, family, Some(one.ip))
             && !world.has_room(cloud, machine, family, None);
         if short == 0 || !needed || !view.entry.is_recorded(one.ip) {
