@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::bipartite::Group;
 use super::drift;
-use super::occupancy::occupants;
+use super::occupancy::{last, occupants};
 use super::release;
 use super::steps::unassign;
 use super::view::{Place, PoolView, grace_ends, owner};
@@ -228,12 +228,6 @@ fn is_on_its_way(crowds: &mut Crowds<'_>, entry: &PoolEntry, ip: IpAddr, draft: 
     let around = group.map(|group| crowds.of(group));
     let leaves = |one: &InTheWay<'_>| matches!(one.what, Occupant::Leaves) && !one.stuck;
     around.is_some_and(|around| around.iter().any(leaves))
-}
-
-/// The items, those of a sort after all others.
-pub(super) fn last<T>(items: &[T], of: impl Fn(&T) -> bool + Copy) -> impl Iterator<Item = &T> {
-    let before = items.iter().filter(move |item| !of(item));
-    before.chain(items.iter().filter(move |item| of(item)))
 }
 
 fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {

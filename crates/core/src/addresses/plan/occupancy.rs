@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use super::make_room::last;
 use super::steps::unassign;
 use super::view::{AddressView, Place, PoolView, owner};
 use crate::action::Removal;
@@ -55,6 +54,12 @@ pub(crate) fn take_off(
         unassign(world, &machine, (view.entry, request), what, draft);
     }
     short
+}
+
+/// The items, those of a sort after all others.
+pub(crate) fn last<T>(items: &[T], of: impl Fn(&T) -> bool + Copy) -> impl Iterator<Item = &T> {
+    let before = items.iter().filter(move |item| !of(item));
+    before.chain(items.iter().filter(move |item| of(item)))
 }
 
 /// Occupants of the first eligible nodes that are not the pool's own.
