@@ -30,6 +30,7 @@ use super::lease_errors::{Complaints, Trouble};
 use super::watch::LeaseWatch;
 use super::{LEASE, Leadership, Role, Timing, lease_object};
 use crate::env::Env;
+use crate::observe::UNGRANTED;
 use crate::observe::follow::Event;
 use crate::report::metrics::Metrics;
 
@@ -136,7 +137,7 @@ impl OtherLeases {
         };
         let far = |name: String| {
             let watch = LeaseWatch::new(Api::all(client.clone()), &name, env.clone());
-            Far { name, watch, shown: None }
+            Far { name, watch, shown: None, forbidden: false }
         };
         let round = Round {
             near: counted.iter().map(near).collect(),
@@ -185,6 +186,8 @@ struct Far {
     watch: LeaseWatch,
     /// Places shown by the list under way.
     shown: Option<BTreeSet<Place>>,
+    /// Whether the right is missing, and this has been told.
+    forbidden: bool,
 }
 
 /// The news of a watch, with the watch's index.
@@ -324,22 +327,26 @@ impl Round {
                 far.shown.iter_mut().for_each(|shown| shown.extend([place.clone()]));
             }
             Event::Listed => {
+                far.forbidden = false;
                 self.elsewhere.retain(&far.name, &far.shown.take().unwrap_or_default());
             }
             Event::Gone(lease) => self.elsewhere.gone(&place(&lease)),
         }
     }
 
-    /// A missing right ends the watch: warnings are optional.
+    /// A missing right is told once, and tried again later: warnings are optional.
     fn far_broke(&mut self, index: usize, trouble: &Trouble, now: Duration) {
-        if trouble.is_forbidden() {
-            let Far { name, .. } = self.far.remove(index);
+        let far = &mut self.far[index];
+        if !trouble.is_forbidden() {
+            return self.complaints.tell_of_others(trouble, "watch", &far.name, now);
+        }
+        far.watch.rest(UNGRANTED);
+        if !std::mem::replace(&mut far.forbidden, true) {
             tracing::info!(
-                lease = name,
-                "no right to list this Lease in all namespaces: a controller in another namespace is not noticed"
+                lease = far.name,
+                "no right to list this Lease in all namespaces: a controller in another namespace is not \
+                 noticed; tried again every minute"
             );
-        } else {
-            self.complaints.tell_of_others(trouble, "watch", &self.far[index].name, now);
         }
     }
 

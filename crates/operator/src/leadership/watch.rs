@@ -40,6 +40,11 @@ impl LeaseWatch {
         }
     }
 
+    /// Makes no request for at least this long.
+    pub fn rest(&mut self, pause: Duration) {
+        self.resume_at = self.resume_at.max(self.env.elapsed() + pause);
+    }
+
     /// The next raw event. Cancel-safe.
     pub async fn event(&mut self) -> Result<Event<Lease>, Trouble> {
         let pause = self.resume_at.saturating_sub(self.env.elapsed());

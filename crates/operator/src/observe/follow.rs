@@ -89,6 +89,12 @@ impl Break {
         matches!(self, Self::Failed(kube::Error::Api(status)) if status.code == FORBIDDEN)
     }
 
+    /// Whether a watch cannot go on from its version: the list is read anew. A watch that was refused
+    /// says nothing more by itself, and a list shows that the right is back.
+    fn loses_version(&self) -> bool {
+        self.is_expired() || self.is_forbidden() || matches!(self, Self::Unversioned)
+    }
+
     /// Whether a single object could not be read. Later ones may be readable.
     pub fn is_about_one_object(&self) -> bool {
         matches!(self, Self::Failed(kube::Error::SerdeError(_)))
@@ -110,14 +116,20 @@ pub(crate) fn follow<K: Followed>(
 pub(crate) struct BackOff {
     failures: u32,
     listing: bool,
+    /// Whether the last watch failed for a reason that a list does not mend. The list between two such
+    /// watches is no success.
+    futile: bool,
 }
 
 impl BackOff {
     pub fn heed<K>(&mut self, event: &Event<K>) {
         match event {
             Event::Listing => self.listing = true,
+            Event::Listed if self.futile => self.listing = false,
             Event::Listed => *self = Self::default(),
-            Event::Bookmark | Event::Seen(_) | Event::Gone(_) if !self.listing => self.failures = 0,
+            Event::Bookmark | Event::Seen(_) | Event::Gone(_) if !self.listing => {
+                *self = Self::default();
+            }
             // A part of a list, or the start of a watch, is no success yet.
             Event::Answered | Event::Bookmark | Event::Seen(_) | Event::Gone(_) => {}
         }
@@ -129,6 +141,7 @@ impl BackOff {
         if error.is_about_one_object() {
             return Duration::ZERO;
         }
+        self.futile |= error.is_forbidden() && !self.listing;
         let failures = if error.is_expired() { 0 } else { self.failures };
         self.failures = failures.saturating_add(1);
         let step = Duration::from_millis(250).saturating_mul(1 << failures.min(10));
@@ -261,8 +274,7 @@ impl<K: Followed> Following<K> {
 
     /// After an error, the next watch goes on from the version, if that can be.
     fn or_go_on_from<T>(&mut self, version: &str, result: Result<T, Break>) -> Result<T, Break> {
-        let lost = |error: &Break| error.is_expired() || matches!(error, Break::Unversioned);
-        if result.as_ref().is_err_and(|error| !lost(error)) {
+        if result.as_ref().is_err_and(|error| !error.loses_version()) {
             self.stage = Stage::Watch(version.to_owned());
         }
         result

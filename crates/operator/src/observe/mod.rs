@@ -11,10 +11,13 @@ pub mod objects;
 pub mod pod;
 pub mod replica_set;
 pub mod schema;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 pub(crate) use follow::causes;
 pub use follow::{Followed, Selection};
+pub(crate) use watch::UNGRANTED;
 pub use watch::{Station, Watch, watch};
 
 use std::collections::BTreeSet;
@@ -85,21 +88,3 @@ pub(crate) fn paused(metadata: &ObjectMeta) -> Option<Text> {
 
 /// The annotation's value that does not pause.
 pub(crate) const NOT_PAUSED: &str = "false";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn false_does_not_pause_and_every_other_text_does() {
-        let paused = |text: &str| {
-            let annotations = [(PAUSED_ANNOTATION.to_owned(), text.to_owned())].into();
-            paused(&ObjectMeta { annotations: Some(annotations), ..ObjectMeta::default() })
-        };
-        assert_eq!(paused("false"), None);
-        assert_eq!(paused(" False "), None);
-        assert_eq!(paused("true").as_deref(), Some(""));
-        assert_eq!(paused("").as_deref(), Some(""));
-        assert_eq!(paused(" moving racks ").as_deref(), Some("moving racks"));
-    }
-}

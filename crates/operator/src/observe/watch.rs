@@ -12,7 +12,7 @@ use super::hearing::Hearing;
 use crate::env::Env;
 
 /// Pause before an optional watch that lacks its right is tried again.
-const UNGRANTED: Duration = Duration::from_secs(60);
+pub(crate) const UNGRANTED: Duration = Duration::from_secs(60);
 
 /// Turns the events of a kind into observations.
 pub trait Watch: Send + 'static {

@@ -1,0 +1,5 @@
+//! Watches over an API server whose answers are written down.
+
+mod following;
+mod pausing;
+mod script;
