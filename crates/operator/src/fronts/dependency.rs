@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::api::objects_within;
-use crate::observe::pod::lean_metadata;
+use crate::observe::metadata::lean_metadata;
 use crate::observe::schema::{Generation, Schemas};
 use crate::observe::{self, Fact, Observation, Selection, Station, Watch};
 use crate::run::VipOptions;

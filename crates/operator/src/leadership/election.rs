@@ -212,9 +212,10 @@ impl Election {
         !self.seen.as_ref().is_some_and(same)
     }
 
-    /// Whether the holder has written since. Labels and annotations do not count.
+    /// Whether the holder has written since.
     fn is_news(&self, lease: &Lease) -> bool {
-        self.seen.as_ref().is_none_or(|before| before.spec != lease.spec)
+        let sign = lease_object::sign_of_life;
+        self.seen.as_ref().is_none_or(|before| sign(before) != sign(lease))
     }
 
     /// Handles a successful claim: sent at `sent`, answered with `lease` at `now`.

@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::election::{Election, Leave, Next};
 use super::lease_errors::{Complaints, Trouble};
+use super::lease_view::LeaseView;
 use super::watch::LeaseWatch;
 use super::{Config, Shared, lease_object};
 use crate::env::Env;
@@ -19,7 +20,7 @@ use crate::env::Env;
 pub(super) struct Candidate {
     env: Env,
     config: Config,
-    leases: Api<Lease>,
+    leases: Api<LeaseView>,
     watch: LeaseWatch,
     election: Election,
     complaints: Complaints,
@@ -37,7 +38,7 @@ impl Candidate {
         shared: Arc<Shared>,
         ended: watch::Sender<()>,
     ) -> Self {
-        let leases: Api<Lease> = Api::namespaced(client, &config.namespace);
+        let leases: Api<LeaseView> = Api::namespaced(client, &config.namespace);
         Self {
             watch: LeaseWatch::new(leases.clone(), &config.name, env.clone()),
             election: Election::new(
@@ -98,7 +99,7 @@ impl Candidate {
         let sent = self.env.elapsed();
         let answer = within(self.longest(), self.leases.get_opt(&self.config.name)).await;
         match answer {
-            Ok(found) => self.election.read(found, self.env.elapsed()),
+            Ok(found) => self.election.read(found.map(Lease::from), self.env.elapsed()),
             Err(trouble) => {
                 self.complain(&trouble, "get");
                 self.election.unread(self.retry_at(sent));
@@ -111,8 +112,9 @@ impl Candidate {
         let lease = lease_object::fresh(name, identity.as_str(), timing.lease, self.env.now());
         let sent = self.env.elapsed();
         let answer =
-            within(self.longest(), self.leases.create(&PostParams::default(), &lease)).await;
-        self.claimed(answer, "create", sent);
+            within(self.longest(), self.leases.create(&PostParams::default(), &LeaseView(lease)))
+                .await;
+        self.claimed(answer.map(Lease::from), "create", sent);
     }
 
     async fn replace(&mut self) {
@@ -176,8 +178,11 @@ impl Candidate {
 
     fn put(&self, lease: Lease) -> impl Future<Output = Result<Lease, Trouble>> + use<'_> {
         let longest = self.longest();
-        let (leases, name) = (&self.leases, &self.config.name);
-        async move { within(longest, leases.replace(name, &PostParams::default(), &lease)).await }
+        let (leases, name, lease) = (&self.leases, &self.config.name, LeaseView(lease));
+        async move {
+            let params = PostParams::default();
+            within(longest, leases.replace(name, &params, &lease)).await.map(Lease::from)
+        }
     }
 
     /// Deadline of a request: half of the renew deadline, and not beyond the loss of the Lease.

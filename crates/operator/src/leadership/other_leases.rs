@@ -27,6 +27,7 @@ use tokio::time::{sleep, timeout};
 use super::competition::{Claim, Place, Predecessor, Presence, Rivalry, Rivals, place};
 use super::elsewhere::Elsewhere;
 use super::lease_errors::{Complaints, Trouble};
+use super::lease_view::LeaseView;
 use super::watch::LeaseWatch;
 use super::{LEASE, Leadership, Role, Timing, lease_object};
 use crate::env::Env;
@@ -391,11 +392,12 @@ impl Round {
         (namespace, name): &Place,
         lease: &Lease,
     ) -> impl Future<Output = Result<Lease, Trouble>> + Send + use<> {
-        let leases: Api<Lease> = Api::namespaced(self.client.clone(), namespace);
-        let (name, lease, longest) = (name.clone(), lease.clone(), self.settings.timing.request());
+        let leases: Api<LeaseView> = Api::namespaced(self.client.clone(), namespace);
+        let (name, longest) = (name.clone(), self.settings.timing.request());
+        let lease = LeaseView(lease.clone());
         async move {
             match timeout(longest, leases.replace(&name, &PostParams::default(), &lease)).await {
-                Ok(answer) => answer.map_err(Trouble::from),
+                Ok(answer) => answer.map(Lease::from).map_err(Trouble::from),
                 Err(_) => Err(Trouble::Timeout(longest)),
             }
         }

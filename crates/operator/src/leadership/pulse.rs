@@ -16,7 +16,7 @@ pub(super) const LONGEST_DURATION: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pulse {
-    spec: Option<LeaseSpec>,
+    sign: (Option<LeaseSpec>, Option<String>),
     /// Whether the Lease changed while watched, since it was last quiet.
     renewed: bool,
     alive_until: Duration,
@@ -26,8 +26,8 @@ impl Pulse {
     /// The pulse after a sighting of `lease` at `now`; `before` is the pulse before. The Lease can
     /// claim a duration of at most `longest`.
     pub fn felt(before: Option<&Self>, lease: &Lease, longest: Duration, now: Duration) -> Self {
-        // Labels are no sign of life.
-        let news = before.is_none_or(|before| before.spec != lease.spec);
+        let sign = lease_object::sign_of_life(lease);
+        let news = before.is_none_or(|before| before.sign != sign);
         let lasts = lease_object::duration(lease).unwrap_or(DEFAULT_DURATION);
         let until = now + lasts.min(longest);
         let (renewed, alive_until) = match before {
@@ -36,7 +36,7 @@ impl Pulse {
             Some(_) => (true, until),
             None => (false, until),
         };
-        Self { spec: lease.spec.clone(), renewed, alive_until }
+        Self { sign, renewed, alive_until }
     }
 
     /// Whether the holder may be alive.

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use futures::StreamExt;
 use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use tokio::time::sleep;
 
 use super::lease_errors::Trouble;
+use super::lease_view::LeaseView;
 use crate::env::Env;
 use crate::observe::Selection;
 use crate::observe::follow::{BackOff, Break, Event, follow};
@@ -23,9 +24,10 @@ pub(super) struct LeaseWatch {
 }
 
 impl LeaseWatch {
-    pub fn new(leases: Api<Lease>, name: &str, env: Env) -> Self {
+    pub fn new(leases: Api<LeaseView>, name: &str, env: Env) -> Self {
         let fields = Some(format!("metadata.name={name}"));
         let events = follow(leases, Selection { fields, ..Selection::default() });
+        let events = events.map_ok(|event| event.map(Lease::from)).boxed();
         let (back_off, resume_at) = (BackOff::default(), Duration::ZERO);
         Self { env, events, listed: false, back_off, resume_at }
     }

@@ -63,6 +63,20 @@ pub(crate) enum Event<K> {
     Listed,
 }
 
+impl<K> Event<K> {
+    /// The same event about another form of the object.
+    pub fn map<T>(self, form: impl FnOnce(K) -> T) -> Event<T> {
+        match self {
+            Self::Listing => Event::Listing,
+            Self::Answered => Event::Answered,
+            Self::Bookmark => Event::Bookmark,
+            Self::Seen(object) => Event::Seen(form(object)),
+            Self::Gone(object) => Event::Gone(form(object)),
+            Self::Listed => Event::Listed,
+        }
+    }
+}
+
 /// Why the objects could not be followed for a moment.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Break {
@@ -74,6 +88,8 @@ pub(crate) enum Break {
     Ended,
     #[error("an answer without a resourceVersion")]
     Unversioned,
+    #[error("an answer that cannot be decoded: {0}")]
+    Undecodable(String),
 }
 
 impl Break {
@@ -90,14 +106,25 @@ impl Break {
     }
 
     /// Whether a watch cannot go on from its version: the list is read anew. A watch that was refused
-    /// says nothing more by itself, and a list shows that the right is back.
+    /// says nothing more by itself, and a list shows that the right is back. A watch with an event that
+    /// cannot be decoded would begin with the same event again.
     fn loses_version(&self) -> bool {
-        self.is_expired() || self.is_forbidden() || matches!(self, Self::Unversioned)
+        let lost = matches!(self, Self::Unversioned | Self::Undecodable(_));
+        lost || self.is_expired() || self.is_forbidden()
     }
+}
 
-    /// Whether a single object could not be read. Later ones may be readable.
-    pub fn is_about_one_object(&self) -> bool {
-        matches!(self, Self::Failed(kube::Error::SerdeError(_)))
+impl From<kube::Error> for Break {
+    /// An event that cannot be decoded comes from kube as an empty status: kube tries to read the event
+    /// as a status next, and every field of a status may be missing.
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::SerdeError(error) => Self::Undecodable(error.to_string()),
+            kube::Error::Api(status) if status.code == 0 && status.message.is_empty() => {
+                Self::Undecodable("an event of a watch".to_owned())
+            }
+            error => Self::Failed(error),
+        }
     }
 }
 
@@ -138,10 +165,8 @@ impl BackOff {
     /// Doubles from a quarter of a second, with jitter. The first pause is short, because a server
     /// that merely closed the connection is available at once.
     pub fn pause(&mut self, error: &Break, random: f64) -> Duration {
-        if error.is_about_one_object() {
-            return Duration::ZERO;
-        }
-        self.futile |= error.is_forbidden() && !self.listing;
+        let refused = error.is_forbidden() || matches!(error, Break::Undecodable(_));
+        self.futile |= refused && !self.listing;
         let failures = if error.is_expired() { 0 } else { self.failures };
         self.failures = failures.saturating_add(1);
         let step = Duration::from_millis(250).saturating_mul(1 << failures.min(10));
@@ -260,13 +285,9 @@ impl<K: Followed> Following<K> {
                 return Ok(None);
             }
             Ok(None) => Err(Break::Ended),
-            Err(error) => Err(Break::Failed(error)),
+            Err(error) => Err(Break::from(error)),
         };
         watching.heard = true;
-        if event.as_ref().is_err_and(Break::is_about_one_object) {
-            self.stage = Stage::Watching(watching);
-            return event.map(|_| None);
-        }
         let (version, event) = self.or_go_on_from(&watching.version, event)?;
         self.stage = Stage::Watching(Watching { version, ..watching });
         Ok(Some(event))
@@ -292,7 +313,7 @@ fn understand<K: Followed>(event: WatchEvent<K>) -> Result<(String, Event<K>), B
         WatchEvent::Bookmark(bookmark) => {
             (Some(bookmark.metadata.resource_version), Event::Bookmark)
         }
-        WatchEvent::Error(status) => return Err(Break::Failed(kube::Error::Api(status))),
+        WatchEvent::Error(status) => return Err(kube::Error::Api(status).into()),
     };
     let version = version.filter(|version| !version.is_empty()).ok_or(Break::Unversioned)?;
     Ok((version, event))
@@ -304,7 +325,7 @@ async fn answer<T>(
     request: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, Break> {
     match timeout(deadline, request).await {
-        Ok(answer) => answer.map_err(Break::Failed),
+        Ok(answer) => answer.map_err(Break::from),
         Err(_) => Err(Break::Unanswered(deadline)),
     }
 }

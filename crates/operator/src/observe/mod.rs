@@ -6,6 +6,7 @@
 
 pub(crate) mod follow;
 pub mod hearing;
+pub(crate) mod metadata;
 pub mod node;
 pub mod objects;
 pub mod pod;

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{
-    Node as KubeNode, NodeAddress, NodeCondition, Taint as KubeTaint,
-};
+use k8s_openapi::api::core::v1::{Node as KubeNode, NodeAddress};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use pontoon_core::model::{
@@ -22,7 +20,7 @@ use crate::fronts::marks;
 #[resource(inherit = "KubeNode")]
 pub struct NodeView {
     /// Name, labels, annotations.
-    #[serde(default, deserialize_with = "super::pod::lean_metadata")]
+    #[serde(default, deserialize_with = "super::metadata::lean_metadata")]
     pub metadata: ObjectMeta,
     /// Provider ID and taints.
     #[serde(default)]
@@ -38,7 +36,7 @@ pub struct NodeView {
 pub struct Spec {
     #[serde(rename = "providerID")]
     provider_id: Option<String>,
-    taints: Option<Vec<KubeTaint>>,
+    taints: Option<Vec<TaintView>>,
     unschedulable: Option<bool>,
 }
 
@@ -46,8 +44,33 @@ pub struct Spec {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Status {
-    conditions: Option<Vec<NodeCondition>>,
+    conditions: Option<Vec<ConditionView>>,
     addresses: Option<Vec<NodeAddress>>,
+}
+
+/// A taint without its time.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct TaintView {
+    key: String,
+    value: Option<String>,
+    effect: String,
+}
+
+/// A condition of a node or a pod, without its times.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ConditionView {
+    #[serde(rename = "type")]
+    type_: String,
+    status: String,
+}
+
+impl ConditionView {
+    /// Whether the condition says that the node or the pod is ready.
+    pub fn is_ready(&self) -> bool {
+        self.type_ == "Ready" && self.status == "True"
+    }
 }
 
 /// The taint of a node whose provider ID a cloud controller is yet to set.
@@ -113,7 +136,6 @@ impl NodeView {
             Some(provider_id) => (machine(provider_id), None),
             None => by_names(names, &metadata, spec.taints.as_deref().unwrap_or_default()),
         };
-        let is_ready = |one: &NodeCondition| one.type_ == "Ready" && one.status == "True";
         Some(Node {
             marks: marks().filter_map(value).collect(),
             name: metadata.name.as_deref()?.into(),
@@ -122,7 +144,7 @@ impl NodeView {
             machine,
             unnamed,
             provider_id: provider_id.as_deref().map(Into::into),
-            ready: status.conditions.iter().flatten().any(is_ready),
+            ready: status.conditions.iter().flatten().any(ConditionView::is_ready),
             deleting: metadata.deletion_timestamp.is_some(),
             cordoned: spec.unschedulable == Some(true),
             labels: labels(metadata.labels.unwrap_or_default()),
@@ -151,7 +173,7 @@ fn machine(provider_id: &str) -> Option<Machine> {
 fn by_names(
     names: &MachineNames,
     metadata: &ObjectMeta,
-    taints: &[KubeTaint],
+    taints: &[TaintView],
 ) -> (Option<Machine>, Option<Unnamed>) {
     if taints.iter().any(|taint| taint.key == UNINITIALISED) {
         return (None, None);
@@ -172,7 +194,7 @@ fn by_names(
     }
 }
 
-fn taint(taint: &KubeTaint) -> Taint {
+fn taint(taint: &TaintView) -> Taint {
     Taint {
         key: taint.key.as_str().into(),
         value: taint.value.as_deref().unwrap_or_default().into(),

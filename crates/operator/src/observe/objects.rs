@@ -1,14 +1,70 @@
 //! Watches the objects of a kind.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::DynamicObject;
+use kube::Resource;
+use kube::api::{ApiResource, DynamicObject, TypeMeta};
+use kube::core::DynamicResourceScope;
 use pontoon_core::model::{Kind, ObjectKey};
+use serde::Deserialize;
+use serde_json::Value;
 
+use super::metadata::lean_metadata;
 use super::schema::Schema;
 use super::{Observation, Watch};
 use crate::fronts::Front;
+
+/// An object, decoded without managed fields.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ObjectView {
+    #[serde(flatten)]
+    types: Option<TypeMeta>,
+    #[serde(default, deserialize_with = "lean_metadata")]
+    metadata: ObjectMeta,
+    #[serde(flatten)]
+    data: Value,
+}
+
+impl From<ObjectView> for DynamicObject {
+    fn from(ObjectView { types, metadata, data }: ObjectView) -> Self {
+        Self { types, metadata, data }
+    }
+}
+
+impl Resource for ObjectView {
+    type DynamicType = ApiResource;
+    type Scope = DynamicResourceScope;
+
+    fn kind(of: &ApiResource) -> Cow<'_, str> {
+        DynamicObject::kind(of)
+    }
+
+    fn group(of: &ApiResource) -> Cow<'_, str> {
+        DynamicObject::group(of)
+    }
+
+    fn version(of: &ApiResource) -> Cow<'_, str> {
+        DynamicObject::version(of)
+    }
+
+    fn api_version(of: &ApiResource) -> Cow<'_, str> {
+        DynamicObject::api_version(of)
+    }
+
+    fn plural(of: &ApiResource) -> Cow<'_, str> {
+        DynamicObject::plural(of)
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
 
 /// Watches the objects of a front's kind.
 pub struct Objects {
@@ -26,7 +82,7 @@ impl Objects {
 }
 
 impl Watch for Objects {
-    type Object = DynamicObject;
+    type Object = ObjectView;
 
     fn name(&self) -> &str {
         self.front.kind().name
@@ -40,15 +96,15 @@ impl Watch for Objects {
         self.listing = Some(BTreeSet::new());
     }
 
-    fn seen(&mut self, object: DynamicObject) -> Option<Observation> {
-        let observed = self.front.decode(object, self.schema)?;
+    fn seen(&mut self, object: ObjectView) -> Option<Observation> {
+        let observed = self.front.decode(object.into(), self.schema)?;
         if let Some(listing) = &mut self.listing {
             listing.insert(observed.key.clone());
         }
         Some(Observation::Object(Box::new(observed)))
     }
 
-    fn gone(&mut self, object: DynamicObject) -> Option<Observation> {
+    fn gone(&mut self, object: ObjectView) -> Option<Observation> {
         key(self.front.kind(), &object.metadata).map(Observation::ObjectGone)
     }
 

@@ -1,16 +1,17 @@
 //! Pods, reduced to the needed fields while decoding. Only pods that run or start, without a
 //! deletion timestamp, are passed on; those that are not ready only if an object asks for them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::{Pod as KubePod, PodCondition};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
+use k8s_openapi::api::core::v1::Pod as KubePod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
 use pontoon_core::model::{Labels, Owner, Pod, PodId, PodState};
 use pontoon_core::nodes::PodMatch;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
-use super::node::labels;
+use super::metadata::lean_metadata;
+use super::node::{ConditionView, labels};
 use super::{Observation, Selection, Watch};
 
 /// The kind, in readiness and metrics.
@@ -56,7 +57,7 @@ pub struct Spec {
 #[serde(default)]
 pub struct Status {
     phase: Option<String>,
-    conditions: Option<Vec<PodCondition>>,
+    conditions: Option<Vec<ConditionView>>,
 }
 
 /// Watches the pods of a range.
@@ -152,8 +153,7 @@ impl Pods {
 impl Status {
     /// The state of the pod; `None` for a pod that has ended.
     fn state(&self) -> Option<PodState> {
-        let is_ready = |one: &PodCondition| one.type_ == "Ready" && one.status == "True";
-        let has_ready = self.conditions.iter().flatten().any(is_ready);
+        let has_ready = self.conditions.iter().flatten().any(ConditionView::is_ready);
         match self.phase.as_deref() {
             Some("Running") if has_ready => Some(PodState::Ready),
             Some("Running" | "Pending") => Some(PodState::Unready),
@@ -167,36 +167,6 @@ pub(super) fn controller(reference: &OwnerReference) -> Option<Owner> {
     let owner =
         || Owner { kind: reference.kind.as_str().into(), name: reference.name.as_str().into() };
     (reference.controller == Some(true)).then(owner)
-}
-
-/// Metadata without managed fields, which are most of an object's size and never read here.
-pub(crate) fn lean_metadata<'de, D: Deserializer<'de>>(from: D) -> Result<ObjectMeta, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Lean {
-        name: Option<String>,
-        namespace: Option<String>,
-        uid: Option<String>,
-        resource_version: Option<String>,
-        creation_timestamp: Option<Time>,
-        deletion_timestamp: Option<Time>,
-        labels: Option<BTreeMap<String, String>>,
-        annotations: Option<BTreeMap<String, String>>,
-        owner_references: Option<Vec<OwnerReference>>,
-    }
-    let lean = Lean::deserialize(from)?;
-    Ok(ObjectMeta {
-        name: lean.name,
-        namespace: lean.namespace,
-        uid: lean.uid,
-        resource_version: lean.resource_version,
-        creation_timestamp: lean.creation_timestamp,
-        deletion_timestamp: lean.deletion_timestamp,
-        labels: lean.labels,
-        annotations: lean.annotations,
-        owner_references: lean.owner_references,
-        ..ObjectMeta::default()
-    })
 }
 
 #[cfg(test)]

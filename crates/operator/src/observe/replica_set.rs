@@ -8,7 +8,8 @@ use kube::Resource;
 use pontoon_core::model::{Owner, Text};
 use serde::Deserialize;
 
-use super::pod::{controller, lean_metadata, name_of};
+use super::metadata::lean_metadata;
+use super::pod::{controller, name_of};
 use super::{Observation, Watch};
 
 /// The kind, as owner references name it.

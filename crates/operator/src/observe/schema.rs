@@ -129,7 +129,7 @@ impl Schemas {
 #[resource(inherit = "CustomResourceDefinition")]
 pub struct DefinitionView {
     /// The name.
-    #[serde(default, deserialize_with = "super::pod::lean_metadata")]
+    #[serde(default, deserialize_with = "super::metadata::lean_metadata")]
     pub metadata: ObjectMeta,
     /// Versions and their schemas.
     #[serde(default)]

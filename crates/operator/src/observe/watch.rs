@@ -88,46 +88,37 @@ struct Session<W: Watch> {
 impl<W: Watch> Session<W> {
     async fn take(&mut self, event: Event<W::Object>) -> Result<(), NobodyListens> {
         self.back_off.heed(&event);
+        self.heed(&event);
         match event {
             Event::Listing => self.watch.restart(),
-            Event::Answered | Event::Bookmark => self.hears(),
+            Event::Answered | Event::Bookmark => {}
             Event::Seen(object) => {
-                self.hears();
                 let seen = self.watch.seen(object);
                 tell(&self.station.to, seen).await?;
             }
             Event::Gone(object) => {
-                self.hears();
                 let gone = self.watch.gone(object);
                 tell(&self.station.to, gone).await?;
             }
             Event::Listed => {
-                if std::mem::take(&mut self.does_without) {
-                    self.station.hearing.begins(self.watch.name(), self.station.env.now());
-                    self.hears();
-                }
                 let listed = self.watch.listed();
                 tell(&self.station.to, listed).await?;
-                self.station.hearing.lists(self.watch.name());
             }
         }
         Ok(())
     }
 
-    fn hears(&self) {
-        self.station.hearing.hears(self.watch.name(), self.station.env.now());
+    fn heed(&mut self, event: &Event<W::Object>) {
+        let (watch, Station { env, hearing, .. }) = (self.watch.name(), &self.station);
+        let now = env.now();
+        if matches!(event, Event::Listed) && std::mem::take(&mut self.does_without) {
+            hearing.begins(watch, now);
+        }
+        hearing.heeds(watch, event, now);
     }
 
     async fn broken(&mut self, error: &Break) {
         let (kind, words) = (self.watch.name(), causes(error));
-        if error.is_about_one_object() {
-            tracing::warn!(
-                kind,
-                error = words,
-                "an object of this kind cannot be read; the watch goes on"
-            );
-            return self.hears();
-        }
         let Station { env, hearing, .. } = &self.station;
         if error.is_forbidden() && self.watch.is_optional() {
             if !std::mem::replace(&mut self.does_without, true) {

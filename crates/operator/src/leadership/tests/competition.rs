@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::leadership::LEASE;
 use crate::leadership::competition::{Claim, Doubt, Place, Presence, Rival, Rivals};
 use crate::leadership::elsewhere::Elsewhere;
+use crate::leadership::lease_view::LeaseView;
 
 const NAME: &str = "floating-ip-pool-controller-leader-election";
 
@@ -125,6 +126,29 @@ fn a_predecessor_is_a_rival_while_it_renews_and_quiet_a_duration_later() {
     rivals.seen(&there(), theirs("old", 2), at(10));
     assert_eq!(judged(&rivals, at(16)).0, Presence::AtWork(known), "seen again is no renewal");
     assert_eq!(judged(&rivals, at(17)), (Presence::Absent, None));
+}
+
+/// The predecessor's Lease with a time that is too late for us, as the API server shows it.
+fn far_ahead(version: &str) -> Option<Lease> {
+    let lease = json!({
+        "metadata": {"namespace": "flipop", "name": NAME, "resourceVersion": version,
+                     "managedFields": [{"time": "9999-12-31T23:59:59Z"}]},
+        "spec": {"holderIdentity": "old", "leaseDurationSeconds": 15,
+                 "renewTime": "9999-12-31T23:59:59.000000Z"},
+    });
+    assert!(serde_json::from_value::<Lease>(lease.clone()).is_err(), "it is odd");
+    Some(serde_json::from_value::<LeaseView>(lease).unwrap().into())
+}
+
+#[test]
+fn a_lease_whose_times_cannot_be_read_lives_by_the_changes_that_are_seen() {
+    let mut rivals = rivals();
+    rivals.seen(&there(), far_ahead("1"), at(0));
+    assert_eq!(unknown(&rivals, at(0)), Some(Doubt::Undecided(rival(THEIRS, "old"))));
+    rivals.seen(&there(), far_ahead("2"), at(2));
+    assert_eq!(judged(&rivals, at(2)).0, Presence::AtWork(rival(THEIRS, "old")));
+    rivals.seen(&there(), far_ahead("2"), at(10));
+    assert_eq!(judged(&rivals, at(17)).0, Presence::Absent);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Watches over an API server whose answers are written down.
 
+mod decoding;
 mod following;
 mod pausing;
 mod script;

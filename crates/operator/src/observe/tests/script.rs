@@ -70,3 +70,11 @@ pub fn object(name: &str, version: &str) -> Value {
 pub fn changed(object: &Value) -> Value {
     json!({"type": "MODIFIED", "object": object})
 }
+
+/// An object with a time that is too late for us, which an API server accepts.
+pub fn undecodable() -> Value {
+    let mut object = object("odd", "3");
+    object["metadata"]["managedFields"] =
+        json!([{"manager": "odd", "time": "9999-12-31T23:59:59Z"}]);
+    object
+}

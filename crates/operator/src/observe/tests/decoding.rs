@@ -1,0 +1,49 @@
+//! Whatever an API server accepts in metadata can be decoded.
+
+use k8s_openapi::jiff::Timestamp;
+use kube::Resource;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+
+use super::script::undecodable;
+use crate::observe::objects::ObjectView;
+use crate::observe::pod::PodView;
+
+fn view(object: Value) -> DynamicObject {
+    serde_json::from_value::<ObjectView>(object).unwrap().into()
+}
+
+#[test]
+fn an_object_is_decoded_without_its_managed_fields_and_with_all_else() {
+    let mut object = undecodable();
+    assert!(serde_json::from_value::<DynamicObject>(object.clone()).is_err(), "it is odd");
+    object["metadata"]["generation"] = json!(7);
+    object["metadata"]["finalizers"] = json!(["example.com/keeps"]);
+    object["metadata"]["creationTimestamp"] = json!("2026-11-15T03:35:57Z");
+    object["spec"] = json!({"ips": []});
+    let decoded = view(object.clone());
+    object["metadata"].as_object_mut().unwrap().remove("managedFields");
+    assert_eq!(serde_json::to_value(decoded).unwrap(), object);
+}
+
+#[test]
+fn an_object_with_an_unreadable_time_of_its_deletion_is_being_deleted() {
+    let mut object = undecodable();
+    for time in ["creationTimestamp", "deletionTimestamp"] {
+        object["metadata"][time] = json!("9999-12-31T23:59:59Z");
+    }
+    let decoded = view(object);
+    assert_eq!(decoded.metadata.creation_timestamp, None);
+    assert_eq!(decoded.metadata.deletion_timestamp.map(|time| time.0), Some(Timestamp::MAX));
+}
+
+#[test]
+fn unreadable_times_of_conditions_fail_no_pod() {
+    let condition = json!({
+        "type": "Ready", "status": "True", "lastTransitionTime": "9999-12-31T23:59:59Z",
+    });
+    let mut object = undecodable();
+    object["status"] = json!({"phase": "Running", "conditions": [condition]});
+    let pod: PodView = serde_json::from_value(object).unwrap();
+    assert_eq!(pod.meta().name.as_deref(), Some("odd"));
+}
