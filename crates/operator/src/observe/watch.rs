@@ -22,7 +22,8 @@ pub trait Watch: Send + 'static {
     /// Name of the watch, for the log, readiness and metrics.
     fn name(&self) -> &str;
 
-    /// Whether we may do without the watch: a missing right to watch is no trouble then.
+    /// Whether we may do without the watch: a right to watch that was never there is no trouble then. A
+    /// right that is lost is.
     fn is_optional(&self) -> bool {
         false
     }
@@ -60,7 +61,7 @@ pub async fn watch<W: Watch>(
 ) {
     station.hearing.begins(watch.name(), station.env.now());
     let back_off = BackOff::default();
-    let mut session = Session { watch, station, back_off, does_without: false };
+    let mut session = Session { watch, station, back_off, listed: false, does_without: false };
     let mut events = follow(api, selection);
     while let Some(event) = events.next().await {
         match event {
@@ -81,6 +82,8 @@ struct Session<W: Watch> {
     watch: W,
     station: Station,
     back_off: BackOff,
+    /// Whether the whole list has been read once.
+    listed: bool,
     /// An optional watch lacks its right.
     does_without: bool,
 }
@@ -111,8 +114,11 @@ impl<W: Watch> Session<W> {
     fn heed(&mut self, event: &Event<W::Object>) {
         let (watch, Station { env, hearing, .. }) = (self.watch.name(), &self.station);
         let now = env.now();
-        if matches!(event, Event::Listed) && std::mem::take(&mut self.does_without) {
-            hearing.begins(watch, now);
+        if matches!(event, Event::Listed) {
+            self.listed = true;
+            if std::mem::take(&mut self.does_without) {
+                hearing.begins(watch, now);
+            }
         }
         hearing.heeds(watch, event, now);
     }
@@ -120,7 +126,7 @@ impl<W: Watch> Session<W> {
     async fn broken(&mut self, error: &Break) {
         let (kind, words) = (self.watch.name(), causes(error));
         let Station { env, hearing, .. } = &self.station;
-        if error.is_forbidden() && self.watch.is_optional() {
+        if error.is_forbidden() && self.watch.is_optional() && !self.listed {
             if !std::mem::replace(&mut self.does_without, true) {
                 hearing.ends(kind);
                 tracing::warn!(

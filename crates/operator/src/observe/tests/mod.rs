@@ -4,3 +4,4 @@ mod decoding;
 mod following;
 mod pausing;
 mod script;
+mod watching;
