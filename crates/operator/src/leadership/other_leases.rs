@@ -33,6 +33,8 @@ use super::{LEASE, Leadership, Role, Timing, lease_object};
 use crate::env::Env;
 use crate::observe::UNGRANTED;
 use crate::observe::follow::Event;
+use crate::observe::hearing::Hearing;
+use crate::observe::pod::name_of;
 use crate::report::metrics::Metrics;
 
 /// The predecessors, each with where its Lease may be.
@@ -117,13 +119,14 @@ pub struct OtherLeases {
 }
 
 impl OtherLeases {
-    /// The handle and its loop: nothing happens unless the future is polled.
+    /// The handle and its loop: nothing happens unless the future is polled. The watches over Leases that
+    /// count are reported to `hearing`.
     pub fn start(
         client: Client,
         env: Env,
         leadership: &Leadership,
         settings: OtherLeasesSettings,
-        metrics: Metrics,
+        (metrics, hearing): (Metrics, Hearing),
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let counted = settings.counted();
         let rivals =
@@ -134,7 +137,9 @@ impl OtherLeases {
         let patience = settings.timing.request();
         let near = |place: &Place| {
             let leases = Api::namespaced(client.clone(), &place.0);
-            Near { place: place.clone(), watch: LeaseWatch::new(leases, &place.1, env.clone()) }
+            let watch = LeaseWatch::new(leases, &place.1, env.clone());
+            let name = name_of(&format!("Lease {}", place.1), Some(&place.0));
+            Near { place: place.clone(), watch: watch.reporting(hearing.clone(), name) }
         };
         let far = |name: String| {
             let watch = LeaseWatch::new(Api::all(client.clone()), &name, env.clone());

@@ -13,6 +13,7 @@ use super::lease_view::LeaseView;
 use crate::env::Env;
 use crate::observe::Selection;
 use crate::observe::follow::{BackOff, Break, Event, follow};
+use crate::observe::hearing::Hearing;
 
 pub(super) struct LeaseWatch {
     env: Env,
@@ -21,6 +22,8 @@ pub(super) struct LeaseWatch {
     listed: bool,
     back_off: BackOff,
     resume_at: Duration,
+    /// Where the state of the watch is reported, and its name there.
+    reported: Option<(Hearing, String)>,
 }
 
 impl LeaseWatch {
@@ -29,7 +32,14 @@ impl LeaseWatch {
         let events = follow(leases, Selection { fields, ..Selection::default() });
         let events = events.map_ok(|event| event.map(Lease::from)).boxed();
         let (back_off, resume_at) = (BackOff::default(), Duration::ZERO);
-        Self { env, events, listed: false, back_off, resume_at }
+        Self { env, events, listed: false, back_off, resume_at, reported: None }
+    }
+
+    /// Reports the state of the watch under this name.
+    pub fn reporting(mut self, hearing: Hearing, name: String) -> Self {
+        hearing.begins(&name, self.env.now());
+        self.reported = Some((hearing, name));
+        self
     }
 
     /// The Lease, or its absence. After an error the watch starts again with a pause. Cancel-safe.
@@ -56,15 +66,37 @@ impl LeaseWatch {
         match self.events.next().await {
             Some(Ok(event)) => {
                 self.back_off.heed(&event);
+                self.report(&event);
                 Ok(event)
             }
             Some(Err(error)) => {
+                self.report_break(&error);
                 let pause = self.back_off.pause(&error, self.env.random());
                 self.resume_at = self.env.elapsed() + pause;
                 Err(Trouble::Watch(error))
             }
             // The stream never ends; if it did, the election would go on by reading.
             None => std::future::pending().await,
+        }
+    }
+
+    fn report(&self, event: &Event<Lease>) {
+        let Some((hearing, name)) = &self.reported else { return };
+        let now = self.env.now();
+        if matches!(event, Event::Listed) {
+            // The report may have ended.
+            hearing.begins(name, now);
+        }
+        hearing.heeds(name, event, now);
+    }
+
+    /// A missing right is told in another way, with the name of the right: the report ends until the
+    /// right is back.
+    fn report_break(&self, error: &Break) {
+        match &self.reported {
+            Some((hearing, name)) if error.is_forbidden() => hearing.ends(name),
+            Some((hearing, name)) => hearing.breaks(name, self.env.now()),
+            None => {}
         }
     }
 

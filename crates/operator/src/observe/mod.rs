@@ -13,7 +13,7 @@ pub mod pod;
 pub mod replica_set;
 pub mod schema;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod watch;
 
 pub(crate) use follow::causes;

@@ -140,8 +140,9 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
     let mut tasks = JoinSet::new();
     let leadership = elect(&options, &identity, &client, &env, &mut tasks);
     let (term, watched) = (Term::default(), other_leases_settings(&options, &identity));
+    let told = (metrics.clone(), health.hearing().clone());
     let (other_leases, round) =
-        OtherLeases::start(client.clone(), env.clone(), &leadership, watched, metrics.clone());
+        OtherLeases::start(client.clone(), env.clone(), &leadership, watched, told);
     env.spawn(&mut tasks, round);
     let gate = gate(options.mode, &leadership, &term, &other_leases);
     let (timeout, transport) = (options.provider_timeout, transport(&gate));

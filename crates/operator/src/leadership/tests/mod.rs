@@ -4,4 +4,5 @@ mod competition;
 mod election;
 mod guard;
 mod odd_leases;
+mod reporting;
 mod schedules;

@@ -3,5 +3,5 @@
 mod decoding;
 mod following;
 mod pausing;
-mod script;
+pub(crate) mod script;
 mod watching;
