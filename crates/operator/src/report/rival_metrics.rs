@@ -1,5 +1,7 @@
 //! Metrics about other controllers: whether this replica stands aside, and the Leases elsewhere.
 
+use std::collections::BTreeSet;
+
 use pontoon_core::verdict::Restraint;
 use prometheus::{GaugeVec, Opts, Registry};
 
@@ -38,17 +40,17 @@ impl RivalMetrics {
         let help = "Leases of other controllers that are renewed in namespaces that do not count.";
         let elsewhere = gauge("pontoon_leases_elsewhere", help, "lease")?;
         let this = Self { aside, elsewhere };
-        this.aside(None);
+        this.aside(&BTreeSet::new());
         for lease in controllers.predecessors().map(|one| one.lease).chain([LEASE]) {
             this.elsewhere(lease, 0);
         }
         Ok(this)
     }
 
-    /// Sets the reason for which this replica leads but stands aside, if any.
-    pub fn aside(&self, reason: Option<&str>) {
+    /// Sets the reasons for which this replica leads but stands aside.
+    pub fn aside(&self, reasons: &BTreeSet<&str>) {
         for one in [COMPETING, UNSURE] {
-            let holds = reason == Some(one);
+            let holds = reasons.contains(one);
             self.aside.with_label_values(&[one]).set(f64::from(u8::from(holds)));
         }
     }

@@ -270,11 +270,12 @@ impl Replica {
         if stance == self.stance {
             return;
         }
-        let aside = |stance: &Option<Stance>| stance.as_ref().and_then(Stance::aside);
+        let aside =
+            |stance: &Option<Stance>| stance.as_ref().map(Stance::aside).unwrap_or_default();
         let (before, after) = (aside(&self.stance), aside(&stance));
-        self.metrics.rivals().aside(after.as_ref().map(|(reason, _)| *reason));
-        if let Some((reason, note)) = after.filter(|after| Some(after) != before.as_ref()) {
-            self.announcer.stands_aside(&self.lease, reason, &note);
+        self.metrics.rivals().aside(&after.iter().map(|(reason, _)| *reason).collect());
+        for (reason, note) in after.difference(&before) {
+            self.announcer.stands_aside(&self.lease, reason, note);
         }
         let held = stance.as_ref().map(Stance::held).unwrap_or_default();
         self.world.set_hands_off(match self.mode {

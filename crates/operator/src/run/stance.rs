@@ -141,28 +141,31 @@ impl Stance {
         }
     }
 
-    /// Reason and note of a leader that acts for no object of some kind because of another
-    /// controller.
-    pub fn aside(&self) -> Option<(&'static str, String)> {
+    /// Reasons and notes of a leader that acts for no object of some kind because of another controller:
+    /// one for each such controller.
+    pub fn aside(&self) -> BTreeSet<(&'static str, String)> {
         match self {
             Self::Aside(Rival { lease, holder }) => {
                 let note = format!(
                     "another Pontoon ({holder}) renews the Lease {lease}: this replica \
                      does nothing until the other one stops"
                 );
-                Some((COMPETING, note))
+                [(COMPETING, note)].into()
             }
-            Self::Plans(restraints) => restraints.0.values().find_map(|one| match one {
-                Withholding::Restrained(by @ Restraint::Competing { .. }) => {
-                    Some((COMPETING, by.to_string()))
-                }
-                Withholding::Restrained(by @ Restraint::Unsure(_)) => {
-                    Some((UNSURE, by.to_string()))
-                }
-                Withholding::Restrained(_) | Withholding::Waits(_) => None,
-            }),
-            Self::Waits(_) => None,
+            Self::Plans(restraints) => restraints.0.values().filter_map(of_another).collect(),
+            Self::Waits(_) => BTreeSet::new(),
         }
+    }
+}
+
+/// Reason and note of a restraint because of another controller.
+fn of_another(withholding: &Withholding) -> Option<(&'static str, String)> {
+    match withholding {
+        Withholding::Restrained(by @ Restraint::Competing { .. }) => {
+            Some((COMPETING, by.to_string()))
+        }
+        Withholding::Restrained(by @ Restraint::Unsure(_)) => Some((UNSURE, by.to_string())),
+        Withholding::Restrained(_) | Withholding::Waits(_) => None,
     }
 }
 
@@ -215,6 +218,13 @@ mod tests {
         }
     }
 
+    /// The only reason to stand aside, with its note.
+    fn only(stance: &Stance) -> (&'static str, String) {
+        let aside = stance.aside();
+        assert_eq!(aside.len(), 1, "{aside:?}");
+        aside.into_iter().next().unwrap()
+    }
+
     fn free() -> Stance {
         Stance::Plans(Restraints::default())
     }
@@ -224,9 +234,9 @@ mod tests {
         let mut facing = facing(doubt("net/a"), at(100));
         assert_eq!(facing.stance(Mode::Active, at(100)), Stance::Waits(at(130)));
         assert!(!facing.rivalry_changed(of_pools(doubt("net/b")), at(120)));
-        assert_eq!(facing.stance(Mode::Active, at(129)).aside(), None);
+        assert!(facing.stance(Mode::Active, at(129)).aside().is_empty());
         let told = facing.stance(Mode::Active, at(130));
-        let (word, note) = told.aside().unwrap();
+        let (word, note) = only(&told);
         assert_eq!(word, "CompetitionUnknown");
         assert!(note.ends_with("the Lease net/b cannot be read"), "{note}");
         let unsure =
@@ -252,7 +262,7 @@ mod tests {
     fn a_predecessor_at_work_restrains_observers_too_and_is_told() {
         let mut facing = facing(Presence::AtWork(rival()), at(0));
         for mode in [Mode::Active, Mode::Observe] {
-            let (word, note) = facing.stance(mode, at(0)).aside().unwrap();
+            let (word, note) = only(&facing.stance(mode, at(0)));
             assert_eq!(word, "CompetingController");
             assert!(note.contains("flipop-0 renews the Lease net/theirs"), "{note}");
         }
@@ -261,7 +271,7 @@ mod tests {
         let observing = facing.stance(Mode::Observe, at(1));
         let one = Withholding::Restrained(Restraint::Observing);
         assert_eq!(observing, Stance::Plans(Restraints([(&POOLS, one)].into())));
-        assert_eq!(observing.aside(), None, "nobody else is the reason");
+        assert!(observing.aside().is_empty(), "nobody else is the reason");
     }
 
     #[test]
@@ -278,15 +288,28 @@ mod tests {
         let works = Facing::new(kinds(), of_pools(Presence::AtWork(rival())), at(0));
         let stance = works.stance(Mode::Active, at(0));
         assert_eq!(stance.held(), [&POOLS].into());
-        assert_eq!(stance.aside().unwrap().0, "CompetingController");
+        assert_eq!(only(&stance).0, "CompetingController");
 
         let doubted = Facing::new(kinds(), of_pools(doubt("net/a")), at(0));
         let stance = doubted.stance(Mode::Active, at(29));
         assert!(plans(&stance).waits(&POOLS) && !plans(&stance).waits(&ALLOCATIONS));
-        assert_eq!((plans(&stance).wake(), stance.aside()), (Some(at(30)), None));
+        assert_eq!(plans(&stance).wake(), Some(at(30)));
+        assert!(stance.aside().is_empty());
         let stance = doubted.stance(Mode::Active, at(30));
         assert_eq!((stance.held(), plans(&stance).wake()), ([&POOLS].into(), None));
-        assert_eq!(stance.aside().unwrap().0, "CompetitionUnknown");
+        assert_eq!(only(&stance).0, "CompetitionUnknown");
+    }
+
+    #[test]
+    fn two_predecessors_in_the_way_are_both_told_and_each_once() {
+        static RECORDS: Kind = kind("records");
+        let kinds = vec![(&POOLS, OF_POOLS), (&RECORDS, OF_POOLS), (&ALLOCATIONS, OF_ALLOCATIONS)];
+        let presences =
+            [(OF_POOLS, Presence::AtWork(rival())), (OF_ALLOCATIONS, doubt("kube-system/a"))];
+        let rivalry = Rivalry { pontoon: Presence::Absent, predecessors: presences.into() };
+        let told = Facing::new(kinds, rivalry, at(0)).stance(Mode::Active, at(30)).aside();
+        let words: Vec<_> = told.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words, ["CompetingController", "CompetitionUnknown"]);
     }
 
     #[test]
@@ -306,6 +329,6 @@ mod tests {
         let facing = Facing::new(vec![(&POOLS, OF_POOLS)], rivalry, at(0));
         let stance = facing.stance(Mode::Observe, at(0));
         assert_eq!(stance, Stance::Aside(rival()));
-        assert_eq!(stance.aside().unwrap().0, "CompetingController");
+        assert_eq!(only(&stance).0, "CompetingController");
     }
 }
