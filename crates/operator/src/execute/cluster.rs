@@ -11,10 +11,11 @@ use pontoon_core::model::MarkPlace;
 use serde_json::{Value, json};
 
 use crate::api::{
-    ADDRESSES_ANNOTATION, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION, api_failure, objects,
+    ADDRESSES_ANNOTATION, RELEASE_FINALIZER, RESOLVE_CREATE_ANNOTATION, api_failure, objects_within,
 };
 use crate::connect::WRITE_DEADLINE;
 use crate::fronts::ledger;
+use crate::observe::objects::ObjectView;
 use crate::observe::version;
 
 /// Writes with a deadline.
@@ -43,7 +44,8 @@ pub(super) async fn write_ledger(client: &Client, write: &LedgerWrite) -> Result
         let all: Vec<&str> = others.iter().map(|one| &**one).chain(ours).collect();
         patch["metadata"]["finalizers"] = json!(all);
     }
-    let api = objects(client.clone(), pool.kind, &pool.namespace);
+    let (kind, namespace) = (pool.kind, Some(&*pool.namespace));
+    let api: Api<ObjectView> = objects_within(client.clone(), kind, kind.version, namespace);
     let params = PatchParams::default();
     let written =
         api.patch(&pool.name, &params, &Patch::Merge(&patch)).await.map_err(api_failure)?;

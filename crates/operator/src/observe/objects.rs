@@ -8,7 +8,7 @@ use kube::Resource;
 use kube::api::{ApiResource, DynamicObject, TypeMeta};
 use kube::core::DynamicResourceScope;
 use pontoon_core::model::{Kind, ObjectKey};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::metadata::lean_metadata;
@@ -17,14 +17,16 @@ use super::{Observation, Watch};
 use crate::fronts::Front;
 
 /// An object, decoded without managed fields.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ObjectView {
     #[serde(flatten)]
     types: Option<TypeMeta>,
+    /// The metadata.
     #[serde(default, deserialize_with = "lean_metadata")]
-    metadata: ObjectMeta,
+    pub metadata: ObjectMeta,
+    /// All other fields.
     #[serde(flatten)]
-    data: Value,
+    pub data: Value,
 }
 
 impl From<ObjectView> for DynamicObject {

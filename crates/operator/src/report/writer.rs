@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use pontoon_core::Time;
 use pontoon_core::action::{Failure, FailureKind};
@@ -22,11 +22,12 @@ use tokio::task::JoinSet;
 
 use super::dropped::dropped;
 use super::objects::{Object, Objects};
-use crate::api::{api_failure, objects, objects_in};
+use crate::api::{api_failure, objects_within};
 use crate::connect::WRITE_DEADLINE;
 use crate::env::Env;
 use crate::fronts::Face;
 use crate::fronts::observed::Shared;
+use crate::observe::objects::ObjectView;
 use crate::observe::version;
 
 /// Shortest time between two writes of a status.
@@ -332,10 +333,11 @@ impl Object {
 /// Writes a status with the version that the write is based on, so that the server refuses a stale
 /// view.
 async fn put(client: Client, key: ObjectKey, uid: String, at: u64, write: Write) -> Written {
-    let api = match &write {
-        Write::Part(_, shared) => objects_in(client, key.kind, shared.version, &key.namespace),
-        Write::Whole(_) | Write::Over(_) => objects(client, key.kind, &key.namespace),
+    let in_version = match &write {
+        Write::Part(_, shared) => shared.version,
+        Write::Whole(_) | Write::Over(_) => key.kind.version,
     };
+    let api: Api<ObjectView> = objects_within(client, key.kind, in_version, Some(&*key.namespace));
     let mut metadata = json!({
         "name": *key.name, "uid": uid, "resourceVersion": at.to_string(),
     });
@@ -380,12 +382,12 @@ async fn put(client: Client, key: ObjectKey, uid: String, at: u64, write: Write)
 /// Applies our part of a status with other writers. The part has no other writer, so the version does
 /// not matter; the UID refuses another object of the same name.
 async fn apply(
-    api: &Api<DynamicObject>,
+    api: &Api<ObjectView>,
     key: &ObjectKey,
     uid: &str,
     status: Value,
     shared: Shared,
-) -> Result<DynamicObject, kube::Error> {
+) -> Result<ObjectView, kube::Error> {
     let applied = json!({
         "apiVersion": format!("{}/{}", key.kind.group, shared.version), "kind": key.kind.name,
         "metadata": {"name": *key.name, "uid": uid}, "status": status,

@@ -3,15 +3,11 @@
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 use kube::api::DynamicObject;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::script::undecodable;
 use crate::observe::objects::ObjectView;
 use crate::observe::pod::PodView;
-
-fn view(object: Value) -> DynamicObject {
-    serde_json::from_value::<ObjectView>(object).unwrap().into()
-}
 
 #[test]
 fn an_object_is_decoded_without_its_managed_fields_and_with_all_else() {
@@ -21,9 +17,10 @@ fn an_object_is_decoded_without_its_managed_fields_and_with_all_else() {
     object["metadata"]["finalizers"] = json!(["example.com/keeps"]);
     object["metadata"]["creationTimestamp"] = json!("2026-11-15T03:35:57Z");
     object["spec"] = json!({"ips": []});
-    let decoded = view(object.clone());
+    let decoded: ObjectView = serde_json::from_value(object.clone()).unwrap();
     object["metadata"].as_object_mut().unwrap().remove("managedFields");
-    assert_eq!(serde_json::to_value(decoded).unwrap(), object);
+    assert_eq!(serde_json::to_value(decoded.clone()).unwrap(), object, "as it is sent");
+    assert_eq!(serde_json::to_value(DynamicObject::from(decoded)).unwrap(), object);
 }
 
 #[test]
@@ -32,7 +29,7 @@ fn an_object_with_an_unreadable_time_of_its_deletion_is_being_deleted() {
     for time in ["creationTimestamp", "deletionTimestamp"] {
         object["metadata"][time] = json!("9999-12-31T23:59:59Z");
     }
-    let decoded = view(object);
+    let decoded: ObjectView = serde_json::from_value(object).unwrap();
     assert_eq!(decoded.metadata.creation_timestamp, None);
     assert_eq!(decoded.metadata.deletion_timestamp.map(|time| time.0), Some(Timestamp::MAX));
 }

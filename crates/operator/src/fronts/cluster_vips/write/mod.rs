@@ -5,13 +5,14 @@ mod claim;
 mod cluster;
 mod holder;
 
-use kube::api::{DeleteParams, DynamicObject, Preconditions};
+use kube::api::{DeleteParams, Preconditions};
 use kube::{Api, Client};
 use pontoon_core::action::{Done, Failure, FailureKind, Version, VipAction};
 use pontoon_core::model::Kind;
 use serde_json::{Value, json};
 
-use crate::api::{api_failure, objects_in};
+use crate::api::{api_failure, objects_within};
+use crate::observe::objects::ObjectView;
 use crate::observe::schema::{Generation, Schemas};
 use crate::observe::version;
 
@@ -64,13 +65,13 @@ impl Desk<'_> {
         self.schemas.generation(kind).ok_or_else(unknown)
     }
 
-    fn api(&self, kind: &Kind, version: &str, namespace: &str) -> Api<DynamicObject> {
-        objects_in(self.client.clone(), kind, version, namespace)
+    fn api(&self, kind: &Kind, version: &str, namespace: &str) -> Api<ObjectView> {
+        objects_within(self.client.clone(), kind, version, Some(namespace))
     }
 }
 
 /// Deletes an object that did not change since the last read. An object that is gone is fine.
-async fn delete(api: &Api<DynamicObject>, object: &Version) -> Result<Done, Failure> {
+async fn delete(api: &Api<ObjectView>, object: &Version) -> Result<Done, Failure> {
     let preconditions = Preconditions {
         uid: Some(object.uid.to_string()),
         resource_version: Some(object.version.to_string()),
@@ -97,18 +98,18 @@ fn api_version(kind: &Kind, version: &str) -> String {
 }
 
 /// An object that was created.
-fn created(object: &DynamicObject) -> Done {
+fn created(object: &ObjectView) -> Done {
     let uid = object.metadata.uid.as_deref().unwrap_or_default().into();
     Done::VipCreated { uid, version: version(object.metadata.resource_version.as_deref()) }
 }
 
 /// An object that was written.
-fn written(object: &DynamicObject) -> Done {
+fn written(object: &ObjectView) -> Done {
     Done::VipWritten { version: version(object.metadata.resource_version.as_deref()) }
 }
 
 /// An object from its JSON.
-fn object(value: Value) -> Result<DynamicObject, Failure> {
+fn object(value: Value) -> Result<ObjectView, Failure> {
     serde_json::from_value(value)
         .map_err(|error| Failure::plain(FailureKind::NotSent, error.to_string()))
 }
