@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::pod_counts::{ConditionId, Flips, PodCounts};
+use super::pod_counts::{ConditionId, Flips, MOST_NAMESPACES, PodCounts};
 use super::{Census, ClassId, Fitness, Match, PodMatch, PodsOnNode, Unfit};
 use crate::model::{AccountId, Family, Node, NodeName, ObjectKey, Owner, Pod, PodId, Taint, Text};
 
@@ -329,10 +329,16 @@ impl Candidates {
         self.pods.children()
     }
 
-    /// The namespaces in which the owners of controllers decide which pods match: `None` for all.
+    /// The namespaces in which the owners of controllers decide which pods match; `None` alone for all
+    /// namespaces, or for more than [`MOST_NAMESPACES`].
     pub(crate) fn parents_wanted(&self) -> BTreeSet<Option<Text>> {
         let rules = self.classes.values().flat_map(|class| class.matching.asked_pods());
-        rules.filter(|pods| pods.needs_parents()).map(|pods| pods.namespace.clone()).collect()
+        let rules = rules.filter(|pods| pods.needs_parents());
+        let wanted: BTreeSet<_> = rules.map(|pods| pods.namespace.clone()).collect();
+        if wanted.len() <= MOST_NAMESPACES && !wanted.contains(&None) {
+            return wanted;
+        }
+        [None].into()
     }
 
     /// The pods that keep a cordoned node's address, on any node of the class: identifier, namespace

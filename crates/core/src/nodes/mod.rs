@@ -12,6 +12,7 @@ pub use candidates::Candidates;
 pub(crate) use candidates::Rejudged;
 pub use census::Census;
 pub use fitness::{Fitness, Unfit};
+pub use pod_counts::MOST_NAMESPACES;
 pub use pod_match::{OwnerMatch, PodMatch, Workload};
 pub use selector::{Selector, SelectorError};
 

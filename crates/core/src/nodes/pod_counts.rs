@@ -332,8 +332,8 @@ fn likeness(pod: &Pod) -> Likeness {
     (pod.namespace.clone(), pod.labels.clone(), pod.owner.clone(), pod.state)
 }
 
-/// The most namespaces with a watch of their own.
-const MOST_NAMESPACES: usize = 16;
+/// The most namespaces whose pods, and whose controllers of pods, have a watch of their own.
+pub const MOST_NAMESPACES: usize = 16;
 
 /// Ranges of pods that together cover all conditions: a range for each namespace, or a single range over
 /// all namespaces, if a condition accepts any namespace or the namespaces are more than

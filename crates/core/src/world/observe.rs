@@ -140,7 +140,7 @@ impl World {
         }
     }
 
-    /// The namespaces whose controllers are to be watched; `None` stands for all.
+    /// The namespaces whose controllers are to be watched; `None` alone stands for all.
     pub fn parents_wanted(&self) -> BTreeSet<Option<Text>> {
         self.candidates.parents_wanted()
     }

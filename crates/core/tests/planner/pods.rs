@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use pontoon_core::model::{EmptyPolicy, NodeAddress, RecordRequest, RecordSet, RecordSource};
-use pontoon_core::nodes::{PodMatch, Selector};
+use pontoon_core::model::{
+    EmptyPolicy, NodeAddress, Owner, Pool, RecordRequest, RecordSet, RecordSource,
+};
+use pontoon_core::nodes::{Cordon, OwnerMatch, PodMatch, Selector, Workload};
 
 use super::fixture::*;
 use super::recording::{NAME, ask, edge, nodes_key, of_nodes, writes};
@@ -135,4 +137,30 @@ fn each_namespace_is_watched_alone_while_they_are_few() {
         scene.set_pool(pool(&format!("r{n}")).with_pods(Some(&namespace), ""));
     }
     assert_eq!(scene.world.pods_wanted(), [range(None, "")]);
+}
+
+/// A pool of a Deployment in a namespace, or in any.
+fn of_deployment(name: &str, namespace: Option<&str>) -> Pool {
+    let owner = Owner { kind: "Deployment".into(), name: "web".into() };
+    let workload = Workload { owner, through: Some("ReplicaSet".into()), labels: vec![] };
+    let pods = PodMatch { owner: OwnerMatch::Is(workload), ..range(namespace, "") };
+    pool(name).ask(|request| Arc::make_mut(&mut request.matching).cordon = Cordon::KeepsWhile(pods))
+}
+
+#[test]
+fn controllers_are_watched_in_each_namespace_while_they_are_few_else_in_all() {
+    let mut scene = without_pods();
+    assert_eq!(scene.world.parents_wanted(), [].into());
+    let few: Vec<_> = (0..16).map(|n| format!("n{n}")).collect();
+    for name in &few {
+        scene.set_pool(of_deployment(name, Some(name)));
+    }
+    let each = few.iter().map(|name| Some(name.as_str().into())).collect();
+    assert_eq!(scene.world.parents_wanted(), each);
+    scene.set_pool(of_deployment("more", Some("more")));
+    assert_eq!(scene.world.parents_wanted(), [None].into());
+    scene.remove_pool("more");
+    assert_eq!(scene.world.parents_wanted(), each, "as before");
+    scene.set_pool(of_deployment("any", None));
+    assert_eq!(scene.world.parents_wanted(), [None].into(), "a watch of all covers each");
 }
