@@ -16,6 +16,13 @@ use tower::{BoxError, ServiceBuilder, ServiceExt, service_fn};
 /// Deadline of every write to Kubernetes.
 pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 
+/// Most writes of actions, and most writes of statuses, under way. With every watch they fit into the
+/// requests that kube-apiserver serves on a connection at a time, 100 by default; more would wait for
+/// one of these to end. A restart may find every status of a large cluster out of date.
+pub const MOST_ACTIONS: usize = 32;
+/// See [`MOST_ACTIONS`].
+pub const MOST_STATUSES: usize = 8;
+
 /// Our user agent, for the API server's audit log.
 const WHO: &str = concat!("pontoon/", env!("CARGO_PKG_VERSION"));
 
@@ -107,7 +114,20 @@ fn tls(config: &Config, tcp: HttpConnector) -> kube::Result<HttpsConnector<HttpC
 
 #[cfg(test)]
 mod tests {
+    use pontoon_core::nodes::MOST_NAMESPACES;
+
     use super::*;
+    use crate::fronts::FRONTS;
+
+    #[test]
+    fn every_watch_and_the_most_writes_fit_into_the_requests_of_a_connection() {
+        let dependencies = FRONTS.iter().map(|front| front.dependencies().len()).sum::<usize>();
+        // A definition and the objects of each kind, nodes, pods and ReplicaSets.
+        let watches = 2 * (FRONTS.len() + dependencies) + 1 + 2 * MOST_NAMESPACES;
+        // An event, and the identity of the cluster.
+        let writes = MOST_ACTIONS + MOST_STATUSES + 2;
+        assert!(watches + writes <= 100, "{watches} watches and {writes} others");
+    }
 
     #[tokio::test]
     async fn a_kubeconfig_behind_an_http_proxy_can_be_used() {

@@ -2,16 +2,18 @@
 //!
 //! Actions of a plan are independent of each other, and the planner never asks for two concurrent
 //! actions on an address, a ledger or a node's mark: so everything runs in parallel, and the calls
-//! for each address still run in order.
+//! for each address still run in order. Writes to Kubernetes wait for their turn (`turns`).
 //!
 //! Leadership, observe mode and pause are enforced here and nowhere else. Withheld actions are
 //! removed from the plan before anything begins (`withhold`). A call that changes a provider is
-//! checked last thing before the wire (the transport's gate), a write to Kubernetes before sending.
+//! checked last thing before the wire (the transport's gate), a write to Kubernetes when its turn
+//! has come.
 
 mod cloud;
 mod cluster;
 mod cluster_id;
 mod dns;
+mod turns;
 pub mod withhold;
 
 pub use cluster_id::ClusterId;
@@ -33,6 +35,7 @@ use crate::fronts;
 use crate::leadership::Leadership;
 use crate::observe::schema::{Schema, Schemas};
 use crate::report::metrics::Metrics;
+use turns::Turns;
 
 /// The term of the current decisions, shared with the gate on the wire.
 #[derive(Clone, Debug, Default)]
@@ -58,8 +61,11 @@ pub struct Executor {
     env: Env,
     metrics: Metrics,
     cluster: ClusterId,
+    /// The term of the decisions.
+    term: Term,
     /// The definitions, whose versions writes use.
     schemas: Schemas,
+    turns: Turns,
     running: JoinSet<Finished>,
     /// Running calls that change a provider.
     changing: usize,
@@ -74,9 +80,21 @@ impl Executor {
         env: Env,
         metrics: Metrics,
         cluster: ClusterId,
+        term: Term,
     ) -> Self {
-        let (running, schemas) = (JoinSet::new(), Schemas::default());
-        Self { clouds, client, leadership, env, metrics, cluster, schemas, running, changing: 0 }
+        Self {
+            clouds,
+            client,
+            leadership,
+            env,
+            metrics,
+            cluster,
+            term,
+            schemas: Schemas::default(),
+            turns: Turns::new(),
+            running: JoinSet::new(),
+            changing: 0,
+        }
     }
 
     /// Takes the state of a kind's definition.
@@ -94,16 +112,19 @@ impl Executor {
         &mut self.clouds
     }
 
-    /// Starts an action.
+    /// Starts an action. A write to Kubernetes is sent when its turn has come, if we lead then, and in
+    /// the same term.
     pub fn start(&mut self, action: Action) {
         if action.changes_provider() {
             self.changing += 1;
         }
-        let (env, leadership) = (self.env.clone(), self.leadership.clone());
+        let (env, leadership, term) = (self.env.clone(), self.leadership.clone(), self.term.get());
         let (metrics, means) = (self.metrics.clone(), self.means(&action));
+        let turns = self.turns.clone();
         self.env.spawn(&mut self.running, async move {
+            let _turn = turns.wait(&action).await;
             let sent_at = env.now();
-            let result = if action.changes_cluster() && !leadership.leads() {
+            let result = if action.changes_cluster() && !leadership.leads_in(term) {
                 Err(Failure::plain(FailureKind::NotSent, "this replica does not lead"))
             } else {
                 let predecessor = predecessor_of(&action);
@@ -146,7 +167,7 @@ impl Executor {
         }
     }
 
-    /// Drops every running action, because the term of their decision is over.
+    /// Drops every action that runs or waits for its turn, because the term of their decision is over.
     pub fn abandon(&mut self) {
         self.running = JoinSet::new();
         self.changing = 0;

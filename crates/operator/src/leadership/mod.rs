@@ -213,6 +213,14 @@ impl Leadership {
         self.shared.standing().leads(self.env.elapsed())
     }
 
+    /// [`leads`](Self::leads) for a write that was decided earlier, and that the end of its term
+    /// outdates.
+    pub fn leads_in(&self, term: u64) -> bool {
+        let standing = self.shared.standing();
+        let same = matches!(standing.role(), Role::Leader(tenure) if tenure.term == term);
+        same && standing.leads(self.env.elapsed())
+    }
+
     /// Releases the Lease, so that a follower takes over at once, and ends the loop. The guard
     /// closes immediately and for good.
     ///

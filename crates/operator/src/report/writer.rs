@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use super::dropped::dropped;
 use super::objects::{Object, Objects};
 use crate::api::{api_failure, objects_within};
-use crate::connect::WRITE_DEADLINE;
+use crate::connect::{MOST_STATUSES, WRITE_DEADLINE};
 use crate::env::Env;
 use crate::fronts::Face;
 use crate::fronts::observed::Shared;
@@ -32,10 +32,6 @@ use crate::observe::version;
 
 /// Shortest time between two writes of a status.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Most writes under way: a restart may find every status of a large cluster out of date, and each
-/// write holds a connection and its buffers.
-const MOST_WRITES: usize = 50;
 
 /// Writes the status of every object.
 pub struct StatusWriter {
@@ -168,7 +164,7 @@ impl StatusWriter {
         let mut wake: Option<Time> = None;
         let mut waiting = std::mem::take(&mut self.pending);
         // The end of a write leads here again, so that the others have their turn.
-        while self.writes.len() < MOST_WRITES
+        while self.writes.len() < MOST_STATUSES
             && let Some(key) = waiting.pop_first()
         {
             let Some(object) = objects.get_mut(&key) else { continue };

@@ -166,6 +166,7 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
             env.clone(),
             metrics.clone(),
             cluster,
+            term.clone(),
         ),
         announcer: Announcer::new(env.clone(), events, metrics.clone()),
         objects: Objects::default(),
