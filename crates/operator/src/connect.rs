@@ -43,12 +43,12 @@ const TCP_QUESTIONS: u32 = 3;
 const TCP_UNACKNOWLEDGED: Duration = Duration::from_secs(14);
 
 /// Flow-control windows of a stream and of the connection. Watches that wait for the main loop
-/// leave room for renewals of the Lease, which share the connection.
+/// leave room for writes, which share the connection.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
 /// A client that sends each request at once, reports each failure, and detects a dead connection
-/// within seconds (decisions 5 and 19).
+/// within seconds (decisions 5 and 19). Each client has a connection of its own.
 ///
 /// kube's default client leaves Nagle's algorithm on, which delays the first request of a
 /// connection by 40 ms, retries failed requests on its own schedule, and waits for ever on a

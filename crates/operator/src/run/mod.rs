@@ -108,6 +108,9 @@ pub type Variable = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 pub struct Surroundings {
     /// The API server.
     pub client: Client,
+    /// The API server, for Leases alone: a connection of its own, where no other request holds up a
+    /// renewal.
+    pub lease_client: Client,
     /// Opens the connection to the providers behind the gate.
     pub transport: Box<dyn Fn(&Gate) -> Transport>,
     /// Reads an environment variable.
@@ -132,17 +135,26 @@ const INBOX: usize = 4096;
 
 /// Runs a replica until `stop` becomes true, then drains calls and hands over.
 pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output = ()> + Send {
-    let Surroundings { client, transport, variable, env, metrics, health, board, stop } =
-        surroundings;
+    let Surroundings {
+        client,
+        lease_client,
+        transport,
+        variable,
+        env,
+        metrics,
+        health,
+        board,
+        stop,
+    } = surroundings;
     let token = env.token();
     let identity = Identity::new(&options.name, options.pod.as_deref(), &token);
     let process = env.clone();
     let mut tasks = JoinSet::new();
-    let leadership = elect(&options, &identity, &client, &env, &mut tasks);
+    let leadership = elect(&options, &identity, &lease_client, &env, &mut tasks);
     let (term, watched) = (Term::default(), other_leases_settings(&options, &identity));
     let told = (metrics.clone(), health.hearing().clone());
     let (other_leases, round) =
-        OtherLeases::start(client.clone(), env.clone(), &leadership, watched, told);
+        OtherLeases::start(lease_client, env.clone(), &leadership, watched, told);
     env.spawn(&mut tasks, round);
     let gate = gate(options.mode, &leadership, &term, &other_leases);
     let (timeout, transport) = (options.provider_timeout, transport(&gate));
@@ -307,4 +319,74 @@ fn elect(
     let (leadership, election) = Leadership::start(client.clone(), env.clone(), config);
     env.spawn(tasks, election);
     leadership
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use fakekube::FakeKube;
+    use http::Request;
+    use kube::client::Body;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    /// The paths of the requests of a client.
+    type Asked = Arc<Mutex<Vec<String>>>;
+
+    fn client(kube: &FakeKube, asked: &Asked) -> Client {
+        let asked = Arc::clone(asked);
+        let service = kube.service().map_request(move |request: Request<Body>| {
+            asked.lock().unwrap().push(request.uri().path().to_owned());
+            request
+        });
+        Client::new(service, "default")
+    }
+
+    fn options() -> Options {
+        Options {
+            namespace: "pontoon".to_owned(),
+            name: "a".to_owned(),
+            pod: None,
+            predecessors: Vec::new(),
+            leader_elect: true,
+            mode: Mode::Active,
+            timing: Timing::default(),
+            provider_timeout: Duration::from_secs(5),
+            retry_initial: Duration::from_secs(1),
+            retry_max: Duration::from_secs(300),
+            controllers: Controllers::default(),
+            vips: VipOptions::default(),
+            policy: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn leases_have_a_connection_of_their_own() {
+        let (kube, rest, leases) = (FakeKube::new(1), Asked::default(), Asked::default());
+        let (stop, stopped) = watch::channel(false);
+        let surroundings = Surroundings {
+            client: client(&kube, &rest),
+            lease_client: client(&kube, &leases),
+            transport: Box::new(pontoon_providers::https),
+            variable: Box::new(|_| None),
+            env: Env::real(),
+            metrics: Metrics::new().unwrap(),
+            health: Health::default(),
+            board: Board::default(),
+            stop: stopped,
+        };
+        let replica = tokio::spawn(run(options(), surroundings));
+        let is_asked = |asked: &Asked, part: &str| {
+            asked.lock().unwrap().iter().any(|path| path.contains(part))
+        };
+        while !is_asked(&leases, "/leases/pontoon") || !is_asked(&rest, "/customresource") {
+            tokio::task::yield_now().await;
+        }
+        stop.send_replace(true);
+        replica.await.unwrap();
+        assert!(leases.lock().unwrap().iter().all(|path| path.contains("/leases")));
+        assert!(!is_asked(&rest, "/leases"));
+    }
 }
