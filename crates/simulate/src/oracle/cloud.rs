@@ -70,6 +70,9 @@ pub(super) struct Address {
     /// The address cannot be recognised as ours any more, because of a person: the ledger entry or
     /// intent was removed, or the address was moved before the ledger named the address.
     pub words_lost: bool,
+    /// The machine from which a person moved the address to the present holder, and the time of
+    /// arrival there.
+    pub moved_from: Option<(Machine, Millis)>,
     /// The time of arrival at the present holder.
     pub arrived: Millis,
     /// The process that first sent an assignment to each machine, since the address was last on
@@ -139,6 +142,7 @@ impl Cloud {
                     kept_by: None,
                     moves: 0,
                     words_lost: false,
+                    moved_from: None,
                     arrived: now,
                     movers: BTreeMap::new(),
                     assigned: BTreeMap::new(),
@@ -151,6 +155,8 @@ impl Cloud {
                 if by_hand {
                     address.touched = Some(now);
                 }
+                let from = address.holder.map(|from| (from, address.arrived));
+                address.moved_from = from.filter(|_| by_hand && seen.holder.is_some());
                 address.holder = seen.holder;
                 address.arrived = now;
                 // An address without a machine may still be on its way to one.

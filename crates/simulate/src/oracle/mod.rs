@@ -26,6 +26,8 @@ mod pool;
 mod release;
 mod rest;
 mod restraint;
+#[cfg(test)]
+mod rule_tests;
 mod safety;
 #[cfg(test)]
 mod start_tests;

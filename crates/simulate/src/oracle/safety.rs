@@ -101,6 +101,10 @@ impl Oracle {
         let hides = self.vendor.hides_operations(ip.is_ipv6());
         let unseen =
             hides && self.cloud.is_unknown_arrival(ip, &sent.process, self.decided_at(sent));
+        if self.is_well_by_any_view(sent, ip, holder, api) {
+            let text = format!("{}: {ip} is well on {holder}, and was before", sent.agent);
+            return self.violated("S4", text);
+        }
         if unseen || self.is_touched_unseen(ip) {
             return;
         }
@@ -118,6 +122,22 @@ impl Oracle {
         if !surplus && !goes {
             self.check_grace(sent, ip, holder);
         }
+    }
+
+    /// Whether an address is well wherever a replica may believe it to be: a person moved it from a
+    /// machine that all its pools surely use to another such machine.
+    fn is_well_by_any_view(&self, sent: &Sent, ip: IpAddr, holder: Machine, api: Millis) -> bool {
+        let from = self.cloud.addresses.get(&ip).and_then(|one| one.moved_from);
+        // A replica that has not seen the address on the first machine may know of an older place.
+        let floor = self.cloud_floor();
+        let Some((from, _)) = from.filter(|(_, arrived)| *arrived < floor) else { return false };
+        let well = |pool: &Pool| {
+            pool.surely_uses(from, api)
+                && pool.surely_uses(holder, api)
+                && pool.surely_wants(ip, api)
+                && !pool.might_give_back(ip, api)
+        };
+        self.cloud_is_calm() && self.is_meant(sent) && self.cluster.claimants(ip).all(well)
     }
 
     /// The pools deciding on the place of an address: the certain owner, or else all claimants.
