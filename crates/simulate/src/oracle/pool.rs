@@ -149,6 +149,11 @@ impl Pool {
         all.into_iter().flatten().copied()
     }
 
+    /// The addresses reserved for the pool by its status.
+    pub fn said_created(&self) -> Vec<IpAddr> {
+        addresses(&self.status["createdIPs"])
+    }
+
     pub fn open_by_region(&self) -> usize {
         self.intents.values().filter(|intent| intent.target.is_none()).count()
     }
@@ -235,6 +240,7 @@ impl Pool {
                 self.intents = intents(&ledger);
                 self.ways.created = addresses(&ledger["created"]);
                 self.ways.kept = addresses(&ledger["kept"]);
+                self.ways.recorded.extend(self.ways.created.iter().copied());
                 let both = self.ways.created.iter().chain(&self.ways.kept);
                 self.recorded = both.copied().collect();
             }
@@ -244,7 +250,7 @@ impl Pool {
                 self.ways.created.clear();
                 self.ways.kept.clear();
                 // The status is the published copy of a ledger whose annotation was removed.
-                self.recorded = addresses(&self.status["createdIPs"]);
+                self.recorded = self.said_created();
             }
         }
         true

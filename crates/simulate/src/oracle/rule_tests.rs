@@ -123,3 +123,25 @@ async fn what_somebody_moved_from_a_node_where_nobody_saw_it_yet_may_be_moved() 
     scene.sends("a1-1", CloudAction::Assign, Some(FIT[0]));
     assert_eq!(scene.found(), None);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_pool_keeps_only_what_it_had() {
+    let keeps = json!({"kept": [IP]});
+    let scene = Scene::with_address_on(UNFIT);
+    scene.pool(&pool(&[IP], &json!({})));
+    scene.pool(&pool(&[], &json!({})));
+    scene.pool(&pool(&[], &keeps));
+    assert_eq!(scene.found(), None);
+    let scene = Scene::with_address_on(UNFIT);
+    scene.pool(&pool(&[], &keeps));
+    assert_eq!(scene.found(), Some("S6"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_names_no_address_as_reserved_that_is_somebody_else_s() {
+    let scene = Scene::with_address_on(UNFIT);
+    let mut pool = pool(&[], &json!({}));
+    pool["status"] = json!({"createdIPs": [IP]});
+    scene.pool(&pool);
+    assert_eq!(scene.found(), Some("S6"));
+}

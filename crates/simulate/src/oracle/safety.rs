@@ -328,9 +328,9 @@ impl Oracle {
         }
     }
 
-    /// S6: an address in a pool's ledger was reserved by us, for this pool. Decision 2 names the
-    /// only exception: a foreign address that appeared while a reservation of this pool was open,
-    /// and is therefore not among the intent's strangers.
+    /// S6: an address in a pool's ledger was reserved by us, for this pool, or kept after the pool had
+    /// it. Decision 2 names the only exception: a foreign address that appeared while a reservation of
+    /// this pool was open, and is therefore not among the intent's strangers.
     pub(super) fn check_ledger(&mut self, write: &Write<'_>) {
         let Some(pool) = self.cluster.pools.get(write.key) else { return };
         let wrong = |ip: &&IpAddr| {
@@ -343,7 +343,15 @@ impl Oracle {
                 }
             }
         };
-        let wrong = pool.ways.created.iter().find(wrong).copied();
+        // The status is a copy of the ledger, and may be older.
+        let said = pool.said_created().into_iter().filter(|ip| !pool.ways.recorded.contains(ip));
+        let said: Vec<IpAddr> = said.collect();
+        let wrong = pool.ways.created.iter().chain(&said).find(wrong).copied();
+        let had = |ip: &IpAddr| {
+            let mut formers = self.cluster.formers.of(*ip);
+            pool.listed.contains(ip) || formers.any(|former| former.uid == pool.uid)
+        };
+        let foreign = pool.ways.kept.iter().find(|ip| !had(ip)).copied();
         let others = |ip: &IpAddr| self.cloud.addresses.get(ip).map(|one| &one.origin);
         let mistaken = pool.ways.created.iter().filter(|ip| others(ip) == Some(&Origin::Others));
         for ip in mistaken.copied().collect::<Vec<_>>() {
@@ -351,6 +359,10 @@ impl Oracle {
         }
         if let Some(ip) = wrong {
             let text = format!("{} says that {ip} was reserved for it", write.key);
+            self.violated("S6", text);
+        }
+        if let Some(ip) = foreign {
+            let text = format!("{} says that it keeps {ip}, and never had it", write.key);
             self.violated("S6", text);
         }
     }

@@ -1,5 +1,6 @@
 //! Further fields of pools (grace period, deletion policy, pause), and FLIPOP's Lease.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use pontoon::api::{ADDRESSES_ANNOTATION, PAUSED_ANNOTATION, RELEASE_FINALIZER};
@@ -31,6 +32,8 @@ pub(super) struct Ways {
     resumed: Option<Millis>,
     /// Addresses recorded as reserved.
     pub created: Vec<IpAddr>,
+    /// Every address ever recorded as reserved.
+    pub recorded: BTreeSet<IpAddr>,
     /// Delisted addresses recorded as kept.
     pub kept: Vec<IpAddr>,
     /// The previous grace period, and the time of the change.
