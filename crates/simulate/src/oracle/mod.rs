@@ -12,6 +12,7 @@ mod evictions;
 mod formers;
 mod front;
 mod grace;
+mod idle;
 mod labels;
 mod matching;
 mod name_rest;
@@ -107,6 +108,7 @@ pub struct Oracle {
     clocks: [Clock; 2],
     modes: restraint::Modes,
     releasable: release::Releasable,
+    idle: idle::Idle,
     pace: Pace,
     pacing: pacing::Pacing,
     vendor: Vendor,
@@ -134,6 +136,7 @@ impl Oracle {
             clocks: Default::default(),
             modes: restraint::Modes::default(),
             releasable: release::Releasable::default(),
+            idle: idle::Idle::default(),
             pace: Pace::default(),
             pacing: pacing::Pacing::default(),
             vendor: Vendor::default(),

@@ -139,13 +139,8 @@ impl Oracle {
 
     /// L1, L2: no address is idle while an eligible node has room, for each family separately.
     fn unserved(&self, pool: &Pool) -> Vec<String> {
-        let mut used = pool.claims();
-        used.retain(|ip| pool.uses(*ip) && self.cloud.addresses.contains_key(ip));
-        let idle = |ip: &IpAddr| {
-            self.is_idle(pool, *ip) && !self.is_contested(pool, *ip) && self.is_movable(*ip)
-        };
         let (six, four): (Vec<_>, Vec<_>) =
-            used.into_iter().filter(idle).partition(IpAddr::is_ipv6);
+            self.idle_of(pool).into_iter().partition(IpAddr::is_ipv6);
         let mut wrong = Vec::new();
         for (six, idle) in [(false, four), (true, six)] {
             let free = self.free_for(pool, six);
@@ -156,12 +151,24 @@ impl Oracle {
         wrong
     }
 
-    fn is_idle(&self, pool: &Pool, ip: IpAddr) -> bool {
+    /// Addresses of a pool that are on no machine where they serve, and could be moved for the pool.
+    pub(super) fn idle_of(&self, pool: &Pool) -> Vec<IpAddr> {
+        let idle = |ip: &IpAddr| {
+            pool.uses(*ip)
+                && self.cloud.addresses.contains_key(ip)
+                && self.is_idle(pool, *ip)
+                && !self.is_contested(pool, *ip)
+                && self.is_movable(*ip)
+        };
+        pool.claims().into_iter().filter(idle).collect()
+    }
+
+    pub(super) fn is_idle(&self, pool: &Pool, ip: IpAddr) -> bool {
         !self.cloud.holder(ip).is_some_and(|machine| pool.may_use(machine))
     }
 
     /// Eligible machines of a pool with room for an address of the family.
-    fn free_for(&self, pool: &Pool, six: bool) -> Vec<Machine> {
+    pub(super) fn free_for(&self, pool: &Pool, six: bool) -> Vec<Machine> {
         let has_room = |machine: &Machine| {
             let held = self.cloud.held_by(*machine).filter(|ip| ip.is_ipv6() == six);
             let stay = held.filter(|ip| !self.is_useless_on(*machine, *ip)).count();

@@ -125,6 +125,19 @@ async fn what_somebody_moved_from_a_node_where_nobody_saw_it_yet_may_be_moved() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_address_that_is_idle_for_long_beside_a_free_node_is_found() {
+    let scene = Scene::with_address_on(UNFIT);
+    scene.pool(&pool(&[IP], &json!({})));
+    scene.oracle().check_idle();
+    seconds(134).await;
+    scene.oracle().check_idle();
+    assert_eq!(scene.found(), None);
+    seconds(2).await;
+    scene.oracle().check_idle();
+    assert_eq!(scene.found(), Some("L1"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pool_keeps_only_what_it_had() {
     let keeps = json!({"kept": [IP]});
     let scene = Scene::with_address_on(UNFIT);

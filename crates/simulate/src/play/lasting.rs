@@ -28,7 +28,7 @@ impl Player<'_> {
         later.sort_unstable();
         for (begins, index) in later {
             at = begins;
-            self.wait_until(at).await;
+            self.wait_watching(at).await;
             if self.broken() {
                 return;
             }
@@ -37,7 +37,7 @@ impl Player<'_> {
         let (limit, named) = (at + MEANWHILE, at + TOLD_WITHIN);
         loop {
             at += CHECK_INTERVAL;
-            self.wait_until(at).await;
+            self.wait_watching(at).await;
             if self.broken() {
                 return;
             }
@@ -55,6 +55,18 @@ impl Player<'_> {
             self.edge(index, false).await;
         }
         self.healed = at;
+    }
+
+    /// Lets time pass, and checks meanwhile that no address is idle for too long.
+    async fn wait_watching(&mut self, until: Millis) {
+        while !self.broken() {
+            let next = (self.stage.shared.now() + CHECK_INTERVAL).min(until);
+            self.wait_until(next).await;
+            self.stage.shared.oracle().check_idle();
+            if next >= until {
+                return;
+            }
+        }
     }
 
     /// The target of a refusal, resolved in the present state.

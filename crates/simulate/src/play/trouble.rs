@@ -5,6 +5,7 @@ use std::time::Duration;
 use fakekube::On;
 
 use super::Player;
+use crate::faults::CloudFault;
 use crate::process::Seam;
 use crate::schedule::{CloudState, Event, Millis, ProcessEvent, What};
 
@@ -14,6 +15,7 @@ impl Player<'_> {
         match what {
             // Refused calls do not age any replica's view.
             What::CloudIs(CloudState::Full) | What::Refuses(_) => {}
+            What::Cloud { fault: CloudFault::Unavailable, on: Some(on), .. } if on.creates() => {}
             What::Cloud { .. } | What::CloudIs(_) => oracle.cloud_trouble(begins),
             What::Api { .. } | What::Stale(_) => oracle.api_trouble(begins),
             What::Compacted | What::WatchesCut => {
