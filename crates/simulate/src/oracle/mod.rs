@@ -24,6 +24,7 @@ mod pacing;
 mod pacing_tests;
 mod pods;
 mod pool;
+mod readiness;
 mod release;
 mod rest;
 mod restraint;

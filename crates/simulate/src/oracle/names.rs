@@ -148,6 +148,12 @@ fn judge<Key: Clone + Ord>(fits: &mut BTreeMap<Key, Fit>, present: &BTreeSet<Key
 }
 
 impl Names {
+    /// Whether a pool asks for a name, or has one.
+    pub fn concern(&self, pool: &str) -> bool {
+        let asking = self.asking.get(&format!("floatingippools {pool}"));
+        asking.is_some_and(|one| one.site.is_some() || one.holds.is_some())
+    }
+
     /// Notes a zone's identifier.
     pub fn zone_called(&mut self, id: String, zone: &'static str) {
         self.ids.insert(id, zone);

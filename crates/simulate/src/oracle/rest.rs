@@ -91,6 +91,7 @@ impl Oracle {
             all.extend(lacking.map(|text| format!("{key}: {text}")));
             all.extend(self.on_drained(pool).into_iter().map(|text| format!("{key}: {text}")));
             all.extend(self.misreported(pool).into_iter().map(|text| format!("{key}: {text}")));
+            all.extend(self.misjudged(key, pool).map(|text| format!("{key} {text}")));
         }
         all.extend(self.untold());
         all.extend(self.mismarked());

@@ -158,3 +158,20 @@ async fn a_status_names_no_address_as_reserved_that_is_somebody_else_s() {
     scene.pool(&pool);
     assert_eq!(scene.found(), Some("S6"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_pool_is_ready_exactly_if_its_address_is_in_place() {
+    for (machine, ready, wrong) in [
+        (FIT[0], "True", false),
+        (UNFIT, "False", false),
+        (UNFIT, "True", true),
+        (FIT[0], "False", true),
+    ] {
+        let scene = Scene::with_address_on(machine);
+        let mut pool = pool(&[IP], &json!({}));
+        pool["status"] = json!({"conditions": [{"type": "Ready", "status": ready}]});
+        scene.pool(&pool);
+        let told = scene.oracle().unplaced().iter().any(|text| text.contains("said to be ready"));
+        assert_eq!(told, wrong, "{machine} {ready}");
+    }
+}
