@@ -68,8 +68,31 @@ impl Formers {
         }
     }
 
+    /// The latest former claim on an address, and those that ended since `floor`.
+    pub fn latest(&self, ip: IpAddr, floor: Millis) -> impl Iterator<Item = &Former> {
+        let last = self.of(ip).map(|one| one.at).max().unwrap_or(0);
+        self.of(ip).filter(move |one| one.at >= last.min(floor))
+    }
+
     /// Former claims on an address.
     pub fn of(&self, ip: IpAddr) -> impl Iterator<Item = &Former> {
         self.0.get(&ip).into_iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_that_ended_before_another_one_counts_only_until_everybody_knows() {
+        let ip = IpAddr::from([192, 0, 2, 1]);
+        let mut formers = Formers::default();
+        for (uid, at) in [("first", 10), ("second", 100)] {
+            let pool = Pool { uid: uid.to_owned(), ..Pool::default() };
+            formers.lost(&pool, [ip].into(), false, at);
+        }
+        let counted = |floor| formers.latest(ip, floor).count();
+        assert_eq!([5, 97, 200].map(counted), [2, 1, 1]);
     }
 }

@@ -80,7 +80,8 @@ impl Oracle {
             }
             if pool.ways.deleting.is_some() {
                 // The deletion waits for the user's answer too.
-                if self.can_give_back() && !pool.awaits_a_word() {
+                let releases = pool.ways.releases && !pool.ways.created.is_empty();
+                if (self.can_give_back() || !releases) && !pool.awaits_a_word() {
                     all.push(format!("{key} is still being deleted"));
                 }
                 continue;

@@ -11,7 +11,7 @@ use pontoon::leadership::LEASE;
 use serde_json::{Value, json};
 use tokio::time::{Instant, advance};
 
-use super::{Oracle, Sent};
+use super::{Oracle, Sent, Stuck};
 use crate::vendor::Vendor;
 use crate::wire::CloudAction;
 
@@ -157,6 +157,21 @@ async fn a_status_names_no_address_as_reserved_that_is_somebody_else_s() {
     pool["status"] = json!({"createdIPs": [IP]});
     scene.pool(&pool);
     assert_eq!(scene.found(), Some("S6"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_pool_that_has_nothing_to_release_goes_while_releases_are_refused() {
+    for (created, stays) in [(vec![], true), (vec![IP], false)] {
+        let scene = Scene::with_address_on(UNFIT);
+        let mut pool = pool(&[], &json!({"created": created}));
+        pool["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        pool["spec"]["deletionPolicy"] = json!("Release");
+        scene.pool(&pool);
+        let mut oracle = scene.oracle();
+        oracle.sticks(0, Stuck::GivingBack);
+        let told = oracle.unplaced().iter().any(|text| text.contains("still being deleted"));
+        assert_eq!(told, stays);
+    }
 }
 
 #[tokio::test(start_paused = true)]

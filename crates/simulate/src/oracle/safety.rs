@@ -177,7 +177,7 @@ impl Oracle {
             (lets_go && !moved) || former.might_take_off(holder, api)
         };
         let allowed = if sent.action == CloudAction::Unassign {
-            self.cluster.formers.of(ip).any(takes_off)
+            self.cluster.formers.latest(ip, api).any(takes_off)
         } else {
             lately
         };
