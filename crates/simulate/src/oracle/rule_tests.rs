@@ -175,6 +175,19 @@ async fn a_deleted_pool_that_has_nothing_to_release_goes_while_releases_are_refu
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_second_reservation_for_one_missing_address_is_found_while_the_first_is_under_way() {
+    let scene = Scene::with_address_on(UNFIT);
+    let mut pool = pool(&[], &json!({"intents": [{"id": "1"}, {"id": "2"}]}));
+    pool["spec"]["desiredIPs"] = json!(1);
+    scene.pool(&pool);
+    seconds(10).await;
+    scene.sends("a1-1", CloudAction::CreateIn, None);
+    assert_eq!(scene.found(), None);
+    scene.sends("a1-2", CloudAction::CreateIn, None);
+    assert_eq!(scene.found(), Some("S1"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pool_is_ready_exactly_if_its_address_is_in_place() {
     for (machine, ready, wrong) in [
         (FIT[0], "True", false),
