@@ -16,8 +16,8 @@
 //! notice such a change and react: the leader makes no calls until a renewal succeeds, a follower
 //! waits as for an expired lease. A replica that starts at this moment cannot notice.)
 //!
-//! `lease_view` decodes the object, `lease_object` reads and writes it, `election` decides, `election_loop` carries the
-//! decisions out, `guard` judges a call. Other controllers of the same objects have Leases of their
+//! `lease_view` decodes the object, `lease_object` reads and writes it, `election` decides, `election_loop`
+//! carries the decisions out, `guard` judges a call. Other controllers of the same objects have Leases of their
 //! own: `competition` judges the Leases that count, `elsewhere` all other Leases, both by their
 //! `pulse`; `other_leases` watches them and holds those of the predecessors.
 
