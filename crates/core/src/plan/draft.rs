@@ -7,7 +7,7 @@ use crate::Time;
 use crate::action::{Action, AddressAction, MarkWrite, RecordAction};
 use crate::addresses::plan::bipartite::Group;
 use crate::addresses::verdict::Verdict;
-use crate::model::{Family, MachineId, Mark, NodeName, ObjectKey, Site};
+use crate::model::{Family, MachineId, Mark, NodeName, ObjectKey, Site, Text};
 use crate::plan::Plan;
 use crate::records::verdict::RecordVerdict;
 use crate::vips::verdict::VipVerdict;
@@ -27,8 +27,9 @@ pub(crate) struct Draft {
     awaiting_notes: BTreeSet<MachineId>,
     /// Addresses assigned or unassigned by this plan.
     moving: BTreeSet<IpAddr>,
-    /// Addresses recognised as results of reservations.
+    /// Addresses recognised as results of reservations, and the intents of those.
     adopted: BTreeSet<IpAddr>,
+    settled: BTreeSet<(ObjectKey, Text)>,
     /// Assignments left for each pool with a cool-off.
     allowance: BTreeMap<ObjectKey, usize>,
     /// Pools for which an address is unassigned to make room.
@@ -50,6 +51,7 @@ impl Draft {
             awaiting_notes: BTreeSet::new(),
             moving: BTreeSet::new(),
             adopted: BTreeSet::new(),
+            settled: BTreeSet::new(),
             allowance: BTreeMap::new(),
             room_made: BTreeSet::new(),
             contesting: BTreeSet::new(),
@@ -189,9 +191,15 @@ impl Draft {
         self.room_made.contains(pool)
     }
 
-    /// Notes that an address is the result of a reservation.
-    pub fn adopt(&mut self, ip: IpAddr) {
+    /// Notes that an address is the result of a pool's reservation.
+    pub fn adopt(&mut self, ip: IpAddr, pool: &ObjectKey, intent: &Text) {
         self.adopted.insert(ip);
+        self.settled.insert((pool.clone(), intent.clone()));
+    }
+
+    /// Whether this plan has found the result of a pool's reservation.
+    pub fn has_settled(&self, pool: &ObjectKey, intent: &Text) -> bool {
+        self.settled.contains(&(pool.clone(), intent.clone()))
     }
 
     /// Whether a reservation of this plan has the address already.

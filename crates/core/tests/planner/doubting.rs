@@ -282,6 +282,28 @@ fn a_strangers_address_on_the_target_is_not_adopted_while_two_loose_ones_have_on
 }
 
 #[test]
+fn a_reservation_whose_address_is_being_written_down_explains_no_other_address() {
+    let scene = scene_at(AccountSetup { project: Some("project".into()), ..setup() });
+    let by_region = pool("p").wants(1).on("role=none");
+    let mut scene = scene.nodes(["a", "b"]).pool(by_region).pool(pool("q").wants(2));
+    for _ in 0..3 {
+        scene.fault(is_create, Fault::Lost);
+    }
+    scene.settle();
+    // Two addresses are on their way to their machines, and a stranger was assigned to `b` first.
+    for ip in [1, 2, 3].map(made) {
+        let seen = scene.cloud.addresses.get_mut(&ip).unwrap();
+        if seen.holder.take().is_some() {
+            (seen.busy, seen.project) = (true, Some("default".into()));
+        }
+    }
+    scene.cloud.place(ip(50), Some("m-b"));
+    scene.run(seconds(30));
+    assert_eq!(scene.stored("p").ledger.created.len(), 1);
+    assert!(!scene.stored("q").ledger.created.contains(&ip(50)), "50 is a stranger's");
+}
+
+#[test]
 fn a_reservation_that_is_wiped_off_its_object_is_written_down_again_and_resolved() {
     for fault in [None, Some(Fault::Lost)] {
         let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1));

@@ -153,7 +153,7 @@ fn settle<'w>(
         let resolved = resolve(world, view, account, intent, next, draft);
         match resolved {
             Resolved::Address(ip) => {
-                draft.adopt(ip);
+                draft.adopt(ip, view.key, &intent.id);
                 record(next, ip);
                 continue;
             }
@@ -262,7 +262,7 @@ fn intents(
     let targets = targets.chain(std::iter::repeat_n(None, by_region));
     // Addresses that exist now cannot be the result of these intents, except possible results of
     // other open reservations.
-    let others = open_intents(world, Some(request), None);
+    let others = open_intents(world, Some(request), |_, _, _| true);
     let made = |ip: &IpAddr| {
         let may_be = |one: &Intent| one.family == family && !one.strangers.contains(ip);
         !world.is_claimed(*ip) && others.iter().any(|(one, _)| may_be(one))

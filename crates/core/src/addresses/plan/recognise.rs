@@ -88,7 +88,13 @@ pub(crate) fn resolve(
     });
     let nobodys: Vec<_> = known.filter(|(ip, _)| is_nobodys(ip)).collect();
     let new: Vec<_> = nobodys.iter().copied().filter(|(ip, _)| is_new(ip)).collect();
-    let mut others = open_intents(world, view.request, Some((view.key, &intent.id)));
+    // A reservation whose result is found explains no further address.
+    let is_open = |key: &ObjectKey, entry: &PoolEntry, other: &Intent| {
+        (key, &other.id) != (view.key, &intent.id)
+            && !entry.is_settling(&other.id)
+            && !draft.has_settled(key, &other.id)
+    };
+    let mut others = open_intents(world, view.request, is_open);
     others.retain(|(other, _)| other.family == intent.family);
     let waits = |(other, _): &(&Intent, IntentProgress)| !has_arrived(other, &nobodys);
     let elsewhere = others.iter().copied().filter(waits).map(|(other, _)| other).collect();
@@ -244,12 +250,12 @@ fn strayed(
     strayed.map(|(ip, _)| *ip).collect()
 }
 
-/// Reservations without a known result in the account of `request`, other than `except`, with their
+/// Reservations without a known result in the account of `request` for which `counts` holds, with their
 /// progress. If neither ledger nor request names the account of a pool, its reservations count.
 pub(crate) fn open_intents<'w>(
     world: &'w World,
     request: Option<&Request>,
-    except: Option<(&ObjectKey, &Text)>,
+    counts: impl Fn(&ObjectKey, &PoolEntry, &Intent) -> bool,
 ) -> Vec<(&'w Intent, IntentProgress)> {
     let elsewhere = |entry: &PoolEntry| {
         let requested = entry.pool.request.as_ref().ok().map(|request| &request.account);
@@ -258,7 +264,7 @@ pub(crate) fn open_intents<'w>(
     };
     let mut open = Vec::new();
     for (key, entry) in world.pools().filter(|(_, entry)| !elsewhere(entry)) {
-        for intent in entry.open_intents().filter(|one| except != Some((key, &one.id))) {
+        for intent in entry.open_intents().filter(|one| counts(key, entry, one)) {
             let progress = entry.progress(&intent.id, world.shown_from());
             if matches!(progress, IntentProgress::Sent | IntentProgress::Doubtful { .. }) {
                 open.push((intent, progress));

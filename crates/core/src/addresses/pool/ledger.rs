@@ -200,6 +200,14 @@ impl PoolEntry {
         self.pool.ledger.intents.iter().chain(&self.writing.intents).chain(wiped)
     }
 
+    /// Whether a ledger write under way, or without a known outcome, drops an intent of the ledger: its
+    /// result is known.
+    pub(crate) fn is_settling(&self, id: &Text) -> bool {
+        let written =
+            self.last_write.as_ref().filter(|_| self.ledger_work.in_flight || self.ledger_in_doubt);
+        written.is_some_and(|last| last.intents.iter().all(|one| one.id != *id))
+    }
+
     /// Reservations sent without a known outcome that the ledger no longer names.
     pub fn wiped(&self) -> impl Iterator<Item = &Intent> {
         let listed = |id: &Text| self.pool.ledger.intents.iter().any(|one| one.id == *id);
