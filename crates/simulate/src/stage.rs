@@ -329,7 +329,7 @@ impl Stage {
         let variables: BTreeMap<_, _> = fakecloud::environment(&access).into_iter().collect();
         let variable = move |name: &str| variables.get(name).cloned();
         Surroundings {
-            lease_client: client.clone(),
+            leases: client.clone(),
             client,
             transport: Box::new(transport),
             variable: Box::new(variable),

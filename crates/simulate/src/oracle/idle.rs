@@ -66,6 +66,9 @@ impl Oracle {
         let others = self.cloud.held_by(machine).flat_map(|ip| self.cluster.claimants(ip));
         let grace = others.chain([pool]).map(|one| one.ways.grace).max().unwrap_or(0);
         let turns = Millis::try_from(pool.wants()).unwrap_or(Millis::MAX);
-        BACK_OFF + WORK + grace + pool.cool_off.saturating_mul(turns)
+        // Where an attempt costs a machine its own address, back-offs are three times as long, and
+        // attempts with refused addresses keep the machine busy in between.
+        let back_off = if self.vendor.displaces_own() { 3 * BACK_OFF } else { BACK_OFF };
+        back_off + WORK + grace + pool.cool_off.saturating_mul(turns)
     }
 }
