@@ -118,7 +118,7 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         "pontoon starts"
     );
     let client = connect(config.clone()).map_err(|error| error.to_string())?;
-    let lease_client = connect(config).map_err(|error| error.to_string())?;
+    let leases = connect(config).map_err(|error| error.to_string())?;
     let labels = ReplicaLabels {
         cluster: variable("CLUSTER_NAME"),
         pod: options.name.clone(),
@@ -132,7 +132,7 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
     let board = extension::start(&args.extension, &options).await?;
     let surroundings = Surroundings {
         client,
-        lease_client,
+        leases,
         transport: Box::new(pontoon_providers::https),
         variable: Box::new(variable),
         env,

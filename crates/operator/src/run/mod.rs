@@ -110,7 +110,7 @@ pub struct Surroundings {
     pub client: Client,
     /// The API server, for Leases alone: a connection of its own, where no other request holds up a
     /// renewal.
-    pub lease_client: Client,
+    pub leases: Client,
     /// Opens the connection to the providers behind the gate.
     pub transport: Box<dyn Fn(&Gate) -> Transport>,
     /// Reads an environment variable.
@@ -135,40 +135,24 @@ const INBOX: usize = 4096;
 
 /// Runs a replica until `stop` becomes true, then drains calls and hands over.
 pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output = ()> + Send {
-    let Surroundings {
-        client,
-        lease_client,
-        transport,
-        variable,
-        env,
-        metrics,
-        health,
-        board,
-        stop,
-    } = surroundings;
+    let Surroundings { client, leases, transport, variable, env, metrics, health, board, stop } =
+        surroundings;
     let token = env.token();
     let identity = Identity::new(&options.name, options.pod.as_deref(), &token);
     let process = env.clone();
     let mut tasks = JoinSet::new();
-    let leadership = elect(&options, &identity, &lease_client, &env, &mut tasks);
+    let leadership = elect(&options, &identity, &leases, &env, &mut tasks);
     let (term, watched) = (Term::default(), other_leases_settings(&options, &identity));
     let told = (metrics.clone(), health.hearing().clone());
-    let (other_leases, round) =
-        OtherLeases::start(lease_client, env.clone(), &leadership, watched, told);
+    let (other_leases, round) = OtherLeases::start(leases, env.clone(), &leadership, watched, told);
     env.spawn(&mut tasks, round);
     let gate = gate(options.mode, &leadership, &term, &other_leases);
     let (timeout, transport) = (options.provider_timeout, transport(&gate));
     let clouds = Clouds::open(Means { variable, timeout, clock: clock(&env), transport });
     let (to, inbox) = mpsc::channel(INBOX);
     let station = Station { env: env.clone(), hearing: health.hearing().clone(), to };
-    let about = about_lease(&options.namespace, lease(options.mode));
-    let instance = format!("{}_{token}", options.name);
-    let mut events =
-        Events::new(client.clone(), env.clone(), metrics.clone(), instance, about.clone());
+    let events = events(&options, &token, &client, &env, &metrics);
     let cluster = cluster_id(&options.controllers, &client, &env, &mut tasks);
-    if !options.leader_elect {
-        events.tell(about, Weight::Warning, "NoLeaderElection", ELECTION_IS_OFF);
-    }
     let replica = Replica {
         world: world(&options, &clouds),
         executor: Executor::new(
@@ -205,6 +189,18 @@ pub fn run(options: Options, surroundings: Surroundings) -> impl Future<Output =
         inbox,
     };
     process.run(replica.run(stop))
+}
+
+/// The events of a replica. The first one warns of an election that is off.
+fn events(options: &Options, token: &str, client: &Client, env: &Env, metrics: &Metrics) -> Events {
+    let about = about_lease(&options.namespace, lease(options.mode));
+    let instance = format!("{}_{token}", options.name);
+    let mut events =
+        Events::new(client.clone(), env.clone(), metrics.clone(), instance, about.clone());
+    if !options.leader_elect {
+        events.tell(about, Weight::Warning, "NoLeaderElection", ELECTION_IS_OFF);
+    }
+    events
 }
 
 /// The identity of the cluster, for the marks on DNS records. Not read if no record is kept.
@@ -368,7 +364,7 @@ mod tests {
         let (stop, stopped) = watch::channel(false);
         let surroundings = Surroundings {
             client: client(&kube, &rest),
-            lease_client: client(&kube, &leases),
+            leases: client(&kube, &leases),
             transport: Box::new(pontoon_providers::https),
             variable: Box::new(|_| None),
             env: Env::real(),

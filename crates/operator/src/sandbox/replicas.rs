@@ -81,7 +81,7 @@ impl Replicas {
         let (stop, stopped) = watch::channel(false);
         let surroundings = Surroundings {
             client: self.client.clone(),
-            lease_client: self.client.clone(),
+            leases: self.client.clone(),
             transport: transport(&self.cloud),
             variable: Box::new(variables()),
             env: env.paced(Arc::clone(&brake) as _),
