@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::address::{Address, Knowledge, News, Operation, confirm_after};
 use super::listing::Listing;
-use super::setbacks::Setbacks;
+use super::setbacks::{Attempt, Setbacks};
 use crate::Time;
 use crate::action::{Failure, FailureKind};
 use crate::model::{Families, Family, Finding, MachineId, OperationId, Sighting, Text};
@@ -385,14 +385,16 @@ impl Account {
                     displaced: self.displaces_own(),
                     ..Failure::plain(FailureKind::Rejected, message)
                 };
-                self.set_back((ip, &machine), failure, (now, 0), settings);
+                let attempt = Attempt { ip, machine: &machine, unassigns: false };
+                self.set_back(attempt, failure, (now, 0), settings);
             }
             News::Overdue(None) | News::Stayed => {
                 let place = self.addresses.get(&ip).and_then(|address| address.machines()[0]);
                 if let Some(machine) = place.cloned() {
                     let message = "the address is still there after the call to unassign it";
                     let failure = Failure::plain(FailureKind::Unavailable, message);
-                    self.set_back((ip, &machine), failure, (now, 0), settings);
+                    let attempt = Attempt { ip, machine: &machine, unassigns: true };
+                    self.set_back(attempt, failure, (now, 0), settings);
                 }
             }
         }
@@ -402,13 +404,13 @@ impl Account {
     /// Notes a failed attempt, and extends the back-off of the pair.
     pub(crate) fn set_back(
         &mut self,
-        pair: (IpAddr, &MachineId),
+        attempt: Attempt<'_>,
         failure: Failure,
         (now, jitter): (Time, u16),
         settings: &Settings,
     ) {
         let heard = !self.is_silent();
-        self.setbacks.failed(pair, failure, heard, (now, jitter), settings);
+        self.setbacks.failed(attempt, failure, heard, (now, jitter), settings);
     }
 
     /// Whether the last listing failed. Other failures are then probably the account's fault too,

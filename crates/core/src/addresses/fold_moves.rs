@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::address::ask_again_after;
 use super::listing::ASK_AGAIN;
-use super::setbacks::is_refusal;
+use super::setbacks::{Attempt, is_refusal};
 use super::{Account, Knowledge, Operation, PATIENCE, PoolEntry};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
@@ -295,7 +295,8 @@ impl Account {
                 self.want_listing(now + LOOK_AFTER);
                 if let Some(machine) = to {
                     let when = (now, outcome.jitter);
-                    self.set_back((ip, machine), failure.clone(), when, settings);
+                    let attempt = Attempt { ip, machine, unassigns: false };
+                    self.set_back(attempt, failure.clone(), when, settings);
                 }
             }
             Err(failure) => {
@@ -327,7 +328,8 @@ impl Account {
         // A failed unassignment counts against the current machine.
         let held = self.address(ip).and_then(|one| one.machines()[0].cloned());
         if let Some(machine) = to.cloned().or(held) {
-            self.set_back((ip, &machine), failure, (now, jitter), settings);
+            let attempt = Attempt { ip, machine: &machine, unassigns: to.is_none() };
+            self.set_back(attempt, failure, (now, jitter), settings);
             let again = !is_refusal(kind);
             self.update(ip, |one| one.intended = to.filter(|_| again).cloned());
             if elusive {

@@ -46,6 +46,14 @@ pub struct Setbacks {
     unclear: BTreeMap<IpAddr, BTreeMap<MachineId, Time>>,
 }
 
+/// An attempt to assign an address to a machine, or to unassign the address from there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt<'a> {
+    pub ip: IpAddr,
+    pub machine: &'a MachineId,
+    pub unassigns: bool,
+}
+
 /// Failed attempts of one address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Attempts {
@@ -70,6 +78,8 @@ pub struct Setback {
     /// The failed call may have taken effect nevertheless. A listing sent at or after this time
     /// shows the outcome.
     pub told_from: Time,
+    /// The last attempt was to unassign the address.
+    unassigns: bool,
 }
 
 impl Setback {
@@ -168,14 +178,14 @@ impl Setbacks {
 
     /// Whether the unassignment from a machine was refused, or failed many times in a row.
     pub(crate) fn is_stuck(&self, ip: IpAddr, machine: &MachineId) -> bool {
-        self.of(ip, machine).is_some_and(Setback::is_lasting)
+        self.of(ip, machine).is_some_and(|pair| pair.unassigns && pair.is_lasting())
     }
 
-    /// Notes a failed attempt, and extends the back-off. `heard` says whether the account's last
-    /// listing succeeded.
+    /// Notes a failed attempt, and extends the back-off. `heard` says
+    /// whether the account's last listing succeeded.
     pub(crate) fn failed(
         &mut self,
-        (ip, machine): (IpAddr, &MachineId),
+        Attempt { ip, machine, unassigns }: Attempt<'_>,
         failure: Failure,
         heard: bool,
         (now, jitter): (Time, u16),
@@ -221,7 +231,7 @@ impl Setbacks {
         if unclear {
             self.unclear.entry(ip).or_default().insert(machine.clone(), told_from);
         }
-        let pair = Setback { failures, not_before, failure, told_from };
+        let pair = Setback { failures, not_before, failure, told_from, unassigns };
         if pair.is_lasting() {
             self.suspects.entry(machine.clone()).or_default().insert(ip);
         }

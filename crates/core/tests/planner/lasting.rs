@@ -403,6 +403,21 @@ fn a_useless_address_that_does_not_come_off_keeps_no_room_from_another_pool_or_i
     }
 }
 
+#[test]
+fn a_useless_address_that_does_not_come_off_keeps_no_useless_address_of_another_pool_in_place() {
+    let scene = scene().nodes(["a", "b", "c"]).pool(pool("p").ips([1, 2]));
+    let scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).address(ip(4), Some("c"));
+    let mut scene = scene.pool(pool("q").ips([4])).settled();
+    scene.change_pool("p", |pool| pool.wants(1));
+    scene.change_pool("q", |pool| pool.wants(0));
+    scene.settle();
+    assert_eq!((scene.home(ip(2)), scene.home(ip(4))), (Some("b"), Some("c")), "surplus stays");
+    let mut scene = refusing(scene, is_unassign_of_2, FailureKind::Rejected);
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.run(seconds(60));
+    assert_eq!(scene.home(ip(1)), Some("c"));
+}
+
 fn is_unassign_of_2(action: &Action) -> bool {
     is_unassign(action)
         && matches!(action, Action::Address(AddressAction::Unassign { ip: one, .. }) if *one == ip(2))

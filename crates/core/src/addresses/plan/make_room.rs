@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::bipartite::Group;
 use super::drift;
-use super::occupancy::{last, occupants};
+use super::occupancy::{Lack, last, occupants};
 use super::release;
 use super::steps::unassign;
 use super::view::{Place, PoolView, grace_ends, owner};
@@ -161,15 +161,16 @@ pub(crate) fn displace(
     crowds: &mut Crowds<'_>,
     view: &PoolView<'_>,
     family: Family,
-    mut short: usize,
+    short: usize,
     which: Useless,
     draft: &mut Draft,
 ) -> usize {
     let world = crowds.world;
     let mut looked_at = None;
+    let mut lack = Lack::of(short);
     let around = crowds.around(view, family);
     for one in last(&around, |one| one.stuck) {
-        if short == 0 {
+        if lack.addresses == 0 {
             break;
         }
         let (entry, request) = match (one.what, which) {
@@ -190,13 +191,17 @@ pub(crate) fn displace(
         if held.is_some() {
             draft.wake_at(held);
         } else if !is_on_its_way(crowds, entry, one.ip, draft) {
-            short -= 1;
-            draft.make_room(view.key);
+            if !lack.spend(!one.stuck) {
+                break;
+            }
+            if !one.stuck {
+                draft.make_room(view.key);
+            }
             let why = Removal::MakesRoom(view.key.clone());
             unassign(world, one.machine, (entry, request), (one.ip, why), draft);
         }
     }
-    short
+    lack.addresses
 }
 
 /// End of the hold of an address on a node ineligible for its pool.

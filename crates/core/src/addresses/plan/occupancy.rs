@@ -17,12 +17,13 @@ const MOST_NODES_SEARCHED: usize = 100;
 const MOST_NODES_NAMED: usize = 3;
 
 /// Unassigns up to `short` surplus addresses of a pool from full nodes. An address whose machine does
-/// not let go is tried after the others. Returns the number of addresses still lacking room.
+/// not let go is tried after the others, and does not count. Returns the number of addresses still
+/// lacking room.
 pub(crate) fn take_off(
     world: &World,
     view: &PoolView<'_>,
     family: Family,
-    mut short: usize,
+    short: usize,
     draft: &mut Draft,
 ) -> usize {
     let (Some(account), Some(request), Some(cloud)) = (view.account, view.request, view.cloud())
@@ -33,6 +34,7 @@ pub(crate) fn take_off(
         Place::Disabled(Some(machine)) => account.setbacks.is_stuck(one.ip, machine),
         _ => false,
     };
+    let mut lack = Lack::of(short);
     for one in last(&view.addresses, stuck) {
         let Place::Disabled(Some(machine)) = one.place else {
             continue;
@@ -42,18 +44,44 @@ pub(crate) fn take_off(
         }
         let needed = view.may_take(world, machine, family, Some(one.ip))
             && !world.has_room(cloud, machine, family, None);
-        if short == 0 || !needed || !view.entry.is_recorded(one.ip) {
+        if !needed || !view.entry.is_recorded(one.ip) {
             continue;
         }
-        short -= 1;
-        if draft.now >= account.setbacks.next_off(one.ip, machine) {
+        let counts = !stuck(one);
+        if !lack.spend(counts) {
+            continue;
+        }
+        if counts && draft.now >= account.setbacks.next_off(one.ip, machine) {
             draft.make_room(view.key);
         }
         let machine = Machine { cloud: cloud.clone(), id: machine.clone() };
         let what = (one.ip, Removal::MakesRoom(view.key.clone()));
         unassign(world, &machine, (view.entry, request), what, draft);
     }
-    short
+    lack.addresses
+}
+
+/// The addresses that lack room. An address whose machine does not let go makes room when it has left.
+pub(crate) struct Lack {
+    /// Number of addresses that still lack room.
+    pub addresses: usize,
+    /// Number of unassignments that may be tried although their machines do not let go.
+    tries: usize,
+}
+
+impl Lack {
+    pub fn of(addresses: usize) -> Self {
+        Self { addresses, tries: addresses }
+    }
+
+    /// Whether another address may be unassigned. `counts` says whether the address seems to come off.
+    pub fn spend(&mut self, counts: bool) -> bool {
+        let left = if counts { self.addresses } else { self.tries.min(self.addresses) };
+        if left > 0 {
+            *(if counts { &mut self.addresses } else { &mut self.tries }) -= 1;
+        }
+        left > 0
+    }
 }
 
 /// The items, those of a sort after all others.
