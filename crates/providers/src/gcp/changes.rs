@@ -153,8 +153,9 @@ impl Gcp {
         if let Ok(None) = found
             && !self.projects()?.contains(&place.project)
         {
-            let page = self.client.page(&place.project, Some(ip), None, Priority::Failover).await;
-            return unless_forbidden(page.map(|page| !page.found.is_empty()));
+            let mut priority = Priority::Failover;
+            let found = self.pages_of(&place.project, Some(ip), &mut priority).await;
+            return unless_forbidden(found.map(|found| !found.is_empty()));
         }
         unless_forbidden(found.map(|found| found.is_some()))
     }

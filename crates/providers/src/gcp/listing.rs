@@ -73,8 +73,7 @@ impl Gcp {
         Ok(found)
     }
 
-    /// Every address, or one, of every project. Pages shift while they are read; for an address on
-    /// two pages, the later page counts.
+    /// Every address, or one, of every project.
     async fn pages(
         &self,
         only: Option<IpAddr>,
@@ -82,23 +81,36 @@ impl Gcp {
     ) -> Result<BTreeMap<IpAddr, Found>> {
         let mut all = BTreeMap::new();
         for project in self.projects()? {
-            let mut token = None;
-            for number in 1..=MOST_PAGES {
-                let page = self.client.page(&project, only, token.as_deref(), *priority).await;
-                let page = page.map_err(|error| further(*priority, error))?;
-                // Once begun, a listing is finished: half a listing is useless.
-                *priority = Priority::Begun;
-                all.extend(page.found.into_iter().map(|one| (one.address.ip, one)));
-                match page.next {
-                    None => break,
-                    next if next == token => {
-                        return Err(unreadable("a listing that repeats itself"));
-                    }
-                    _ if number == MOST_PAGES => {
-                        return Err(unreadable("a listing that does not end"));
-                    }
-                    next => token = next,
+            all.extend(self.pages_of(&project, only, priority).await?);
+        }
+        Ok(all)
+    }
+
+    /// Every address, or one, of a project. Pages shift while they are read; for an address on two pages,
+    /// the later page counts. A page without addresses may be followed by others.
+    pub(super) async fn pages_of(
+        &self,
+        project: &str,
+        only: Option<IpAddr>,
+        priority: &mut Priority,
+    ) -> Result<BTreeMap<IpAddr, Found>> {
+        let mut all = BTreeMap::new();
+        let mut token = None;
+        for number in 1..=MOST_PAGES {
+            let page = self.client.page(project, only, token.as_deref(), *priority).await;
+            let page = page.map_err(|error| further(*priority, error))?;
+            // Once begun, a listing is finished: half a listing is useless.
+            *priority = Priority::Begun;
+            all.extend(page.found.into_iter().map(|one| (one.address.ip, one)));
+            match page.next {
+                None => break,
+                next if next == token => {
+                    return Err(unreadable("a listing that repeats itself"));
                 }
+                _ if number == MOST_PAGES => {
+                    return Err(unreadable("a listing that does not end"));
+                }
+                next => token = next,
             }
         }
         Ok(all)

@@ -111,6 +111,17 @@ async fn a_reserved_address_of_the_machines_own_project_is_never_displaced() {
 }
 
 #[tokio::test]
+async fn a_page_without_addresses_does_not_end_the_look_for_a_reserved_address() {
+    let machine = MachineId("service/us-central1-b/a".into());
+    let script = free().then(200, with_own("a")).then(200, page(&[]));
+    let script = script.then(200, more(page(&[]), "next"));
+    let script = script.then(200, page(&[address("34.1.2.3", Some("a"))]));
+    let error = script.open().assign(ip(), &machine).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Rejected, "{error}");
+    assert!(sent(&script)[4].ends_with("&pageToken=next"), "{:?}", sent(&script));
+}
+
+#[tokio::test]
 async fn nothing_is_touched_if_the_address_is_elsewhere_or_of_another_region() {
     let script = Script::default().then(200, page(&[address(IP, Some("b"))]));
     let error = script.open().assign(ip(), &machine("a")).await.unwrap_err();

@@ -7,11 +7,6 @@ fn of_machines(names: &[&str]) -> ListRequest {
     ListRequest { families: V4, machines, addresses: vec![] }
 }
 
-fn more(mut page: Value, token: &str) -> Value {
-    page["nextPageToken"] = json!(token);
-    page
-}
-
 #[tokio::test]
 async fn every_field_is_read() {
     let mut reserving = address("203.0.113.9", None);

@@ -126,6 +126,12 @@ fn page(addresses: &[Value]) -> Value {
     json!({ "kind": "compute#addressAggregatedList", "items": items })
 }
 
+/// The page, followed by another.
+fn more(mut page: Value, token: &str) -> Value {
+    page["nextPageToken"] = json!(token);
+    page
+}
+
 /// An instance whose interfaces have these access configs: the name and the address.
 fn instance(name: &str, nics: &[Option<(&str, &str)>]) -> Value {
     let nics = nics.iter().enumerate().map(|(number, config)| {
