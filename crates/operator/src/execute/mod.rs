@@ -122,13 +122,18 @@ impl Executor {
         let (metrics, means) = (self.metrics.clone(), self.means(&action));
         let turns = self.turns.clone();
         self.env.spawn(&mut self.running, async move {
-            let _turn = turns.wait(&action).await;
+            let turn = turns.wait(&action).await;
             let sent_at = env.now();
-            let result = if action.changes_cluster() && !leadership.leads_in(term) {
-                Err(Failure::plain(FailureKind::NotSent, "this replica does not lead"))
-            } else {
-                let predecessor = predecessor_of(&action);
-                on_behalf_of(predecessor, carry_out(&action, means)).await
+            let result = match turn {
+                Err(failure) => Err(failure),
+                Ok(_) if action.changes_cluster() && !leadership.leads_in(term) => {
+                    Err(Failure::plain(FailureKind::NotSent, "this replica does not lead"))
+                }
+                // The turn ends with the call.
+                Ok(_turn) => {
+                    let predecessor = predecessor_of(&action);
+                    on_behalf_of(predecessor, carry_out(&action, means)).await
+                }
             };
             count(&metrics, &action, &result, env.now().since(sent_at));
             let jitter = (env.random() * 1000.0) as u16;

@@ -2,11 +2,17 @@
 //! connection, and watches could not start again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use pontoon_core::action::Action;
+use pontoon_core::action::{Action, Failure, FailureKind};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 use crate::connect::MOST_ACTIONS;
+
+/// How long an eviction waits for its turn. A node may serve again meanwhile, and the API server, which
+/// refuses a write of an outdated ledger, knows nothing of that: a later plan decides anew.
+const EVICTION_WAITS: Duration = Duration::from_secs(1);
 
 /// The turns of writes to Kubernetes. Clones share the turns.
 #[derive(Clone, Debug)]
@@ -23,12 +29,21 @@ impl Turns {
 
     /// Waits for the turn of an action, in the order of the calls. Calls to providers have connections
     /// of their own, and do not wait.
-    pub async fn wait(self, action: &Action) -> Turn {
+    ///
+    /// # Errors
+    /// If the turn of an eviction does not come within a second.
+    pub async fn wait(self, action: &Action) -> Result<Turn, Failure> {
         if !action.changes_cluster() {
-            return None;
+            return Ok(None);
         }
         // No code closes the semaphore, so `acquire_owned` cannot fail.
-        self.0.acquire_owned().await.ok()
+        let turn = async { self.0.acquire_owned().await.ok() };
+        if !matches!(action, Action::Evict(_)) {
+            return Ok(turn.await);
+        }
+        timeout(EVICTION_WAITS, turn).await.map_err(|_| {
+            Failure::plain(FailureKind::NotSent, "other writes to Kubernetes take too long")
+        })
     }
 }
 
@@ -41,7 +56,8 @@ mod tests {
     use http::{Request, Response};
     use kube::Client;
     use kube::client::Body;
-    use pontoon_core::action::{AddressAction, FailureKind, Finished, MarkWrite};
+    use pontoon_core::action::{AddressAction, Eviction, Finished, MarkWrite};
+    use pontoon_core::model::{NodeName, ObjectKey, PodId};
     use pontoon_providers::layers::Gate;
     use pontoon_providers::{Clock, https};
     use serde_json::json;
@@ -51,7 +67,7 @@ mod tests {
     use super::*;
     use crate::clouds::{Clouds, Means};
     use crate::env::Env;
-    use crate::fronts::EGRESS;
+    use crate::fronts::{EGRESS, FRONTS};
     use crate::leadership::{Leadership, always};
     use crate::report::metrics::Metrics;
 
@@ -167,6 +183,30 @@ mod tests {
         stage.executor.start(Action::Address(list));
         let finished = stage.executor.next().await;
         assert_eq!(finished.outcome.action.account(), Some(&"digitalocean".into()));
+    }
+
+    /// The node may serve again by then.
+    #[tokio::test]
+    async fn an_eviction_whose_turn_does_not_come_soon_is_decided_anew() {
+        let mut stage = stage();
+        stage.write(0..MOST_ACTIONS);
+        stage.until_sent(MOST_ACTIONS).await;
+        let (kind, namespace) = (FRONTS[0].kind(), "default".into());
+        let owner = ObjectKey { kind, namespace, name: "egress".into() };
+        stage.executor.start(Action::Evict(Eviction {
+            owner,
+            pod: PodId("uid".into()),
+            namespace: "default".into(),
+            name: "mail".into(),
+            node: NodeName("node-0".into()),
+        }));
+        let finished = stage.executor.next().await;
+        assert!(matches!(finished.outcome.action, Action::Evict(_)));
+        assert_eq!(finished.outcome.result.unwrap_err().kind, FailureKind::NotSent);
+        stage.answers.add_permits(MOST_ACTIONS);
+        stage.write([99]);
+        stage.until_sent(MOST_ACTIONS + 1).await;
+        assert_eq!(stage.sent(), names((0..MOST_ACTIONS).chain([99])));
     }
 
     #[tokio::test]
