@@ -1,5 +1,8 @@
 //! A deleted pool releases its reserved addresses, if its policy says so.
 
+use std::time::Duration;
+
+use fakecloud::{Fault, On as Calls, Rule};
 use kube::api::DeleteParams;
 use pontoon::api::RELEASE_FINALIZER;
 use pontoon::fronts::floating_ip_pool::FloatingIPPool;
@@ -81,6 +84,27 @@ async fn a_pool_that_changes_its_mind_goes_at_once_and_leaves_everything(on: On)
     assert_eq!(arena.cloud.addresses().len(), 2);
 }
 
+/// The call takes effect three seconds after it was sent.
+async fn a_pool_that_changes_its_mind_during_a_call_goes_after_the_call(on: On) {
+    let Some((arena, _replica)) = listed_and_reserved(on).await else { return };
+    arena.is_guarded("ingress", true).await;
+    let reserved = arena.cloud.addresses().into_iter().map(|one| one.ip.to_string());
+    let reserved: Vec<_> = reserved.filter(|ip| *ip != LISTED).collect();
+    let [reserved] = reserved.as_slice() else { panic!("reserved: {reserved:?}") };
+    let unassign = Calls::call("POST", "/v2/reserved_ips/*/actions");
+    let slow = Fault::DelayBefore(Duration::from_secs(3));
+    let rule = arena.cloud.inject(Rule::new(unassign, slow));
+    arena.delete("ingress").await;
+    eventually("the call is sent", || async {
+        if arena.cloud.hits(rule) > 0 { Ok(()) } else { Err("not yet") }
+    })
+    .await;
+    arena.edit("ingress", json!({"deletionPolicy": "Retain"})).await;
+    arena.is_gone("ingress").await;
+    assert_eq!(arena.droplet_of(reserved), None, "the pool outlives its call");
+    assert_eq!(arena.cloud.addresses().len(), 2, "nothing is released");
+}
+
 async fn without_credentials_a_deletion_says_what_it_waits_for_and_how_to_end_it(on: On) {
     let Some((arena, replica)) = listed_and_reserved(on).await else { return };
     arena.is_guarded("ingress", true).await;
@@ -104,5 +128,6 @@ async fn without_credentials_a_deletion_says_what_it_waits_for_and_how_to_end_it
 on_both! {
     a_pool_that_says_so_gives_back_what_was_reserved_for_it_and_nothing_else,
     a_pool_that_changes_its_mind_goes_at_once_and_leaves_everything,
+    a_pool_that_changes_its_mind_during_a_call_goes_after_the_call,
     without_credentials_a_deletion_says_what_it_waits_for_and_how_to_end_it,
 }
