@@ -1,6 +1,9 @@
 //! The client of the API server.
 
-use std::time::Duration;
+mod renewed;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use http::header::USER_AGENT;
 use http::{HeaderValue, Uri};
@@ -10,6 +13,7 @@ use hyper_util::client::legacy::{Builder, Client as HttpClient};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::{Body, ConfigExt};
 use kube::{Client, Config};
+use renewed::Renewed;
 use tokio::time::timeout;
 use tower::{BoxError, ServiceBuilder, ServiceExt, service_fn};
 
@@ -48,7 +52,8 @@ const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
 /// A client that sends each request at once, reports each failure, and detects a dead connection
-/// within seconds (decisions 5 and 19). Each client has a connection of its own.
+/// within seconds (decisions 5 and 19). Each client has a connection of its own, which is replaced when
+/// the server answers pings and no requests.
 ///
 /// kube's default client leaves Nagle's algorithm on, which delays the first request of a
 /// connection by 40 ms, retries failed requests on its own schedule, and waits for ever on a
@@ -66,21 +71,24 @@ pub fn connect(mut config: Config) -> kube::Result<Client> {
         let connecting = timeout(CONNECT_DEADLINE, tls.clone().oneshot(uri));
         Box::pin(async { connecting.await.unwrap_or_else(|late| Err(BoxError::from(late))) })
     });
-    let http: HttpClient<_, Body> = Builder::new(TokioExecutor::new())
-        .timer(TokioTimer::new())
-        .pool_timer(TokioTimer::new())
-        .http2_keep_alive_interval(PING)
-        .http2_keep_alive_timeout(PONG)
-        .http2_keep_alive_while_idle(true)
-        .http2_initial_stream_window_size(STREAM_WINDOW)
-        .http2_initial_connection_window_size(CONNECTION_WINDOW)
-        .build(connector);
+    let open = move || -> HttpClient<_, Body> {
+        Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .http2_keep_alive_interval(PING)
+            .http2_keep_alive_timeout(PONG)
+            .http2_keep_alive_while_idle(true)
+            .http2_initial_stream_window_size(STREAM_WINDOW)
+            .http2_initial_connection_window_size(CONNECTION_WINDOW)
+            .build(connector.clone())
+    };
+    let began = Instant::now();
+    let http = Renewed::new(open, Box::new(move || began.elapsed()));
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
-        .map_err(BoxError::from)
-        .service(http);
+        .service(service_fn(move |request| Arc::clone(&http).ask(request)));
     Ok(Client::new(service, config.default_namespace))
 }
 
