@@ -51,8 +51,7 @@ pub fn client(replies: impl IntoIterator<Item = Reply>) -> Client {
         let reply = replies.lock().unwrap().pop_front();
         async move {
             let Some(Reply { status, body }) = reply else { return std::future::pending().await };
-            let answer = Response::builder().status(status).body(Body::from(body.into_bytes()));
-            answer
+            Response::builder().status(status).body(Body::from(body.into_bytes()))
         }
     });
     Client::new(server, "default")
