@@ -22,6 +22,13 @@ pub const PATIENCE: u32 = 3;
 /// over.
 const CAUSE_OVER: Duration = Duration::from_secs(8);
 
+/// Number of attempts, about a minute, after which an address that finds a machine busy waits for
+/// something else than the others' attempts.
+const BUSY_FOR_OTHERS: u32 = 8;
+
+/// Time that another address has for an attempt that is due.
+const OTHERS_FIRST: Duration = Duration::from_secs(2);
+
 /// Age from which a failure on a machine says nothing, although the address is still refused elsewhere.
 const LONG_AGO: Duration = Duration::from_secs(3_600);
 
@@ -169,6 +176,20 @@ impl Setbacks {
         let pair = attempts.and_then(|attempts| attempts.pairs.get(machine));
         let whole = attempts.map_or(Time::default(), |attempts| attempts.not_before);
         pair.map_or(whole, |pair| pair.not_before.max(whole))
+    }
+
+    /// Until when an address leaves a busy machine to others that were refused less often, and that wait
+    /// for the next attempt there. Where an attempt keeps a machine busy for a while, two addresses that
+    /// every machine refuses would otherwise take turns, and no other would find the machine at rest.
+    pub(crate) fn yields_until(&self, ip: IpAddr, machine: &MachineId, now: Time) -> Time {
+        let refusals = self.by_address.get(&ip).map_or(0, |attempts| attempts.refusals);
+        let others = self.by_address.values().filter(|other| other.refusals < refusals);
+        let waits = others.filter_map(|other| {
+            let pair = other.pairs.get(machine)?;
+            let busy = pair.failure.kind == FailureKind::Busy && !pair.unassigns;
+            (busy && pair.failures <= BUSY_FOR_OTHERS).then_some(pair.not_before + OTHERS_FIRST)
+        });
+        waits.filter(|until| now < *until).max().unwrap_or_default()
     }
 
     /// Earliest time of the next unassignment from a machine. Refusals elsewhere do not count.

@@ -84,8 +84,11 @@ impl Cloud {
     /// Carries out an action, or fails at it.
     pub fn carry_out(&mut self, action: &Action) -> Answer {
         if let Some((_, kind)) = self.refuses.iter().find(|(concerns, _)| concerns(action)) {
+            // The client of such a provider reads the address first, and a busy machine loses nothing.
             let displaced = self.displaces(action);
-            return Err(Failure { displaced, ..Failure::plain(*kind, "refused for good") });
+            let seen = displaced.and_then(|ip| self.addresses.get(&ip)).cloned();
+            let displaced = displaced.is_some() && *kind != FailureKind::Busy;
+            return Err(Failure { displaced, seen, ..Failure::plain(*kind, "refused for good") });
         }
         match self.fault_for(action) {
             None => self.obey(action),
@@ -117,10 +120,10 @@ impl Cloud {
         }
     }
 
-    /// Whether an action costs a machine its own address.
-    fn displaces(&self, action: &Action) -> bool {
-        let displaces = self.abilities.is_some_and(|abilities| abilities.displaces_own);
-        displaces && matches!(action, Action::Address(AddressAction::Assign { .. }))
+    /// The address of an action that costs a machine its own address.
+    fn displaces(&self, action: &Action) -> Option<IpAddr> {
+        let Action::Address(AddressAction::Assign { ip, .. }) = action else { return None };
+        self.abilities.filter(|abilities| abilities.displaces_own).map(|_| *ip)
     }
 
     /// Takes the first scripted fault that matches the action.

@@ -11,7 +11,7 @@ use super::cloud::Fault;
 use super::doubting::made;
 use super::fixture::*;
 use super::profiles::{PROFILES, Profile, account};
-use super::scene::{Scene, scene, scene_at};
+use super::scene::{Scene, able, scene, scene_at};
 
 /// Address 1 is refused on every node.
 pub fn is_about_1(action: &Action) -> bool {
@@ -421,6 +421,24 @@ fn a_useless_address_that_does_not_come_off_keeps_no_useless_address_of_another_
 fn is_unassign_of_2(action: &Action) -> bool {
     is_unassign(action)
         && matches!(action, Action::Address(AddressAction::Unassign { ip: one, .. }) if *one == ip(2))
+}
+
+/// Each attempt keeps the machine busy: its own address goes, and comes back.
+#[test]
+fn addresses_that_a_machine_refuses_leave_it_to_one_that_finds_it_busy_but_not_for_ever() {
+    let displacing = able(|abilities| {
+        abilities.moves_at_once = false;
+        abilities.displaces_own = true;
+    });
+    let is_about_2 = |action: &Action| matches!(action, Action::Address(AddressAction::Assign { ip: one, .. }) if *one == ip(2));
+    let scene = scene_at(displacing).nodes(["a"]).pool(pool("p").ips([2]));
+    let scene = scene.address(ip(1), None).address(ip(2), None);
+    let mut scene = refusing(scene, is_about_2, FailureKind::Rejected);
+    assert!(count(&scene.run(seconds(5)), is_about_2) >= 2);
+    scene.cloud.refuses.push((is_about_1, FailureKind::Busy));
+    scene.set_pool(pool("q").ips([1]));
+    assert_eq!(count(&scene.run(seconds(30)), is_about_2), 0);
+    assert!(count(&scene.run(seconds(60)), is_about_2) > 0, "an address that stays busy");
 }
 
 #[test]

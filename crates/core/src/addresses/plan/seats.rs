@@ -234,7 +234,10 @@ impl Seats {
                 continue;
             }
             refused &= setbacks.of(ip, &machine.id).is_some_and(Setback::is_refusal);
-            let next = setbacks.next(ip, &machine.id);
+            let mut next = setbacks.next(ip, &machine.id);
+            if account.displaces_own() {
+                next = next.max(setbacks.yields_until(ip, &machine.id, now));
+            }
             if now < next {
                 later = Some(later.map_or(next, |time| time.min(next)));
                 continue;
