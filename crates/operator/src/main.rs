@@ -10,7 +10,7 @@ use clap_complete::{Shell as Completed, generate};
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use pontoon::args::{Cli, Command, LogFormat, LogLevel, RunArgs, Shell};
-use pontoon::connect::connect;
+use pontoon::connect::{Requests, connect};
 use pontoon::env::Env;
 use pontoon::extension;
 use pontoon::fronts;
@@ -117,8 +117,9 @@ async fn operate(args: RunArgs, timing: Timing) -> Result<(), String> {
         replica = options.name,
         "pontoon starts"
     );
-    let client = connect(config.clone()).map_err(|error| error.to_string())?;
-    let leases = connect(config).map_err(|error| error.to_string())?;
+    let renewal = Requests::Leases(options.timing.renew_deadline);
+    let client = connect(config.clone(), Requests::Any).map_err(|error| error.to_string())?;
+    let leases = connect(config, renewal).map_err(|error| error.to_string())?;
     let labels = ReplicaLabels {
         cluster: variable("CLUSTER_NAME"),
         pod: options.name.clone(),
@@ -191,7 +192,7 @@ async fn annotate(
     drop(rustls::crypto::ring::default_provider().install_default());
     let config = kube_config(kubeconfig.as_deref()).await?;
     let server = config.cluster_url.to_string();
-    let client = connect(config).map_err(|error| error.to_string())?;
+    let client = connect(config, Requests::Any).map_err(|error| error.to_string())?;
     pause::annotate(client, &object, reason.as_deref(), &server).await?;
     let done = if reason.is_some() { "paused" } else { "resumed" };
     writeln!(std::io::stdout(), "{object} {done}").map_err(|error| error.to_string())

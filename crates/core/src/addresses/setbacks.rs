@@ -183,6 +183,9 @@ impl Setbacks {
     /// every machine refuses would otherwise take turns, and no other would find the machine at rest.
     pub(crate) fn yields_until(&self, ip: IpAddr, machine: &MachineId, now: Time) -> Time {
         let refusals = self.by_address.get(&ip).map_or(0, |attempts| attempts.refusals);
+        if refusals == 0 {
+            return Time::default();
+        }
         let others = self.by_address.values().filter(|other| other.refusals < refusals);
         let waits = others.filter_map(|other| {
             let pair = other.pairs.get(machine)?;

@@ -7,7 +7,7 @@ use super::observe::marked_addresses;
 use super::{Work, World};
 use crate::Time;
 use crate::action::{
-    Action, Done, Eviction, Failure, LedgerWrite, MarkWrite, Outcome, RecordAction,
+    Action, Done, Eviction, Failure, FailureKind, LedgerWrite, MarkWrite, Outcome, RecordAction,
 };
 use crate::addresses::{Account, PoolEntry};
 use crate::model::{AccountId, Mark, NodeName, ObjectKey, PodId, Remembered, Text};
@@ -118,6 +118,11 @@ impl World {
         let work = self.evictions.entry(eviction.pod.clone()).or_default();
         match outcome.result {
             Ok(_) => *work = Work { not_before: now + ENDS_WITHIN, ..Work::default() },
+            // The eviction only waited.
+            Err(failure) if failure.kind == FailureKind::NotSent => {
+                work.in_flight = false;
+                work.not_before = now + self.settings.retry_initial;
+            }
             Err(failure) => work.unwritten(failure, now, outcome.jitter, &self.settings),
         }
         self.dirty.insert(eviction.owner.clone());

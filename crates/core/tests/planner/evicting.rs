@@ -100,6 +100,18 @@ fn a_refused_eviction_is_told_and_tried_again() {
     assert_eq!(scene.verdict("p").evicting[0].failure, None);
 }
 
+/// The eviction waited for other writes.
+#[test]
+fn an_eviction_that_was_not_sent_does_not_back_off() {
+    let mut scene = at_rest(evicting("p", true));
+    scene.remove_pod("two");
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.cloud.refuses.push((is_eviction, FailureKind::NotSent));
+    let tried = evicted(&scene.run(seconds(10))).len();
+    assert!((9..=12).contains(&tried), "once a second: {tried}");
+    assert_eq!(scene.verdict("p").evicting[0].failure, None);
+}
+
 #[test]
 fn nothing_is_evicted_while_the_cloud_cannot_be_asked() {
     let mut scene = at_rest(evicting("p", true));

@@ -13,7 +13,7 @@ use hyper_util::client::legacy::{Builder, Client as HttpClient};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::{Body, ConfigExt};
 use kube::{Client, Config};
-use renewed::Renewed;
+use renewed::{Judgement, Renewed};
 use tokio::time::timeout;
 use tower::{BoxError, ServiceBuilder, ServiceExt, service_fn};
 
@@ -46,10 +46,23 @@ const TCP_INTERVAL: Duration = Duration::from_secs(3);
 const TCP_QUESTIONS: u32 = 3;
 const TCP_UNACKNOWLEDGED: Duration = Duration::from_secs(14);
 
+/// Age from which a read without an answer shows that the server hangs. The deadlines of reads are 10 s
+/// and more.
+const UNANSWERED: Duration = Duration::from_secs(8);
+
 /// Flow-control windows of a stream and of the connection. Watches that wait for the main loop
 /// leave room for writes, which share the connection.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
+
+/// The requests of a client.
+#[derive(Clone, Copy, Debug)]
+pub enum Requests {
+    /// Any requests.
+    Any,
+    /// Requests for Leases alone, which are renewed within this time.
+    Leases(Duration),
+}
 
 /// A client that sends each request at once, reports each failure, and detects a dead connection
 /// within seconds (decisions 5 and 19). Each client has a connection of its own, which is replaced when
@@ -61,7 +74,7 @@ const CONNECTION_WINDOW: u32 = 16 << 20;
 ///
 /// # Errors
 /// If the configuration names certificates or credentials that cannot be used.
-pub fn connect(mut config: Config) -> kube::Result<Client> {
+pub fn connect(mut config: Config, requests: Requests) -> kube::Result<Client> {
     config.headers.push((USER_AGENT, HeaderValue::from_static(WHO)));
     if config.proxy_url.is_some() {
         return Client::try_from(config);
@@ -83,7 +96,11 @@ pub fn connect(mut config: Config) -> kube::Result<Client> {
             .build(connector.clone())
     };
     let began = Instant::now();
-    let http = Renewed::new(open, Box::new(move || began.elapsed()));
+    let judgement = match requests {
+        Requests::Any => Judgement { age: UNANSWERED, writes: false },
+        Requests::Leases(renewal) => Judgement { age: renewal / 4, writes: true },
+    };
+    let http = Renewed::new(open, judgement, Box::new(move || began.elapsed()));
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer()?)
@@ -141,6 +158,6 @@ mod tests {
     async fn a_kubeconfig_behind_an_http_proxy_can_be_used() {
         let mut config = Config::new(http::Uri::from_static("https://127.0.0.1:6443"));
         config.proxy_url = Some(http::Uri::from_static("http://127.0.0.1:3128"));
-        connect(config).unwrap();
+        connect(config, Requests::Any).unwrap();
     }
 }

@@ -10,25 +10,32 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, BodyStream, StreamBody};
 use kube::client::Body;
 use tokio::sync::watch;
 use tower::{BoxError, Service, ServiceExt};
 
-/// Age from which a request that ends without an answer counts. The shortest deadline, that of a request
-/// for a Lease, is 5 s by default.
-const UNANSWERED: Duration = Duration::from_secs(4);
-
 /// Silence after which a watch that ends counts. Bookmarks come about once a minute.
 const SILENT: Duration = Duration::from_secs(70);
 
-/// Number of requests and watches without an answer, one after the other, that show a hanging server.
+/// Number of requests and watches without an answer, one after the other, that show a hanging server. The
+/// number doubles with each connection that did not help.
 const HANGS: u32 = 2;
+const MOST_HANGS: u32 = 64;
 
 /// Monotonic time.
 pub(super) type Clock = Box<dyn Fn() -> Duration + Send + Sync>;
+
+/// Which requests show that the server hangs, if they end without an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Judgement {
+    /// Their least age.
+    pub age: Duration,
+    /// Writes count too. A webhook that hangs holds up writes alone.
+    pub writes: bool,
+}
 
 /// A client whose connection is replaced when it hangs. Watches over the old connection end then, and
 /// start again over the new one.
@@ -36,6 +43,7 @@ pub(super) struct Renewed<S> {
     open: Box<dyn Fn() -> S + Send + Sync>,
     /// The current client, and the number of its connection.
     current: Mutex<(S, u64)>,
+    judgement: Judgement,
     connection: Arc<Connection>,
 }
 
@@ -44,8 +52,17 @@ struct Connection {
     now: Clock,
     /// Number of the current connection.
     number: watch::Sender<u64>,
-    /// Requests and watches without an answer since the last answer.
-    unanswered: Mutex<u32>,
+    record: Mutex<Record>,
+}
+
+/// The answers over the current connection.
+struct Record {
+    /// The last answer or event.
+    answered: Option<Duration>,
+    /// Requests and watches without an answer since then.
+    unanswered: u32,
+    /// Number of these from which the connection is replaced.
+    most: u32,
 }
 
 impl<S, B> Renewed<S>
@@ -55,10 +72,15 @@ where
     B: BodyExt<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    pub fn new(open: impl Fn() -> S + Send + Sync + 'static, now: Clock) -> Arc<Self> {
-        let (number, unanswered) = (watch::Sender::new(0), Mutex::new(0));
-        let connection = Arc::new(Connection { now, number, unanswered });
-        Arc::new(Self { current: Mutex::new((open(), 0)), open: Box::new(open), connection })
+    pub fn new(
+        open: impl Fn() -> S + Send + Sync + 'static,
+        judgement: Judgement,
+        now: Clock,
+    ) -> Arc<Self> {
+        let record = Mutex::new(Record { answered: None, unanswered: 0, most: HANGS });
+        let connection = Arc::new(Connection { now, number: watch::Sender::new(0), record });
+        let current = Mutex::new((open(), 0));
+        Arc::new(Self { current, open: Box::new(open), judgement, connection })
     }
 
     /// Sends a request.
@@ -70,8 +92,10 @@ where
         request: Request<Body>,
     ) -> Result<Response<UnsyncBoxBody<Bytes, BoxError>>, BoxError> {
         let watches = is_watch(&request);
+        let counts = self.judgement.writes || request.method() == Method::GET;
+        let limit = if counts { self.judgement.age } else { Duration::MAX };
         let (client, number) = self.current();
-        let waiting = Waiting::begin(&self.connection, number, UNANSWERED);
+        let waiting = Waiting::begin(&self.connection, number, limit);
         let answer = client.oneshot(request).await;
         waiting.end();
         let answer = answer.map_err(Into::into)?;
@@ -116,7 +140,8 @@ where
     StreamBody::new(frames.take_until(Box::pin(replaced))).boxed_unsync()
 }
 
-/// A wait for an answer. A wait that is given up after its limit counts.
+/// A wait for an answer. A wait that is given up after its limit counts, if nothing else was answered
+/// meanwhile.
 struct Waiting {
     connection: Arc<Connection>,
     number: u64,
@@ -143,7 +168,7 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         if (self.connection.now)().saturating_sub(self.since) >= self.limit {
-            self.connection.gave_no_answer(self.number);
+            self.connection.gave_no_answer(self.number, self.since);
         }
     }
 }
@@ -151,18 +176,20 @@ impl Drop for Waiting {
 impl Connection {
     fn answered(&self, number: u64) {
         if *self.number.borrow() == number {
-            *lock(&self.unanswered) = 0;
+            let answered = Some((self.now)());
+            *lock(&self.record) = Record { answered, unanswered: 0, most: HANGS };
         }
     }
 
-    fn gave_no_answer(&self, number: u64) {
-        let mut unanswered = lock(&self.unanswered);
-        if *self.number.borrow() != number {
+    fn gave_no_answer(&self, number: u64, since: Duration) {
+        let mut record = lock(&self.record);
+        if *self.number.borrow() != number || record.answered.is_some_and(|time| time > since) {
             return;
         }
-        *unanswered += 1;
-        if *unanswered >= HANGS {
-            *unanswered = 0;
+        record.unanswered += 1;
+        if record.unanswered >= record.most {
+            let most = (record.most * 2).min(MOST_HANGS);
+            *record = Record { answered: None, unanswered: 0, most };
             tracing::warn!("the API server does not answer: a new connection is opened");
             self.number.send_modify(|number| *number += 1);
         }
@@ -179,8 +206,8 @@ mod tests {
     use std::future::pending;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use futures::FutureExt;
-    use futures::stream;
+    use futures::future::BoxFuture;
+    use futures::{FutureExt, stream};
     use http_body_util::Full;
     use tower::service_fn;
     use tower::util::BoxCloneSyncService;
@@ -199,9 +226,15 @@ mod tests {
         clock: Arc<AtomicU64>,
     }
 
+    const READS: Judgement = Judgement { age: Duration::from_secs(4), writes: false };
+
+    fn stage() -> Stage {
+        stage_that_counts(READS)
+    }
+
     /// A server with three kinds of answers: none, a list, and a watch with an event. Each answer is the
     /// number of its connection.
-    fn stage() -> Stage {
+    fn stage_that_counts(judgement: Judgement) -> Stage {
         let (opened, clock) = (AtomicU64::new(0), Arc::<AtomicU64>::default());
         let open = move || {
             let number = opened.fetch_add(1, Ordering::Relaxed);
@@ -209,7 +242,7 @@ mod tests {
         };
         let time = Arc::clone(&clock);
         let now = Box::new(move || Duration::from_secs(time.load(Ordering::Relaxed)));
-        Stage { renewed: Renewed::new(open, now), clock }
+        Stage { renewed: Renewed::new(open, judgement, now), clock }
     }
 
     async fn answer(number: u64, request: Request<Body>) -> Result<Response<Events>, Infallible> {
@@ -225,17 +258,32 @@ mod tests {
     }
 
     type Answer = UnsyncBoxBody<Bytes, BoxError>;
+    type Answered = Result<Response<Answer>, BoxError>;
 
     impl Stage {
         /// Sends a request, and gives it up after some seconds without an answer.
         fn ask(&self, path: &str, seconds: u64) -> Option<Answer> {
-            let request = Request::get(path).body(Body::empty()).unwrap();
-            let mut asked = Box::pin(Arc::clone(&self.renewed).ask(request));
+            let mut asked = self.begin(Request::get(path));
             let answer = asked.as_mut().now_or_never();
             if answer.is_none() {
-                self.clock.fetch_add(seconds, Ordering::Relaxed);
+                self.passes(seconds);
             }
             Some(answer?.unwrap().into_body())
+        }
+
+        fn begin(&self, request: http::request::Builder) -> BoxFuture<'static, Answered> {
+            Arc::clone(&self.renewed).ask(request.body(Body::empty()).unwrap()).boxed()
+        }
+
+        fn passes(&self, seconds: u64) {
+            self.clock.fetch_add(seconds, Ordering::Relaxed);
+        }
+
+        /// Two writes that hang at the same time.
+        fn writes(&self) {
+            let mut both = [(), ()].map(|()| self.begin(Request::patch(HANGS)));
+            assert!(both.iter_mut().all(|one| one.now_or_never().is_none()));
+            self.passes(10);
         }
 
         fn hangs(&self, seconds: u64) {
@@ -251,7 +299,7 @@ mod tests {
         fn watches(&self, seconds: u64) {
             let mut both = [self.ask(WATCH, 0).unwrap(), self.ask(WATCH, 0).unwrap()];
             assert!(both.each_mut().map(event).iter().all(Option::is_some));
-            self.clock.fetch_add(seconds, Ordering::Relaxed);
+            self.passes(seconds);
         }
     }
 
@@ -301,6 +349,41 @@ mod tests {
         let _events = stage.ask(WATCH, 0);
         stage.hangs(5);
         assert_eq!(stage.connection(), 1);
+    }
+
+    #[test]
+    fn requests_that_hang_at_the_same_time_say_nothing_if_another_is_answered_meanwhile() {
+        let stage = stage();
+        let mut both = [(), ()].map(|()| stage.begin(Request::get(HANGS)));
+        assert!(both.iter_mut().all(|one| one.now_or_never().is_none()));
+        stage.passes(5);
+        assert_eq!(stage.connection(), 0);
+        stage.passes(5);
+        drop(both);
+        assert_eq!(stage.connection(), 0);
+    }
+
+    /// A webhook holds up writes alone; none is called for Leases.
+    #[test]
+    fn writes_count_for_leases_alone() {
+        let stage = stage();
+        stage.writes();
+        assert_eq!(stage.connection(), 0);
+        let stage = stage_that_counts(Judgement { writes: true, ..READS });
+        stage.writes();
+        assert_eq!(stage.connection(), 1);
+    }
+
+    #[test]
+    fn a_server_that_hangs_on_gets_ever_fewer_connections() {
+        let stage = stage();
+        for _ in 0..6 {
+            stage.hangs(5);
+        }
+        assert_eq!(stage.connection(), 2, "after two and four requests");
+        stage.hangs(5);
+        stage.hangs(5);
+        assert_eq!(stage.connection(), 3, "an answer came between");
     }
 
     #[test]

@@ -24,8 +24,7 @@ const LIST_DEADLINE: Duration = Duration::from_secs(20);
 /// Deadline for the start of a watch.
 const START_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Silence after which a watch is restarted. A server sends a bookmark about once a minute; a
-/// server without bookmarks only gets more requests.
+/// Silence after which a watch is restarted. A server sends a bookmark about once a minute.
 pub(super) const SILENCE: Duration = Duration::from_secs(80);
 
 /// Longest pause between two attempts to watch. After an outage, a leader may act on the old view

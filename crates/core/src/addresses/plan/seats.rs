@@ -235,7 +235,7 @@ impl Seats {
             }
             refused &= setbacks.of(ip, &machine.id).is_some_and(Setback::is_refusal);
             let mut next = setbacks.next(ip, &machine.id);
-            if account.displaces_own() {
+            if now >= next && account.displaces_own() {
                 next = next.max(setbacks.yields_until(ip, &machine.id, now));
             }
             if now < next {
