@@ -106,7 +106,10 @@ fn an_eviction_that_was_not_sent_does_not_back_off() {
     let mut scene = at_rest(evicting("p", true));
     scene.remove_pod("two");
     scene.change_node("a", NodeFixture::not_ready);
-    scene.cloud.refuses.push((is_eviction, FailureKind::NotSent));
+    for _ in 0..20 {
+        scene.fault(is_eviction, Fault::Answer(FailureKind::NotSent));
+    }
+    scene.settle();
     let tried = evicted(&scene.run(seconds(10))).len();
     assert!((9..=12).contains(&tried), "once a second: {tried}");
     assert_eq!(scene.verdict("p").evicting[0].failure, None);

@@ -7,7 +7,7 @@ use pontoon_core::model::{EmptyPolicy, Pool, Sighting};
 use super::cloud::Fault;
 use super::fixture::*;
 use super::recording::{NAME, ask, of_pool, writes};
-use super::scene::{Scene, scene};
+use super::scene::{Scene, able, scene, scene_at};
 
 /// Two reserved addresses on nodes `a` and `b`, and a listed address on `c`.
 fn three_in_place() -> Scene {
@@ -67,6 +67,27 @@ fn what_was_reserved_is_taken_off_given_back_and_forgotten_and_what_was_listed_s
     assert_eq!((scene.mark("a"), scene.mark("c")), (None, Some("192.0.2.1")));
     let ledger = &scene.stored("p").ledger;
     assert!(ledger.created.is_empty() && !ledger.guarded, "the object may go");
+}
+
+/// The other address cannot be released, so that the pool stays for long.
+#[test]
+fn a_pool_that_is_being_deleted_keeps_no_mark_of_an_address_that_another_pool_had() {
+    let scene = scene_at(able(|one| one.per_machine = 20)).nodes(["a", "b"]);
+    let scene = scene.pool(pool("p").wants(2).releasing()).pool(pool("q").ips([5]));
+    let mut scene = scene.address(ip(5), Some("b")).settled();
+    let created = scene.stored("p").ledger.created.clone();
+    let (stays, goes): (Vec<_>, Vec<_>) =
+        created.iter().copied().partition(|ip| scene.home(*ip) == Some("b"));
+    let both = vec![ip(5), stays[0]];
+    scene.change_pool("q", |pool| pool.ask(|request| request.listed = both.clone()).invalid());
+    scene.settle();
+    scene.cloud.refuses.push((is_release, FailureKind::Rejected));
+    scene.change_pool("p", PoolFixture::deleted);
+    scene.run(seconds(30));
+    assert_eq!((&scene.stored("p").ledger.created, scene.home(stays[0])), (&goes, Some("b")));
+    scene.set_pool(pool("q").ips([5]));
+    scene.run(seconds(30));
+    assert_eq!((scene.home(stays[0]), scene.mark("b")), (Some("b"), Some("192.0.2.5")));
 }
 
 #[test]

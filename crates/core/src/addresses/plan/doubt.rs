@@ -76,8 +76,9 @@ pub(crate) fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
         return false;
     }
     // The pool may keep a leaving address, which the ledger does not say yet. A removed address
-    // also serves while its replacement does not exist.
-    let kept = || entry.lacks_addresses() || names_absent(account, entry);
+    // also serves while its replacement does not exist. A pool that is being deleted keeps none.
+    let lacks = || entry.lacks_addresses() || names_absent(account, entry);
+    let kept = || !entry.is_ending() && lacks();
     let pods_known = world.candidates().knows_pods(class);
     if !pods_known || (entry.is_leaving(ip) && kept()) {
         return true;
