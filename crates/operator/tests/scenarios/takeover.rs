@@ -130,6 +130,9 @@ async fn after_a_leader_that_stops_right_after_a_move_the_next_one_waits_until_r
         if log.iter().any(is_such) { Ok(()) } else { Err(log.len()) }
     })
     .await;
+    // The marks are written, so that no write of the other replica is under way.
+    arena.marked("a", None).await;
+    arena.marked("b", Some("198.51.100.1")).await;
     // A change that only the other can follow: its plan about the first reading is over then.
     arena.set_ready("a", true).await;
     arena.set_ready("b", false).await;
