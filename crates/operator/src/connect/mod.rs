@@ -66,7 +66,7 @@ pub enum Requests {
 
 /// A client that sends each request at once, reports each failure, and detects a dead connection
 /// within seconds (decisions 5 and 19). Each client has a connection of its own, which is replaced when
-/// the server answers pings and no requests.
+/// the server answers pings and no reads.
 ///
 /// kube's default client leaves Nagle's algorithm on, which delays the first request of a
 /// connection by 40 ms, retries failed requests on its own schedule, and waits for ever on a

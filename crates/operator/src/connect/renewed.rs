@@ -1,4 +1,4 @@
-//! Opens a new connection to the API server when the old one answers pings and no requests.
+//! Opens a new connection to the API server when the old one answers pings and no reads.
 //!
 //! An API server whose storage hangs, or a proxy before one, keeps a connection alive and answers no
 //! request. Each request ends at its deadline, and the next one would go over the same connection: a load
@@ -47,7 +47,7 @@ pub(super) struct Renewed<S> {
     connection: Arc<Connection>,
 }
 
-/// What is known of the connection.
+/// The current connection, and its answers.
 struct Connection {
     now: Clock,
     /// Number of the current connection.
@@ -86,7 +86,7 @@ where
     /// Sends a request.
     ///
     /// # Errors
-    /// Those of the client.
+    /// The client's errors.
     pub async fn ask(
         self: Arc<Self>,
         request: Request<Body>,

@@ -14,8 +14,8 @@ pub(super) fn holder(lease: &Lease) -> Option<&str> {
     lease.spec.as_ref()?.holder_identity.as_deref().filter(|name| !name.is_empty())
 }
 
-/// What a renewal changes. Labels and annotations are no sign of life. Of a Lease without a readable time
-/// of its renewal the version counts too, because the time may be what has changed.
+/// The part of a Lease that a renewal changes. Labels and annotations are no sign of life. Of a Lease
+/// without a readable time of its renewal the version counts too, because the time may have changed.
 pub(super) fn sign_of_life(lease: &Lease) -> (Option<LeaseSpec>, Option<String>) {
     let timed = lease.spec.as_ref().is_some_and(|spec| spec.renew_time.is_some());
     (lease.spec.clone(), lease.metadata.resource_version.clone().filter(|_| !timed))

@@ -30,7 +30,7 @@ impl Oracle {
         }
     }
 
-    /// What a pool lacks: addresses, or an address in place.
+    /// The lack of a pool: addresses, or an address in place.
     fn falls_short(&self, pool: &Pool) -> Option<String> {
         let (have, want) = (pool.claims().len(), pool.wants());
         if have < want {

@@ -1,4 +1,4 @@
-//! What readiness knows of the watch over another controller's Lease.
+//! The watch over another controller's Lease in readiness.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Whatever an API server accepts in metadata can be decoded.
+//! All metadata that an API server accepts can be decoded.
 
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;

@@ -1,4 +1,4 @@
-//! What a broken watch goes on with.
+//! The version, or the list, from which a broken watch goes on.
 
 use std::time::Duration;
 

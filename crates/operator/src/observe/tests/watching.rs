@@ -1,4 +1,4 @@
-//! What readiness knows of a watch.
+//! The state of a watch in readiness.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
