@@ -41,7 +41,8 @@ pub enum Fault {
 #[derive(Debug, Default)]
 pub struct Cloud {
     pub addresses: BTreeMap<IpAddr, Sighting>,
-    /// Actions that always fail, with their failures.
+    /// Actions at the provider, the DNS host or the API server that always fail, with their
+    /// failures.
     pub refuses: Vec<(Such, FailureKind)>,
     /// Scripted faults, each for the next matching action.
     pub faults: VecDeque<(Such, Fault)>,
@@ -126,8 +127,12 @@ impl Cloud {
         self.abilities.filter(|abilities| abilities.displaces_own).map(|_| *ip)
     }
 
-    /// Takes the first scripted fault that matches the action.
+    /// The failure of an action that always fails, or else the first scripted fault that matches
+    /// the action, which is taken.
     pub fn fault_for(&mut self, action: &Action) -> Option<Fault> {
+        if let Some((_, kind)) = self.refuses.iter().find(|(concerns, _)| concerns(action)) {
+            return Some(Fault::Answer(*kind));
+        }
         let index = self.faults.iter().position(|(concerns, _)| concerns(action))?;
         self.faults.remove(index).map(|(_, fault)| fault)
     }

@@ -43,6 +43,7 @@ mod recovering;
 mod refused;
 mod releasing;
 mod renewing;
+mod reserving;
 mod sharing;
 mod telling;
 mod unanswered;
