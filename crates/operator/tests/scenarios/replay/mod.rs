@@ -12,6 +12,7 @@ mod difference;
 mod names;
 mod order;
 mod request;
+mod unanswered;
 
 use control_plane::AuditEntry;
 use fakekube::FakeKube;
@@ -101,7 +102,8 @@ mod tests {
 
     use super::*;
     use crate::arena::{Arena, On};
-    use kube::api::DeleteParams;
+    use kube::api::{DeleteParams, Patch, PatchParams};
+    use serde_json::json;
 
     #[tokio::test]
     async fn an_answer_that_is_not_the_recorded_one_is_told_with_its_place() {
@@ -137,6 +139,31 @@ mod tests {
         let deleted = log.iter().find(|one| of_the_node("delete")(one)).unwrap().completed;
         let written = log.iter_mut().rfind(|one| of_the_node("patch")(one)).unwrap();
         written.completed = deleted + Duration::from_millis(1);
+
+        let told = Replay::of(log).await.differences;
+
+        assert_eq!(told, [""; 0]);
+    }
+
+    /// The storage may carry out a write after the server gave up on it.
+    #[tokio::test]
+    async fn a_write_without_an_answer_is_repeated_also_if_a_read_after_it_does_not_show_it_yet() {
+        let recording = Recording::default();
+        let Some(arena) = Arena::open(On::Recorded(recording.clone())).await else { return };
+        arena.node("a", 1).await;
+        arena.nodes().get("a").await.unwrap();
+        let patch = Patch::Merge(json!({"metadata": {"labels": {"late": "yes"}}}));
+        arena.nodes().patch("a", &PatchParams::default(), &patch).await.unwrap();
+        arena.nodes().get("a").await.unwrap();
+        drop(arena);
+        let mut log = recording.taken();
+        let is_get = |entry: &&AuditEntry| entry.verb == "get" && entry.name == "a";
+        let early = log.iter().find(is_get).unwrap().received - Duration::from_micros(2);
+        let late =
+            |entry: &&mut AuditEntry| entry.request_object["metadata"]["labels"]["late"] == "yes";
+        let unanswered = log.iter_mut().find(late).unwrap();
+        (unanswered.received, unanswered.completed) = (early, early + Duration::from_micros(1));
+        (unanswered.code, unanswered.response_object) = (504, Value::Null);
 
         let told = Replay::of(log).await.differences;
 

@@ -1,10 +1,11 @@
 //! Selects and orders the requests to replay, and decides which answers are comparable.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use control_plane::AuditEntry;
 use serde_json::Value;
+
+use super::unanswered::{self, is_unanswered, took_effect};
 
 /// Paths that are not replayed, and why. A path with a trailing slash includes everything below.
 const EXCLUDED: &[(&str, &str)] = &[
@@ -39,18 +40,17 @@ pub(super) enum Answer {
     /// A write of the same kind overlapped. The log does not tell whether a read or a refused write
     /// came before or after the write, and either answer is right, so the request is not replayed.
     Raced,
-    /// The client was killed before the answer, but the write took effect. The request is replayed
+    /// The client left, or the server failed, but the write took effect. The request is replayed
     /// for its effect.
     Nobodys,
 }
 
 /// The steps in the order of their effects.
 pub(super) fn steps(mut log: Vec<AuditEntry>) -> Vec<Step> {
-    log.sort_by_key(|entry| entry.completed);
+    unanswered::complete(&mut log);
     let writes: Vec<AuditEntry> = log.iter().filter(|one| may_change(one)).cloned().collect();
-    let given: BTreeSet<u64> = log.iter().filter_map(version_given).collect();
     let answer = |entry: &AuditEntry| match entry.code {
-        504 if took_effect(entry, &log, &given) => Some(Answer::Nobodys),
+        _ if took_effect(entry) => Some(Answer::Nobodys),
         // Temporary failures of the server, or a client that was gone.
         0 | 429 | 500.. => None,
         // The version determines the place of the write in the order.
@@ -75,10 +75,14 @@ fn is_asked_again(entry: &AuditEntry) -> bool {
     entry.user == "admin" && entry.verb != "watch" && !excluded
 }
 
+pub(super) fn is_write(entry: &AuditEntry) -> bool {
+    let writes = ["create", "update", "patch", "delete", "deletecollection"];
+    writes.contains(&entry.verb.as_str())
+}
+
 /// Whether the entry is a write that was not refused.
 fn may_change(entry: &AuditEntry) -> bool {
-    let writes = ["create", "update", "patch", "delete", "deletecollection"];
-    writes.contains(&entry.verb.as_str()) && (entry.code < 300 || entry.code == 504)
+    is_write(entry) && entry.code < 300 || is_unanswered(entry)
 }
 
 fn raced(entry: &AuditEntry, write: &AuditEntry) -> bool {
@@ -94,41 +98,16 @@ fn raced(entry: &AuditEntry, write: &AuditEntry) -> bool {
 }
 
 /// The kind of an entry. Events are the same kind in two groups.
-fn kind(entry: &AuditEntry) -> (&str, &str) {
+pub(super) fn kind(entry: &AuditEntry) -> (&str, &str) {
     let group = if entry.resource == "events" { "" } else { &entry.api_group };
     (group, &entry.resource)
 }
 
-/// Whether a write without an answer took effect: the object's next sighting has a new version that
-/// no other write gave.
-fn took_effect(entry: &AuditEntry, log: &[AuditEntry], given: &BTreeSet<u64>) -> bool {
-    let sightings = log.iter().filter(|other| kind(other) == kind(entry)).flat_map(|other| {
-        let mine = objects(&other.response_object).filter(|object| is_about(entry, object));
-        mine.map(move |object| (other, version(object)))
-    });
-    let (before, after): (Vec<_>, Vec<_>) =
-        sightings.partition(|(other, _)| other.completed <= entry.completed);
-    let next = after.first().and_then(|(_, version)| *version);
-    next.is_some_and(|next| {
-        !given.contains(&next) && before.iter().all(|(_, version)| *version != Some(next))
-    })
-}
-
-fn objects(answer: &Value) -> impl Iterator<Item = &Value> {
-    let items = answer["items"].as_array().map_or(&[][..], Vec::as_slice);
-    items.iter().chain([answer])
-}
-
-fn is_about(entry: &AuditEntry, object: &Value) -> bool {
-    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-    text("name") == entry.name && text("namespace") == entry.namespace
-}
-
-fn version(object: &Value) -> Option<u64> {
+pub(super) fn version(object: &Value) -> Option<u64> {
     object["metadata"]["resourceVersion"].as_str()?.parse().ok()
 }
 
-fn version_given(entry: &AuditEntry) -> Option<u64> {
+pub(super) fn version_given(entry: &AuditEntry) -> Option<u64> {
     version(&entry.response_object).filter(|_| may_change(entry))
 }
 
