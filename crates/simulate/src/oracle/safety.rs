@@ -378,12 +378,39 @@ impl Oracle {
     /// the address has a name of ours or is in our project (decision 2).
     pub(super) fn note_moved_by_hand(&mut self, state: &State, now: Millis) {
         let claimed: BTreeSet<IpAddr> = self.cluster.claims().collect();
+        let mut strayed = Vec::new();
         for (ip, address) in &mut self.cloud.addresses {
             let moved = address.touched == Some(now) && !claimed.contains(ip);
             let project = state.address(*ip).and_then(|one| one.project.as_deref());
             let named = state.address(*ip).is_some_and(|one| one.name.is_some());
             let known = named || (address.target.is_none() && project == Some(PROJECT));
-            address.words_lost |= moved && !known;
+            if moved && !known {
+                address.words_lost = true;
+                strayed.push((*ip, address.holder));
+            }
+        }
+        for (ip, holder) in strayed.into_iter().filter(|(_, holder)| holder.is_some()) {
+            self.exchange_targets(ip, holder, &claimed);
+        }
+    }
+
+    /// A new address on the machine of another reservation passes for the result of that
+    /// reservation, whose own address is then found by the intent of the first.
+    fn exchange_targets(
+        &mut self,
+        ip: IpAddr,
+        holder: Option<Machine>,
+        claimed: &BTreeSet<IpAddr>,
+    ) {
+        let Some(own) = self.cloud.addresses.get(&ip).map(|address| address.target) else { return };
+        let other = self.cloud.addresses.iter_mut().find(|(other, address)| {
+            let alike = **other != ip && other.is_ipv6() == ip.is_ipv6();
+            let waits = address.holder.is_none() && !claimed.contains(other);
+            alike && waits && address.target == holder
+        });
+        if let Some((_, other)) = other {
+            other.target = own;
+            self.cloud.addresses.entry(ip).and_modify(|address| address.target = holder);
         }
     }
 
