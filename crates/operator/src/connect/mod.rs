@@ -1,6 +1,8 @@
 //! The client of the API server.
 
 mod renewed;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -135,29 +137,4 @@ fn tls(config: &Config, tcp: HttpConnector) -> kube::Result<HttpsConnector<HttpC
         builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
     }
     Ok(builder.enable_http1().enable_http2().wrap_connector(tcp))
-}
-
-#[cfg(test)]
-mod tests {
-    use pontoon_core::nodes::MOST_NAMESPACES;
-
-    use super::*;
-    use crate::fronts::FRONTS;
-
-    #[test]
-    fn every_watch_and_the_most_writes_fit_into_the_requests_of_a_connection() {
-        let dependencies = FRONTS.iter().map(|front| front.dependencies().len()).sum::<usize>();
-        // A definition and the objects of each kind, nodes, pods and ReplicaSets.
-        let watches = 2 * (FRONTS.len() + dependencies) + 1 + 2 * MOST_NAMESPACES;
-        // An event, and the identity of the cluster.
-        let writes = MOST_ACTIONS + MOST_STATUSES + 2;
-        assert!(watches + writes <= 100, "{watches} watches and {writes} others");
-    }
-
-    #[tokio::test]
-    async fn a_kubeconfig_behind_an_http_proxy_can_be_used() {
-        let mut config = Config::new(http::Uri::from_static("https://127.0.0.1:6443"));
-        config.proxy_url = Some(http::Uri::from_static("http://127.0.0.1:3128"));
-        connect(config, Requests::Any).unwrap();
-    }
 }
