@@ -236,6 +236,19 @@ fn only_as_many_are_kept_as_are_wanted_and_those_that_serve_come_first() {
 }
 
 #[test]
+fn a_removed_entry_that_made_room_has_no_mark_although_its_replacement_does_not_exist() {
+    let scene = scene().nodes(["a"]).pool(pool("p").ips([1])).address(ip(1), Some("a"));
+    let mut scene = scene.address(ip(4), None).settled();
+    scene.run(seconds(70));
+    scene.change_pool("p", listing([9]));
+    scene.settle();
+    assert_eq!((scene.home(ip(1)), scene.mark("a")), (Some("a"), Some("192.0.2.1")), "it serves");
+    scene.set_pool(pool("q").ips([4]));
+    scene.run(seconds(90));
+    assert_eq!((scene.home(ip(4)), scene.mark("a")), (Some("a"), Some("192.0.2.4")));
+}
+
+#[test]
 fn an_entry_that_is_listed_again_is_the_lists() {
     let scene = scene().nodes(["a", "b"]).pool(pool("p").ips([1, 2]).wants(2));
     let mut scene = scene.address(ip(1), None).address(ip(2), None).settled();

@@ -80,7 +80,8 @@ pub(crate) fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
     let lacks = || entry.lacks_addresses() || names_absent(account, entry);
     let kept = || !entry.is_ending() && lacks();
     let pods_known = world.candidates().knows_pods(class);
-    if !pods_known || (entry.is_leaving(ip) && kept()) {
+    let leaves = || entry.is_leaving(ip) && !is_away(account, node, ip);
+    if !pods_known || (leaves() && kept()) {
         return true;
     }
     let unknown = match account.address(ip) {
@@ -93,6 +94,18 @@ pub(crate) fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
         },
     };
     unknown && world.candidates().may_keep(class, &node.name)
+}
+
+/// Whether an address is known to be elsewhere or on no node, and no call is about to change that.
+fn is_away(account: &Account, node: &Node, ip: IpAddr) -> bool {
+    account.address(ip).is_some_and(|address| {
+        let off = match &address.knowledge {
+            Knowledge::Known { sighting, .. } => !sighting.busy && !is_on(sighting, node),
+            Knowledge::Gone => true,
+            Knowledge::Unknown | Knowledge::Missing => false,
+        };
+        off && address.operation.is_none()
+    })
 }
 
 fn may_be_on(world: &World, node: &Node, ip: IpAddr) -> bool {
