@@ -21,16 +21,18 @@ pub(super) fn read_again(world: &World, draft: &mut Draft) {
     if !idle || draft.plans(|action| matches!(action, Action::Record(RecordAction::Read { .. }))) {
         return;
     }
-    let known = || world.record_sets().flat_map(known_sets);
+    let sets = || world.record_sets().flat_map(|one| sets(world, one));
     let due = (last + world.settings().record_resync).max(world.open_from());
     if draft.now < due {
-        return draft.wake_at(known().next().map(|_| due));
+        return draft.wake_at(sets().next().map(|_| due));
     }
     let mut oldest: Option<(Time, Action)> = None;
     let mut next: Option<Time> = None;
-    for (key, request, site, family, known) in known() {
-        let opens = opens(world, request).max(known.readable_from());
-        if world.record_write(site, family).is_some() || draft.changes_records(site, family) {
+    for (key, request, site, family, known) in sets() {
+        let write = world.record_write(site, family);
+        let shown = write.map_or(Time::default(), |write| write.until);
+        let opens = opens(world, request).max(known.readable_from()).max(shown);
+        if write.is_some_and(|write| write.in_flight) || draft.changes_records(site, family) {
             continue;
         } else if draft.now < opens {
             next = Some(next.map_or(opens, |next| next.min(opens)));
@@ -48,9 +50,20 @@ pub(super) fn read_again(world: &World, draft: &mut Draft) {
 
 type OneSet<'w> = (&'w ObjectKey, &'w RecordRequest, &'w Site, Family, &'w KnownSet);
 
-/// The sets of an object whose records are known.
-fn known_sets<'w>((key, entry): (&'w ObjectKey, &'w RecordEntry)) -> Vec<OneSet<'w>> {
-    let (Ok(request), Some(site)) = (&entry.set.request, &entry.site) else { return vec![] };
-    let sets = Family::ALL.map(|family| (key, request, site, family, entry.known(family)));
-    sets.into_iter().filter(|(.., known)| known.records.is_some()).collect()
+/// The sets of an object that are read in turn: those whose records are known, and those that the object
+/// is said to have. If there is nothing to list, no other read would find that a person deleted them.
+fn sets<'w>(
+    world: &World,
+    (key, entry): (&'w ObjectKey, &'w RecordEntry),
+) -> impl Iterator<Item = OneSet<'w>> {
+    let request = entry.set.request.as_ref().ok().zip(entry.site.as_ref());
+    let held = entry.held.as_ref().filter(|held| Some(&held.site) == entry.site.as_ref());
+    let owns = |site| world.record_owner(site) == Some(key);
+    let held = held.filter(|held| owns(&held.site));
+    let is_held = move |family: &Family| held.is_some_and(|held| held.families.contains(family));
+    let sets = Family::ALL.into_iter().filter_map(move |family| {
+        let (request, site) = request?;
+        Some((key, request, site, family, entry.known(family)))
+    });
+    sets.filter(move |(.., family, known)| known.records.is_some() || is_held(family))
 }
