@@ -13,6 +13,9 @@ use crate::wire::CloudAction;
 /// to the next listing.
 pub(super) const SHOWN: Millis = 10_000;
 
+/// The longest time for which the effect of a failed assignment is looked for, by any clock.
+const LOOKED_FOR: Millis = 70_000;
+
 /// A request to the provider.
 #[derive(Clone, Debug)]
 pub struct Sent {
@@ -86,6 +89,8 @@ pub(super) struct Address {
     pub handed_over: Option<Millis>,
     /// Machines to which an assignment failed, since the address was last on another machine.
     pub unclear: BTreeSet<Machine>,
+    /// The last failure of an assignment to each machine.
+    failed: BTreeMap<Machine, Millis>,
 }
 
 /// The origin of an address.
@@ -149,6 +154,7 @@ impl Cloud {
                     mistaken: false,
                     handed_over: None,
                     unclear: BTreeSet::new(),
+                    failed: BTreeMap::new(),
                 }
             });
             if address.holder != seen.holder {
@@ -224,12 +230,22 @@ impl Cloud {
     }
 
     /// Notes a failed assignment, which may nevertheless take effect.
-    pub fn failed(&mut self, sent: &Sent) {
+    pub fn failed(&mut self, sent: &Sent, now: Millis) {
         if let (CloudAction::Assign, Some(ip), Some(machine)) = (sent.action, sent.ip, sent.machine)
             && let Some(address) = self.addresses.get_mut(&ip)
         {
             address.unclear.insert(machine);
+            address.failed.insert(machine, now);
         }
+    }
+
+    /// Whether a failed assignment may have brought an address to its holder late, as far as a replica
+    /// knows (decision 3).
+    pub fn may_be_late(&self, ip: IpAddr, now: Millis) -> bool {
+        self.addresses.get(&ip).is_some_and(|one| {
+            let failed = one.holder.and_then(|holder| one.failed.get(&holder));
+            failed.is_some_and(|failed| now < failed + LOOKED_FOR)
+        })
     }
 
     /// Whether one of our calls, sent at the latest at `time`, brought an address to its holder.

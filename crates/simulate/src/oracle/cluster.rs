@@ -90,7 +90,7 @@ impl Judged {
             if its.eligible != fit.eligible {
                 its.set(fit.eligible, now);
                 its.seen = its.before.max(quiet_since) + SEEN <= now;
-            } else if !its.eligible {
+            } else if !its.eligible && fit.ended() {
                 // The machine was eligible by this `match` before the pool had it, or before the pool was
                 // created again.
                 its.since = its.since.max(fit.since);

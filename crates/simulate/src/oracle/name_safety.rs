@@ -132,7 +132,7 @@ impl Oracle {
         if succeeded {
             self.note_assigned(sent);
         } else {
-            self.cloud.failed(sent);
+            self.cloud.failed(sent, now);
         }
         if let Some(decided) = self.decided.get_mut(agent) {
             decided.at = now;

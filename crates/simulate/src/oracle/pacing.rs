@@ -84,7 +84,8 @@ impl Oracle {
         }
     }
 
-    /// Notes a move by hand that ends the service of an address. The hold-down begins.
+    /// Notes a move by hand that ends the service of an address. The hold-down begins, unless the move
+    /// looks like the late effect of a failed call of ours.
     pub(super) fn note_drift(&mut self, ip: IpAddr, from: Machine, arrived: Millis) {
         let now = self.now();
         // In the first seconds of a run, nothing has been in place for long enough to be known.
@@ -94,9 +95,10 @@ impl Oracle {
         let holder = self.cloud.holder(ip);
         let served = pool.surely_uses(from, seen) && pool.surely_wants(ip, seen);
         let serves = holder.is_none_or(|holder| pool.may_use(holder));
+        let late = self.cloud.may_be_late(ip, now);
         // A pool that could not be read since before its address arrived never saw it in place.
         let told = pool.unclear.is_none_or(|since| arrived + SEEN <= since);
-        if served && told && !serves && arrived <= seen && self.quiet_since() <= seen {
+        if served && told && !serves && !late && arrived <= seen && self.quiet_since() <= seen {
             self.pacing.drifted.insert(ip, (now, from));
         }
     }

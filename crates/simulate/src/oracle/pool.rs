@@ -77,6 +77,11 @@ impl Fit {
         }
     }
 
+    /// Whether the condition held before, and holds no longer.
+    pub fn ended(&self) -> bool {
+        !self.eligible && self.before < self.since
+    }
+
     /// Whether the condition held all the time since `floor`.
     pub fn surely(&self, floor: Millis) -> bool {
         self.eligible && self.since <= floor

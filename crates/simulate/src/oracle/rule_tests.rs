@@ -151,6 +151,24 @@ async fn a_pool_keeps_only_what_it_had() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_grace_period_of_a_node_goes_on_while_the_pool_s_selector_changes() {
+    for (rest, found) in [(10, Some("grace")), (17, None)] {
+        let scene = Scene::with_address_on(FIT[0]);
+        let mut pool = pool(&[IP], &json!({}));
+        pool["spec"]["gracePeriodSeconds"] = json!(40);
+        scene.pool(&pool);
+        seconds(60).await;
+        scene.wrote("nodes", "node-1001", &node(FIT[0], "core"));
+        seconds(24).await;
+        pool["spec"]["match"]["nodeLabel"] = json!("role notin (core)");
+        scene.pool(&pool);
+        seconds(rest).await;
+        scene.sends("a1-1", CloudAction::Assign, Some(FIT[1]));
+        assert_eq!(scene.found(), found, "{rest}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_status_names_no_address_as_reserved_that_is_somebody_else_s() {
     let scene = Scene::with_address_on(UNFIT);
     let mut pool = pool(&[], &json!({}));

@@ -336,8 +336,9 @@ impl Oracle {
     }
 
     /// S6: an address in a pool's ledger was reserved by us, for this pool, or kept after the pool had
-    /// it. Decision 2 names the only exception: a foreign address that appeared while a reservation of
-    /// this pool was open, and is therefore not among the intent's strangers.
+    /// it. Decision 2 names the exceptions: a foreign address that appeared while a reservation of this
+    /// pool was open, and is therefore not among the intent's strangers; and an address that was reserved
+    /// for this pool, and is kept because a person removed the annotation before the address was recorded.
     pub(super) fn check_ledger(&mut self, write: &Write<'_>) {
         let Some(pool) = self.cluster.pools.get(write.key) else { return };
         let wrong = |ip: &&IpAddr| {
@@ -356,7 +357,10 @@ impl Oracle {
         let wrong = pool.ways.created.iter().chain(&said).find(wrong).copied();
         let had = |ip: &IpAddr| {
             let mut formers = self.cluster.formers.of(*ip);
-            pool.listed.contains(ip) || formers.any(|former| former.uid == pool.uid)
+            let its = Origin::Ours(Some(pool.uid.clone()));
+            let reserved = self.cloud.addresses.get(ip).is_some_and(|one| one.origin == its);
+            let unrecorded = pool.ways.stripped && reserved;
+            unrecorded || pool.listed.contains(ip) || formers.any(|former| former.uid == pool.uid)
         };
         let foreign = pool.ways.kept.iter().find(|ip| !had(ip)).copied();
         let others = |ip: &IpAddr| self.cloud.addresses.get(ip).map(|one| &one.origin);
@@ -394,24 +398,36 @@ impl Oracle {
         }
     }
 
-    /// A new address on the machine of another reservation passes for the result of that
-    /// reservation, whose own address is then found by the intent of the first.
+    /// A new address of ours on the machine of another reservation passes for the result of that
+    /// reservation, whose own address is then found by the intent of the first. Of two pools, each may
+    /// record either.
     fn exchange_targets(
         &mut self,
         ip: IpAddr,
         holder: Option<Machine>,
         claimed: &BTreeSet<IpAddr>,
     ) {
-        let Some(own) = self.cloud.addresses.get(&ip).map(|address| address.target) else { return };
+        let Some(one) = self.cloud.addresses.get(&ip).filter(|one| one.origin != Origin::Others)
+        else {
+            return;
+        };
+        let (target, origin, makers) = (one.target, one.origin.clone(), one.makers.clone());
         let other = self.cloud.addresses.iter_mut().find(|(other, address)| {
             let alike = **other != ip && other.is_ipv6() == ip.is_ipv6();
             let waits = address.holder.is_none() && !claimed.contains(other);
-            alike && waits && address.target == holder
+            let ours = address.origin != Origin::Others;
+            ours && alike && waits && address.target == holder
         });
-        if let Some((_, other)) = other {
-            other.target = own;
-            self.cloud.addresses.entry(ip).and_modify(|address| address.target = holder);
+        let Some((_, other)) = other else { return };
+        other.target = target;
+        if other.origin != origin {
+            other.origin = Origin::Ours(None);
+            other.makers.extend(makers);
         }
+        let (origin, makers) = (other.origin.clone(), other.makers.clone());
+        self.cloud.addresses.entry(ip).and_modify(|one| {
+            (one.target, one.origin, one.makers) = (holder, origin, makers);
+        });
     }
 
     /// A pool forgets an address of its own that another pool lists. If that pool delists the

@@ -41,7 +41,7 @@ pub(super) struct Ways {
     /// The pool carries our annotation.
     told: bool,
     /// The annotation was removed by hand: unrecorded addresses then count as listed, and are kept.
-    stripped: bool,
+    pub stripped: bool,
 }
 
 impl Ways {
