@@ -14,8 +14,9 @@ pub(super) fn opens(world: &World, request: &RecordRequest) -> Time {
     closed.max(world.open_from())
 }
 
-/// Reads the set with the oldest knowledge again, to find drift. Only one such read is under way at
-/// a time, so that the cost is independent of the number of names.
+/// Reads the set that was read longest ago, to find drift. Only one such read is under way at a time,
+/// so that the cost is independent of the number of names. A failed read counts too: names whose host
+/// does not answer leave the others their turn.
 pub(super) fn read_again(world: &World, draft: &mut Draft) {
     let (idle, last) = world.record_reads();
     if !idle || draft.plans(|action| matches!(action, Action::Record(RecordAction::Read { .. }))) {
@@ -36,10 +37,12 @@ pub(super) fn read_again(world: &World, draft: &mut Draft) {
             continue;
         } else if draft.now < opens {
             next = Some(next.map_or(opens, |next| next.min(opens)));
-        } else if oldest.as_ref().is_none_or(|(at, _)| known.at < *at) {
+            continue;
+        }
+        let read_at = known.at.max(known.read_work.failed_at);
+        if oldest.as_ref().is_none_or(|(at, _)| read_at < *at) {
             let (owner, request) = (key.clone(), request.clone());
-            oldest =
-                Some((known.at, Action::Record(RecordAction::Read { owner, request, family })));
+            oldest = Some((read_at, Action::Record(RecordAction::Read { owner, request, family })));
         }
     }
     match oldest {
@@ -50,20 +53,23 @@ pub(super) fn read_again(world: &World, draft: &mut Draft) {
 
 type OneSet<'w> = (&'w ObjectKey, &'w RecordRequest, &'w Site, Family, &'w KnownSet);
 
-/// The sets of an object that are read in turn: those whose records are known, and those that the object
-/// is said to have. If there is nothing to list, no other read would find that a person deleted them.
+/// The sets of an object that are read in turn: those whose records are known, and those that the
+/// status says the object has. If there is nothing to list, no other read would find that a person
+/// deleted their records.
 fn sets<'w>(
-    world: &World,
+    world: &'w World,
     (key, entry): (&'w ObjectKey, &'w RecordEntry),
 ) -> impl Iterator<Item = OneSet<'w>> {
     let request = entry.set.request.as_ref().ok().zip(entry.site.as_ref());
     let held = entry.held.as_ref().filter(|held| Some(&held.site) == entry.site.as_ref());
-    let owns = |site| world.record_owner(site) == Some(key);
-    let held = held.filter(|held| owns(&held.site));
-    let is_held = move |family: &Family| held.is_some_and(|held| held.families.contains(family));
+    let is_held = move |family| {
+        held.is_some_and(|held| {
+            held.families.contains(&family) && world.record_owner(&held.site) == Some(key)
+        })
+    };
     let sets = Family::ALL.into_iter().filter_map(move |family| {
         let (request, site) = request?;
         Some((key, request, site, family, entry.known(family)))
     });
-    sets.filter(move |(.., family, known)| known.records.is_some() || is_held(family))
+    sets.filter(move |(.., family, known)| known.records.is_some() || is_held(*family))
 }

@@ -44,6 +44,7 @@ mod refused;
 mod releasing;
 mod renewing;
 mod reserving;
+mod routine;
 mod sharing;
 mod telling;
 mod unanswered;

@@ -392,35 +392,3 @@ fn credentials_that_work_again_are_found_out_also_with_nothing_to_list() {
     scene.run(seconds(600));
     assert_eq!(reason(&scene), RecordReason::NothingToList);
 }
-
-#[test]
-fn records_that_somebody_deleted_leave_the_status_also_with_nothing_to_list() {
-    let mut scene = served();
-    scene.change_node("a", NodeFixture::not_ready);
-    scene.settle();
-    scene.fault(is_change_of_records, Fault::Answer(FailureKind::Conflict));
-    scene.change_node("b", NodeFixture::not_ready);
-    scene.change_node("a", NodeFixture::ready);
-    scene.run(seconds(1));
-    scene.change_node("a", NodeFixture::not_ready);
-    scene.settle();
-    scene.dns.clear(NAME);
-    scene.run(seconds(300));
-    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::NothingToList);
-    let held = scene.record_verdict(&key("p")).held.clone().expect("a name");
-    assert!(held.families.is_empty(), "{held:?}");
-}
-
-#[test]
-fn after_a_restart_records_that_somebody_deleted_leave_the_status_also_with_nothing_to_list() {
-    let set = of_nodes("s", NodeAddress::External);
-    let mut scene = scene().node(edge("a", ip6(1))).records(set).settled();
-    scene.remove_node("a");
-    scene.settle();
-    assert_eq!(scene.dns.listed(NAME), [ip6(1)]);
-    scene.restart(seconds(3));
-    scene.dns.clear(NAME);
-    scene.run(seconds(300));
-    let held = scene.record_verdict(&nodes_key("s")).held.clone().expect("a name");
-    assert!(held.families.is_empty(), "{held:?}");
-}

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::future::pending;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -58,15 +58,20 @@ fn tls() -> (Vec<u8>, TlsAcceptor) {
     (cert.der().to_vec(), TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Serves a connection. The first connection answers pings, and no request; each other one answers
-/// with its number.
-async fn answer(number: usize, stream: TcpStream, tls: TlsAcceptor) {
-    let stream = tls.accept(stream).await.unwrap();
-    let service = service_fn(move |_| async move {
-        if number == 0 {
-            pending::<()>().await;
+/// Serves a connection. The first connection with a request answers pings, and no request; each other
+/// one answers with its number.
+async fn answer(asked: Arc<AtomicUsize>, stream: TcpStream, tls: TlsAcceptor) {
+    // A client that waited too long gives up its connection.
+    let Ok(stream) = tls.accept(stream).await else { return };
+    let number = OnceLock::new();
+    let service = service_fn(move |_| {
+        let number = *number.get_or_init(|| asked.fetch_add(1, Ordering::Relaxed));
+        async move {
+            if number == 0 {
+                pending::<()>().await;
+            }
+            Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(number.to_string()))))
         }
-        Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(number.to_string()))))
     });
     let server = http2::Builder::new(TokioExecutor::new());
     drop(server.serve_connection(TokioIo::new(stream), service).await);
@@ -78,10 +83,10 @@ async fn hanging() -> Config {
     let (certificate, tls) = tls();
     let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
-    let accepted = AtomicUsize::new(0);
+    let asked = Arc::new(AtomicUsize::new(0));
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(answer(accepted.fetch_add(1, Ordering::Relaxed), stream, tls.clone()));
+            tokio::spawn(answer(asked.clone(), stream, tls.clone()));
         }
     });
     let mut config = Config::new(url.parse().unwrap());

@@ -239,6 +239,15 @@ impl Cloud {
         }
     }
 
+    /// Notes an assignment with success: no effect of a failed one is looked for any more.
+    pub fn succeeded(&mut self, sent: &Sent) {
+        if let (CloudAction::Assign, Some(ip), Some(machine)) = (sent.action, sent.ip, sent.machine)
+            && let Some(address) = self.addresses.get_mut(&ip)
+        {
+            address.failed.remove(&machine);
+        }
+    }
+
     /// Whether a failed assignment may have brought an address to its holder late, as far as a replica
     /// knows (decision 3).
     pub fn may_be_late(&self, ip: IpAddr, now: Millis) -> bool {

@@ -131,6 +131,7 @@ impl Oracle {
         let agent = &sent.agent;
         if succeeded {
             self.note_assigned(sent);
+            self.cloud.succeeded(sent);
         } else {
             self.cloud.failed(sent, now);
         }

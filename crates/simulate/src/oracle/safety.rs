@@ -358,8 +358,9 @@ impl Oracle {
         let had = |ip: &IpAddr| {
             let mut formers = self.cluster.formers.of(*ip);
             let its = Origin::Ours(Some(pool.uid.clone()));
-            let reserved = self.cloud.addresses.get(ip).is_some_and(|one| one.origin == its);
-            let unrecorded = pool.ways.stripped && reserved;
+            let one = self.cloud.addresses.get(ip).filter(|one| one.origin == its);
+            let unrecorded =
+                one.zip(pool.ways.stripped).is_some_and(|(one, at)| one.appeared <= at);
             unrecorded || pool.listed.contains(ip) || formers.any(|former| former.uid == pool.uid)
         };
         let foreign = pool.ways.kept.iter().find(|ip| !had(ip)).copied();
@@ -412,6 +413,9 @@ impl Oracle {
             return;
         };
         let (target, origin, makers) = (one.target, one.origin.clone(), one.makers.clone());
+        if !self.cluster.may_be_found(ip, holder) {
+            return;
+        }
         let other = self.cloud.addresses.iter_mut().find(|(other, address)| {
             let alike = **other != ip && other.is_ipv6() == ip.is_ipv6();
             let waits = address.holder.is_none() && !claimed.contains(other);
@@ -420,9 +424,9 @@ impl Oracle {
         });
         let Some((_, other)) = other else { return };
         other.target = target;
+        other.makers.extend(makers);
         if other.origin != origin {
             other.origin = Origin::Ours(None);
-            other.makers.extend(makers);
         }
         let (origin, makers) = (other.origin.clone(), other.makers.clone());
         self.cloud.addresses.entry(ip).and_modify(|one| {

@@ -40,8 +40,9 @@ pub(super) struct Ways {
     past_grace: Option<(Millis, Millis)>,
     /// The pool carries our annotation.
     told: bool,
-    /// The annotation was removed by hand: unrecorded addresses then count as listed, and are kept.
-    pub stripped: bool,
+    /// When the annotation was last removed by hand: unrecorded addresses then count as listed, and are
+    /// kept.
+    pub stripped: Option<Millis>,
 }
 
 impl Ways {
@@ -59,7 +60,9 @@ impl Ways {
         }
         let deleting = since(metadata["deletionTimestamp"].is_string(), self.deleting);
         let told = metadata["annotations"][ADDRESSES_ANNOTATION].is_string();
-        self.stripped |= self.told && !told;
+        if self.told && !told {
+            self.stripped = Some(now);
+        }
         self.told = told;
         if self.grace != grace {
             self.past_grace = Some((self.grace, now));
@@ -82,7 +85,7 @@ impl Ways {
 
     /// Whether the pool, when gone, has released all its reserved addresses.
     pub fn gave_all_back(&self) -> bool {
-        self.is_giving_back() && !self.stripped
+        self.is_giving_back() && self.stripped.is_none()
     }
 
     /// Whether the pool was paused at some time since `floor`.

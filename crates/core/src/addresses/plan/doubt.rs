@@ -96,7 +96,7 @@ pub(crate) fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
     unknown && world.candidates().may_keep(class, &node.name)
 }
 
-/// Whether an address is known to be elsewhere or on no node, and no call is about to change that.
+/// Whether an address is known to be elsewhere or on no node, and no call of ours about it is unfinished.
 fn is_away(account: &Account, node: &Node, ip: IpAddr) -> bool {
     account.address(ip).is_some_and(|address| {
         let off = match &address.knowledge {
