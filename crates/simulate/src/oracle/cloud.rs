@@ -87,9 +87,10 @@ pub(super) struct Address {
     pub mistaken: bool,
     /// The time when the pool that reserved the address left it to another pool.
     pub handed_over: Option<Millis>,
-    /// Machines to which an assignment failed, since the address was last on another machine.
-    pub unclear: BTreeSet<Machine>,
-    /// The last failure of an assignment to each machine.
+    /// The number of assignments to each machine that have no success, since the address was last on
+    /// another machine. A call that was given up has no answer at all.
+    pub unclear: BTreeMap<Machine, usize>,
+    /// When the last assignment without a success to each machine was sent, or failed.
     failed: BTreeMap<Machine, Millis>,
 }
 
@@ -111,6 +112,10 @@ impl Cloud {
             let mover = (sent.process.clone(), now);
             address.assigned.insert(machine, mover.clone());
             address.movers.entry(machine).or_insert(mover);
+            if sent.action == CloudAction::Assign {
+                *address.unclear.entry(machine).or_default() += 1;
+                address.failed.insert(machine, now);
+            }
         }
         self.flights.push(sent);
     }
@@ -153,7 +158,7 @@ impl Cloud {
                     assigned: BTreeMap::new(),
                     mistaken: false,
                     handed_over: None,
-                    unclear: BTreeSet::new(),
+                    unclear: BTreeMap::new(),
                     failed: BTreeMap::new(),
                 }
             });
@@ -173,7 +178,7 @@ impl Cloud {
                     if let Some(mover) = ours {
                         address.movers.entry(holder).or_insert(mover);
                     }
-                    address.unclear.retain(|machine| *machine == holder);
+                    address.unclear.retain(|machine, _| *machine == holder);
                 }
             }
         }
@@ -224,7 +229,9 @@ impl Cloud {
         self.addresses.get(&ip).is_some_and(|one| {
             let mover = one.holder.and_then(|holder| one.movers.get(&holder));
             let anothers = mover.is_some_and(|(mover, _)| mover != process);
-            let unclear = one.holder.is_some_and(|holder| one.unclear.contains(&holder));
+            let unclear = one
+                .holder
+                .is_some_and(|holder| one.unclear.get(&holder).is_some_and(|calls| *calls > 0));
             (anothers || unclear) && now < one.arrived + SHOWN
         })
     }
@@ -234,7 +241,6 @@ impl Cloud {
         if let (CloudAction::Assign, Some(ip), Some(machine)) = (sent.action, sent.ip, sent.machine)
             && let Some(address) = self.addresses.get_mut(&ip)
         {
-            address.unclear.insert(machine);
             address.failed.insert(machine, now);
         }
     }
@@ -245,6 +251,8 @@ impl Cloud {
             && let Some(address) = self.addresses.get_mut(&ip)
         {
             address.failed.remove(&machine);
+            let calls = address.unclear.entry(machine).or_default();
+            *calls = calls.saturating_sub(1);
         }
     }
 
@@ -263,6 +271,12 @@ impl Cloud {
             let mover = one.holder.and_then(|holder| one.movers.get(&holder));
             mover.is_some_and(|(_, sent)| *sent <= time)
         })
+    }
+
+    /// Whether an address came off its machine so lately that a listing may still show it there.
+    pub fn came_off(&self, ip: IpAddr, now: Millis) -> bool {
+        let address = self.addresses.get(&ip);
+        address.is_some_and(|one| one.holder.is_none() && now < one.arrived + SHOWN)
     }
 
     /// The machine that holds an address.

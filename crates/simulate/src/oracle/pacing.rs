@@ -116,7 +116,13 @@ impl Oracle {
         let keeps = |pool: &Pool| pool.surely_uses(from, floor) && pool.surely_wants(ip, floor);
         // A move that was seen during a pause of the pool is no drift (decision 14).
         let paused = |pool: &Pool| pool.ways.was_paused(at.saturating_sub(API_LAG_IN_CALM));
-        let kept = self.cluster.claimants(ip).all(|pool| keeps(pool) && !paused(pool));
+        // A pool that gives back an address takes it off whatever machine it is on.
+        let unassigns = sent.action == CloudAction::Unassign;
+        let gives = |pool: &Pool| {
+            unassigns && pool.ways.is_giving_back() && pool.ways.created.contains(&ip)
+        };
+        let held = |pool: &Pool| keeps(pool) && !paused(pool) && !gives(pool);
+        let kept = self.cluster.claimants(ip).all(held);
         let early = now + HOLD / RATE < at + HOLD && self.decided_at(sent) >= at;
         // A call that names a machine may meet an address that a person put there just now. An
         // address on no machine is put back at once (decision 11). A call meant for the address has

@@ -170,7 +170,8 @@ impl Oracle {
         let holder = self.cloud.holder(ip);
         let takes_off = |former: &Former| {
             let brought = self.cloud.is_brought(ip, former.at + API_LAG);
-            let there = brought || crossed;
+            // A repeated unassignment of an address that came off a moment ago changes nothing.
+            let there = brought || crossed || self.cloud.came_off(ip, self.now());
             let lets_go = former.lets_go_of(holder, there) && self.cluster.has(&former.uid);
             // A person may have moved the address to where our call was bringing it.
             let moved = self.is_seen_touched(ip, former.at) && !brought;
