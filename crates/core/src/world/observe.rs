@@ -136,7 +136,7 @@ impl World {
     /// Observes whether all controllers have been read. Replans the objects whose pods became known.
     pub fn parents_read(&mut self, read: bool) {
         for class in self.candidates.set_parents_known(read) {
-            self.dirty.extend(self.candidates.pools(class).cloned());
+            self.touch_known(class);
         }
     }
 
@@ -162,8 +162,21 @@ impl World {
     /// known.
     pub fn pods_read(&mut self, range: PodMatch) {
         for class in self.candidates.pods_read(range) {
-            self.dirty.extend(self.candidates.pools(class).cloned());
+            self.touch_known(class);
         }
+    }
+
+    /// Replans the objects of a class whose pods became known, and the pools that wait for a node with
+    /// an address of theirs: only now is it known whether the address serves there.
+    fn touch_known(&mut self, class: ClassId) {
+        let keys: Vec<_> = self.candidates.pools(class).cloned().collect();
+        let entries = keys.iter().filter_map(|key| self.pools.get(key));
+        let held =
+            entries.flat_map(|entry| entry.addresses().iter().copied().chain(entry.leaving()));
+        for ip in held.collect::<Vec<_>>() {
+            self.touch_address(ip);
+        }
+        self.dirty.extend(keys);
     }
 
     /// Whether the eligible nodes of an object are known, as far as eligibility depends on pods.

@@ -164,3 +164,18 @@ fn controllers_are_watched_in_each_namespace_while_they_are_few_else_in_all() {
     scene.set_pool(of_deployment("any", None));
     assert_eq!(scene.world.parents_wanted(), [None].into(), "a watch of all covers each");
 }
+
+#[test]
+fn an_address_that_serves_nobody_makes_room_once_the_pods_are_known() {
+    let scene = scene().node(node("a").labelled("only", "a")).address(ip(1), Some("a"));
+    let mut scene = scene.address(ip(2), None).pool(pool("q").ips([2]).on("only=a")).settled();
+    scene.world.pods_watched(&[]);
+    scene.set_pool(pool("p").ips([1]).on("pool=edge").with_pods(Some("ingress"), ""));
+    scene.settle();
+    assert_eq!(scene.home(ip(1)), Some("a"), "perhaps the address serves");
+    let asked = scene.world.pods_wanted()[0].clone();
+    scene.world.pods_watched(std::slice::from_ref(&asked));
+    scene.world.pods_read(asked);
+    scene.settle();
+    assert_eq!(scene.home(ip(2)), Some("a"));
+}
