@@ -229,9 +229,8 @@ impl Cloud {
         self.addresses.get(&ip).is_some_and(|one| {
             let mover = one.holder.and_then(|holder| one.movers.get(&holder));
             let anothers = mover.is_some_and(|(mover, _)| mover != process);
-            let unclear = one
-                .holder
-                .is_some_and(|holder| one.unclear.get(&holder).is_some_and(|calls| *calls > 0));
+            let calls = one.holder.and_then(|holder| one.unclear.get(&holder));
+            let unclear = calls.is_some_and(|calls| *calls > 0);
             (anothers || unclear) && now < one.arrived + SHOWN
         })
     }
@@ -245,7 +244,7 @@ impl Cloud {
         }
     }
 
-    /// Notes an assignment with success: no effect of a failed one is looked for any more.
+    /// Notes an assignment with success: no late effect of an earlier one is looked for any more.
     pub fn succeeded(&mut self, sent: &Sent) {
         if let (CloudAction::Assign, Some(ip), Some(machine)) = (sent.action, sent.ip, sent.machine)
             && let Some(address) = self.addresses.get_mut(&ip)

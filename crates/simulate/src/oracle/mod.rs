@@ -26,6 +26,7 @@ mod pods;
 mod pool;
 mod readiness;
 mod release;
+mod reservations;
 mod rest;
 mod restraint;
 #[cfg(test)]

@@ -29,8 +29,8 @@ pub(super) fn complete(log: &mut [AuditEntry]) {
     log.sort_by_key(|entry| entry.completed);
 }
 
-/// The first version that no other write gave, as a request that ended after the write shows it, with the
-/// sighting's time; `None` if it does not show what the write asked for.
+/// The first version that no other write gave, in an answer that ended after the write began, and the
+/// time of that answer; `None` if the object does not show what the write asked for.
 fn effect(write: &AuditEntry, log: &[AuditEntry]) -> Option<(u64, Timestamp)> {
     if !is_unanswered(write) {
         return None;
