@@ -25,7 +25,8 @@ pub(crate) struct Egress {
     restored: bool,
     /// Time from which the machine shows the effect of that call and of every earlier one.
     told_from: Option<Time>,
-    /// The last call did not wait for a note that could not be written, and none was seen since.
+    /// The last call did not wait for a note that could not be written, or the machine had no node to
+    /// note then. No note was seen since.
     unnoted: bool,
 }
 
@@ -53,15 +54,14 @@ impl World {
         (egress.restored, egress.unnoted) = (false, unnoted);
     }
 
-    /// Whether a machine has nodes, and none with the note that calls about its addresses need.
+    /// Whether a machine has no node with the note that calls about its addresses need.
     fn lacks_note(&self, account: &AccountId, machine: &MachineId) -> bool {
         let Some(account) = self.accounts.get(account) else { return false };
         let (Some(note), Some(cloud)) = (self.egress_note(account), account.cloud()) else {
             return false;
         };
-        let nodes = self.nodes_on(cloud, machine).filter_map(|name| self.node(name));
-        let mut noted = nodes.map(|node| node.marks.contains_key(note)).peekable();
-        noted.peek().is_some() && !noted.any(|noted| noted)
+        let mut nodes = self.nodes_on(cloud, machine).filter_map(|name| self.node(name));
+        !nodes.any(|node| node.marks.contains_key(note))
     }
 
     /// Observes the note of a node.

@@ -14,6 +14,9 @@ pub struct MarkWrite {
     pub node: NodeName,
     /// UID of the node. A new node of the same name is not marked.
     pub uid: Text,
+    /// Resource version of the node, if the write is for this version alone. The removal of a note
+    /// is: carried out late, it would erase a note that a later leader has written anew.
+    pub version: Option<u64>,
     /// The annotation or label. Others of the node stay as they are.
     pub mark: &'static Mark,
     /// The value; `None` removes the mark.

@@ -16,7 +16,7 @@ pub(crate) struct Draft {
     pub now: Time,
     plan: Plan,
     /// Marks by node and key, since several pools may mark one node.
-    marks: BTreeMap<(NodeName, &'static Mark), Action>,
+    marks: BTreeMap<NodeName, BTreeMap<&'static Mark, MarkWrite>>,
     /// Pools with an assignment in this plan, and the target node of each address.
     assigning: BTreeSet<ObjectKey>,
     targets: BTreeMap<IpAddr, NodeName>,
@@ -97,6 +97,15 @@ impl Draft {
         self.coming.iter().filter(move |(to, _)| to == machine).map(|(_, pool)| pool)
     }
 
+    pub fn mark(&mut self, write: MarkWrite) {
+        self.marks.entry(write.node.clone()).or_default().insert(write.mark, write);
+    }
+
+    /// The marks of a node that this plan writes.
+    pub fn marks_of(&self, node: &NodeName) -> impl Iterator<Item = &MarkWrite> {
+        self.marks.get(node).into_iter().flat_map(BTreeMap::values)
+    }
+
     pub fn act(&mut self, action: Action) {
         match &action {
             Action::Address(AddressAction::Assign { pool, ip, node, .. }) => {
@@ -106,10 +115,6 @@ impl Draft {
             }
             Action::Address(AddressAction::Unassign { ip, .. }) => {
                 self.moving.insert(*ip);
-            }
-            Action::Mark(MarkWrite { node, mark, .. }) => {
-                self.marks.insert((node.clone(), mark), action);
-                return;
             }
             _ => {}
         }
@@ -244,7 +249,8 @@ impl Draft {
     }
 
     pub fn finish(mut self) -> Plan {
-        self.plan.actions.extend(self.marks.into_values());
+        let marks = self.marks.into_values().flat_map(BTreeMap::into_values);
+        self.plan.actions.extend(marks.map(Action::Mark));
         self.plan.actions.sort_by_key(urgency);
         self.plan
     }

@@ -10,7 +10,13 @@ use crate::action::{
     Action, Done, Eviction, Failure, FailureKind, LedgerWrite, MarkWrite, Outcome, RecordAction,
 };
 use crate::addresses::{Account, PoolEntry};
-use crate::model::{AccountId, Mark, NodeName, ObjectKey, PodId, Remembered, Text};
+use crate::model::{
+    AccountId, Family, Mark, MarkPlace, NodeName, ObjectKey, PodId, Remembered, Tells, Text,
+};
+
+/// The first mark in the order of marks.
+static FIRST: Mark =
+    Mark { place: MarkPlace::Annotation, key: "", tells: Tells::Addresses(Family::V4) };
 
 /// Time that an evicted pod may take to end.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
@@ -51,7 +57,7 @@ impl World {
             Action::Ledger(LedgerWrite { pool, uid, version, ledger, .. }) => {
                 self.ledger_written(&pool, (&uid, version), ledger, outcome, now);
             }
-            Action::Mark(MarkWrite { owner, node, uid, mark, value }) => {
+            Action::Mark(MarkWrite { owner, node, uid, version: _, mark, value }) => {
                 self.dirty.extend(owner.filter(|owner| self.pools.contains_key(owner)));
                 self.mark_written(&node, &uid, (mark, value), outcome, now);
             }
@@ -171,6 +177,13 @@ impl World {
         work.map_or(Time::default(), |work| work.unanswered_until)
     }
 
+    /// Whether a write of any mark of a node is under way.
+    pub(crate) fn is_being_marked(&self, name: &NodeName) -> bool {
+        let of_node = self.mark_work.range((name.clone(), &FIRST)..);
+        let mut of_node = of_node.take_while(|((node, _), _)| node == name);
+        of_node.any(|(_, work)| work.in_flight)
+    }
+
     /// Whether a write of a node's mark is under way.
     pub(crate) fn mark_in_flight(&self, node: &NodeName, mark: &'static Mark) -> bool {
         self.mark_work.get(&(node.clone(), mark)).is_some_and(|work| work.in_flight)
@@ -230,15 +243,15 @@ impl World {
             return;
         };
         let (marks, machine) = (marked_addresses(node), node.machine.clone());
+        // The removal of a note waits for the other marks of its node.
+        let notes = node.marks.keys().copied().chain([mark]).filter(|mark| mark.is_fixed());
+        let users: Vec<_> = notes.flat_map(|note| self.users(note)).cloned().collect();
+        self.dirty.extend(users);
         for ip in marks {
             self.touch_address(ip);
         }
         if let Some(machine) = machine {
             self.touch_machine(&machine);
-        }
-        if mark.is_fixed() {
-            let users: Vec<_> = self.users(mark).cloned().collect();
-            self.dirty.extend(users);
         }
     }
 }

@@ -152,6 +152,51 @@ fn a_note_that_a_call_did_not_wait_for_follows_and_the_machine_gets_its_own_addr
 }
 
 #[test]
+fn a_machine_whose_node_has_no_provider_id_gets_its_own_address_back_once_the_id_is_there() {
+    let mut scene = displacing().nodes(["a", "b"]).pool(pool("p").ips([1]));
+    scene.change_node("a", NodeFixture::without_provider_id);
+    scene.cloud.place(ip(1), Some(&machine("a")));
+    scene.tolerant = true;
+    // The call takes the own address away, and its answer is lost.
+    scene.fault(is_unassign, Fault::Lost);
+    let done = story(&scene.run(seconds(90)));
+    assert_eq!(done, ["unassign", "note b", "assign b", "forget b"], "no node can be noted");
+    scene.set_node(node("a"));
+    assert_eq!(story(&scene.run(seconds(10))), ["note a", "restore a", "forget a"]);
+}
+
+#[test]
+fn a_removal_of_a_note_that_arrives_late_erases_no_newer_note() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    until(&mut scene, "forget a");
+    let begun = scene.held_back.iter().position(|(action, _)| is_removal(action));
+    let removal = begun.expect("the removal is under way");
+    let (late, _) = scene.held_back.remove(removal);
+    // The process stalls. The next leader removes the note, and notes the node anew.
+    let removed = scene.carry_out(&late);
+    assert!(removed.is_ok(), "{removed:?}");
+    scene.change_node("a", |mut node| {
+        node.marks.insert(&NOTE, "true".into());
+        node
+    });
+    let failure = scene.carry_out(&late).expect_err("the node has changed");
+    assert_eq!(failure.kind, FailureKind::Conflict);
+}
+
+#[test]
+fn a_note_is_removed_after_the_other_marks_of_its_node_are_written() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    until(&mut scene, "assign b");
+    scene.answer();
+    let begun = scene.begin();
+    assert_eq!(marks(&begun), [("b", Some("192.0.2.1"))], "the mark of the pool comes first");
+    scene.answer();
+    assert_eq!(story(&scene.begin()), ["forget b"]);
+}
+
+#[test]
 fn a_note_that_was_removed_without_an_answer_is_written_again_before_the_next_call() {
     let mut scene = at_rest();
     scene.change_node("a", NodeFixture::not_ready);
@@ -280,9 +325,14 @@ fn a_note_that_is_being_removed_does_not_count_for_the_next_call() {
     let scene = displacing().nodes(["a", "b"]).pool(pool("p").ips([1]));
     let mut scene = scene.address(ip(1), None);
     until(&mut scene, "forget a");
-    scene.change_node("a", NodeFixture::not_ready);
+    let (removal, sent_at) = scene.held_back.pop().expect("the removal");
+    // The node shows a change before it shows the removal.
+    let changed = scene.world.node(&"a".into()).expect("seen").clone().not_ready();
+    let removed = scene.carry_out(&removal);
+    scene.world.set_node(changed);
     assert_eq!(story(&scene.begin()), [""; 0], "the removal is under way");
-    scene.answer();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.finish(removal, sent_at, removed);
     let done = story(&scene.run(seconds(10)));
     assert_eq!(done[..2], ["note a", "unassign"], "{done:?}");
     assert_eq!(scene.home(ip(1)), Some("b"));

@@ -392,10 +392,13 @@ impl Scene {
                 self.version = version;
                 Ok(Done::LedgerWritten { version })
             }
-            Action::Mark(MarkWrite { node, uid, mark, value, .. }) => {
+            Action::Mark(MarkWrite { node, uid, version: replaced, mark, value, .. }) => {
                 let Some(node) = self.nodes.get_mut(node).filter(|node| node.uid == *uid) else {
                     return refuse(FailureKind::NotFound);
                 };
+                if replaced.is_some_and(|replaced| node.version != replaced) {
+                    return refuse(FailureKind::Conflict);
+                }
                 node.version = version;
                 match value {
                     Some(value) => node.marks.insert(mark, value.clone()),

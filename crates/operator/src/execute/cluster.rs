@@ -52,14 +52,17 @@ pub(super) async fn write_ledger(client: &Client, write: &LedgerWrite) -> Result
     Ok(Done::LedgerWritten { version: version(written.metadata.resource_version.as_deref()) })
 }
 
-/// Writes a node's mark. The UID refuses another node of the same name.
+/// Writes a node's mark. The UID refuses another node of the same name, the version a late write.
 pub(super) async fn write_mark(client: &Client, write: &MarkWrite) -> Result<Done, Failure> {
-    let MarkWrite { owner: _, node, uid, mark, value } = write;
+    let MarkWrite { owner: _, node, uid, version: at_version, mark, value } = write;
     let place = match mark.place {
         MarkPlace::Annotation => "annotations",
         MarkPlace::Label => "labels",
     };
-    let patch = json!({"metadata": {"uid": **uid, place: {mark.key: value.as_deref()}}});
+    let mut patch = json!({"metadata": {"uid": **uid, place: {mark.key: value.as_deref()}}});
+    if let Some(at_version) = at_version {
+        patch["metadata"]["resourceVersion"] = json!(at_version.to_string());
+    }
     let api: Api<PartialObjectMeta<Node>> = Api::all(client.clone());
     let params = PatchParams::default();
     let written = api.patch(&node.0, &params, &Patch::Merge(&patch)).await.map_err(api_failure)?;

@@ -130,6 +130,7 @@ mod tests {
                     owner: None,
                     node: name(node).as_str().into(),
                     uid: "uid".into(),
+                    version: None,
                     mark: &EGRESS,
                     value: None,
                 }));

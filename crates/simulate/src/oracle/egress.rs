@@ -33,6 +33,9 @@ struct Exit {
     /// Nobody owes the machine an address: a person took it away, or the note could not be written
     /// while the API server failed.
     excused: bool,
+    /// The last call about the machine while no node could be noted. Only the leader of that time
+    /// knows of it.
+    nameless: Option<Millis>,
 }
 
 impl Egress {
@@ -51,6 +54,7 @@ impl Egress {
                 exit.open = open;
                 exit.excused = !open && (by_hand || exit.excused);
                 exit.touched = by_hand.then_some(now).or(exit.touched);
+                exit.nameless = exit.nameless.filter(|_| !open);
             }
         }
     }
@@ -106,7 +110,11 @@ impl Oracle {
         let api = self.decided_floor(sent);
         let mut nodes = self.cluster.nodes.values().filter(|node| node.machine == Some(machine));
         let unseen = nodes.clone().all(|node| node.named_since >= api);
-        if nodes.clone().next().is_none() || nodes.any(|node| node.owed) {
+        if nodes.clone().next().is_none() {
+            self.egress.exits.entry(machine).or_default().nameless = Some(self.now());
+            return;
+        }
+        if nodes.any(|node| node.owed) {
             return;
         }
         // An address is taken from where it is, also if a person moved it there a moment ago.
@@ -146,7 +154,8 @@ impl Oracle {
         for (name, node) in &self.cluster.nodes {
             let exit = node.machine.and_then(|machine| self.egress.exits.get(&machine));
             let Some(exit) = exit else { continue };
-            if !exit.open && !exit.excused {
+            let forgotten = exit.nameless.is_some_and(|call| call < self.cluster.leader_since);
+            if !exit.open && !exit.excused && !forgotten {
                 wrong.push(format!("{name} has no external address"));
             }
             if node.owed {

@@ -8,7 +8,7 @@ use super::served::{held, served};
 use super::view::{AddressView, Place, PoolView, owner};
 use super::{doubt, evict, release};
 use crate::Time;
-use crate::action::{Action, MarkWrite};
+use crate::action::MarkWrite;
 use crate::model::{Family, Machine, Mark, Node, NodeName, ObjectKey, Tells, Text};
 use crate::plan::Draft;
 use crate::world::World;
@@ -27,7 +27,7 @@ pub(crate) fn plan(world: &World, view: &PoolView<'_>, draft: &mut Draft) -> boo
         if world.mark_writable(name, mark, draft.now) {
             let owner = marked_for(world, node, mark, value.as_ref());
             let (node, uid, value) = ((*name).clone(), node.uid.clone(), value.clone());
-            draft.act(Action::Mark(MarkWrite { owner, node, uid, mark, value }));
+            draft.mark(MarkWrite { owner, node, uid, version: None, mark, value });
         }
     }
     !wrong.is_empty()

@@ -1,11 +1,13 @@
 //! Notes on nodes: marks with a fixed text.
 
-use crate::action::{Action, MarkWrite};
+use super::egress::is_made_for;
+use crate::action::MarkWrite;
 use crate::model::{Mark, Node, ObjectKey};
 use crate::plan::Draft;
 use crate::world::World;
 
-/// Plans a note on a node, which is a mark with a fixed text, or its removal.
+/// Plans a note on a node, which is a mark with a fixed text, or its removal. A removal waits for the
+/// other marks of the node that are being written, which give the node a new version.
 pub(crate) fn write_note(
     world: &World,
     owner: &ObjectKey,
@@ -14,7 +16,8 @@ pub(crate) fn write_note(
     on: bool,
     draft: &mut Draft,
 ) {
-    if world.mark_writable(&node.name, note, draft.now) {
+    let waits = || world.is_being_marked(&node.name) || is_marked_next(world, node, draft);
+    if (on || !waits()) && world.mark_writable(&node.name, note, draft.now) {
         send_note(owner, node, note, on, draft);
     }
 }
@@ -28,6 +31,18 @@ pub(crate) fn send_note(
     draft: &mut Draft,
 ) {
     let value = note.text().filter(|_| on).map(Into::into);
-    let (owner, node, uid) = (Some(owner.clone()), node.name.clone(), node.uid.clone());
-    draft.act(Action::Mark(MarkWrite { owner, node, uid, mark: note, value }));
+    draft.mark(MarkWrite {
+        owner: Some(owner.clone()),
+        node: node.name.clone(),
+        uid: node.uid.clone(),
+        version: (!on).then_some(node.version),
+        mark: note,
+        value,
+    });
+}
+
+/// Whether this plan writes a mark of a node.
+fn is_marked_next(world: &World, node: &Node, draft: &Draft) -> bool {
+    let mut writes = draft.marks_of(&node.name);
+    writes.any(|write| write.owner.as_ref().is_none_or(|owner| is_made_for(world, owner)))
 }

@@ -365,7 +365,7 @@ pub fn action() -> BoxedStrategy<Action> {
             .prop_map(|(account, pool, intent)| Action::Address(AddressAction::Create { account, pool, intent, mark: None })),
         1 => mark.prop_map(|(node, uid, family, value)| {
             let mark = &MARKS[usize::from(family == Family::V6)];
-            Action::Mark(MarkWrite { owner: None, node, uid, mark, value })
+            Action::Mark(MarkWrite { owner: None, node, uid, version: None, mark, value })
         }),
     ]
     .boxed()
