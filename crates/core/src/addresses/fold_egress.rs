@@ -25,9 +25,17 @@ pub(crate) struct Egress {
     restored: bool,
     /// Time from which the machine shows the effect of that call and of every earlier one.
     told_from: Option<Time>,
-    /// The last call did not wait for a note that could not be written, or the machine had no node to
-    /// note then. No note was seen since.
-    unnoted: bool,
+    /// Why no note preceded the last call, if none was seen since.
+    unnoted: Option<Unnoted>,
+}
+
+/// Why no note preceded a call about a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unnoted {
+    /// The note could not be written, and the call did not wait.
+    Unwritten,
+    /// The machine had no node to note.
+    NoNode,
 }
 
 impl World {
@@ -49,19 +57,28 @@ impl World {
 
     /// Notes the start of a call that changes the address of a machine.
     pub(crate) fn egress_in_doubt(&mut self, account: &AccountId, machine: MachineId) {
-        let unnoted = self.lacks_note(account, &machine);
+        let unnoted = self.unnoted(account, &machine);
         let egress = self.egress.entry(machine).or_default();
         (egress.restored, egress.unnoted) = (false, unnoted);
     }
 
-    /// Whether a machine has no node with the note that calls about its addresses need.
-    fn lacks_note(&self, account: &AccountId, machine: &MachineId) -> bool {
-        let Some(account) = self.accounts.get(account) else { return false };
-        let (Some(note), Some(cloud)) = (self.egress_note(account), account.cloud()) else {
-            return false;
-        };
-        let mut nodes = self.nodes_on(cloud, machine).filter_map(|name| self.node(name));
-        !nodes.any(|node| node.marks.contains_key(note))
+    /// Why a machine lacks the note that calls about its addresses need; `None` if it is noted.
+    fn unnoted(&self, account: &AccountId, machine: &MachineId) -> Option<Unnoted> {
+        let account = self.accounts.get(account)?;
+        let (note, cloud) = (self.egress_note(account)?, account.cloud()?);
+        let nodes = self.nodes_on(cloud, machine).filter_map(|name| self.node(name));
+        let mut noted = nodes.map(|node| node.marks.contains_key(note)).peekable();
+        let missing = if noted.peek().is_some() { Unnoted::Unwritten } else { Unnoted::NoNode };
+        (!noted.any(|noted| noted)).then_some(missing)
+    }
+
+    /// Starts a term of leadership. Machines whose note is still to be written are remembered: nothing
+    /// else tells of them.
+    pub(crate) fn egress_term_begins(&mut self) {
+        self.egress.retain(|_, egress| egress.unnoted.is_some());
+        for egress in self.egress.values_mut() {
+            *egress = Egress { unnoted: egress.unnoted, ..Egress::default() };
+        }
     }
 
     /// Observes the note of a node.
@@ -69,13 +86,17 @@ impl World {
         let noted = self.settings.egress.is_some_and(|note| node.marks.contains_key(note));
         let machine = node.machine.as_ref().filter(|_| noted);
         if let Some(egress) = machine.and_then(|machine| self.egress.get_mut(&machine.id)) {
-            egress.unnoted = false;
+            egress.unnoted = None;
         }
     }
 
-    /// The machines whose note is still to be written, although a call about them has begun.
+    /// The machines whose note is still to be written, although a call about them has begun. Some had
+    /// no node then.
     pub(crate) fn egress_unnoted(&self) -> impl Iterator<Item = &MachineId> {
-        self.egress.iter().filter(|(_, egress)| egress.unnoted).map(|(machine, _)| machine)
+        self.egress
+            .iter()
+            .filter(|(_, egress)| egress.unnoted.is_some())
+            .map(|(machine, _)| machine)
     }
 
     /// Notes the end of a call that changes the address of a machine. A call that broke down may
@@ -97,6 +118,11 @@ impl World {
             Err(_) => earlier.max(now + UNSEEN),
         };
         let egress = self.egress.entry(machine).or_default();
+        // The machine got its own address back with the call, or holds nothing, or is gone: a new
+        // machine of the same name is owed nothing.
+        let settled = left_behind.is_none()
+            && matches!(result, Ok(done) if !matches!(done, Done::Accepted(_)));
+        egress.unnoted = egress.unnoted.filter(|why| !settled || *why != Unnoted::NoNode);
         egress.restored = false;
         egress.told_from = Some(told_from);
         // The back-off of earlier attempts says nothing of what this call left behind.

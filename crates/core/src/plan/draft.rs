@@ -101,9 +101,11 @@ impl Draft {
         self.marks.entry(write.node.clone()).or_default().insert(write.mark, write);
     }
 
-    /// The marks of a node that this plan writes.
-    pub fn marks_of(&self, node: &NodeName) -> impl Iterator<Item = &MarkWrite> {
-        self.marks.get(node).into_iter().flat_map(BTreeMap::values)
+    /// The marks that this plan writes, for each node.
+    pub fn marks_by_node(
+        &mut self,
+    ) -> impl Iterator<Item = &mut BTreeMap<&'static Mark, MarkWrite>> {
+        self.marks.values_mut()
     }
 
     pub fn act(&mut self, action: Action) {

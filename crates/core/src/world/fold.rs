@@ -11,7 +11,7 @@ use crate::action::{
 };
 use crate::addresses::{Account, PoolEntry};
 use crate::model::{
-    AccountId, Family, Mark, MarkPlace, NodeName, ObjectKey, PodId, Remembered, Tells, Text,
+    AccountId, Family, Mark, MarkPlace, NodeName, ObjectKey, PodId, Remembered, Tells,
 };
 
 /// The first mark in the order of marks.
@@ -57,9 +57,10 @@ impl World {
             Action::Ledger(LedgerWrite { pool, uid, version, ledger, .. }) => {
                 self.ledger_written(&pool, (&uid, version), ledger, outcome, now);
             }
-            Action::Mark(MarkWrite { owner, node, uid, version: _, mark, value }) => {
+            Action::Mark(write) => {
+                let owner = write.owner.clone();
                 self.dirty.extend(owner.filter(|owner| self.pools.contains_key(owner)));
-                self.mark_written(&node, &uid, (mark, value), outcome, now);
+                self.mark_written(write, outcome, now);
             }
             Action::Evict(eviction) => self.evicted(&eviction, outcome, now),
             Action::Record(RecordAction::Read { owner, request, family }) => {
@@ -184,6 +185,15 @@ impl World {
         of_node.any(|(_, work)| work.in_flight)
     }
 
+    /// Observes that a node has a newer version: a removal of a note that names an older one has no
+    /// effect any more.
+    pub(crate) fn late_removals_end(&mut self, name: &NodeName) {
+        let of_node = self.mark_work.range_mut((name.clone(), &FIRST)..);
+        for (_, work) in of_node.take_while(|((node, _), _)| node == name) {
+            work.unanswered_until = Time::default();
+        }
+    }
+
     /// Whether a write of a node's mark is under way.
     pub(crate) fn mark_in_flight(&self, node: &NodeName, mark: &'static Mark) -> bool {
         self.mark_work.get(&(node.clone(), mark)).is_some_and(|work| work.in_flight)
@@ -209,37 +219,40 @@ impl World {
         }
     }
 
-    fn mark_written(
-        &mut self,
-        name: &NodeName,
-        uid: &Text,
-        (mark, value): (&'static Mark, Option<Text>),
-        outcome: Outcome,
-        now: Time,
-    ) {
-        let shown = self.nodes.get(name).is_some_and(|node| node.marks.get(mark) == value.as_ref());
+    fn mark_written(&mut self, write: MarkWrite, outcome: Outcome, now: Time) {
+        let MarkWrite { owner: _, node: name, uid, version: replaced, mark, value } = write;
+        let node = self.nodes.get(&name);
+        let shown = node.is_some_and(|node| node.marks.get(mark) == value.as_ref());
+        // An earlier attempt may have removed the note, and the node does not show it yet.
+        let unseen = replaced.is_some_and(|at| node.is_some_and(|node| node.version <= at));
         let work = self.mark_work.entry((name.clone(), mark)).or_default();
         match outcome.result {
             // The write took effect.
             Err(_) if shown => drop(self.mark_work.remove(&(name.clone(), mark))),
             Ok(Done::Marked { version }) => {
                 self.mark_work.remove(&(name.clone(), mark));
-                if let Some(node) = self.nodes.get(name).filter(|node| node.uid == *uid) {
+                if let Some(node) = self.nodes.get(&name).filter(|node| node.uid == uid) {
                     let mut node = node.clone();
                     match value {
                         Some(value) => node.marks.insert(mark, value),
                         None => node.marks.remove(mark),
                     };
                     node.version = node.version.max(version);
-                    self.set_node(node);
+                    self.keep_node(node);
                 }
             }
             Ok(_) => work.in_flight = false,
-            Err(failure) => work.unwritten(failure, now, outcome.jitter, &self.settings),
+            Err(failure) => {
+                let overtaken = failure.kind == FailureKind::Conflict;
+                work.unwritten(failure, now, outcome.jitter, &self.settings);
+                if overtaken && unseen {
+                    work.unanswered_until = now + self.settings.settle;
+                }
+            }
         }
         // Other facts about the node may have changed during the write.
-        let Some(node) = self.nodes.get(name) else {
-            self.mark_work.remove(&(name.clone(), mark));
+        let Some(node) = self.nodes.get(&name) else {
+            self.mark_work.remove(&(name, mark));
             return;
         };
         let (marks, machine) = (marked_addresses(node), node.machine.clone());

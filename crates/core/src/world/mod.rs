@@ -192,7 +192,7 @@ impl World {
         self.open_from = open_from;
         self.mark_work.clear();
         self.evictions.clear();
-        self.egress.clear();
+        self.egress_term_begins();
         // Calls of an earlier term have no outcome. Addresses that such calls reserved are
         // recognised by the intents in the ledgers.
         self.reserving.clear();

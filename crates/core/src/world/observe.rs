@@ -20,6 +20,15 @@ impl World {
     /// Observes a node that appeared or changed. A change that planning does not read touches no
     /// pool.
     pub fn set_node(&mut self, node: Node) {
+        let known = self.nodes.get(&node.name);
+        if known.is_some_and(|known| known.uid == node.uid && known.version < node.version) {
+            self.late_removals_end(&node.name);
+        }
+        self.keep_node(node);
+    }
+
+    /// Keeps a node as observed, or as our own write of a mark left it.
+    pub(crate) fn keep_node(&mut self, node: Node) {
         let mut before = None;
         if let Some(known) = self.nodes.get_mut(&node.name) {
             if known.uid == node.uid && node.version < known.version {

@@ -217,30 +217,90 @@ fn is_removal(action: &Action) -> bool {
     matches!(action, Action::Mark(write) if *write.mark == NOTE && write.value.is_none())
 }
 
+/// The removal of the note of `b` has no answer, and the address shall go back to `a`.
+fn removing(took_effect: bool) -> Scene {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    until(&mut scene, "forget b");
+    scene.fault(is_removal, if took_effect { Fault::Lost } else { Fault::Dropped });
+    scene.answer();
+    scene.change_node("a", |node| node.ready().labelled("site", "a"));
+    scene.change_pool("p", |pool| pool.on("site=a"));
+    scene
+}
+
 #[test]
 fn a_note_whose_removal_has_no_answer_does_not_count_until_the_removal_can_take_effect_no_more() {
     for removed in [true, false] {
-        let mut scene = at_rest();
-        scene.change_node("a", NodeFixture::not_ready);
-        scene.fault(is_removal, Fault::Lost);
-        scene.fault(is_removal, Fault::Dropped);
-        until(&mut scene, "forget b");
-        scene.answer();
-        scene.change_node("a", NodeFixture::ready);
-        scene.change_node("b", NodeFixture::not_ready);
+        let mut scene = removing(removed);
         let early = story(&scene.run(seconds(3)));
         assert!(!early.contains(&"unassign".to_owned()), "{early:?}");
         if removed {
-            scene.change_node("b", |mut node| {
-                node.marks.remove(&NOTE);
-                node
-            });
+            scene.watch();
         }
         let done = story(&scene.run(seconds(30)));
         let place = |what: &str| done.iter().position(|one| one == what);
         assert!(place("unassign").is_some(), "{done:?}");
         assert_eq!(place("note b").is_some_and(|note| Some(note) < place("unassign")), removed);
     }
+}
+
+#[test]
+fn a_note_counts_as_soon_as_its_node_shows_a_change_that_ends_a_late_removal() {
+    let mut scene = removing(false);
+    scene.run(seconds(1));
+    scene.change_node("b", |node| node.labelled("any", "thing"));
+    let done = story(&scene.run(seconds(1)));
+    assert_eq!(done.first().map(String::as_str), Some("unassign"), "{done:?}");
+}
+
+#[test]
+fn a_removal_that_is_refused_as_outdated_may_have_taken_effect_before() {
+    let mut scene = at_rest();
+    scene.change_node("a", NodeFixture::not_ready);
+    until(&mut scene, "forget b");
+    let is_begun = |(action, _): &(Action, _)| story(std::slice::from_ref(action)) == ["forget b"];
+    let begun = scene.held_back.iter().position(is_begun);
+    let (removal, sent_at) = scene.held_back.remove(begun.expect("the removal is under way"));
+    // A proxy has sent the write twice.
+    let first = scene.carry_out(&removal);
+    assert!(first.is_ok(), "{first:?}");
+    let second = scene.carry_out(&removal);
+    scene.finish(removal, sent_at, second);
+    scene.answer();
+    scene.change_node("a", |node| node.ready().labelled("site", "a"));
+    scene.change_pool("p", |pool| pool.on("site=a"));
+    let early = story(&scene.run(seconds(3)));
+    assert!(!early.contains(&"unassign".to_owned()), "the note is gone: {early:?}");
+    scene.watch();
+    let done = story(&scene.run(seconds(10)));
+    let place = |what: &str| done.iter().position(|one| one == what).expect(what);
+    assert!(place("note b") < place("unassign"), "{done:?}");
+}
+
+#[test]
+fn a_machine_without_a_node_is_remembered_when_the_process_leads_again() {
+    let mut scene = displacing().nodes(["a", "b"]).pool(pool("p").ips([1]));
+    scene.change_node("a", NodeFixture::without_provider_id);
+    scene.cloud.place(ip(1), Some(&machine("a")));
+    scene.tolerant = true;
+    scene.fault(is_unassign, Fault::Lost);
+    scene.run(seconds(90));
+    scene.world.take_over(scene.now);
+    scene.set_node(node("a"));
+    let done = story(&scene.run(seconds(70)));
+    assert_eq!(done.first().map(String::as_str), Some("note a"), "{done:?}");
+    assert!(is_settled(&done), "{done:?}");
+}
+
+#[test]
+fn a_new_machine_with_the_name_of_one_without_a_node_is_owed_nothing() {
+    let mut scene = displacing().nodes(["a", "b"]).pool(pool("p").ips([1]));
+    scene.change_node("a", NodeFixture::without_provider_id);
+    scene.cloud.place(ip(1), Some(&machine("a")));
+    scene.run(seconds(90));
+    scene.set_node(node("a"));
+    assert_eq!(story(&scene.run(seconds(90))), [""; 0]);
 }
 
 #[test]

@@ -71,6 +71,30 @@ fn pods_are_evicted_from_a_node_whose_address_went_elsewhere() {
 }
 
 #[test]
+fn a_note_whose_removal_was_overtaken_is_removed_when_the_next_attempt_is_due() {
+    let mut scene = at_rest(evicting("p", true));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.settle();
+    scene.remove_pod("one");
+    scene.remove_pod("two");
+    scene.fault(is_mark, Fault::Answer(FailureKind::Conflict));
+    assert_eq!(marks(&scene.run(seconds(5))), [("a", None), ("a", None)]);
+    assert_eq!(marks(&scene.run(seconds(60))), []);
+}
+
+#[test]
+fn a_note_is_removed_after_the_label_that_another_pool_needs_is_written() {
+    let mut scene = scene().nodes(["a"]).pool(evicting("p", true)).pod(web("one", "a"));
+    scene.set_pool(evicting("q", true).ips([1]));
+    scene.change_node("a", |mut node| {
+        node.marks.insert(&NOTE, "true".into());
+        node
+    });
+    scene.cloud.place(ip(1), Some(&machine("a")));
+    assert_eq!(marks(&scene.run(seconds(5))), [("a", Some("true")), ("a", None)]);
+}
+
+#[test]
 fn a_crash_after_the_label_was_withdrawn_loses_no_eviction() {
     let mut scene = at_rest(evicting("p", true));
     scene.change_node("a", NodeFixture::not_ready);

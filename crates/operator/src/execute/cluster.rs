@@ -52,7 +52,8 @@ pub(super) async fn write_ledger(client: &Client, write: &LedgerWrite) -> Result
     Ok(Done::LedgerWritten { version: version(written.metadata.resource_version.as_deref()) })
 }
 
-/// Writes a node's mark. The UID refuses another node of the same name, the version a late write.
+/// Writes a node's mark. The UID refuses another node of the same name, and a version any
+/// other version of the node.
 pub(super) async fn write_mark(client: &Client, write: &MarkWrite) -> Result<Done, Failure> {
     let MarkWrite { owner: _, node, uid, version: at_version, mark, value } = write;
     let place = match mark.place {

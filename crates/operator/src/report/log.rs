@@ -22,7 +22,8 @@ pub(super) fn ended(finished: &Finished, repeated: bool) {
         }
         // The newer version is on its way, and the write is planned again.
         Err(failure)
-            if failure.kind == FailureKind::Conflict && matches!(action, Action::Vip(_)) =>
+            if failure.kind == FailureKind::Conflict
+                && matches!(action, Action::Vip(_) | Action::Mark(_)) =>
         {
             tracing::debug!(object, error = &*failure.message, "overtaken: {action}");
         }

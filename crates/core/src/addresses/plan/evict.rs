@@ -87,6 +87,7 @@ fn on_node(
     let over = users().all(|entry| pods(world, entry, node).next().is_none());
     if over || serves {
         write_note(world, view.key, node, note, false, draft);
+        draft.wait(view.key, None);
         return None;
     }
     // The address may not have left: a node that is not ready keeps it for the grace period, and

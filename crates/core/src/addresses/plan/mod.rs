@@ -96,6 +96,7 @@ pub(crate) fn plan<'w>(
     for (id, account) in world.accounts_in_use() {
         egress::plan(world, id, account, draft);
     }
+    notes::remove_last(world, draft);
     draft.wake_at(world.next_mark_attempt(draft.now));
     views
 }

@@ -7,7 +7,7 @@ use crate::plan::Draft;
 use crate::world::World;
 
 /// Plans a note on a node, which is a mark with a fixed text, or its removal. A removal waits for the
-/// other marks of the node that are being written, which give the node a new version.
+/// writes of other marks of the node that are under way.
 pub(crate) fn write_note(
     world: &World,
     owner: &ObjectKey,
@@ -16,8 +16,8 @@ pub(crate) fn write_note(
     on: bool,
     draft: &mut Draft,
 ) {
-    let waits = || world.is_being_marked(&node.name) || is_marked_next(world, node, draft);
-    if (on || !waits()) && world.mark_writable(&node.name, note, draft.now) {
+    let waits = !on && world.is_being_marked(&node.name);
+    if !waits && world.mark_writable(&node.name, note, draft.now) {
         send_note(owner, node, note, on, draft);
     }
 }
@@ -41,8 +41,16 @@ pub(crate) fn send_note(
     });
 }
 
-/// Whether this plan writes a mark of a node.
-fn is_marked_next(world: &World, node: &Node, draft: &Draft) -> bool {
-    let mut writes = draft.marks_of(&node.name);
-    writes.any(|write| write.owner.as_ref().is_none_or(|owner| is_made_for(world, owner)))
+/// Leaves the removal of a note to a later plan while another mark of its node is written, which gives
+/// the node a new version.
+pub(crate) fn remove_last(world: &World, draft: &mut Draft) {
+    let is_made =
+        |write: &MarkWrite| write.owner.as_ref().is_none_or(|owner| is_made_for(world, owner));
+    for writes in draft.marks_by_node() {
+        let made = writes.values().filter(|write| is_made(write));
+        let first = made.min_by_key(|write| write.version.is_some()).map(|write| write.mark);
+        writes.retain(|mark, write| {
+            write.version.is_none() || !is_made(write) || first == Some(*mark)
+        });
+    }
 }
