@@ -30,8 +30,9 @@ pub enum AddressAction {
         account: AccountId,
         /// A pool of the account, on whose behalf the call is made.
         pool: ObjectKey,
-        /// Node with the note that its machine lacks an address.
-        node: NodeName,
+        /// Node with the note that its machine lacks an address; `None` for a machine that had no node
+        /// to note.
+        node: Option<NodeName>,
         /// Machine of the node, which the call names.
         machine: MachineId,
     },
@@ -155,7 +156,12 @@ impl fmt::Display for AddressAction {
             Self::Assign { ip, node, .. } => write!(f, "assign {ip} to {node}"),
             Self::Unassign { ip, .. } => write!(f, "unassign {ip}"),
             Self::Release { ip, .. } => write!(f, "release {ip}"),
-            Self::RestoreEgress { node, .. } => write!(f, "restore the own address of {node}"),
+            Self::RestoreEgress { node: Some(node), .. } => {
+                write!(f, "restore the own address of {node}")
+            }
+            Self::RestoreEgress { machine, .. } => {
+                write!(f, "restore the own address of {machine}")
+            }
             Self::Create { intent, .. } => reserve(f, 1, &intent.region),
         }
     }

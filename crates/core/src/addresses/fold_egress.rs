@@ -30,12 +30,12 @@ pub(crate) struct Egress {
 }
 
 /// Why no note preceded a call about a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Unnoted {
     /// The note could not be written, and the call did not wait.
     Unwritten,
-    /// The machine had no node to note.
-    NoNode,
+    /// The machine had no node to note. The call was made with this account.
+    NoNode(AccountId),
 }
 
 impl World {
@@ -63,13 +63,15 @@ impl World {
     }
 
     /// Why a machine lacks the note that calls about its addresses need; `None` if it is noted.
-    fn unnoted(&self, account: &AccountId, machine: &MachineId) -> Option<Unnoted> {
-        let account = self.accounts.get(account)?;
+    fn unnoted(&self, id: &AccountId, machine: &MachineId) -> Option<Unnoted> {
+        let account = self.accounts.get(id)?;
         let (note, cloud) = (self.egress_note(account)?, account.cloud()?);
         let nodes = self.nodes_on(cloud, machine).filter_map(|name| self.node(name));
         let mut noted = nodes.map(|node| node.marks.contains_key(note)).peekable();
-        let missing = if noted.peek().is_some() { Unnoted::Unwritten } else { Unnoted::NoNode };
-        (!noted.any(|noted| noted)).then_some(missing)
+        if noted.peek().is_none() {
+            return Some(Unnoted::NoNode(id.clone()));
+        }
+        (!noted.any(|noted| noted)).then_some(Unnoted::Unwritten)
     }
 
     /// Starts a term of leadership. Machines whose note is still to be written are remembered: nothing
@@ -77,7 +79,7 @@ impl World {
     pub(crate) fn egress_term_begins(&mut self) {
         self.egress.retain(|_, egress| egress.unnoted.is_some());
         for egress in self.egress.values_mut() {
-            *egress = Egress { unnoted: egress.unnoted, ..Egress::default() };
+            *egress = Egress { unnoted: egress.unnoted.take(), ..Egress::default() };
         }
     }
 
@@ -90,13 +92,21 @@ impl World {
         }
     }
 
-    /// The machines whose note is still to be written, although a call about them has begun. Some had
-    /// no node then.
+    /// The machines whose note is still to be written, although a call about them has begun.
     pub(crate) fn egress_unnoted(&self) -> impl Iterator<Item = &MachineId> {
         self.egress
             .iter()
             .filter(|(_, egress)| egress.unnoted.is_some())
             .map(|(machine, _)| machine)
+    }
+
+    /// The machines that had no node when the last call about them began, with this account.
+    pub(crate) fn egress_without_node(&self, id: &AccountId) -> impl Iterator<Item = &MachineId> {
+        let such = move |egress: &Egress| match &egress.unnoted {
+            Some(Unnoted::NoNode(account)) => account == id,
+            _ => false,
+        };
+        self.egress.iter().filter(move |(_, egress)| such(egress)).map(|(machine, _)| machine)
     }
 
     /// Notes the end of a call that changes the address of a machine. A call that broke down may
@@ -118,11 +128,6 @@ impl World {
             Err(_) => earlier.max(now + UNSEEN),
         };
         let egress = self.egress.entry(machine).or_default();
-        // The machine got its own address back with the call, or holds nothing, or is gone: a new
-        // machine of the same name is owed nothing.
-        let settled = left_behind.is_none()
-            && matches!(result, Ok(done) if !matches!(done, Done::Accepted(_)));
-        egress.unnoted = egress.unnoted.filter(|why| !settled || *why != Unnoted::NoNode);
         egress.restored = false;
         egress.told_from = Some(told_from);
         // The back-off of earlier attempts says nothing of what this call left behind.
@@ -133,7 +138,8 @@ impl World {
     /// fail, and an earlier call may still take the address away: the next attempt tells.
     pub(crate) fn egress_restored(&mut self, machine: &MachineId, outcome: Outcome, now: Time) {
         let told_from = self.egress_told_from(machine);
-        let Egress { work, restored, .. } = self.egress.entry(machine.clone()).or_default();
+        let egress = self.egress.entry(machine.clone()).or_default();
+        let Egress { work, restored, unnoted, .. } = egress;
         match outcome.result {
             Ok(done) if outcome.sent_at < told_from || matches!(done, Done::Accepted(_)) => {
                 work.repeats(now, outcome.jitter, &self.settings);
@@ -145,7 +151,7 @@ impl World {
             }
             Ok(_) => {
                 *work = Work::default();
-                *restored = true;
+                (*restored, *unnoted) = (true, None);
             }
             Err(failure) => work.failed(failure, now, outcome.jitter, &self.settings),
         }

@@ -172,7 +172,8 @@ impl World {
         self.mark_work.get(&(node.clone(), mark)).is_some_and(|work| work.failed_lately(now))
     }
 
-    /// End of the time in which a write of a node's mark without an answer may still take effect.
+    /// End of the time in which a write of a node's mark without an answer, or a refused one, may take
+    /// effect or show its effect.
     pub(crate) fn mark_unanswered_until(&self, node: &NodeName, mark: &'static Mark) -> Time {
         let work = self.mark_work.get(&(node.clone(), mark));
         work.map_or(Time::default(), |work| work.unanswered_until)
@@ -223,8 +224,6 @@ impl World {
         let MarkWrite { owner: _, node: name, uid, version: replaced, mark, value } = write;
         let node = self.nodes.get(&name);
         let shown = node.is_some_and(|node| node.marks.get(mark) == value.as_ref());
-        // An earlier attempt may have removed the note, and the node does not show it yet.
-        let unseen = replaced.is_some_and(|at| node.is_some_and(|node| node.version <= at));
         let work = self.mark_work.entry((name.clone(), mark)).or_default();
         match outcome.result {
             // The write took effect.
@@ -243,9 +242,10 @@ impl World {
             }
             Ok(_) => work.in_flight = false,
             Err(failure) => {
-                let overtaken = failure.kind == FailureKind::Conflict;
+                // An earlier attempt may have removed the note, and the node not show it yet.
+                let overtaken = replaced.is_some() && failure.kind == FailureKind::Conflict;
                 work.unwritten(failure, now, outcome.jitter, &self.settings);
-                if overtaken && unseen {
+                if overtaken {
                     work.unanswered_until = now + self.settings.settle;
                 }
             }

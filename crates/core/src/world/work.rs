@@ -25,7 +25,8 @@ pub struct Work {
     pub failure: Option<Failure>,
     /// Time of the last failure.
     pub(crate) failed_at: Time,
-    /// End of the time in which an attempt without an answer may still take effect.
+    /// End of the time in which an attempt without an answer may still take effect, or the effect of
+    /// an outdated one may show.
     pub(crate) unanswered_until: Time,
 }
 

@@ -115,6 +115,7 @@ impl Oracle {
             return;
         }
         if nodes.any(|node| node.owed) {
+            self.egress.exits.entry(machine).or_default().nameless = None;
             return;
         }
         // An address is taken from where it is, also if a person moved it there a moment ago.

@@ -33,8 +33,8 @@ impl Oracle {
             let fit = pool.fits.get(&holder).filter(|fit| !fit.eligible && fit.seen);
             let grace = pool.ways.least_grace(api);
             fit.is_some_and(|fit| {
-                let ends = fit.since + grace - grace / RATE;
-                settled <= fit.since && now + self.slack(fit.since) < ends
+                let ends = fit.own + grace - grace / RATE;
+                settled <= fit.own && now + self.slack(fit.own) < ends
             })
         };
         let claimants: Vec<&Pool> = self.cluster.claimants(ip).collect();

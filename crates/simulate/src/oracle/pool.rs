@@ -58,6 +58,9 @@ pub(super) struct Pool {
 pub(super) struct Fit {
     pub eligible: bool,
     pub since: Millis,
+    /// The start of the present period for the pool itself. By a `match` that the pool has anew, the
+    /// period may have begun later.
+    pub own: Millis,
     /// The start of the previous, opposite period.
     pub before: Millis,
     /// The previous period was long and quiet enough to be known to all.
@@ -67,13 +70,13 @@ pub(super) struct Fit {
 impl Fit {
     /// A condition that never held.
     pub fn never(now: Millis) -> Self {
-        Self { eligible: false, since: now, before: now, seen: false }
+        Self { eligible: false, since: now, own: now, before: now, seen: false }
     }
 
     /// Notes the condition's present value.
     pub fn set(&mut self, eligible: bool, now: Millis) {
         if self.eligible != eligible {
-            *self = Self { eligible, since: now, before: self.since, seen: false };
+            *self = Self { eligible, since: now, own: now, before: self.since, seen: false };
         }
     }
 

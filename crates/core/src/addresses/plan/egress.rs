@@ -11,14 +11,13 @@
 
 use std::net::IpAddr;
 
-use super::doubt;
 use super::gate::may_change;
 use super::heard::is_heard;
 use super::notes::{send_note, write_note};
 use crate::Time;
 use crate::action::{Action, AddressAction};
 use crate::addresses::{Account, Knowledge};
-use crate::model::{AccountId, Family, MachineId, Mark, Node, ObjectKey};
+use crate::model::{AccountId, Family, Machine, MachineId, Mark, Node, NodeName, ObjectKey};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -59,7 +58,8 @@ enum Note {
     Writing,
     /// To be written first.
     Absent,
-    /// A removal without an answer may still take effect until this time.
+    /// A removal without an answer may still take effect until this time, or a refused one has taken
+    /// effect before.
     MayGo(Time),
 }
 
@@ -73,38 +73,71 @@ fn state_of(world: &World, node: &Node, note: &'static Mark, now: Time) -> Note 
     }
 }
 
-/// Settles what noted machines of an account are owed.
+/// Settles what the machines of an account are owed: of noted nodes, and those without a node.
 pub(crate) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut Draft) {
-    let Some(note) = world.egress_note(account).filter(|_| is_heard(world, account)) else {
+    let (Some(note), Some(cloud)) = (world.egress_note(account), account.cloud()) else { return };
+    if !is_heard(world, account) {
         return;
-    };
+    }
     let users = world.users_of(id).filter(|entry| entry.pool.paused.is_none());
     // A call on behalf of a pool that is left to another controller is never made.
     let Some(owner) = users.min_by_key(|entry| world.leaves_alone(&entry.pool)) else { return };
-    note_late(world, (&owner.pool.key, account), note, draft);
+    let owner = &owner.pool.key;
+    note_late(world, (owner, account), note, draft);
     let noted = world.said_to_serve(note).filter_map(|name| world.node(name));
     for node in noted {
-        let Some(machine) = node.machine.as_ref().filter(|one| account.cloud() == Some(&one.cloud))
-        else {
-            continue;
-        };
-        if is_changing(world, account, node, draft) {
-            continue;
+        let machine = node.machine.as_ref().filter(|machine| machine.cloud == *cloud);
+        let Some(machine) = machine else { continue };
+        match exit(world, (id, account), machine, draft) {
+            Exit::There => write_note(world, owner, node, note, false, draft),
+            Exit::Missing => restore(world, (id, owner), Some(&node.name), &machine.id, draft),
+            Exit::InDoubt => {}
         }
-        let held_at = last_seen_on(world, account, node);
-        let told_from = world.egress_told_from(&machine.id);
-        if held_at.is_some_and(|at| at >= told_from) || world.is_egress_restored(&machine.id) {
-            write_note(world, &owner.pool.key, node, note, false, draft);
-        } else if held_at.is_some() && draft.now < told_from {
-            draft.wake_at(told_from);
-        } else if may_change(world, id, draft.now) {
-            restore(world, (id, &owner.pool.key), node, &machine.id, draft);
+    }
+    for machine in world.egress_without_node(id) {
+        let machine = Machine { cloud: cloud.clone(), id: machine.clone() };
+        let has_node = world.nodes_on(cloud, &machine.id).next().is_some();
+        if !has_node && matches!(exit(world, (id, account), &machine, draft), Exit::Missing) {
+            restore(world, (id, owner), None, &machine.id, draft);
         }
     }
 }
 
-/// Plans the notes that calls did not wait for. A call that broke down may have left its machine
-/// without an address.
+/// Whether a machine has an external address.
+enum Exit {
+    /// The machine has an address of ours, or its own.
+    There,
+    /// The machine may lack one, and may be asked.
+    Missing,
+    /// A call about the machine is not over, or no call may be made now.
+    InDoubt,
+}
+
+fn exit(
+    world: &World,
+    (id, account): (&AccountId, &Account),
+    machine: &Machine,
+    draft: &mut Draft,
+) -> Exit {
+    if is_changing(world, account, machine, draft) {
+        return Exit::InDoubt;
+    }
+    let held_at = last_seen_on(world, account, machine);
+    let told_from = world.egress_told_from(&machine.id);
+    if held_at.is_some_and(|at| at >= told_from) || world.is_egress_restored(&machine.id) {
+        Exit::There
+    } else if held_at.is_some() && draft.now < told_from {
+        draft.wake_at(told_from);
+        Exit::InDoubt
+    } else if may_change(world, id, draft.now) {
+        Exit::Missing
+    } else {
+        Exit::InDoubt
+    }
+}
+
+/// Plans the notes that calls did not wait for, or that had no node to be written on. A call that broke
+/// down may have left its machine without an address.
 fn note_late(
     world: &World,
     (pool, account): (&ObjectKey, &Account),
@@ -123,7 +156,7 @@ fn note_late(
 fn restore(
     world: &World,
     (account, pool): (&AccountId, &ObjectKey),
-    node: &Node,
+    node: Option<&NodeName>,
     machine: &MachineId,
     draft: &mut Draft,
 ) {
@@ -138,33 +171,31 @@ fn restore(
     draft.act(Action::Address(AddressAction::RestoreEgress {
         account: account.clone(),
         pool: pool.clone(),
-        node: node.name.clone(),
+        node: node.cloned(),
         machine: machine.clone(),
     }));
 }
 
-/// The addresses that a node's machine holds, may hold or is about to hold.
-fn occupants(world: &World, node: &Node) -> Vec<IpAddr> {
-    let machine = node.machine.iter();
-    let all = machine.flat_map(|one| Family::ALL.map(|family| (one, family)));
-    all.flat_map(|(one, family)| world.occupants(&one.cloud, &one.id, family)).collect()
+/// The addresses that a machine holds, may hold or is about to hold.
+fn occupants(world: &World, machine: &Machine) -> Vec<IpAddr> {
+    let of = |family| world.occupants(&machine.cloud, &machine.id, family);
+    Family::ALL.into_iter().flat_map(of).collect()
 }
 
 /// Whether an address of the machine is unknown, or a call about one is under way or about to begin.
-fn is_changing(world: &World, account: &Account, node: &Node, draft: &Draft) -> bool {
-    let occupants = occupants(world, node);
+fn is_changing(world: &World, account: &Account, on: &Machine, draft: &Draft) -> bool {
+    let occupants = occupants(world, on);
     let unsure = |ip: &IpAddr| {
         let address = account.address(*ip);
         let known = |knowledge: &Knowledge| matches!(knowledge, Knowledge::Known { .. });
         address.is_none_or(|one| one.operation.is_some() || !known(&one.knowledge))
     };
-    let here = node.machine.as_ref().map(|machine| &machine.id);
-    if here.is_some_and(|machine| draft.is_awaiting_notes(machine)) {
+    if draft.is_awaiting_notes(&on.id) {
         return true;
     }
     let begins = |action: &Action| match action {
         Action::Address(AddressAction::Assign { pool, ip, machine, .. }) => {
-            (here == Some(machine) || occupants.contains(ip)) && is_made_for(world, pool)
+            (on.id == *machine || occupants.contains(ip)) && is_made_for(world, pool)
         }
         Action::Address(AddressAction::Unassign { pool, ip, .. }) => {
             occupants.contains(ip) && is_made_for(world, pool)
@@ -180,12 +211,14 @@ pub(super) fn is_made_for(world: &World, pool: &ObjectKey) -> bool {
     world.pool(pool).is_none_or(|entry| !world.leaves_alone(&entry.pool))
 }
 
-/// The time of the latest read that shows an address on a node's machine, or of our call that
-/// brought one there.
-fn last_seen_on(world: &World, account: &Account, node: &Node) -> Option<Time> {
+/// The time of the latest read that shows an address on a machine, or of our call that brought one
+/// there.
+fn last_seen_on(world: &World, account: &Account, machine: &Machine) -> Option<Time> {
     let seen = |ip: IpAddr| match &account.address(ip)?.knowledge {
-        Knowledge::Known { sighting, at, .. } if doubt::is_on(sighting, node) => Some(*at),
+        Knowledge::Known { sighting, at, .. } if sighting.holder.as_ref() == Some(&machine.id) => {
+            Some(*at)
+        }
         _ => None,
     };
-    occupants(world, node).into_iter().filter_map(seen).max()
+    occupants(world, machine).into_iter().filter_map(seen).max()
 }

@@ -86,6 +86,9 @@ fn on_node(
     }
     let over = users().all(|entry| pods(world, entry, node).next().is_none());
     if over || serves {
+        if !is_made_for(world, view.key) {
+            return None;
+        }
         write_note(world, view.key, node, note, false, draft);
         draft.wait(view.key, None);
         return None;
