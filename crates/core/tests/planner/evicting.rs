@@ -95,6 +95,19 @@ fn a_note_is_removed_after_the_label_that_another_pool_needs_is_written() {
 }
 
 #[test]
+fn a_note_that_a_paused_pool_shares_is_removed_for_the_other_pool() {
+    let mut scene = at_rest(evicting("p", true));
+    scene.set_pool(paused(evicting("q", true)));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.settle();
+    scene.remove_pod("one");
+    scene.remove_pod("two");
+    let planned = scene.planned();
+    let owners: Vec<_> = planned.iter().filter(|one| is_mark(one)).map(Action::owner).collect();
+    assert_eq!(owners, [Some(&key("p"))], "a write for a paused pool is withheld");
+}
+
+#[test]
 fn a_crash_after_the_label_was_withdrawn_loses_no_eviction() {
     let mut scene = at_rest(evicting("p", true));
     scene.change_node("a", NodeFixture::not_ready);
