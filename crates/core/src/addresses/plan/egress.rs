@@ -11,7 +11,7 @@
 
 use std::net::IpAddr;
 
-use super::gate::may_change;
+use super::gate::{is_made_for, may_change};
 use super::heard::is_heard;
 use super::notes::{send_note, write_note};
 use crate::Time;
@@ -203,12 +203,6 @@ fn is_changing(world: &World, account: &Account, on: &Machine, draft: &Draft) ->
         _ => false,
     };
     occupants.iter().any(unsure) || draft.plans(begins)
-}
-
-/// Whether a planned call for a pool is made. The machine of a call that is withheld is not kept
-/// waiting for it.
-pub(super) fn is_made_for(world: &World, pool: &ObjectKey) -> bool {
-    world.pool(pool).is_none_or(|entry| !world.leaves_alone(&entry.pool))
 }
 
 /// The time of the latest read that shows an address on a machine, or of our call that brought one

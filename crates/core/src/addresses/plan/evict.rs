@@ -10,7 +10,7 @@
 
 use std::net::IpAddr;
 
-use super::egress::is_made_for;
+use super::gate::is_made_for;
 use super::notes::write_note;
 use super::view::PoolView;
 use super::{doubt, served};

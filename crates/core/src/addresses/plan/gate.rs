@@ -2,7 +2,7 @@
 
 use super::view::PoolView;
 use crate::Time;
-use crate::model::AccountId;
+use crate::model::{AccountId, ObjectKey};
 use crate::world::World;
 
 /// Whether calls that change the account's addresses may start now.
@@ -19,6 +19,12 @@ pub(crate) fn is_open(world: &World, account: &AccountId, now: Time) -> bool {
                 && !account.is_refused(now)
                 && account.closed_until.is_none_or(|until| now >= until)
         })
+}
+
+/// Whether a planned call for a pool is made. The machine of a call that is withheld is not kept
+/// waiting for it.
+pub(crate) fn is_made_for(world: &World, pool: &ObjectKey) -> bool {
+    world.pool(pool).is_none_or(|entry| !world.leaves_alone(&entry.pool))
 }
 
 /// Views of pools that can be planned, with their positions. The others have no addresses in their

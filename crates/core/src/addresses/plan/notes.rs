@@ -1,6 +1,6 @@
 //! Notes on nodes: marks with a fixed text.
 
-use super::egress::is_made_for;
+use super::gate::is_made_for;
 use crate::action::MarkWrite;
 use crate::model::{Mark, Node, ObjectKey};
 use crate::plan::Draft;
