@@ -42,6 +42,7 @@ mod recording;
 mod recovering;
 mod refused;
 mod releasing;
+mod removing;
 mod renewing;
 mod reserving;
 mod routine;

@@ -7,7 +7,8 @@
 //! At some providers an address takes the place of a machine's own, and both calls take several
 //! requests. A crash or a failure in between leaves a machine without any, and so its node without
 //! access to the Internet. The note comes first: a machine may have no address of its own by design,
-//! so that its absence alone says nothing.
+//! so that its absence alone says nothing. A machine without a node has no place for a note: the world
+//! remembers it, and it is asked after the call.
 
 use std::net::IpAddr;
 
