@@ -86,6 +86,7 @@ impl Oracle {
                 }
                 continue;
             }
+            all.extend(self.outlived(pool).map(|ip| format!("{key}: {ip} is gone and recorded")));
             all.extend(self.unserved(pool).into_iter().map(|text| format!("{key}: {text}")));
             let lacking =
                 self.lacking(pool).filter(|_| self.can_reserve() && !pool.awaits_a_word());
@@ -192,6 +193,12 @@ impl Oracle {
                 && !self.free_for(other, ip.is_ipv6()).is_empty()
         };
         !others.all(wants)
+    }
+
+    /// Reserved and kept addresses that a pool records although they are deleted. The pool may still
+    /// have to notice that, and to reserve others.
+    fn outlived(&self, pool: &Pool) -> impl Iterator<Item = IpAddr> {
+        pool.recorded.iter().filter(|ip| !self.cloud.addresses.contains_key(ip)).copied()
     }
 
     /// Missing addresses and open reservations.
