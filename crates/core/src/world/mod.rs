@@ -8,6 +8,7 @@
 mod credentials;
 mod fold;
 mod observe;
+mod observe_pools;
 mod policy;
 mod settings;
 mod work;
