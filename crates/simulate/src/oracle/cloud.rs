@@ -49,8 +49,8 @@ pub(super) struct Cloud {
     flights: Vec<Sent>,
     /// The start of each address's claim by pools, and the last time of the claim.
     claims: BTreeMap<IpAddr, (Millis, Millis)>,
-    /// The time of release of each address no longer present.
-    gone: BTreeMap<IpAddr, Millis>,
+    /// The time of release and the origin of each address no longer present.
+    gone: BTreeMap<IpAddr, (Millis, Origin)>,
 }
 
 /// An address.
@@ -138,7 +138,7 @@ impl Cloud {
     pub fn look(&mut self, state: &State, by_hand: bool, now: Millis) -> Vec<IpAddr> {
         let mut new = Vec::new();
         let gone = self.addresses.extract_if(.., |ip, _| state.address(*ip).is_none());
-        self.gone.extend(gone.map(|(ip, _)| (ip, now)));
+        self.gone.extend(gone.map(|(ip, address)| (ip, (now, address.origin))));
         for seen in state.addresses() {
             let address = self.addresses.entry(seen.ip).or_insert_with(|| {
                 new.push(seen.ip);
@@ -217,9 +217,15 @@ impl Cloud {
     /// Whether an address was changed by hand, or vanished, since `floor`.
     pub fn touched_since(&self, ip: IpAddr, floor: Millis) -> bool {
         let address = self.addresses.get(&ip);
-        let gone = self.gone.get(&ip).copied();
+        let gone = self.gone.get(&ip).map(|(time, _)| *time);
         let times = [address.and_then(|address| address.touched), gone];
         times.into_iter().flatten().any(|time| time >= floor)
+    }
+
+    /// Whether an address is no longer present, and had this origin.
+    pub fn had(&self, ip: IpAddr, origin: &Origin) -> bool {
+        let gone = self.gone.get(&ip).filter(|_| !self.addresses.contains_key(&ip));
+        gone.is_some_and(|(_, had)| had == origin)
     }
 
     /// Whether an address arrived a moment ago, by the call of another process or by a call without

@@ -120,7 +120,8 @@ impl Oracle {
     /// S6: an address in a pool's ledger was reserved by us, for this pool, or kept after the pool had
     /// it. Decision 2 names the exceptions: a foreign address that appeared while a reservation of this
     /// pool was open, and is therefore not among the intent's strangers; and an address that was reserved
-    /// for this pool, and is kept because a person removed the annotation before the address was recorded.
+    /// for this pool, and is kept because a person removed the annotation, or deleted the address,
+    /// before the address was recorded.
     pub(super) fn check_ledger(&mut self, write: &Write<'_>) {
         let Some(pool) = self.cluster.pools.get(write.key) else { return };
         let wrong = |ip: &&IpAddr| {
@@ -143,6 +144,7 @@ impl Oracle {
             let one = self.cloud.addresses.get(ip).filter(|one| one.origin == its);
             let unrecorded =
                 one.zip(pool.ways.stripped).is_some_and(|(one, at)| one.appeared <= at);
+            let unrecorded = unrecorded || self.cloud.had(*ip, &its);
             unrecorded || pool.listed.contains(ip) || formers.any(|former| former.uid == pool.uid)
         };
         let foreign = pool.ways.kept.iter().find(|ip| !had(ip)).copied();
