@@ -62,11 +62,11 @@ impl World {
 
     /// Notes the outcome of a reservation. A call without an answer keeps its machine as long as it
     /// may take effect, because its pool may be deleted meanwhile.
-    fn reserving_ends(&mut self, intent: &Intent, outcome: &Outcome, now: Time) {
+    fn reserving_ends(&mut self, holder: &(ObjectKey, Text), outcome: &Outcome, now: Time) {
         let lost = outcome.result.as_ref().is_err_and(|one| one.kind == FailureKind::NoAnswer);
         let doubted = self.settings.doubted_until(outcome.sent_at, now);
         let until = if lost { doubted } else { now };
-        for one in self.reserving.values_mut().filter(|one| one.holder.1 == intent.id) {
+        for one in self.reserving.values_mut().filter(|one| one.holder == *holder) {
             one.until = Some(until);
         }
         self.reserving.retain(|_, one| one.is_open(now));
@@ -81,7 +81,7 @@ impl World {
         now: Time,
     ) {
         let settings = self.settings;
-        self.reserving_ends(intent, &outcome, now);
+        self.reserving_ends(&(pool.clone(), intent.id.clone()), &outcome, now);
         let target = intent.target.as_ref();
         let progress = match &outcome.result {
             Ok(Done::Created { ip, pending }) => {
@@ -95,6 +95,9 @@ impl World {
             Ok(_) => IntentProgress::Doubtful { until: now },
             Err(failure) => after(failure.kind, outcome.sent_at, now, &settings),
         };
+        if self.orphans.progressed(pool, &intent.id, progress) {
+            self.touch_account(account);
+        }
         match (progress, &outcome.result) {
             (IntentProgress::Doubtful { until }, _) => {
                 self.with_account(account, |account| account.want_listing(until));

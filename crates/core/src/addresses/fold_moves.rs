@@ -70,7 +70,7 @@ impl World {
                 for ip in changed {
                     self.touch_address(ip);
                 }
-                if news {
+                if self.orphans.listed(id, outcome.sent_at) || news {
                     self.touch_account(id);
                 }
                 self.touch_rereading(id);
@@ -88,7 +88,7 @@ impl World {
     }
 
     /// Replans every pool of an account.
-    fn touch_account(&mut self, id: &AccountId) {
+    pub(super) fn touch_account(&mut self, id: &AccountId) {
         self.dirty.extend(self.users.get(id).into_iter().flatten().cloned());
     }
 

@@ -11,6 +11,7 @@ mod fold_moves;
 mod free_nodes;
 mod listing;
 mod note;
+mod orphans;
 pub(crate) mod plan;
 mod pool;
 mod reason;
@@ -28,6 +29,7 @@ pub(crate) use claims::{Changes, Claims};
 pub(crate) use fold_creations::Reserving;
 pub(crate) use fold_egress::Egress;
 pub(crate) use free_nodes::FreeNodes;
+pub(crate) use orphans::{Orphans, Shown};
 
 use crate::model::{Family, MachineId, Text};
 

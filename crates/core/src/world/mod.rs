@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use crate::Time;
 use crate::addresses::{
-    Account, AccountSetup, Claims, Egress, FreeNodes, PoolEntry, Reserving, Seat, Unusable,
+    Account, AccountSetup, Claims, Egress, FreeNodes, Orphans, PoolEntry, Reserving, Seat, Unusable,
 };
 use crate::model::{
     AccountId, Kind, Machine, MachineId, Mark, Node, NodeName, ObjectKey, PodId, Pool, Request,
@@ -66,9 +66,7 @@ pub struct World {
     pub(crate) free_nodes: FreeNodes,
     /// Machines with a reservation under way. Its pool may be gone before the call is over.
     pub(crate) reserving: BTreeMap<Seat, Reserving>,
-    /// Addresses that were reserved for pools now deleted. No other pool takes one of them for the
-    /// result of its own reservation.
-    pub(crate) orphans: BTreeSet<IpAddr>,
+    pub(crate) orphans: Orphans,
     pub(crate) records: Records,
     pub(crate) vips: Vips,
     pub(crate) dirty: BTreeSet<ObjectKey>,
@@ -109,7 +107,7 @@ impl World {
             rereads: BTreeMap::new(),
             free_nodes: FreeNodes::default(),
             reserving: BTreeMap::new(),
-            orphans: BTreeSet::new(),
+            orphans: Orphans::default(),
             records: Records::default(),
             vips,
             dirty: BTreeSet::new(),
@@ -197,6 +195,7 @@ impl World {
         // Calls of an earlier term have no outcome. Addresses that such calls reserved are
         // recognised by the intents in the ledgers.
         self.reserving.clear();
+        self.orphans.term_begins(self.shown_from());
         for account in self.accounts.values_mut() {
             account.begin_term(open_from);
         }

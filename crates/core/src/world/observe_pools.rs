@@ -35,8 +35,9 @@ impl World {
         let before = self.pools.remove(&key);
         if let Some(before) = &before {
             self.leave(&key, before, class);
-            let other = before.pool.uid != pool.uid;
-            self.orphans.extend(before.pool.ledger.created.iter().filter(|_| other));
+            if before.pool.uid != pool.uid {
+                self.orphans.left_by(before, self.shown_from());
+            }
         }
         let reranked = before.as_ref().is_some_and(|before| {
             before.pool.uid != pool.uid
@@ -78,7 +79,7 @@ impl World {
         self.restrictions.forget_pool(key);
         if let Some(entry) = self.pools.remove(key) {
             self.untidy.remove(key);
-            self.orphans.extend(&entry.pool.ledger.created);
+            self.orphans.left_by(&entry, self.shown_from());
             self.leave(key, &entry, None);
             self.reclaim(key);
             self.dirty.insert(key.clone());

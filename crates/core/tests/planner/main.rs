@@ -32,6 +32,7 @@ mod ledgers;
 mod looking;
 mod marking;
 mod matching;
+mod orphans;
 mod pacing;
 mod pausing;
 mod placing;

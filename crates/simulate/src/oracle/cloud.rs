@@ -222,6 +222,12 @@ impl Cloud {
         times.into_iter().flatten().any(|time| time >= floor)
     }
 
+    /// When an address was reserved by a replica.
+    pub fn reserved_at(&self, ip: IpAddr) -> Option<Millis> {
+        let ours = |one: &&Address| one.origin != Origin::Others;
+        self.addresses.get(&ip).filter(ours).map(|one| one.appeared)
+    }
+
     /// Whether an address is no longer present, and had this origin.
     pub fn had(&self, ip: IpAddr, origin: &Origin) -> bool {
         let gone = self.gone.get(&ip).filter(|_| !self.addresses.contains_key(&ip));

@@ -146,10 +146,12 @@ impl Oracle {
     }
 
     /// Whether an address was changed by hand, possibly unseen. A new claimant reads the address
-    /// first, so changes from before the claim are known.
+    /// first, so changes from before the claim are known; except of a new address, which may change
+    /// while the answer to its reservation is on its way.
     fn is_touched_unseen(&self, ip: IpAddr) -> bool {
         let slack = if self.cloud_is_calm() { 0 } else { SHOWN };
-        let claimed = self.cloud.claimed_since(ip).saturating_sub(slack);
+        let reserved = self.cloud.reserved_at(ip).unwrap_or(Millis::MAX);
+        let claimed = self.cloud.claimed_since(ip).saturating_sub(slack).min(reserved);
         self.cloud.touched_since(ip, self.cloud_floor().max(claimed))
     }
 

@@ -20,7 +20,7 @@ use super::view::{Place, PoolView};
 use super::{reading, release};
 use crate::Time;
 use crate::action::{Action, AddressAction, LedgerWrite};
-use crate::addresses::{Account, Address, IntentProgress, Knowledge};
+use crate::addresses::{Account, Address, IntentProgress, Knowledge, Shown};
 use crate::model::{AccountId, Intent, Ledger, MachineId, NodeName, Request, Text};
 use crate::plan::Draft;
 use crate::world::World;
@@ -85,7 +85,11 @@ pub(crate) fn plan(
     if request.region.is_none() && missing(view) > 0 {
         creation.region_missing = needs_region(account);
     }
-    if !creation.region_missing && may_change(world, &request.account, draft.now) {
+    if !creation.region_missing
+        && missing(view) > 0
+        && may_change(world, &request.account, draft.now)
+        && knows_strangers(world, view, &request.account, account, draft)
+    {
         next.intents.extend(intents(world, view, request, account, placement, draft.now));
     }
     creation.open = next.intents.len();
@@ -229,6 +233,29 @@ fn send(world: &World, view: &PoolView<'_>, request: &Request, intent: &Intent, 
         mark: mark(view, intent),
         intent: intent.clone(),
     }));
+}
+
+/// Whether every address that exists before a new intent is known. A reservation of a deleted pool
+/// may have made an address that no listing has shown yet; otherwise a listing is requested. Marks
+/// tell addresses apart without that.
+fn knows_strangers(
+    world: &World,
+    view: &PoolView<'_>,
+    id: &AccountId,
+    account: &Account,
+    draft: &mut Draft,
+) -> bool {
+    if marks_new(view) {
+        return true;
+    }
+    match world.orphans.shown(id) {
+        Shown::Already => true,
+        Shown::From(time) => {
+            reading::look_at(world, id, account, time, draft);
+            false
+        }
+        Shown::AfterAnswer => false,
+    }
 }
 
 /// New intents, on the nodes found by the placement. Intents by region are made only if nodes are

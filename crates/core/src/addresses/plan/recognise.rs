@@ -62,7 +62,7 @@ pub(crate) fn resolve(
     }
     let is_nobodys = |ip: &IpAddr| {
         world.claimants(*ip).all(|claimant| claimant == view.key)
-            && !world.orphans.contains(ip)
+            && !world.orphans.has(*ip)
             && !view.entry.has(*ip)
             && !view.entry.is_leaving(*ip)
             && Family::of(*ip) == intent.family

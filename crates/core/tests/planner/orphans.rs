@@ -1,0 +1,100 @@
+//! What deleted pools leave behind is taken by no other pool for its own.
+
+use pontoon_core::action::FailureKind;
+use pontoon_core::addresses::AccountSetup;
+
+use super::cloud::Fault;
+use super::fixture::*;
+use super::scene::{Scene, scene, scene_at, setup};
+
+/// A pool that keeps the account in use.
+fn with_another(scene: Scene) -> Scene {
+    scene.nodes(["b"]).pool(pool("other").ips([5])).address(ip(5), Some("b"))
+}
+
+fn created(scene: &Scene) -> &[std::net::IpAddr] {
+    &scene.stored("q").ledger.created
+}
+
+/// The addresses that the cloud makes, in order.
+fn made(number: u8) -> std::net::IpAddr {
+    [198, 51, 100, number].into()
+}
+
+#[test]
+fn a_pool_reserves_nothing_before_a_listing_shows_what_a_deleted_pool_may_have_reserved() {
+    for gone_before_the_answer in [true, false] {
+        let mut scene = with_another(scene()).nodes(["a"]).pool(pool("p").wants(1));
+        scene.fault(is_create, Fault::Lost);
+        scene.until_begun(is_create);
+        scene.cloud.refuses.push((is_list, FailureKind::Unavailable));
+        if !gone_before_the_answer {
+            scene.answer();
+            scene.run(seconds(60));
+        }
+        scene.remove_pool("p");
+        scene.set_pool(pool("q").wants(1));
+        let done = scene.run(seconds(60));
+        assert_eq!((count(&done, is_create), count(&done, is_ledger)), (0, 0));
+        scene.cloud.refuses.clear();
+        scene.run(seconds(120));
+        assert_eq!(scene.home(made(1)), Some("a"), "it stays where it is");
+        assert_eq!(created(&scene), [made(2)]);
+    }
+}
+
+#[test]
+fn an_address_that_is_reserved_for_a_pool_that_is_being_deleted_is_nobodys() {
+    let project = AccountSetup { project: Some("project".into()), ..setup() };
+    let mut scene = with_another(scene_at(project)).pool(pool("p").wants(1));
+    scene.until_begun(is_create);
+    scene.remove_pool("p");
+    scene.set_pool(pool("q").wants(1));
+    assert_eq!(count(&scene.begin(), is_ledger), 0, "the answer is awaited");
+    scene.answer();
+    scene.fault(is_create, Fault::Lost);
+    scene.run(seconds(60));
+    assert_eq!(created(&scene), [made(2)]);
+}
+
+#[test]
+fn a_reservation_of_a_deleted_pool_that_was_refused_delays_nobody() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Answer(FailureKind::Quota));
+    scene.until_begun(is_create);
+    scene.remove_pool("p");
+    scene.set_pool(pool("q").wants(1));
+    scene.settle();
+    assert_eq!(created(&scene), [made(1)]);
+}
+
+#[test]
+fn a_reservation_of_a_deleted_pool_is_awaited_in_the_next_term_too() {
+    let mut scene = scene().nodes(["a"]).pool(pool("p").wants(1));
+    scene.until_begun(is_create);
+    scene.remove_pool("p");
+    scene.held_back.clear();
+    scene.world.take_over(scene.now + seconds(1));
+    scene.set_pool(pool("q").wants(1));
+    let done = scene.run(seconds(2));
+    assert_eq!((count(&done, is_list), count(&done, is_ledger)), (1, 0));
+    scene.cloud.place(ip(9), Some("m-a"));
+    scene.run(seconds(60));
+    assert_eq!((scene.home(ip(9)), created(&scene)), (Some("a"), &[made(1)][..]));
+}
+
+#[test]
+fn an_answer_frees_no_machine_of_a_reservation_of_the_same_moment() {
+    let mut scene = scene().nodes(["a", "b"]).address(ip(1), None);
+    scene = scene.pool(pool("p").wants(1)).pool(pool("q").wants(1));
+    scene.until_begun(is_create);
+    assert_eq!(scene.held_back.len(), 2, "both reservations are under way");
+    scene.answer_one(0);
+    scene.remove_pool("q");
+    scene.set_pool(pool("r").ips([1]));
+    assert!(scene.begin().iter().any(is_list), "an address is read before it is moved");
+    while scene.held_back.len() > 1 {
+        scene.answer_one(1);
+    }
+    assert_eq!(moves(&scene.begin()), [], "b gets the address that is being reserved");
+}
