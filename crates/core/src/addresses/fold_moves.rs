@@ -9,7 +9,7 @@ use super::setbacks::{Attempt, is_refusal};
 use super::{Account, Knowledge, Operation, PATIENCE, PoolEntry};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
-use crate::model::{AccountId, Family, MachineId, ObjectKey, OperationId};
+use crate::model::{AccountId, Family, MachineId, ObjectKey, OperationId, Text};
 use crate::world::{Settings, Work, World};
 
 /// Wait between two direct reads of operations. Listings cover many operations at once.
@@ -70,7 +70,12 @@ impl World {
                 for ip in changed {
                     self.touch_address(ip);
                 }
-                if self.orphans.listed(id, outcome.sent_at) || news {
+                let pools = &self.pools;
+                let is_open = |(key, id): &(ObjectKey, Text)| {
+                    let mut open = pools.get(key).into_iter().flat_map(PoolEntry::open_intents);
+                    open.any(|intent| intent.id == *id)
+                };
+                if self.orphans.listed(id, families, outcome.sent_at, is_open) || news {
                     self.touch_account(id);
                 }
                 self.touch_rereading(id);

@@ -36,7 +36,8 @@ impl World {
         if let Some(before) = &before {
             self.leave(&key, before, class);
             if before.pool.uid != pool.uid {
-                self.orphans.left_by(before, self.shown_from());
+                let shown_from = self.shown_from();
+                self.orphans.left_by(before, &self.pools, shown_from);
             }
         }
         let reranked = before.as_ref().is_some_and(|before| {
@@ -79,7 +80,8 @@ impl World {
         self.restrictions.forget_pool(key);
         if let Some(entry) = self.pools.remove(key) {
             self.untidy.remove(key);
-            self.orphans.left_by(&entry, self.shown_from());
+            let shown_from = self.shown_from();
+            self.orphans.left_by(&entry, &self.pools, shown_from);
             self.leave(key, &entry, None);
             self.reclaim(key);
             self.dirty.insert(key.clone());

@@ -2,6 +2,7 @@
 
 use pontoon_core::action::FailureKind;
 use pontoon_core::addresses::AccountSetup;
+use pontoon_core::addresses::verdict::Reason;
 
 use super::cloud::Fault;
 use super::fixture::*;
@@ -14,6 +15,11 @@ fn with_another(scene: Scene) -> Scene {
 
 fn created(scene: &Scene) -> &[std::net::IpAddr] {
     &scene.stored("q").ledger.created
+}
+
+/// A project of the account's own, where new addresses are recognised.
+fn with_project() -> Scene {
+    scene_at(AccountSetup { project: Some("project".into()), ..setup() })
 }
 
 /// The addresses that the cloud makes, in order.
@@ -45,8 +51,7 @@ fn a_pool_reserves_nothing_before_a_listing_shows_what_a_deleted_pool_may_have_r
 
 #[test]
 fn an_address_that_is_reserved_for_a_pool_that_is_being_deleted_is_nobodys() {
-    let project = AccountSetup { project: Some("project".into()), ..setup() };
-    let mut scene = with_another(scene_at(project)).pool(pool("p").wants(1));
+    let mut scene = with_another(with_project()).pool(pool("p").wants(1));
     scene.until_begun(is_create);
     scene.remove_pool("p");
     scene.set_pool(pool("q").wants(1));
@@ -66,6 +71,62 @@ fn a_reservation_of_a_deleted_pool_that_was_refused_delays_nobody() {
     scene.set_pool(pool("q").wants(1));
     scene.settle();
     assert_eq!(created(&scene), [made(1)]);
+}
+
+#[test]
+fn an_open_reservation_of_another_pool_takes_no_address_whose_answer_is_due() {
+    let mut scene = with_another(with_project());
+    scene = scene.pool(pool("p").wants(1)).pool(pool("q").wants(1));
+    scene.until_begun(is_create);
+    scene.fault(is_create, Fault::Answer(FailureKind::Unavailable));
+    scene.answer_one(1);
+    let (call, sent_at) = scene.held_back.remove(0);
+    let result = scene.carry_out(&call);
+    scene.remove_pool("p");
+    assert!(count(&scene.run(seconds(9)), is_list) > 0, "listings show the address");
+    assert_eq!(created(&scene), [] as [std::net::IpAddr; 0]);
+    scene.finish(call, sent_at, result);
+    scene.run(seconds(30));
+    assert_eq!(created(&scene), [made(2)]);
+}
+
+#[test]
+fn a_reservation_is_recognised_beside_one_whose_pool_was_deleted_meanwhile() {
+    let mut scene = scene().nodes(["b"]).pool(pool("q").wants(1)).pool(pool("z").wants(1));
+    scene.fault(is_create, Fault::Lost);
+    scene.fault(is_create, Fault::Lost);
+    scene.until_begun(is_create);
+    scene.answer();
+    scene.remove_pool("z");
+    scene.run(seconds(60));
+    assert_eq!((scene.home(made(1)), scene.home(made(2))), (Some("b"), None));
+    assert_eq!((created(&scene), scene.reason("q")), (&[made(1)][..], &Reason::AllAssigned));
+}
+
+#[test]
+fn a_pool_that_waits_for_a_listing_says_so() {
+    let mut scene = with_another(scene()).nodes(["a", "c"]).pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Lost);
+    scene.until_begun(is_create);
+    scene.answer();
+    scene.cloud.refuses.push((is_list, FailureKind::Unavailable));
+    scene.remove_pool("p");
+    scene.set_pool(pool("q").wants(1));
+    scene.run(seconds(20));
+    assert_eq!(scene.reason("q"), &Reason::Creating);
+}
+
+#[test]
+fn a_reservation_of_another_family_is_not_waited_for() {
+    let scene = with_another(scene()).pool(pool("p").ips6([1]).wants(2));
+    let mut scene = scene.address(ip6(1), None);
+    scene.fault(is_create, Fault::Lost);
+    scene.until_begun(is_create);
+    scene.answer();
+    scene.remove_pool("p");
+    scene.set_pool(pool("q").wants(1));
+    scene.settle();
+    assert_eq!(created(&scene), [made(2)]);
 }
 
 #[test]

@@ -36,6 +36,8 @@ pub(crate) struct Creation {
     pub unknown: Vec<IpAddr>,
     /// Whether new addresses need a region, and the spec names none.
     pub region_missing: bool,
+    /// Whether new addresses wait for a listing.
+    pub waits: bool,
 }
 
 pub(crate) fn plan(
@@ -85,11 +87,11 @@ pub(crate) fn plan(
     if request.region.is_none() && missing(view) > 0 {
         creation.region_missing = needs_region(account);
     }
-    if !creation.region_missing
+    let may_reserve = !creation.region_missing
         && missing(view) > 0
-        && may_change(world, &request.account, draft.now)
-        && knows_strangers(world, view, &request.account, account, draft)
-    {
+        && may_change(world, &request.account, draft.now);
+    creation.waits = may_reserve && !knows_strangers(world, view, &request.account, account, draft);
+    if may_reserve && !creation.waits {
         next.intents.extend(intents(world, view, request, account, placement, draft.now));
     }
     creation.open = next.intents.len();
@@ -248,7 +250,7 @@ fn knows_strangers(
     if marks_new(view) {
         return true;
     }
-    match world.orphans.shown(id) {
+    match world.orphans.shown(id, view.family()) {
         Shown::Already => true,
         Shown::From(time) => {
             reading::look_at(world, id, account, time, draft);

@@ -95,6 +95,7 @@ pub(crate) fn resolve(
             && !draft.has_settled(key, &other.id)
     };
     let mut others = open_intents(world, view.request, is_open);
+    others.extend(world.orphans.rivals_of(view.key, &intent.id));
     others.retain(|(other, _)| other.family == intent.family);
     let waits = |(other, _): &(&Intent, IntentProgress)| !has_arrived(other, &nobodys);
     let elsewhere = others.iter().copied().filter(waits).map(|(other, _)| other).collect();
@@ -258,9 +259,7 @@ pub(crate) fn open_intents<'w>(
     counts: impl Fn(&ObjectKey, &PoolEntry, &Intent) -> bool,
 ) -> Vec<(&'w Intent, IntentProgress)> {
     let elsewhere = |entry: &PoolEntry| {
-        let requested = entry.pool.request.as_ref().ok().map(|request| &request.account);
-        let account = entry.pool.ledger.account.as_ref().or(requested);
-        account.zip(request).is_some_and(|(one, request)| *one != request.account)
+        entry.reserves_at().zip(request).is_some_and(|(one, request)| *one != request.account)
     };
     let mut open = Vec::new();
     for (key, entry) in world.pools().filter(|(_, entry)| !elsewhere(entry)) {

@@ -209,7 +209,7 @@ fn reason(
     if draft.assigns(view.key) || unmarking || assigning {
         return Reason::Assigning;
     }
-    if creation.open > 0 || creation.writes {
+    if creation.open > 0 || creation.writes || creation.waits {
         return Reason::Creating;
     }
     if let Some(until) = placement.cooling(view.key) {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::PoolEntry;
 use crate::Time;
 use crate::action::{Failure, FailureKind};
-use crate::model::{Intent, Ledger, Text};
+use crate::model::{AccountId, Intent, Ledger, Text};
 use crate::world::{Settings, Work};
 
 /// Above this number of intents, those of ledger writes without a known outcome are dropped.
@@ -189,6 +189,12 @@ impl PoolEntry {
     /// Whether this process wrote the intent in this term. Other intents may be outdated.
     pub(crate) fn wrote_intent(&self, intent: &Text) -> bool {
         self.intents.contains_key(intent)
+    }
+
+    /// The account of the pool's reservations, unless neither the ledger nor the spec names one.
+    pub(crate) fn reserves_at(&self) -> Option<&AccountId> {
+        let requested = self.pool.request.as_ref().ok().map(|request| &request.account);
+        self.pool.ledger.account.as_ref().or(requested)
     }
 
     /// Every reservation that may be sent: those in the ledger, in the ledger write in progress,
