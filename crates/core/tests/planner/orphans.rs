@@ -104,6 +104,18 @@ fn a_reservation_is_recognised_beside_one_whose_pool_was_deleted_meanwhile() {
 }
 
 #[test]
+fn an_address_that_no_pool_is_left_to_take_goes_to_the_reservation_that_is_open() {
+    let mut scene = with_project().nodes(["b"]).pool(pool("q").wants(1)).pool(pool("z").wants(1));
+    scene.fault(is_create, Fault::Dropped);
+    scene.fault(is_create, Fault::Lost);
+    scene.until_begun(is_create);
+    scene.answer();
+    scene.remove_pool("z");
+    scene.run(seconds(60));
+    assert_eq!((created(&scene), scene.reason("q")), (&[made(1)][..], &Reason::AllAssigned));
+}
+
+#[test]
 fn a_pool_that_waits_for_a_listing_says_so() {
     let mut scene = with_another(scene()).nodes(["a", "c"]).pool(pool("p").wants(1));
     scene.fault(is_create, Fault::Lost);

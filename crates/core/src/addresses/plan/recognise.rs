@@ -95,11 +95,13 @@ pub(crate) fn resolve(
             && !draft.has_settled(key, &other.id)
     };
     let mut others = open_intents(world, view.request, is_open);
-    others.extend(world.orphans.rivals_of(view.key, &intent.id));
     others.retain(|(other, _)| other.family == intent.family);
+    let by_region = others.iter().filter(|(other, _)| other.target.is_none()).count();
+    let orphans = world.orphans.rivals_of(view.key, &intent.id);
+    others.extend(orphans.filter(|(other, _)| other.family == intent.family));
     let waits = |(other, _): &(&Intent, IntentProgress)| !has_arrived(other, &nobodys);
     let elsewhere = others.iter().copied().filter(waits).map(|(other, _)| other).collect();
-    let others = Others { all: others, elsewhere };
+    let others = Others { all: others, elsewhere, by_region };
     match judge(account, intent, &new, &others, view.entry.pool.resolution) {
         // An address reserved on a machine appears there only when the provider's operation is
         // done.
@@ -154,6 +156,8 @@ struct Others<'w> {
     all: Vec<(&'w Intent, IntentProgress)>,
     /// Reservations without an address on their target, which may have made an unassigned address.
     elsewhere: Vec<&'w Intent>,
+    /// The number of reservations by region whose pools will take their addresses.
+    by_region: usize,
 }
 
 /// Whether a new address is on the target of a reservation.
@@ -193,7 +197,7 @@ fn judge(
         Some(Resolution::Adopt(_)) | None => {}
     }
     if let Some(ip) =
-        by_project(account, intent, &loose, &others.all).filter(|_| on_target.is_none())
+        by_project(account, intent, &loose, others.by_region).filter(|_| on_target.is_none())
     {
         // The answer of a reservation in flight may be about to name the address.
         let sent = |(other, progress): &(&Intent, IntentProgress)| {
@@ -222,7 +226,7 @@ fn by_project(
     account: &Account,
     intent: &Intent,
     loose: &[&(IpAddr, &Sighting)],
-    others: &[(&Intent, IntentProgress)],
+    by_region: usize,
 ) -> Option<IpAddr> {
     let ours = loose.iter().filter(|(_, seen)| in_project(account, intent, seen));
     let mut ours: Vec<IpAddr> = ours.map(|(ip, _)| *ip).collect();
@@ -232,7 +236,6 @@ fn by_project(
     if intent.target.is_none() {
         return ours.next();
     }
-    let by_region = others.iter().filter(|(other, _)| other.target.is_none()).count();
     ours.nth(by_region)
 }
 
