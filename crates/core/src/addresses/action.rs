@@ -211,6 +211,9 @@ fn reserve(f: &mut fmt::Formatter<'_>, count: usize, region: &str) -> fmt::Resul
 pub enum Removal {
     /// The address does not serve on its node, and the given pool needs the node.
     MakesRoom(ObjectKey),
+    /// The pool no longer lists the address, whose replacement does not exist, and the given pool
+    /// needs the node.
+    Yields(ObjectKey),
     /// The pool moves the address to another node, and the provider needs two calls for a move.
     Moves,
     /// The node of the address was drained, and no other node can take the address.
@@ -226,6 +229,9 @@ impl fmt::Display for Removal {
         match self {
             Self::MakesRoom(pool) => {
                 write!(f, "the address serves nobody there, and {pool} needs the node")
+            }
+            Self::Yields(pool) => {
+                write!(f, "its pool no longer lists the address, and {pool} needs the node")
             }
             Self::Moves => f.write_str("the address goes to another node, by two calls"),
             Self::Drained => f.write_str("its node is drained, and no other node is free"),

@@ -185,6 +185,16 @@ fn an_address_that_is_taken_off_its_node_says_why() {
     scene.set_pool(pool("q").ips([3]).on("role=edge"));
     scene.cloud.place(ip(3), None);
     assert_eq!(removals(&scene.settle()), [(ip(2), Removal::MakesRoom(key("q")))]);
+
+    // Serving, no longer listed, and without a replacement: another pool needs the node.
+    let mut scene = super::scene::scene().node(edge("a")).pool(pool("p").ips([1, 2]));
+    scene = scene.node(node("b")).address(ip(1), Some("b")).address(ip(2), Some("a")).settled();
+    scene.change_pool("p", |pool| pool.ask(|request| request.listed = [1, 77].map(ip).into()));
+    scene.settle();
+    scene.set_pool(pool("q").ips([3]).on("role=edge"));
+    scene.cloud.place(ip(3), None);
+    assert_eq!(removals(&scene.run(seconds(120))), [(ip(2), Removal::Yields(key("q")))]);
+    assert_eq!(scene.home(ip(3)), Some("a"));
 }
 
 #[test]

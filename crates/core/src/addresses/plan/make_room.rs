@@ -197,7 +197,11 @@ pub(crate) fn displace(
             if !one.stuck {
                 draft.make_room(view.key);
             }
-            let why = Removal::MakesRoom(view.key.clone());
+            let for_whom = view.key.clone();
+            let why = match entry.is_leaving(one.ip) {
+                true => Removal::Yields(for_whom),
+                false => Removal::MakesRoom(for_whom),
+            };
             unassign(world, one.machine, (entry, request), (one.ip, why), draft);
         }
     }
