@@ -12,6 +12,7 @@ pub mod objects;
 pub mod pod;
 pub mod replica_set;
 pub mod schema;
+mod shallow;
 #[cfg(test)]
 pub(crate) mod tests;
 mod watch;

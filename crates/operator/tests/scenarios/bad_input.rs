@@ -6,7 +6,7 @@ use kube::api::DynamicObject;
 use pontoon::fronts;
 use serde_json::{Value, json};
 
-use crate::arena::{Arena, On, on_both};
+use crate::arena::{Arena, On, eventually, on_both};
 use crate::replica::Replica;
 
 /// Our definitions without rules, like an older server or an older definition.
@@ -127,6 +127,37 @@ async fn two_pools_that_list_one_address_leave_it_to_the_one_that_has_it(on: On)
     arena.marked("b", Some("198.51.100.2")).await;
     arena.marked("a", Some("198.51.100.1")).await;
     arena.ready("first").await;
+}
+
+/// An API server takes such an object where the definition admits any value; `kube` alone cannot read it.
+#[tokio::test]
+async fn an_object_of_great_depth_is_served_and_keeps_no_other_from_being_served() {
+    let Some(arena) = Arena::open_without_definitions(On::RealServer).await else { return };
+    arena.define(lax_definitions()).await;
+    arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
+    arena.cloud.reserve_on("198.51.100.2".parse::<IpAddr>().unwrap(), 2);
+    arena.serving_node("a", 1).await;
+    arena.serving_node("b", 2).await;
+    let deep = format!(
+        r#"{{"apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "FloatingIPPool",
+        "metadata": {{"name": "deep"}}, "spec": {{"provider": "digitalocean",
+        "ips": ["198.51.100.2"], "anything": {}{}}}}}"#,
+        "[".repeat(500),
+        "]".repeat(500)
+    );
+    let pools = "/apis/flipop.digitalocean.com/v1alpha1/namespaces/flipop/floatingippools";
+    let create = http::Request::post(pools).header("Content-Type", "application/json");
+    arena.client.request_text(create.body(deep.into_bytes()).unwrap()).await.unwrap();
+    arena.pool("good", json!({"ips": ["198.51.100.1"]})).await;
+    let _replica = arena.replica("only");
+    arena.ready("good").await;
+    arena.marked("b", Some("198.51.100.2")).await;
+    eventually("the status of the deep pool", || async {
+        let read = http::Request::get(format!("{pools}/deep")).body(vec![]).unwrap();
+        let stored = arena.client.request_text(read).await.unwrap();
+        if stored.contains("AllAssigned") { Ok(()) } else { Err(stored) }
+    })
+    .await;
 }
 
 on_both! {

@@ -2,10 +2,10 @@
 
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, ObjectList, WatchEvent};
 use serde_json::json;
 
-use super::script::undecodable;
+use super::script::{object, undecodable};
 use crate::observe::objects::ObjectView;
 use crate::observe::pod::PodView;
 
@@ -21,6 +21,28 @@ fn an_object_is_decoded_without_its_managed_fields_and_with_all_else() {
     object["metadata"].as_object_mut().unwrap().remove("managedFields");
     assert_eq!(serde_json::to_value(decoded.clone()).unwrap(), object, "as it is sent");
     assert_eq!(serde_json::to_value(DynamicObject::from(decoded)).unwrap(), object);
+}
+
+#[test]
+fn one_object_of_great_depth_does_not_fail_the_list_or_the_watch_of_its_kind() {
+    let value = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+    let deep = format!(
+        r#"{{"apiVersion": "v1", "kind": "Odd", "metadata": {{"name": "deep", "resourceVersion": "2",
+        "managedFields": [{{"fieldsV1": {value}}}]}}, "spec": {{"x": {value}, "paused": true}},
+        "other": {value}}}"#
+    );
+    let list = format!(
+        r#"{{"apiVersion": "v1", "kind": "OddList", "metadata": {{"resourceVersion": "2"}},
+        "items": [{deep}, {}]}}"#,
+        object("plain", "1")
+    );
+    let page: ObjectList<ObjectView> = serde_json::from_str(&list).unwrap();
+    let names: Vec<_> = page.items.iter().map(|one| one.meta().name.as_deref()).collect();
+    assert_eq!(names, [Some("deep"), Some("plain")]);
+    assert_eq!(page.items[0].data["spec"]["paused"], true);
+    let event = format!(r#"{{"type": "ADDED", "object": {deep}}}"#);
+    let event: WatchEvent<ObjectView> = serde_json::from_str(&event).unwrap();
+    assert!(matches!(event, WatchEvent::Added(one) if one.data["spec"]["paused"] == true));
 }
 
 #[test]
