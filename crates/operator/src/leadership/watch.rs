@@ -18,8 +18,15 @@ use crate::observe::hearing::Hearing;
 pub(super) struct LeaseWatch {
     env: Env,
     events: BoxStream<'static, Result<Event<Lease>, Break>>,
-    /// Whether the list under way has shown the Lease.
+    /// Whether a list is under way.
+    listing: bool,
+    /// Whether the last list has shown the Lease.
     listed: bool,
+    /// Whether a right was missing, and no watch has started since. A list alone does not show that the
+    /// right is back, because the right to watch may be the one that is missing.
+    ungranted: bool,
+    /// The Lease, or its absence, as seen while a right was missing.
+    held_back: Option<Option<Lease>>,
     back_off: BackOff,
     resume_at: Duration,
     /// Where the state of the watch is reported, and its name there.
@@ -32,7 +39,17 @@ impl LeaseWatch {
         let events = follow(leases, Selection { fields, ..Selection::default() });
         let events = events.map_ok(|event| event.map(Lease::from)).boxed();
         let (back_off, resume_at) = (BackOff::default(), Duration::ZERO);
-        Self { env, events, listed: false, back_off, resume_at, reported: None }
+        Self {
+            env,
+            events,
+            listing: false,
+            listed: false,
+            ungranted: false,
+            held_back: None,
+            back_off,
+            resume_at,
+            reported: None,
+        }
     }
 
     /// Reports the state of the watch under this name.
@@ -42,11 +59,15 @@ impl LeaseWatch {
         self
     }
 
-    /// The Lease, or its absence. After an error the watch starts again with a pause. Cancel-safe.
+    /// The Lease, or its absence. After an error the watch starts again with a pause; after a missing
+    /// right, nothing is seen until list and watch are both granted. Cancel-safe.
     pub async fn next(&mut self) -> Result<Option<Lease>, Trouble> {
         loop {
             let event = self.event().await?;
-            if let Some(found) = self.understand(event) {
+            let found = self.understand(event);
+            if self.ungranted {
+                self.held_back = found.or(self.held_back.take());
+            } else if let Some(found) = found.or(self.held_back.take()) {
                 return Ok(found);
             }
         }
@@ -66,10 +87,12 @@ impl LeaseWatch {
         match self.events.next().await {
             Some(Ok(event)) => {
                 self.back_off.heed(&event);
+                self.heed(&event);
                 self.report(&event);
                 Ok(event)
             }
             Some(Err(error)) => {
+                self.ungranted |= error.is_forbidden();
                 self.report_break(&error);
                 let pause = self.back_off.pause(&error, self.env.random());
                 self.resume_at = self.env.elapsed() + pause;
@@ -80,8 +103,23 @@ impl LeaseWatch {
         }
     }
 
+    fn heed(&mut self, event: &Event<Lease>) {
+        match event {
+            Event::Listing => self.listing = true,
+            Event::Listed => self.listing = false,
+            // A watch has started.
+            Event::Answered if self.ungranted && !self.listing => {
+                self.ungranted = false;
+                self.report(&Event::Listed);
+            }
+            Event::Answered | Event::Bookmark | Event::Seen(_) | Event::Gone(_) => {}
+        }
+    }
+
     fn report(&self, event: &Event<Lease>) {
-        let Some((hearing, name)) = &self.reported else { return };
+        let Some((hearing, name)) = self.reported.as_ref().filter(|_| !self.ungranted) else {
+            return;
+        };
         let now = self.env.now();
         if matches!(event, Event::Listed) {
             // The report may have ended.

@@ -38,10 +38,28 @@ async fn a_watch_over_a_lease_that_counts_is_in_readiness_and_is_named_while_bro
 
 #[tokio::test]
 async fn a_missing_right_is_not_told_by_readiness_until_the_right_is_back() {
-    let (mut watch, hearing) = reported([Reply::refused(403), Reply::list(&[])]);
+    let granted = [Reply::list(&[]), Reply::watch(&[])];
+    let (mut watch, hearing) = reported([Reply::refused(403)].into_iter().chain(granted));
     assert!(watch.next().await.is_err());
     assert_eq!(hearing.last_heard(), []);
     assert!(watch.next().await.is_ok_and(|lease| lease.is_none()));
     assert_eq!(hearing.last_heard(), [(NAME.to_owned(), Some(Time::default()))]);
     assert_eq!(trouble(&hearing, 0), "");
+}
+
+#[tokio::test]
+async fn without_the_right_to_watch_a_list_shows_nothing() {
+    let lease = json!({"metadata": {"name": "theirs", "namespace": "net", "resourceVersion": "1"}});
+    let lists = || [Reply::list(&[]), Reply::refused(403)];
+    let granted = [Reply::list(&[lease]), Reply::watch(&[])];
+    let replies = lists().into_iter().chain(lists()).chain(lists()).chain(granted);
+    let (mut watch, hearing) = reported(replies);
+    // Nobody can know beforehand that the watch is refused.
+    assert!(watch.next().await.is_ok_and(|lease| lease.is_none()));
+    for _ in 0..3 {
+        assert!(watch.next().await.is_err());
+        assert_eq!(hearing.last_heard(), []);
+    }
+    assert!(watch.next().await.is_ok_and(|lease| lease.is_some()));
+    assert_eq!(hearing.last_heard(), [(NAME.to_owned(), Some(Time::default()))]);
 }

@@ -1,7 +1,7 @@
 //! A missing right is told where its lack is felt.
 
 use pontoon::fronts::flipop::FLIPOP;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::chart::Chart;
 use crate::arena::{Arena, On};
@@ -60,14 +60,27 @@ async fn a_write_that_a_trimmed_role_forbids_is_told_in_the_condition_or_as_an_e
     arena.ready("wanting").await;
 }
 
-/// Roles without the right to see whether a predecessor is at work.
 #[tokio::test]
 async fn without_the_right_to_see_other_controllers_nothing_is_done_and_the_right_is_named() {
+    nothing_is_done_with(|chart| {
+        let text = serde_json::to_string(&chart.objects).unwrap();
+        let text = text.replace(FLIPOP.lease, "of-nobody");
+        Chart { objects: serde_json::from_str(&text).unwrap() }
+    })
+    .await;
+}
+
+/// Each list shows nobody, and says nothing of the time until the next one.
+#[tokio::test]
+async fn with_the_right_to_list_and_not_to_watch_other_controllers_nothing_is_done_either() {
+    nothing_is_done_with(|chart| without(chart, "leases", "watch")).await;
+}
+
+/// Runs a replica with roles under which a predecessor at work could remain unseen, then grants the rest.
+async fn nothing_is_done_with(trim: impl Fn(&Chart) -> Chart) {
     let Some(chart) = Chart::of(&POOLS, &[]) else { return };
     let Some(arena) = Arena::open(On::RealServer).await else { return };
-    let text = serde_json::to_string(&chart.objects).unwrap().replace(FLIPOP.lease, "of-nobody");
-    let objects: Vec<Value> = serde_json::from_str(&text).unwrap();
-    Chart { objects }.apply(&arena);
+    trim(&chart).apply(&arena);
     arena.serving_node("a", 1).await;
     arena.cloud.reserve("198.51.100.1".parse::<std::net::IpAddr>().unwrap(), "nyc3");
     arena.pool("ingress", json!({"ips": ["198.51.100.1"]})).await;
