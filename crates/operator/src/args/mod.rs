@@ -14,7 +14,9 @@ use pontoon_core::model::{Kind, Subject};
 
 use crate::extension::ExtensionArgs;
 use crate::fronts::{Controllers, predecessors};
-use crate::leadership::{LEASE, OBSERVERS_LEASE, Predecessor, Predecessors, Sought, Timing};
+use crate::leadership::{
+    LEASE, LONGEST_LEASE, OBSERVERS_LEASE, Predecessor, Predecessors, Sought, Timing,
+};
 use crate::pause::{self, Pausable};
 use crate::run::{Mode, VipOptions};
 #[cfg(feature = "sandbox")]
@@ -465,9 +467,6 @@ fn lease_duration(text: &str) -> Result<Duration, String> {
             .to_owned()
     })
 }
-
-/// The longest duration of a Lease: a leader that vanishes is replaced no sooner.
-const LONGEST_LEASE: Duration = Duration::from_secs(3600);
 
 /// A boolean, in every form that the predecessors' flags accept.
 pub(crate) fn boolean(text: &str) -> Result<bool, String> {

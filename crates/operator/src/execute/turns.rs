@@ -89,7 +89,7 @@ mod tests {
             answer(node, Arc::clone(&may_answer))
         });
         let (env, term) = (Env::real(), Term::default());
-        let leadership = always(env.clone());
+        let leadership = always(env.clone(), Duration::ZERO);
         term.set(1);
         let executor = Executor::new(
             clouds(),

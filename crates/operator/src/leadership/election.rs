@@ -23,7 +23,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 
 use super::guard::Standing;
-use super::{Identity, Tenure, Timing, lease_object};
+use super::{Identity, LONGEST_LEASE, Tenure, Timing, lease_object};
 
 /// The next step of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,6 +195,8 @@ impl Election {
                 }
                 Some(_) if self.is_news(lease) => {
                     let lasts = lease_object::duration(lease).unwrap_or(self.timing.lease);
+                    // A Lease that somebody else wrote could keep us out for decades.
+                    let lasts = lasts.min(self.timing.lease.max(LONGEST_LEASE));
                     self.barred_until = now + lasts;
                     self.unsettled_until = self.unsettled_until.max(now + self.timing.quiet(lasts));
                     self.conflicts = 0;

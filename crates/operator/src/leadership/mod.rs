@@ -50,7 +50,7 @@ pub use competition::{Doubt, Predecessor, Presence, Rival, Rivalry};
 pub use guard::NotPermitted;
 pub use identity::Identity;
 pub use other_leases::{OtherLeases, OtherLeasesSettings, Predecessors, Sought};
-pub use timing::{Timing, TimingError};
+pub use timing::{LONGEST_LEASE, Timing, TimingError};
 
 /// The name of our own Lease.
 pub const LEASE: &str = "pontoon";
@@ -244,13 +244,13 @@ impl Leadership {
 
 /// Leading without a Lease (`--leader-elect=false`). No other replica may run.
 ///
-/// The guard opens once calls of a predecessor that has just died have taken effect:
-/// [`Timing::settle`] (5 s) after the start. There is no renewal to count from, and a predecessor
-/// that is still alive cannot be detected here.
-pub fn always(env: Env) -> Leadership {
-    let Timing { settle, .. } = Timing::default();
+/// The guard opens once calls of a predecessor that has just died have taken effect: after
+/// `provider_timeout`, the hard deadline of such a call, and [`Timing::settle`]. There is no renewal to
+/// count from, and a predecessor that is still alive cannot be detected here.
+pub fn always(env: Env, provider_timeout: Duration) -> Leadership {
     let since = env.elapsed();
-    let tenure = Tenure { term: 1, since, settle_until: since + settle };
+    let settled = Timing::default().settled_after_death(provider_timeout);
+    let tenure = Tenure { term: 1, since, settle_until: since + settled };
     let shared = Shared::new(Standing::Leader {
         tenure,
         renewed: since,

@@ -5,6 +5,9 @@ use std::time::Duration;
 /// Shortest allowed time after a renewal in which mutating calls may start.
 const LEAST_GUARD: Duration = Duration::from_secs(4);
 
+/// The longest duration of a Lease that counts: a leader that vanishes is replaced no sooner.
+pub const LONGEST_LEASE: Duration = Duration::from_secs(3600);
+
 /// The periods of the election. The defaults are client-go's 15 s / 10 s / 2 s.
 ///
 /// Two clocks may differ in rate by 5 %: the holder trusts its lease for 95 % of its duration only,

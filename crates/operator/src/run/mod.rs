@@ -305,7 +305,7 @@ fn elect(
 ) -> Leadership {
     if !options.leader_elect {
         tracing::warn!("{ELECTION_IS_OFF}");
-        return leadership::always(env.clone());
+        return leadership::always(env.clone(), options.provider_timeout);
     }
     let config = leadership::Config {
         namespace: options.namespace.clone(),

@@ -91,13 +91,14 @@ async fn without_a_lease_the_guard_opens_after_settling_and_stays_open_until_rel
     let millis = Arc::new(AtomicU64::new(7_000));
     let clock = millis.clone();
     let elapsed = move || Duration::from_millis(clock.load(Ordering::Relaxed));
-    let leadership = always(Env::new(elapsed, Time::from_micros(0), fastrand::Rng::with_seed(1)));
+    let env = Env::new(elapsed, Time::from_micros(0), fastrand::Rng::with_seed(1));
+    let leadership = always(env, CALL);
 
-    let tenure = Tenure { term: 1, since: s(7.0), settle_until: s(12.0) };
+    let tenure = Tenure { term: 1, since: s(7.0), settle_until: s(17.0) };
     assert_eq!(*leadership.role().borrow(), Role::Leader(tenure));
     assert!(leadership.leads());
-    assert_eq!(leadership.permit(), Err(NotPermitted::Settling { left: s(5.0) }));
-    millis.store(12_000, Ordering::Relaxed);
+    assert_eq!(leadership.permit(), Err(NotPermitted::Settling { left: s(10.0) }));
+    millis.store(17_000, Ordering::Relaxed);
     assert_eq!(leadership.permit(), Ok(()));
     assert_eq!(leadership.permit_in(1), Ok(()));
     assert_eq!(leadership.permit_in(2), Err(NotPermitted::OtherTerm { decided: 2, current: 1 }));

@@ -49,9 +49,15 @@ fn every_form_of_free_is_taken_at_once_without_settling() {
 
 #[test]
 fn anothers_lease_is_left_alone_for_its_own_duration_since_it_was_last_seen_to_change() {
-    for (written, waits) in
-        [(Some(15), 15.0), (Some(30), 30.0), (Some(1), 1.0), (None, 15.0), (Some(0), 15.0)]
-    {
+    for (written, waits) in [
+        (Some(15), 15.0),
+        (Some(30), 30.0),
+        (Some(1), 1.0),
+        (None, 15.0),
+        (Some(0), 15.0),
+        // No more than an hour.
+        (Some(i32::MAX), 3600.0),
+    ] {
         let mut lease = lease(OTHER, 1);
         if let Some(spec) = &mut lease.spec {
             spec.lease_duration_seconds = written;
