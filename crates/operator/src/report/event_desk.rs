@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
@@ -22,7 +22,7 @@ use serde_json::json;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{sleep, timeout};
 
-use super::events::{CONTROLLER, Told, Weight};
+use super::events::{CONTROLLER, Tally, Told, Weight};
 use super::metrics::Metrics;
 use super::reminders::Reminders;
 use super::write_metrics::Write;
@@ -56,7 +56,7 @@ pub(super) struct EventDesk {
     env: Env,
     metrics: Metrics,
     instance: String,
-    left_out: Arc<AtomicU64>,
+    tally: Arc<Tally>,
     series: BTreeMap<Subject, Series>,
     /// The time in the last name. Names strictly increase.
     last_named: i64,
@@ -79,21 +79,23 @@ impl EventDesk {
         env: Env,
         metrics: Metrics,
         instance: String,
-        left_out: Arc<AtomicU64>,
+        tally: Arc<Tally>,
     ) -> Self {
         let (series, reminders) = (BTreeMap::new(), Reminders::default());
-        Self { client, env, metrics, instance, left_out, series, last_named: 0, reminders }
+        Self { client, env, metrics, instance, tally, series, last_named: 0, reminders }
     }
 
     /// Writes events until the channel closes.
     pub async fn write_all(mut self, mut from: Receiver<Told>, home: ObjectReference) {
         while let Some(told) = from.recv().await {
-            if !self.write(&told).await {
-                self.metrics.left_out();
-                self.left_out.fetch_add(1, Ordering::SeqCst);
+            let written = self.write(&told).await;
+            self.tally.waiting.fetch_sub(1, Ordering::SeqCst);
+            if !written {
+                self.metrics.left_out(1);
+                self.tally.left_out.fetch_add(1, Ordering::SeqCst);
                 continue;
             }
-            match self.left_out.swap(0, Ordering::SeqCst) {
+            match self.tally.left_out.swap(0, Ordering::SeqCst) {
                 0 => {}
                 count => self.tell_left_out(count, &home).await,
             }
@@ -109,7 +111,7 @@ impl EventDesk {
         let (about, reason) = (home.clone(), "EventsLeftOut".to_owned());
         let told = Told { about, weight: Weight::Warning, reason, note, at: self.env.now() };
         if !self.write(&told).await {
-            self.left_out.fetch_add(count, Ordering::SeqCst);
+            self.tally.left_out.fetch_add(count, Ordering::SeqCst);
         }
     }
 

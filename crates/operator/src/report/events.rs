@@ -52,9 +52,17 @@ pub struct Events {
     /// `None` after [`Events::finish`].
     to: Option<Sender<Told>>,
     desk: JoinSet<()>,
-    /// Events left out since the last report.
-    left_out: Arc<AtomicU64>,
+    tally: Arc<Tally>,
     reminders: Reminders,
+}
+
+/// Counts events that are not written.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Events in the queue or being written.
+    pub waiting: AtomicU64,
+    /// Events left out since the last report.
+    pub left_out: AtomicU64,
 }
 
 impl Events {
@@ -67,11 +75,10 @@ impl Events {
         home: ObjectReference,
     ) -> Self {
         let (to, from) = channel(QUEUE);
-        let (left_out, mut desk) = (Arc::<AtomicU64>::default(), JoinSet::new());
-        let writer =
-            EventDesk::new(client, env.clone(), metrics.clone(), instance, left_out.clone());
+        let (tally, mut desk) = (Arc::<Tally>::default(), JoinSet::new());
+        let writer = EventDesk::new(client, env.clone(), metrics.clone(), instance, tally.clone());
         env.spawn(&mut desk, writer.write_all(from, home));
-        Self { env, metrics, to: Some(to), desk, left_out, reminders: Reminders::default() }
+        Self { env, metrics, to: Some(to), desk, tally, reminders: Reminders::default() }
     }
 
     /// Queues an event about an object. Never waits; an event that does not fit the queue is
@@ -79,21 +86,28 @@ impl Events {
     pub fn tell(&mut self, about: ObjectReference, weight: Weight, reason: &str, note: &str) {
         let (reason, note, at) = (reason.to_owned(), note.to_owned(), self.env.now());
         let told = Told { about, weight, reason, note, at };
+        // Counted first: the writer may be faster than this task.
+        self.tally.waiting.fetch_add(1, Ordering::SeqCst);
         let queued = self.to.as_ref().is_some_and(|to| to.try_send(told).is_ok());
         if !queued {
-            self.metrics.left_out();
-            let so_far = self.left_out.fetch_add(1, Ordering::SeqCst) + 1;
+            self.tally.waiting.fetch_sub(1, Ordering::SeqCst);
+            self.metrics.left_out(1);
+            let so_far = self.tally.left_out.fetch_add(1, Ordering::SeqCst) + 1;
             if self.reminders.is_due("queue", at) {
                 tracing::warn!(so_far, "events are left out: too many wait to be written");
             }
         }
     }
 
-    /// Accepts no more events, and waits until the queued events are written, at most `limit`.
+    /// Accepts no more events, and waits until the queued events are written, at most `limit`. The others
+    /// are counted and left out.
     pub async fn finish(&mut self, limit: Duration) {
         self.to = None;
         if timeout(limit, self.desk.join_next()).await.is_err() {
-            tracing::warn!("not every event could be written before the end");
+            self.desk.abort_all();
+            let left_out = self.tally.waiting.swap(0, Ordering::SeqCst);
+            self.metrics.left_out(left_out);
+            tracing::warn!(left_out, "events could not be written before the end");
         }
     }
 }

@@ -237,9 +237,9 @@ impl Metrics {
         self.writes.failed(write, kind);
     }
 
-    /// Counts an event that is never written.
-    pub(super) fn left_out(&self) {
-        self.writes.left_out();
+    /// Counts events that are never written.
+    pub(super) fn left_out(&self, events: u64) {
+        self.writes.left_out(events);
     }
 
     /// Sets the conditions from an object's stored status.

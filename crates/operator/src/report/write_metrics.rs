@@ -76,8 +76,8 @@ impl WriteMetrics {
         self.errors.with_label_values(&[write.word(), error]).inc();
     }
 
-    /// Counts an event that is never written.
-    pub fn left_out(&self) {
-        self.left_out.inc();
+    /// Counts events that are never written.
+    pub fn left_out(&self, events: u64) {
+        self.left_out.inc_by(events);
     }
 }

@@ -148,3 +148,22 @@ async fn an_event_that_cannot_be_written_now_is_tried_again_and_one_that_is_refu
         assert!(page.contains(&series), "{page}");
     }
 }
+
+#[tokio::test]
+async fn events_that_are_not_written_before_the_end_are_counted() {
+    let mut stage = stage();
+    let events = || On::call("POST", "/api/v1/namespaces/*/events");
+    let busy = Rule::new(events().with_body("move 1"), Fault::Answer(Answer::status(503)));
+    let _busy = stage.kube.inject(busy);
+    for n in 0..4 {
+        stage.tell("Assigned", &format!("move {n}"));
+    }
+    let failed = "pontoon_kubernetes_write_errors_total{error=\"unavailable\",write=\"event\"}";
+    while !stage.metrics.page().contains(failed) {
+        tokio::task::yield_now().await;
+    }
+    stage.events.finish(Duration::ZERO).await;
+    assert_eq!(stage.stored().len(), 1);
+    let page = stage.metrics.page();
+    assert!(page.contains("pontoon_events_left_out_total 3"), "{page}");
+}
