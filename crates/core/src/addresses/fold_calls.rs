@@ -11,7 +11,7 @@ use crate::world::World;
 impl World {
     /// Notes the start of a call about addresses.
     pub(crate) fn call_begins(&mut self, call: &AddressAction) {
-        if let Some(machine) = self.machine_changed_by(call) {
+        if let Some(machine) = self.egress_changed_by(call) {
             self.egress_in_doubt(call.account(), machine);
         }
         match call {
@@ -73,7 +73,7 @@ impl World {
 
     /// Folds in the outcome of a call about addresses.
     pub(crate) fn call_ends(&mut self, call: AddressAction, outcome: Outcome, now: Time) {
-        if let Some(machine) = self.machine_changed_by(&call) {
+        if let Some(machine) = self.egress_changed_by(&call) {
             self.egress_changed(machine, &outcome.result, now);
         }
         if let Err(failure) = &outcome.result {

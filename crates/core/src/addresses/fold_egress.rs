@@ -25,53 +25,44 @@ pub(crate) struct Egress {
     restored: bool,
     /// Time from which the machine shows the effect of that call and of every earlier one.
     told_from: Option<Time>,
-    /// Why no note preceded the last call, if none was seen since.
-    unnoted: Option<Unnoted>,
-}
-
-/// Why no note preceded a call about a machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Unnoted {
-    /// The note could not be written, and the call did not wait.
-    Unwritten,
-    /// The machine had no node to note. The call was made with this account.
-    NoNode(AccountId),
+    /// The account of the last call, if no note preceded the call and none was seen since: the machine
+    /// had no node to note, or the note could not be written.
+    unnoted: Option<AccountId>,
 }
 
 impl World {
-    /// The machine that a call gives an address or takes one from.
-    pub(crate) fn machine_changed_by(&self, call: &AddressAction) -> Option<MachineId> {
-        match call {
-            AddressAction::Assign { machine, .. } => Some(machine.clone()),
-            AddressAction::Unassign { account, ip, .. } => {
-                self.accounts.get(account)?.address(*ip)?.machines()[0].cloned()
-            }
-            _ => None,
-        }
-    }
-
     /// The note on a node, at a provider whose addresses displace a machine's own.
     pub(crate) fn egress_note(&self, account: &Account) -> Option<&'static Mark> {
         self.settings.egress.filter(|_| account.displaces_own())
     }
 
+    /// The machine that a call gives an address or takes one from, at a provider whose addresses displace
+    /// a machine's own.
+    pub(crate) fn egress_changed_by(&self, call: &AddressAction) -> Option<MachineId> {
+        let account = self.accounts.get(call.account())?;
+        self.egress_note(account)?;
+        match call {
+            AddressAction::Assign { machine, .. } => Some(machine.clone()),
+            AddressAction::Unassign { ip, .. } => account.address(*ip)?.machines()[0].cloned(),
+            _ => None,
+        }
+    }
+
     /// Notes the start of a call that changes the address of a machine.
     pub(crate) fn egress_in_doubt(&mut self, account: &AccountId, machine: MachineId) {
-        let unnoted = self.unnoted(account, &machine);
+        let unnoted = (!self.has_egress_note(account, &machine)).then(|| account.clone());
         let egress = self.egress.entry(machine).or_default();
         (egress.restored, egress.unnoted) = (false, unnoted);
     }
 
-    /// Why a machine lacks the note that calls about its addresses need; `None` if it is noted.
-    fn unnoted(&self, id: &AccountId, machine: &MachineId) -> Option<Unnoted> {
-        let account = self.accounts.get(id)?;
-        let (note, cloud) = (self.egress_note(account)?, account.cloud()?);
-        let nodes = self.nodes_on(cloud, machine).filter_map(|name| self.node(name));
-        let mut noted = nodes.map(|node| node.marks.contains_key(note)).peekable();
-        if noted.peek().is_none() {
-            return Some(Unnoted::NoNode(id.clone()));
-        }
-        (!noted.any(|noted| noted)).then_some(Unnoted::Unwritten)
+    /// Whether a node of a machine has the note.
+    fn has_egress_note(&self, id: &AccountId, machine: &MachineId) -> bool {
+        let Some(account) = self.accounts.get(id) else { return false };
+        let (Some(note), Some(cloud)) = (self.egress_note(account), account.cloud()) else {
+            return false;
+        };
+        let mut nodes = self.nodes_on(cloud, machine).filter_map(|name| self.node(name));
+        nodes.any(|node| node.marks.contains_key(note))
     }
 
     /// Starts a term of leadership. Machines whose note is still to be written are remembered: nothing
@@ -92,21 +83,10 @@ impl World {
         }
     }
 
-    /// The machines whose note is still to be written, although a call about them has begun.
-    pub(crate) fn egress_unnoted(&self) -> impl Iterator<Item = &MachineId> {
-        self.egress
-            .iter()
-            .filter(|(_, egress)| egress.unnoted.is_some())
-            .map(|(machine, _)| machine)
-    }
-
-    /// The machines that had no node when the last call about them began, with this account.
-    pub(crate) fn egress_without_node(&self, id: &AccountId) -> impl Iterator<Item = &MachineId> {
-        let such = move |egress: &Egress| match &egress.unnoted {
-            Some(Unnoted::NoNode(account)) => account == id,
-            _ => false,
-        };
-        self.egress.iter().filter(move |(_, egress)| such(egress)).map(|(machine, _)| machine)
+    /// The machines about which a call with an account has begun, and whose note was not seen since.
+    pub(crate) fn egress_unnoted(&self, id: &AccountId) -> impl Iterator<Item = &MachineId> {
+        let such = |(_, egress): &(_, &Egress)| egress.unnoted.as_ref() == Some(id);
+        self.egress.iter().filter(such).map(|(machine, _)| machine)
     }
 
     /// Notes the end of a call that changes the address of a machine. A call that broke down may

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::address::ask_again_after;
 use super::listing::ASK_AGAIN;
 use super::setbacks::{Attempt, is_refusal};
-use super::{Account, Knowledge, Operation, PATIENCE, PoolEntry};
+use super::{Account, Address, Knowledge, Operation, PATIENCE, PoolEntry};
 use crate::Time;
 use crate::action::{Done, Failure, FailureKind, OperationState, Outcome};
 use crate::model::{AccountId, Family, MachineId, ObjectKey, OperationId, Text};
@@ -65,6 +65,12 @@ impl World {
                     &self.settings,
                     |ip| claims.of(ip).any(|pool| users.is_some_and(|all| all.contains(pool))),
                 );
+                if limited.is_none() {
+                    let is_there = |one: &Address| matches!(one.knowledge, Knowledge::Known { .. });
+                    let exists = |ip| account.address(ip).is_some_and(is_there);
+                    let apart = self.settings.doubt();
+                    self.orphans.forget_gone(id, families, (outcome.sent_at, apart), exists);
+                }
                 account.listing.limited = limited;
                 self.reoccupy_touched(id);
                 for ip in changed {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use super::pool::{IntentProgress, PoolEntry};
 use crate::Time;
@@ -14,8 +15,20 @@ type Reservation = (ObjectKey, Text);
 /// The orphans of deleted pools.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Orphans {
-    addresses: BTreeSet<IpAddr>,
+    addresses: BTreeMap<IpAddr, Left>,
     reservations: BTreeMap<Reservation, Orphan>,
+}
+
+/// An address of a deleted pool.
+#[derive(Clone, Debug)]
+struct Left {
+    /// The account, if known.
+    account: Option<AccountId>,
+    /// The reservation that made the address, if its answer came after the deletion. If the pool is
+    /// restored with the intent, the address is its own.
+    by: Option<Reservation>,
+    /// The first of the listings in a row that did not show the address.
+    missed_at: Option<Time>,
 }
 
 /// A reservation of a deleted pool.
@@ -26,8 +39,9 @@ struct Orphan {
     account: Option<AccountId>,
     /// The time from which a listing shows the result, or `None` while an answer is due.
     shown_from: Option<Time>,
-    /// Whether a listing has shown the result: an address that no new intent takes for its own.
-    shown: bool,
+    /// The accounts of which a listing has shown the result: an address that no new intent takes for
+    /// its own.
+    shown: BTreeSet<AccountId>,
     /// The reservations of other pools that were open when the pool was deleted. A new address may
     /// be the result of any of them.
     rivals: BTreeSet<Reservation>,
@@ -45,8 +59,29 @@ pub(crate) enum Shown {
 }
 
 impl Orphans {
-    pub(crate) fn has(&self, ip: IpAddr) -> bool {
-        self.addresses.contains(&ip)
+    /// Whether a deleted pool left an address that is not the result of this reservation.
+    pub(crate) fn has(&self, ip: IpAddr, pool: &ObjectKey, id: &Text) -> bool {
+        let made = |one: &Left| one.by.as_ref().is_some_and(|by| by.0 == *pool && by.1 == *id);
+        self.addresses.get(&ip).is_some_and(|one| !made(one))
+    }
+
+    /// Forgets the addresses of an account that two full listings do not show, `apart` in time. The provider
+    /// may hand out their numbers again.
+    pub(crate) fn forget_gone(
+        &mut self,
+        account: &AccountId,
+        families: &[Family],
+        (sent_at, apart): (Time, Duration),
+        exists: impl Fn(IpAddr) -> bool,
+    ) {
+        self.addresses.retain(|ip, one| {
+            let asked =
+                families.contains(&Family::of(*ip)) && one.account.as_ref() == Some(account);
+            if asked {
+                one.missed_at = (!exists(*ip)).then(|| one.missed_at.unwrap_or(sent_at));
+            }
+            !asked || one.missed_at.is_none_or(|first| sent_at < first + apart)
+        });
     }
 
     /// Notes what a deleted pool leaves behind, beside all other pools. The result of a reservation
@@ -57,22 +92,32 @@ impl Orphans {
         others: &BTreeMap<ObjectKey, PoolEntry>,
         shown_from: Time,
     ) {
-        self.addresses.extend(&entry.pool.ledger.created);
         let (key, account) = (&entry.pool.key, entry.reserves_at());
+        for ip in &entry.pool.ledger.created {
+            let left = Left { account: account.cloned(), by: None, missed_at: None };
+            self.addresses.insert(*ip, left);
+        }
         for intent in entry.open_intents() {
             let id = (key.clone(), intent.id.clone());
             // An earlier object of the same name may await an answer.
-            let due = self.reservations.get(&id).is_some_and(|one| one.shown_from.is_none());
+            let before = self.reservations.get(&id).map(|one| one.shown_from);
+            let due = before == Some(None);
             let orphan = Orphan {
                 intent: intent.clone(),
                 account: account.cloned(),
                 shown_from: None,
-                shown: false,
+                shown: BTreeSet::new(),
                 rivals: rivals(account, others),
             };
-            self.reservations.insert(id, orphan);
+            self.reservations.insert(id.clone(), orphan);
             if !due {
                 self.progressed(key, &intent.id, entry.progress(&intent.id, shown_from));
+                // The call of an earlier object of the same name may still take effect.
+                if let Some(one) =
+                    self.reservations.get_mut(&id).filter(|one| one.shown_from.is_some())
+                {
+                    one.shown_from = one.shown_from.max(before.flatten());
+                }
             }
         }
     }
@@ -92,8 +137,9 @@ impl Orphans {
             IntentProgress::Doubtful { until } => one.shown_from = Some(until),
             IntentProgress::Ready => drop(self.reservations.remove(&id)),
             IntentProgress::Made(ip) => {
-                self.addresses.insert(ip);
+                let account = one.account.clone();
                 self.reservations.remove(&id);
+                self.addresses.insert(ip, Left { account, by: Some(id), missed_at: None });
             }
         }
         true
@@ -113,9 +159,9 @@ impl Orphans {
             let shows = one.may_be_in(account)
                 && families.contains(&one.intent.family)
                 && one.shown_from.is_some_and(|from| sent_at >= from);
-            news |= shows && !one.shown;
-            one.shown |= shows;
-            !one.shown || one.rivals.iter().any(&is_open)
+            news |= shows && one.shown.insert(account.clone());
+            let shown = one.account.as_ref().is_some_and(|own| one.shown.contains(own));
+            !shown || one.rivals.iter().any(&is_open)
         });
         news
     }
@@ -129,8 +175,9 @@ impl Orphans {
 
     /// When a listing of an account shows every orphan of a family.
     pub(crate) fn shown(&self, account: &AccountId, family: Family) -> Shown {
-        let hidden =
-            |one: &&Orphan| !one.shown && one.may_be_in(account) && one.intent.family == family;
+        let hidden = |one: &&Orphan| {
+            !one.shown.contains(account) && one.may_be_in(account) && one.intent.family == family
+        };
         let hidden = self.reservations.values().filter(hidden);
         let each = hidden.map(|one| one.shown_from.map_or(Shown::AfterAnswer, Shown::From));
         each.max().unwrap_or(Shown::Already)

@@ -13,20 +13,20 @@ use super::scene::{Scene, able, scene, scene_at, scene_with};
 static READY: [Mark; 1] =
     [Mark { place: MarkPlace::Label, key: "ip.ready", tells: Tells::Serving("true") }];
 
-static NOTE: Mark =
+pub static NOTE: Mark =
     Mark { place: MarkPlace::Annotation, key: "evict", tells: Tells::Evicting("true") };
 
 static OWES: Mark =
     Mark { place: MarkPlace::Annotation, key: "owes", tells: Tells::OwesEgress("true") };
 
-fn evicting(name: &str, enabled: bool) -> Pool {
+pub fn evicting(name: &str, enabled: bool) -> Pool {
     pool(name).keeping_while().ask(|request| {
         request.marks = &READY;
         request.evicts = Some(Evicts { note: &NOTE, enabled });
     })
 }
 
-fn web(id: &str, node: &str) -> Pod {
+pub fn web(id: &str, node: &str) -> Pod {
     pod(id, node).with_labels(&[("app", "web")])
 }
 

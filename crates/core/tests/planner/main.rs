@@ -1,25 +1,22 @@
 //! The planner's guarantees: each test name states a single guarantee.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-mod cloud;
-mod dns;
-mod fixture;
-mod profiles;
-mod scene;
-
 mod abilities;
 mod changing;
 mod claiming;
+mod cloud;
 mod confirming;
 mod conflicting;
 mod contesting;
 mod crashing;
 mod creating;
+mod dns;
 mod doubting;
 mod drifting;
 mod egress;
 mod evicting;
 mod failing;
+mod fixture;
 mod forbidding;
 mod grace;
 mod holding;
@@ -37,6 +34,7 @@ mod pacing;
 mod pausing;
 mod placing;
 mod pods;
+mod profiles;
 mod properties;
 mod reading;
 mod recording;
@@ -47,9 +45,11 @@ mod removing;
 mod renewing;
 mod reserving;
 mod routine;
+mod scene;
 mod sharing;
 mod telling;
 mod unanswered;
 mod unheard;
+mod unnoted;
 mod unreadable;
 mod vips;

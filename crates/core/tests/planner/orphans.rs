@@ -1,12 +1,13 @@
 //! What deleted pools leave behind is taken by no other pool for its own.
 
-use pontoon_core::action::FailureKind;
+use pontoon_core::action::{Action, FailureKind};
 use pontoon_core::addresses::AccountSetup;
 use pontoon_core::addresses::verdict::Reason;
+use pontoon_core::model::Pool;
 
 use super::cloud::Fault;
 use super::fixture::*;
-use super::scene::{Scene, scene, scene_at, setup};
+use super::scene::{Scene, able, scene, scene_at, setup};
 
 /// A pool that keeps the account in use.
 fn with_another(scene: Scene) -> Scene {
@@ -170,4 +171,107 @@ fn an_answer_frees_no_machine_of_a_reservation_of_the_same_moment() {
         scene.answer_one(1);
     }
     assert_eq!(moves(&scene.begin()), [], "b gets the address that is being reserved");
+}
+
+/// The address of the deleted pool `p` is gone, and the provider hands out its number again, to a
+/// reservation of `q` without an answer.
+fn handed_out_again(mut scene: Scene) -> Scene {
+    scene.cloud.addresses.remove(&made(1));
+    scene.run(seconds(3600));
+    scene.cloud.made = 0;
+    scene.fault(is_create, Fault::Lost);
+    scene.set_pool(pool("q").wants(1));
+    scene.run(seconds(600));
+    scene
+}
+
+#[test]
+fn a_number_that_the_provider_hands_out_again_is_recognised() {
+    for marks_new in [false, true] {
+        let scene = with_another(scene_at(able(|one| one.marks_new = marks_new))).nodes(["a"]);
+        let mut scene = scene.pool(pool("p").wants(1)).settled();
+        scene.remove_pool("p");
+        let scene = handed_out_again(scene);
+        assert_eq!((created(&scene), scene.cloud.made), (&[made(1)][..], 1));
+    }
+}
+
+#[test]
+fn the_number_of_a_released_address_is_recognised_when_it_is_handed_out_again() {
+    let scene = with_another(scene()).nodes(["a"]);
+    let mut scene = scene.pool(pool("p").wants(1).releasing()).settled();
+    scene.change_pool("p", PoolFixture::deleted);
+    scene.until_begun(is_release);
+    scene.answer();
+    // The object is gone before the answer to the write that removes the finalizer.
+    scene.until_begun(is_ledger);
+    scene.remove_pool("p");
+    scene.answer();
+    let scene = handed_out_again(scene);
+    assert_eq!((created(&scene), scene.cloud.made), (&[made(1)][..], 1));
+}
+
+#[test]
+fn a_listing_of_another_account_shows_no_orphan_of_an_unknown_account() {
+    let mut scene = scene().account("second", setup()).nodes(["a", "b"]);
+    scene.set_pool(pool("other").ips([5]).in_account("second"));
+    scene.cloud.place(ip(5), Some("m-b"));
+    scene.set_pool(pool("idle").ips([6]).on("no=where"));
+    scene.cloud.place(ip(6), None);
+    // The ledger of an earlier version names no account, and the spec is invalid now.
+    scene.set_pool(pool("p").with_intent(None).invalid());
+    scene.run(seconds(30));
+    let is_here = |action: &Action| {
+        is_list(action) && action.account().is_some_and(|id| *id == ACCOUNT.into())
+    };
+    scene.cloud.refuses.push((is_here, FailureKind::Unavailable));
+    scene.remove_pool("p");
+    scene.cloud.place(ip(9), None);
+    scene.set_pool(pool("q").wants(1));
+    assert_eq!(count(&scene.run(seconds(600)), is_ledger), 0);
+}
+
+/// A pool whose reservation is under way, as it is stored.
+fn reserving() -> (Scene, Pool) {
+    let mut scene = with_another(scene()).nodes(["a"]).pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Dropped);
+    scene.until_begun(is_create);
+    let stored = Pool { uid: "restored".into(), ..scene.stored("p").clone() };
+    (scene, stored)
+}
+
+#[test]
+fn a_reservation_of_a_pool_that_is_restored_and_deleted_again_is_awaited_as_before() {
+    let (mut scene, restored) = reserving();
+    scene.answer();
+    scene.remove_pool("p");
+    scene.set_pool(restored);
+    scene.remove_pool("p");
+    scene.set_pool(pool("q").wants(1));
+    let done = scene.run(seconds(4));
+    assert_eq!(count(&done, is_ledger), 0, "the call may still take effect");
+}
+
+#[test]
+fn a_restored_pool_finds_the_result_of_its_reservation() {
+    let (mut scene, restored) = reserving();
+    scene.cloud.faults.clear();
+    scene.remove_pool("p");
+    scene.answer();
+    scene.set_pool(restored);
+    scene.run(seconds(600));
+    assert_eq!((&scene.stored("p").ledger.created[..], scene.cloud.made), (&[made(1)][..], 1));
+}
+
+#[test]
+fn a_pool_that_waits_for_an_account_that_stays_silent_says_so() {
+    let mut scene = with_another(scene()).nodes(["a", "c"]).pool(pool("p").wants(1));
+    scene.fault(is_create, Fault::Lost);
+    scene.until_begun(is_create);
+    scene.answer();
+    scene.cloud.refuses.push((is_list, FailureKind::Unavailable));
+    scene.remove_pool("p");
+    scene.set_pool(pool("q").wants(1));
+    scene.run(seconds(7200));
+    assert_eq!(scene.reason("q").word(), "CloudUnavailable", "{:?}", scene.reason("q"));
 }

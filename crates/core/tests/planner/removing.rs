@@ -1,11 +1,17 @@
 //! The removal of a note: when it may take effect, and when the note counts no more.
 
+use std::sync::Arc;
+
 use pontoon_core::action::{Action, FailureKind};
+use pontoon_core::model::Request;
+use pontoon_core::nodes::{Cordon, PodMatch, Selector};
 
 use super::cloud::Fault;
 use super::egress::{NOTE, at_rest, displacing, is_removal, story, until};
+use super::evicting::{NOTE as EVICTING, evicting, web};
 use super::fixture::*;
-use super::scene::Scene;
+use super::pausing::paused;
+use super::scene::{Scene, scene};
 
 #[test]
 fn a_removal_of_a_note_that_arrives_late_erases_no_newer_note() {
@@ -132,4 +138,40 @@ fn a_note_that_is_being_removed_does_not_count_for_the_next_call() {
     let done = story(&scene.run(seconds(10)));
     assert_eq!(done[..2], ["note a", "unassign"], "{done:?}");
     assert_eq!(scene.home(ip(1)), Some("b"));
+}
+
+/// Pool `p` has evicted its pods from `a`, but for one. Pool `q` shares the note, and no pod with `p`.
+fn one_pod_left() -> Scene {
+    let labels = Selector::parse("app=other").expect("a selector");
+    let pods = PodMatch { labels, unready: true, ..PodMatch::default() };
+    let other = |request: &mut Request| {
+        Arc::make_mut(&mut request.matching).cordon = Cordon::KeepsWhile(pods);
+    };
+    let mut scene = scene().nodes(["a", "b"]).pool(evicting("p", true).ips([1]));
+    scene.set_pool(evicting("q", true).ask(other));
+    scene.cloud.place(ip(1), Some("m-a"));
+    scene.set_pod(web("one", "a"));
+    scene.settle();
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.run(seconds(120));
+    scene
+}
+
+fn is_evicting(scene: &Scene) -> bool {
+    scene.world.node(&"a".into()).is_some_and(|node| node.marks.contains_key(&EVICTING))
+}
+
+#[test]
+fn a_note_about_evictions_is_removed_with_the_last_pod_although_its_pool_is_paused() {
+    for is_paused in [false, true] {
+        let mut scene = one_pod_left();
+        assert!(is_evicting(&scene));
+        if is_paused {
+            scene.change_pool("p", paused);
+            scene.run(seconds(120));
+        }
+        scene.remove_pod("one");
+        scene.run(seconds(120));
+        assert!(!is_evicting(&scene), "{is_paused}");
+    }
 }

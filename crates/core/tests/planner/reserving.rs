@@ -1,17 +1,19 @@
 //! A reservation that cannot be made, or whose outcome is unknown, must not keep its node from an
 //! address that can be assigned.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use pontoon_core::action::{Action, AddressAction, FailureKind, LedgerWrite};
 use pontoon_core::addresses::verdict::Reason;
+use pontoon_core::model::Request;
 
 use super::cloud::Fault;
 use super::doubting::made;
 use super::fixture::*;
 use super::lasting::refusing;
 use super::profiles::{PROFILES, Profile, account};
-use super::scene::{Scene, scene, scene_at};
+use super::scene::{Scene, able, scene, scene_at};
 
 /// Address 1 on `a`. The pool wants another address, beyond the account's quota.
 fn at_the_limit() -> Scene {
@@ -241,4 +243,28 @@ fn a_reservation_on_a_roomy_machine_is_not_dropped_for_the_reservation_of_anothe
     scene.answer();
     scene.run(seconds(30));
     assert_eq!(scene.cloud.made, 3);
+}
+
+#[test]
+fn an_ipv6_reservation_without_an_answer_is_found_although_the_pool_lists_no_ipv6_any_more() {
+    for marks_new in [false, true] {
+        let scene = scene_at(able(|one| one.marks_new = marks_new)).nodes(["a", "b"]);
+        let mut scene = scene.address(ip6(1), None).pool(pool("p").ips6([1]).wants(2));
+        scene.fault(is_create, Fault::Lost);
+        scene.until_begun(is_create);
+        scene.answer();
+        let none = |request: &mut Request| {
+            request.listed.clear();
+            request.wanted = Some(0);
+        };
+        scene.change_pool("p", |pool| pool.ask(none));
+        scene.restart(seconds(13));
+        scene.run(seconds(600));
+        let is_new = |one: &&IpAddr| one.is_ipv6() && **one != ip6(1);
+        let new: Vec<_> = scene.cloud.addresses.keys().filter(is_new).copied().collect();
+        assert_eq!(new.len(), 1);
+        // Without marks, a person decides.
+        let told = scene.reason("p") == &Reason::CreateOutcomeUnknown(new.clone());
+        assert!(scene.stored("p").ledger.created == new || (!marks_new && told), "{marks_new}");
+    }
 }

@@ -18,7 +18,7 @@ use super::notes::{send_note, write_note};
 use crate::Time;
 use crate::action::{Action, AddressAction};
 use crate::addresses::{Account, Knowledge};
-use crate::model::{AccountId, Family, Machine, MachineId, Mark, Node, NodeName, ObjectKey};
+use crate::model::{AccountId, Family, Machine, MachineId, Mark, Node, NodeName, ObjectKey, Text};
 use crate::plan::Draft;
 use crate::world::World;
 
@@ -84,7 +84,7 @@ pub(crate) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut
     // A call on behalf of a pool that is left to another controller is never made.
     let Some(owner) = users.min_by_key(|entry| world.leaves_alone(&entry.pool)) else { return };
     let owner = &owner.pool.key;
-    note_late(world, (owner, account), note, draft);
+    note_late(world, (id, owner), cloud, note, draft);
     let noted = world.said_to_serve(note).filter_map(|name| world.node(name));
     for node in noted {
         let machine = node.machine.as_ref().filter(|machine| machine.cloud == *cloud);
@@ -95,10 +95,15 @@ pub(crate) fn plan(world: &World, id: &AccountId, account: &Account, draft: &mut
             Exit::InDoubt => {}
         }
     }
-    for machine in world.egress_without_node(id) {
+    for machine in world.egress_unnoted(id) {
         let machine = Machine { cloud: cloud.clone(), id: machine.clone() };
-        let has_node = world.nodes_on(cloud, &machine.id).next().is_some();
-        if !has_node && matches!(exit(world, (id, account), &machine, draft), Exit::Missing) {
+        let mut nodes = world.nodes_on(cloud, &machine.id).filter_map(|name| world.node(name));
+        let tells = |node: &Node| {
+            let noted = node.marks.contains_key(note);
+            noted || !world.mark_failed_lately(&node.name, note, draft.now)
+        };
+        let told = nodes.any(tells);
+        if !told && matches!(exit(world, (id, account), &machine, draft), Exit::Missing) {
             restore(world, (id, owner), None, &machine.id, draft);
         }
     }
@@ -141,12 +146,12 @@ fn exit(
 /// down may have left its machine without an address.
 fn note_late(
     world: &World,
-    (pool, account): (&ObjectKey, &Account),
+    (id, pool): (&AccountId, &ObjectKey),
+    cloud: &Text,
     note: &'static Mark,
     draft: &mut Draft,
 ) {
-    let Some(cloud) = account.cloud() else { return };
-    let nodes = world.egress_unnoted().flat_map(|machine| world.nodes_on(cloud, machine));
+    let nodes = world.egress_unnoted(id).flat_map(|machine| world.nodes_on(cloud, machine));
     for node in nodes.filter_map(|name| world.node(name)) {
         if !node.marks.contains_key(note) {
             write_note(world, pool, node, note, true, draft);

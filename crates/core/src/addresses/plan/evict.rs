@@ -75,6 +75,8 @@ fn on_node(
     draft: &mut Draft,
 ) -> Option<Evicting> {
     let marks = || request.marks.iter().filter(|mark| matches!(mark.tells, Tells::Serving(_)));
+    // The end of a pod touches the pools of the pod alone, and the pools that share the note decide together.
+    draft.wait(view.key, None);
     // The address may have come back.
     let serves = marks().any(|mark| served::serves(world, node, mark));
     let marked = marks().any(|mark| node.marks.contains_key(mark));

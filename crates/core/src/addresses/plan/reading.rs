@@ -180,7 +180,11 @@ fn resync(world: &World, id: &AccountId, account: &Account) -> Duration {
 /// stays, and a family unknown to the provider is never listed.
 fn families(world: &World, id: &AccountId, account: &Account) -> Vec<Family> {
     let has = account.abilities().map_or(Families::V4, |abilities| abilities.families);
-    let v6 = has.v6 && (!has.v4 || account.has_v6() || world.asks_for_v6(id));
+    let reserves = || {
+        let mut intents = world.users_of(id).flat_map(PoolEntry::open_intents);
+        intents.any(|intent| intent.family == Family::V6)
+    };
+    let v6 = has.v6 && (!has.v4 || account.has_v6() || world.asks_for_v6(id) || reserves());
     let asked = Families { v4: has.v4, v6 };
     Family::ALL.into_iter().filter(|family| asked.has(*family)).collect()
 }

@@ -62,7 +62,6 @@ pub(crate) fn resolve(
     }
     let is_nobodys = |ip: &IpAddr| {
         world.claimants(*ip).all(|claimant| claimant == view.key)
-            && !world.orphans.has(*ip)
             && !view.entry.has(*ip)
             && !view.entry.is_leaving(*ip)
             && Family::of(*ip) == intent.family
@@ -86,7 +85,9 @@ pub(crate) fn resolve(
         Knowledge::Known { sighting, .. } => Some((ip, sighting)),
         Knowledge::Unknown | Knowledge::Missing | Knowledge::Gone => None,
     });
-    let nobodys: Vec<_> = known.filter(|(ip, _)| is_nobodys(ip)).collect();
+    let nobodys: Vec<_> = known
+        .filter(|(ip, _)| is_nobodys(ip) && !world.orphans.has(*ip, view.key, &intent.id))
+        .collect();
     let new: Vec<_> = nobodys.iter().copied().filter(|(ip, _)| is_new(ip)).collect();
     // A reservation whose result is found explains no further address.
     let is_open = |key: &ObjectKey, entry: &PoolEntry, other: &Intent| {

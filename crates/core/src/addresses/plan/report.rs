@@ -209,8 +209,8 @@ fn reason(
     if draft.assigns(view.key) || unmarking || assigning {
         return Reason::Assigning;
     }
-    if creation.open > 0 || creation.writes || creation.waits {
-        return Reason::Creating;
+    if let Some(reason) = reserving(creation, account, draft) {
+        return reason;
     }
     if let Some(until) = placement.cooling(view.key) {
         return Reason::CoolingOff(until);
@@ -228,6 +228,13 @@ fn reason(
         0 => Reason::NoMatchingNode,
         _ => Reason::NoFreeNode(blockers(world, view)),
     }
+}
+
+/// Addresses are being reserved, or are to be reserved once a listing is answered.
+fn reserving(creation: &Creation, account: &Account, draft: &Draft) -> Option<Reason> {
+    let silent = || unheard(account, draft).filter(|_| creation.waits);
+    let reserves = creation.open > 0 || creation.writes || creation.waits;
+    reserves.then(|| silent().unwrap_or(Reason::Creating))
 }
 
 /// The hold of an address that ends first.
