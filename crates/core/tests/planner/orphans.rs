@@ -117,7 +117,7 @@ fn an_address_that_no_pool_is_left_to_take_goes_to_the_reservation_that_is_open(
 }
 
 #[test]
-fn a_pool_that_waits_for_a_listing_says_so() {
+fn a_pool_that_waits_for_a_listing_says_so_and_tells_of_an_account_that_stays_silent() {
     let mut scene = with_another(scene()).nodes(["a", "c"]).pool(pool("p").wants(1));
     scene.fault(is_create, Fault::Lost);
     scene.until_begun(is_create);
@@ -127,6 +127,8 @@ fn a_pool_that_waits_for_a_listing_says_so() {
     scene.set_pool(pool("q").wants(1));
     scene.run(seconds(20));
     assert_eq!(scene.reason("q"), &Reason::Creating);
+    scene.run(seconds(7200));
+    assert_eq!(scene.reason("q").word(), "CloudUnavailable", "once that is worth telling");
 }
 
 #[test]
@@ -261,17 +263,4 @@ fn a_restored_pool_finds_the_result_of_its_reservation() {
     scene.set_pool(restored);
     scene.run(seconds(600));
     assert_eq!((&scene.stored("p").ledger.created[..], scene.cloud.made), (&[made(1)][..], 1));
-}
-
-#[test]
-fn a_pool_that_waits_for_an_account_that_stays_silent_says_so() {
-    let mut scene = with_another(scene()).nodes(["a", "c"]).pool(pool("p").wants(1));
-    scene.fault(is_create, Fault::Lost);
-    scene.until_begun(is_create);
-    scene.answer();
-    scene.cloud.refuses.push((is_list, FailureKind::Unavailable));
-    scene.remove_pool("p");
-    scene.set_pool(pool("q").wants(1));
-    scene.run(seconds(7200));
-    assert_eq!(scene.reason("q").word(), "CloudUnavailable", "{:?}", scene.reason("q"));
 }
