@@ -231,6 +231,11 @@ impl Draft {
         self.plan.let_go.push((pool.clone(), ip));
     }
 
+    /// The records of an object are as wanted, after failed changes or changes by others.
+    pub fn rests(&mut self, owner: &ObjectKey, family: Family) {
+        self.plan.rested.push((owner.clone(), family));
+    }
+
     pub fn say(&mut self, pool: &ObjectKey, verdict: Verdict) {
         self.plan.verdicts.insert(pool.clone(), verdict);
     }

@@ -20,7 +20,7 @@ use crate::action::Action;
 use crate::addresses::plan::bipartite::Group;
 use crate::addresses::plan::waiting_for_room::Blocked;
 use crate::addresses::verdict::{AddressVerdict, State, Verdict};
-use crate::model::ObjectKey;
+use crate::model::{Family, ObjectKey};
 use crate::records::verdict::RecordVerdict;
 use crate::vips::verdict::VipVerdict;
 use crate::world::World;
@@ -44,6 +44,8 @@ pub struct Plan {
     blocked: BTreeMap<ObjectKey, Vec<Group>>,
     /// Delisted addresses that a pool is done with.
     let_go: Vec<(ObjectKey, IpAddr)>,
+    /// Records that are as wanted, after failed changes or changes by others.
+    rested: Vec<(ObjectKey, Family)>,
     /// When the records or VIPs of waiting objects are planned again.
     wakes: BTreeMap<ObjectKey, Time>,
     /// Time of the next plan, even without an event.
@@ -115,6 +117,9 @@ impl Planner {
         plan.wake = self.wakes.values().copied().chain(plan.wake).min();
         for (key, verdict) in &plan.records {
             world.remember_records(key, verdict.held.as_ref());
+        }
+        for (key, family) in &plan.rested {
+            world.records_rest(key, *family);
         }
         for (key, verdict) in &plan.vips {
             world.remember_awaiting(key, verdict.awaits());

@@ -97,7 +97,7 @@ impl World {
         self.records.writes.remove(&place);
         self.touch_site(site);
         self.dirty.insert(key.clone());
-        if outcome.result.as_ref().is_err_and(|failure| may_have_written(failure.kind)) {
+        if outcome.result.as_ref().is_err_and(|failure| may_have_written(change, failure.kind)) {
             let write = RecordWrite { in_flight: false, until: now + settings.settle };
             self.records.writes.insert(place, write);
         }
@@ -189,7 +189,8 @@ impl World {
 
 /// Whether a failed change may have written some records, by the failed call or one before it. Reads
 /// show them only after the settling time.
-fn may_have_written(kind: FailureKind) -> bool {
+fn may_have_written(change: &RecordChange, kind: FailureKind) -> bool {
+    let several = change.create.len() + change.update.len() + change.delete.len() > 1;
     match kind {
         FailureKind::NoAnswer
         | FailureKind::Unavailable
@@ -198,10 +199,10 @@ fn may_have_written(kind: FailureKind) -> bool {
         | FailureKind::Rejected
         | FailureKind::Quota => true,
         FailureKind::NotSent
-        | FailureKind::HeldBack { .. }
         | FailureKind::Throttled { .. }
         | FailureKind::Refused
-        | FailureKind::NotFound => false,
+        | FailureKind::NotFound => several,
+        FailureKind::HeldBack { .. } => false,
     }
 }
 
@@ -235,6 +236,11 @@ impl KnownSet {
                 true => self.drifts(before, now),
                 false => self.clear_drift(),
             }
+        }
+        // The other writer has put the records back.
+        let ours = self.drift.as_ref().and_then(|drift| drift.ours.as_ref());
+        if ours.is_some_and(|ours| !differ(ours, &records)) {
+            self.clear_drift();
         }
         self.records = Some(records);
         self.at = sent_at;

@@ -72,6 +72,18 @@ impl KnownSet {
         self.read_work.not_before.max(self.firm_until)
     }
 
+    /// Whether a failed change or a drift counts, which matters no more once the records are as wanted.
+    pub(super) fn is_burdened(&self) -> bool {
+        let drifted = self.drift.as_ref().is_some_and(|drift| drift.ours.is_some());
+        drifted || self.change_work != Work::default()
+    }
+
+    /// Forgets failed changes and the current drift: the records are as wanted.
+    pub(super) fn rests(&mut self) {
+        self.change_work = Work::default();
+        self.clear_drift();
+    }
+
     /// Clears all back-offs, so that a new request is tried at once.
     pub(super) fn retry_now(&mut self) {
         (self.read_work, self.change_work) = (Work::default(), Work::default());

@@ -209,9 +209,12 @@ impl Case<'_, '_> {
     /// The next step for the records of one family.
     fn step(&self, request: &RecordRequest, family: Family, wanted: &Wanted, now: Time) -> Step {
         let empty = wanted.sure.is_empty();
+        // At another name, records that were there before are not the object's.
+        let site = self.entry.site.as_ref();
+        let had = |held: &Held| Some(&held.site) == site && held.families.contains(&family);
         let may_empty = wanted.doubtful.is_empty()
             && request.empty == EmptyPolicy::Remove
-            && self.entry.held.as_ref().is_some_and(|held| held.families.contains(&family));
+            && self.entry.held.as_ref().is_some_and(had);
         if empty && !may_empty {
             return Step::Rest;
         }
@@ -251,7 +254,12 @@ impl Case<'_, '_> {
             step => step,
         };
         let (action, from, reason) = match step {
-            Step::Rest => return None,
+            Step::Rest => {
+                if known.records.is_some() && known.is_burdened() {
+                    draft.rests(&self.entry.set.key, family);
+                }
+                return None;
+            }
             Step::Read(reason) if known.reading => return Some(told(known).unwrap_or(reason)),
             Step::Read(reason) => {
                 let (owner, request) = (self.entry.set.key.clone(), request.clone());
@@ -328,7 +336,9 @@ impl Case<'_, '_> {
                     if view.keeping.contains(&one.ip) {
                         let serves = view.serves(self.world, one);
                         (if serves { &mut all.sure } else { &mut all.doubtful }).insert(one.ip);
-                    } else if delisted::awaits_replacement(self.world, view, one) {
+                    } else if is_unsure(&one.place)
+                        || delisted::awaits_replacement(self.world, view, one)
+                    {
                         // The user removed the address, so it is not added.
                         all.doubtful.insert(one.ip);
                     }
@@ -380,6 +390,11 @@ impl Case<'_, '_> {
     }
 }
 
+/// Whether an address may still be where it was.
+fn is_unsure(place: &Place) -> bool {
+    matches!(place, Place::Unknown | Place::Missing | Place::Busy(_))
+}
+
 /// The step before a change that is held. Held are the undoing of drift, and settings that the DNS
 /// host did not store as asked. A change of the wanted addresses is never held.
 fn hold(
@@ -398,7 +413,12 @@ fn hold(
     let drift = known.drift.as_ref()?;
     let ours = drift.ours.as_ref()?;
     let until = drift.at + drift::hold(drift.times);
-    if !difference(ours, wanted, request.ttl, None).is_empty() {
+    // A TTL that the host never stored as asked is no change of the wanted addresses.
+    let was_right = match known.stubborn {
+        Some(_) => lists(ours, wanted),
+        None => difference(ours, wanted, request.ttl, None).is_empty(),
+    };
+    if !was_right {
         return None;
     }
     let reason = RecordReason::Drift(drift.times, until);

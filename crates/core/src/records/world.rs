@@ -78,9 +78,14 @@ impl RecordEntry {
         self.sets.get(&family).unwrap_or(NOTHING_KNOWN)
     }
 
-    /// The site that the object claims: the site of its records, else the site in its status.
+    /// The site that the object claims: the site of its records, else the site in its status, unless
+    /// the object asks for another name now.
     fn claim(&self) -> Option<&Site> {
-        self.site.as_ref().or(self.held.as_ref().map(|held| &held.site))
+        let asked = |site: &&Site| match &self.set.request {
+            Ok(request) => request.may_be_at(site),
+            Err(_) => true,
+        };
+        self.site.as_ref().or(self.held.as_ref().map(|held| &held.site).filter(asked))
     }
 
     fn holds(&self, site: &Site) -> bool {
@@ -251,6 +256,12 @@ impl World {
         let mut held = before.unwrap_or_else(none);
         held.families.insert(family);
         self.remember_records(key, Some(&held));
+    }
+
+    /// Notes that the records of an object are as wanted.
+    pub(crate) fn records_rest(&mut self, key: &ObjectKey, family: Family) {
+        let entry = self.records.entries.get_mut(key);
+        entry.and_then(|entry| entry.sets.get_mut(&family)).into_iter().for_each(KnownSet::rests);
     }
 
     /// Forgets all records at the start of a term, except for the names in statuses.

@@ -150,3 +150,49 @@ fn what_is_left_of_a_change_follows_what_is_wanted_by_then() {
     assert_eq!(last_change(&done).create.len(), 4, "the others were never taken out");
     assert_eq!(count(&done, is_read_of_records), 0);
 }
+
+#[test]
+fn a_failed_change_is_forgotten_once_the_name_is_right() {
+    let mut scene = served();
+    scene.change_node("b", NodeFixture::not_ready);
+    scene.fault(is_change_of_records, Fault::Lost);
+    scene.run(seconds(3600));
+    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::Current);
+    scene.change_node("b", NodeFixture::ready);
+    scene.until_begun(is_change_of_records);
+    scene.plan();
+    assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::Updating);
+}
+
+#[test]
+fn a_long_series_of_failures_does_not_lengthen_the_waits_of_a_later_one() {
+    let mut scene = served();
+    scene.change_node("b", NodeFixture::not_ready);
+    scene.cloud.refuses.push((is_change_of_records, FailureKind::Unavailable));
+    scene.run(seconds(3600));
+    scene.change_node("b", NodeFixture::ready);
+    scene.run(seconds(600));
+    scene.cloud.refuses.clear();
+    scene.fault(is_change_of_records, Fault::Answer(FailureKind::Unavailable));
+    scene.change_node("a", NodeFixture::not_ready);
+    scene.run(seconds(10));
+    assert_eq!(scene.dns.listed(NAME), [ip(2)]);
+}
+
+#[test]
+fn after_a_change_of_several_records_that_was_throttled_reads_wait_until_they_show_a_part() {
+    let mut scene = scene().records(of_nodes("s", NodeAddress::External));
+    scene = scene.node(edge("a", ip(1))).node(edge("b", ip(2)));
+    scene.settle();
+    scene.run(seconds(10));
+    let wait = FailureKind::Throttled { wait: seconds(1) };
+    scene.fault(is_change_of_records, Fault::Although(wait));
+    scene.change_node("a", |node| edge(&node.name.0, ip(3)));
+    scene.change_node("b", |node| edge(&node.name.0, ip(4)));
+    scene.until_begun(is_change_of_records);
+    scene.answer();
+    let done = scene.run(seconds(4));
+    assert_eq!(count(&done, is_read_of_records), 0);
+    scene.run(seconds(10));
+    assert_eq!(scene.dns.listed(NAME), [ip(3), ip(4)]);
+}

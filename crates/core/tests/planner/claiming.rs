@@ -1,7 +1,7 @@
 //! Ownership of a DNS name that several objects ask for.
 
 use pontoon_core::action::{Action, FailureKind, RecordAction};
-use pontoon_core::model::{NodeAddress, RecordSet};
+use pontoon_core::model::{NodeAddress, RecordRequest, RecordSet};
 use pontoon_core::records::verdict::RecordReason;
 
 use super::cloud::Fault;
@@ -95,4 +95,31 @@ fn another_name_is_written_and_the_old_one_is_left_as_it_is() {
     assert_eq!(scene.dns.listed(NAME), [ip(1), ip(2)]);
     let held = scene.record_verdict(&key("p")).held.clone().expect("held");
     assert_eq!(&*held.site.name, "new.example.com");
+}
+
+#[test]
+fn an_object_that_asks_for_another_name_keeps_nobody_from_its_former_name() {
+    let mut scene = scene().node(edge("a", ip(1)).marked("192.0.2.9"));
+    scene.set_records(of_nodes("first", NodeAddress::External));
+    scene.settle();
+    // The new zone is not found.
+    for _ in 0..200 {
+        scene.fault(is_read_for_first, Fault::Answer(FailureKind::NotFound));
+    }
+    let renamed = |request: &mut RecordRequest| request.zone = "exmaple.com".into();
+    scene.set_records(RecordSet {
+        version: 9,
+        ..ask(of_nodes("first", NodeAddress::External), renamed)
+    });
+    scene.set_records(of_nodes("second", NodeAddress::Marked(&MARKS[0])));
+    scene.run(seconds(60));
+    assert_eq!(scene.dns.listed(NAME), [ip(9)]);
+    scene.restart(seconds(3));
+    scene.change_node("a", |node| node.marked("192.0.2.8"));
+    scene.run(seconds(60));
+    assert_eq!(scene.dns.listed(NAME), [ip(8)], "after a restart too");
+}
+
+fn is_read_for_first(action: &Action) -> bool {
+    matches!(action, Action::Record(RecordAction::Read { owner, .. }) if *owner == nodes_key("first"))
 }

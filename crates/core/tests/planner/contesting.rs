@@ -187,3 +187,15 @@ fn a_host_that_stores_another_ttl_still_learns_of_another_address_at_once() {
     }
     assert_eq!((changes, scene.dns.listed(NAME)), (1, vec![ip(1)]));
 }
+
+#[test]
+fn the_next_change_by_somebody_else_is_held_too_although_the_last_one_was_put_back() {
+    let mut scene = served();
+    taken(&mut scene);
+    scene.dns.clear(NAME);
+    scene.dns.list(NAME, &[ip(1), ip(2)]);
+    scene.run(seconds(60));
+    taken(&mut scene);
+    assert_eq!(held(&scene).0, 2);
+    assert_eq!(scene.dns.listed(NAME), [ip(9)], "left alone for a while");
+}

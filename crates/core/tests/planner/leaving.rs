@@ -456,3 +456,20 @@ fn the_listing_that_a_removed_entry_waits_for_is_not_held_up_by_an_outage() {
     scene.cloud.refuses.clear();
     assert_eq!(unassigned(&scene.run(seconds(10))), [ip(1)]);
 }
+
+#[test]
+fn a_removed_entry_that_serves_stays_in_its_name_while_nobody_knows_where_it_is() {
+    let scene = scene().nodes(["a", "b"]).records(of_pool("p")).pool(pool("p").ips([1, 3]));
+    let mut scene = scene.address(ip(1), Some("a")).address(ip(3), Some("b")).settled();
+    assert_eq!(scene.dns.listed(NAME), [ip(1), ip(3)]);
+    scene.run(seconds(70));
+    // The replacement does not exist.
+    scene.change_pool("p", listing([9, 3]));
+    scene.run(seconds(70));
+    scene.cloud.hidden.push(ip(1));
+    scene.fault(is_read, Fault::Dropped);
+    scene.run(seconds(120));
+    scene.cloud.hidden.clear();
+    scene.run(seconds(120));
+    assert_eq!((scene.home(ip(1)), scene.dns.listed(NAME)), (Some("a"), vec![ip(1), ip(3)]));
+}

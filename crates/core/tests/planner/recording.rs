@@ -392,3 +392,23 @@ fn credentials_that_work_again_are_found_out_also_with_nothing_to_list() {
     scene.run(seconds(600));
     assert_eq!(reason(&scene), RecordReason::NothingToList);
 }
+
+#[test]
+fn records_that_were_at_a_new_name_before_are_not_the_objects_to_remove() {
+    for restarts in [false, true] {
+        let mut scene = served();
+        scene.change_records("p", |set| ask(set, |request| request.empty = EmptyPolicy::Remove));
+        scene.settle();
+        scene.dns.list("new.example.com", &[ip(9)]);
+        for node in ["a", "b"] {
+            scene.change_node(node, NodeFixture::not_ready);
+        }
+        scene.change_records("p", |set| ask(set, |request| request.name = "new".into()));
+        if restarts {
+            scene.restart(seconds(3));
+        }
+        assert_eq!(writes(&scene.run(seconds(300))), 0);
+        assert_eq!(scene.dns.listed("new.example.com"), [ip(9)]);
+        assert_eq!(scene.record_verdict(&key("p")).reason, RecordReason::NothingToList);
+    }
+}
