@@ -51,12 +51,40 @@ pub trait RecordProvider: Send + Sync + fmt::Debug {
     /// [`Busy`](ErrorKind::Busy) means the set differs from the change's assumption: somebody else
     /// changes the set too. Repeating a change is not safe everywhere, because hosts that allow
     /// equal records create a second one: after a lost answer, list.
+    ///
+    /// A record that the host refuses ([`Rejected`](ErrorKind::Rejected),
+    /// [`QuotaExceeded`](ErrorKind::QuotaExceeded)) keeps no other record of the change from being written;
+    /// the first refusal is the error.
     async fn change(
         &self,
         name: &RecordName,
         kind: RecordKind,
         change: &RecordChange,
     ) -> Result<Changed>;
+}
+
+/// Refusals after which a change is given up: the host seems to refuse every record.
+const MOST_REFUSALS: usize = 16;
+
+/// Refusals of records, while the others are written.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals(Vec<Error>);
+
+impl Refusals {
+    /// Notes the refusal of a record. Any other error ends the change, and so does one refusal too many.
+    pub(crate) fn heed(&mut self, error: Error) -> Result<()> {
+        let is_refusal = matches!(error.kind, ErrorKind::Rejected | ErrorKind::QuotaExceeded);
+        if !is_refusal || self.0.len() == MOST_REFUSALS {
+            return Err(error);
+        }
+        self.0.push(error);
+        Ok(())
+    }
+
+    /// The first refusal, once the change is over.
+    pub(crate) fn conclude(self) -> Result<()> {
+        self.0.into_iter().next().map_or(Ok(()), Err)
+    }
 }
 
 /// The effect of a change.
@@ -173,6 +201,19 @@ impl RecordChange {
     /// Whether the change touches no record.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The change in two halves, in order; `None` for a single record.
+    pub(crate) fn halves(&self) -> Option<[Self; 2]> {
+        let half = self.len() / 2;
+        let mut first = Self::default();
+        let mut second = self.clone();
+        let updates = half.min(second.update.len());
+        first.update.extend(second.update.drain(..updates));
+        let creates = (half - updates).min(second.create.len());
+        first.create.extend(second.create.drain(..creates));
+        first.delete.extend(second.delete.drain(..half - updates - creates));
+        (half > 0).then_some([first, second])
     }
 
     /// Every record written by the change.

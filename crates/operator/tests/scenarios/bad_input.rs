@@ -135,9 +135,9 @@ async fn an_object_of_great_depth_is_served_and_keeps_no_other_from_being_served
     let Some(arena) = Arena::open_without_definitions(On::RealServer).await else { return };
     arena.define(lax_definitions()).await;
     arena.cloud.reserve("198.51.100.1".parse::<IpAddr>().unwrap(), "nyc3");
-    arena.cloud.reserve_on("198.51.100.2".parse::<IpAddr>().unwrap(), 2);
     arena.serving_node("a", 1).await;
     arena.serving_node("b", 2).await;
+    arena.cloud.reserve_on("198.51.100.2".parse::<IpAddr>().unwrap(), 2);
     let deep = format!(
         r#"{{"apiVersion": "flipop.digitalocean.com/v1alpha1", "kind": "FloatingIPPool",
         "metadata": {{"name": "deep"}}, "spec": {{"provider": "digitalocean",

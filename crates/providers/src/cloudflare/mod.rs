@@ -16,7 +16,7 @@ mod limits;
 mod tests;
 mod zones;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -26,7 +26,7 @@ use crate::layers::{Budget, Priority, within};
 use crate::names;
 use crate::record::{
     Changed, Record, RecordCapabilities, RecordChange, RecordKind, RecordName, RecordProvider,
-    WantedRecord,
+    Refusals, WantedRecord,
 };
 use crate::transport::Transport;
 use crate::vendor::{Account, CredentialFrom, Opened, Settings, Vendor};
@@ -107,8 +107,9 @@ impl RecordProvider for Cloudflare {
     ) -> Result<Changed> {
         let name = located(name)?;
         change.check(kind, &self.capabilities())?;
-        let mut done = Changed::default();
-        for batch in batches(change) {
+        let (mut done, mut refusals) = (Changed::default(), Refusals::default());
+        let mut batches = VecDeque::from(batches(change));
+        while let Some(batch) = batches.pop_front() {
             match self.client.batch(name, kind, &batch).await {
                 Ok(records) => {
                     done.written.extend(records);
@@ -119,10 +120,17 @@ impl RecordProvider for Cloudflare {
                     let deleted = change.delete.clone();
                     return Ok(Changed { written, deleted, rest: None });
                 }
-                Err(refusal) => return done.stopped_by(self.told(name, refusal)),
+                Err(refusal) => {
+                    if let Err(error) = refusals.heed(self.told(name, refusal)) {
+                        return done.stopped_by(error);
+                    }
+                    // A batch is written whole or not at all.
+                    let halves = batch.halves().into_iter().flatten();
+                    halves.rev().for_each(|half| batches.push_front(half));
+                }
             }
         }
-        Ok(done)
+        refusals.conclude().map(|()| done)
     }
 }
 

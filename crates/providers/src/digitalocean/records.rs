@@ -17,7 +17,7 @@ use crate::layers::Priority;
 use crate::names;
 use crate::record::{
     Changed, Record, RecordCapabilities, RecordChange, RecordId, RecordKind, RecordName,
-    RecordProvider, WantedRecord,
+    RecordProvider, Refusals, WantedRecord,
 };
 
 /// A listing with more pages (10,000 records under one name) is treated as endless and fails.
@@ -98,13 +98,18 @@ impl Records {
             change.update.iter().map(|(id, to)| Ok((number(id)?, to))).collect::<Result<_>>()?;
         let deletes: Vec<(u64, &RecordId)> =
             change.delete.iter().map(|id| Ok((number(id)?, id))).collect::<Result<_>>()?;
+        let mut refusals = Refusals::default();
         for (id, wanted) in updates {
-            let updated = self.client.update_record(name, kind, id, wanted).await;
-            done.written.push(updated.map_err(|error| moved_on(name, error))?);
+            match self.client.update_record(name, kind, id, wanted).await {
+                Ok(record) => done.written.push(record),
+                Err(error) => refusals.heed(moved_on(name, error))?,
+            }
         }
         for wanted in &change.create {
-            let created = self.client.create_record(name, kind, wanted).await;
-            done.written.push(created.map_err(|error| full(no_domain(name, error)))?);
+            match self.client.create_record(name, kind, wanted).await {
+                Ok(record) => done.written.push(record),
+                Err(error) => refusals.heed(full(no_domain(name, error)))?,
+            }
         }
         for (number, id) in deletes {
             match self.client.delete_record(name, number).await {
@@ -112,7 +117,7 @@ impl Records {
                 _ => done.deleted.push(id.clone()),
             }
         }
-        Ok(())
+        refusals.conclude()
     }
 }
 

@@ -145,3 +145,30 @@ pub(crate) async fn nothing_shows_the_secret(rig: Rig) {
     assert!(shown.contains("[token]"), "{shown}");
     assert!(!shown.contains(SECRET), "{shown}");
 }
+
+/// A refusal, in the words of every host.
+fn refusal() -> Fault {
+    let words =
+        r#"{"id": "bad_request", "message": "no", "errors": [{"code": 9999, "message": "no"}]}"#;
+    Fault::Answer(Answer::status(400).raw("application/json", words))
+}
+
+pub(crate) async fn a_record_that_is_refused_keeps_no_other_from_being_written(rig: Rig) {
+    let listed = rig.seeded([1, 2]).await;
+    rig.cloud.inject(Rule::new(On::mutations().with_body("192.0.2.66"), refusal()));
+    let change = RecordChange {
+        create: vec![to(ip(66)), to(ip(3))],
+        update: vec![(listed[1].id.clone(), to(ip(4)))],
+        delete: vec![listed[0].id.clone()],
+    };
+    assert_eq!(kind(rig.change(&change).await), ErrorKind::Rejected);
+    assert_eq!(rig.truth(), [ip(3), ip(4)]);
+}
+
+pub(crate) async fn a_host_that_refuses_every_record_is_not_asked_for_all_of_them(rig: Rig) {
+    rig.cloud.inject(Rule::new(On::mutations(), refusal()));
+    let mark = rig.cloud.mark();
+    let error = rig.change(&creating((0..=254).map(ip))).await;
+    assert_eq!(kind(error), ErrorKind::Rejected);
+    assert_eq!(rig.calls_since(mark), 17);
+}

@@ -49,6 +49,8 @@ macro_rules! suite {
             a_name_that_is_an_alias_is_rejected,
             a_time_to_live_out_of_range_is_rejected_without_a_request,
             refused_credentials_are_told_from_missing_rights,
+            a_record_that_is_refused_keeps_no_other_from_being_written,
+            a_host_that_refuses_every_record_is_not_asked_for_all_of_them,
             after_a_429_nothing_is_sent_until_the_vendor_said_so,
             with_a_budget_nearly_used_up_listings_wait,
             a_shut_gate_lets_nothing_change,
