@@ -59,11 +59,12 @@ impl Oracle {
         let mut wanted = self.wanted(asking);
         wanted.retain(|ip| kind(*ip) == of);
         if wanted.is_empty() {
-            // Foreign records from before our ownership stay.
-            let holds = asking.holds_types.iter().any(|one| one == of);
+            // Records from before the object had the name stay, also its own from before another name.
+            let had = asking.holds.as_ref() == Some(site);
+            let holds = had && asking.holds_types.iter().any(|one| one == of);
             let is_left = asking.removes && holds && !listed.is_empty();
             // Records that a person deleted stay in the status until the name is read.
-            let is_gone = holds && asking.holds.as_ref() == Some(site) && listed.is_empty();
+            let is_gone = holds && listed.is_empty();
             return match (is_left, is_gone) {
                 (true, _) => Some(format!("still lists {listed:?}")),
                 (_, true) => Some(format!("is said to have records of type {of}")),
