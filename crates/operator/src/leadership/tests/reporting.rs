@@ -54,7 +54,7 @@ async fn without_the_right_to_watch_a_list_shows_nothing() {
     let granted = [Reply::list(&[lease]), Reply::watch(&[])];
     let replies = lists().into_iter().chain(lists()).chain(lists()).chain(granted);
     let (mut watch, hearing) = reported(replies);
-    // Nobody can know beforehand that the watch is refused.
+    // The first list comes before the first refusal of the watch.
     assert!(watch.next().await.is_ok_and(|lease| lease.is_none()));
     for _ in 0..3 {
         assert!(watch.next().await.is_err());
