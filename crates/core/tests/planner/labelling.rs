@@ -208,6 +208,20 @@ fn a_defect_of_an_object_of_another_kind_leaves_no_doubt() {
 }
 
 #[test]
+fn an_address_of_another_kinds_object_keeps_no_label_of_an_object_that_lists_it_too() {
+    for invalid in [false, true] {
+        let owner = ObjectKey { kind: &ALLOCATION, ..key("owner") };
+        let owner = Pool { key: owner, ..pool("owner").ips([1]).created_at(at(-20)) };
+        let scene = scene().nodes(["a", "b"]).pool(if invalid { owner.invalid() } else { owner });
+        let scene = scene.pool(labelling("p").ips([1, 2]).created_at(at(-10)));
+        let mut scene = scene.address(ip(1), Some("a")).address(ip(2), Some("b")).settled();
+        assert_eq!(scene.verdict("p").active(), 1);
+        scene.change_node("a", labelled);
+        assert_eq!(marks(&scene.settle()), [("a", None)], "invalid: {invalid}");
+    }
+}
+
+#[test]
 fn a_process_that_starts_in_an_outage_leaves_the_label_of_a_failed_node_until_the_place_is_known() {
     let mut scene =
         scene().nodes(["a"]).pool(labelling("p").ips([1])).address(ip(1), Some("a")).settled();

@@ -7,6 +7,7 @@ use pontoon_core::action::{Action, AddressAction, FailureKind};
 use pontoon_core::addresses::verdict::{Note, Reason, State};
 
 use super::cloud::Fault;
+use super::doubting::made;
 use super::fixture::*;
 use super::scene::{Scene, able, scene, scene_at};
 
@@ -128,6 +129,35 @@ fn a_paused_pool_keeps_no_node_from_one_that_is_served() {
     let mut scene = scene.address(ip(2), None).pool(pool("q").ips([2]));
     scene.run(seconds(15));
     assert_eq!(scene.home(ip(2)), Some("a"));
+}
+
+#[test]
+fn a_new_address_that_cannot_be_recorded_keeps_no_node_that_it_is_not_on() {
+    for (capacity, wants) in [(1, 1), (1, 0), (2, 0)] {
+        let account = able(|one| one.per_machine = capacity);
+        let mut scene =
+            scene_at(account).nodes(["a"]).pool(pool("p").wants(1)).address(ip(2), None);
+        scene.until_begun(is_create);
+        scene.cloud.refuses.push((is_ledger_of_p, FailureKind::Refused));
+        scene.answer();
+        assert_eq!(scene.home(made(1)), Some("a"));
+        scene.cloud.place(made(1), None);
+        let other = if wants > 0 { pool("q").wants(1) } else { pool("q").ips([2]) };
+        scene.set_pool(other);
+        let done = scene.run(seconds(120));
+        // The machine of a reservation that nobody could attribute gets no second one.
+        assert_eq!(creations(&done), vec![None; wants]);
+        let its = if wants > 0 { made(2) } else { ip(2) };
+        assert_eq!(scene.home(its), Some("a"));
+        assert!(scene.stored("p").ledger.created.is_empty());
+        scene.cloud.refuses.clear();
+        scene.run(seconds(600));
+        assert_eq!(scene.stored("p").ledger.created, [made(1)]);
+    }
+}
+
+fn is_ledger_of_p(action: &Action) -> bool {
+    matches!(action, Action::Ledger(write) if write.pool == key("p"))
 }
 
 #[test]

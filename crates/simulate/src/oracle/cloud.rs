@@ -62,6 +62,9 @@ pub(super) struct Address {
     pub appeared: Millis,
     /// The machine of the reservation.
     pub target: Option<Machine>,
+    /// The same before a person put the address of another reservation on that machine: the answers to
+    /// the calls may still tell which address is whose.
+    pub answered: Option<Machine>,
     /// The last change by hand.
     pub touched: Option<Millis>,
     /// The possible pools of the reservation.
@@ -147,6 +150,7 @@ impl Cloud {
                     origin: Origin::Others,
                     appeared: now,
                     target: None,
+                    answered: None,
                     touched: by_hand.then_some(now),
                     makers: BTreeSet::new(),
                     kept_by: None,

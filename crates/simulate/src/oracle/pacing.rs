@@ -121,13 +121,16 @@ impl Oracle {
         let gives = |pool: &Pool| {
             unassigns && pool.ways.is_giving_back() && pool.ways.created.contains(&ip)
         };
-        let held = |pool: &Pool| keeps(pool) && !paused(pool) && !gives(pool);
+        // The machine that the person chose may be fit meanwhile, and lost again.
+        let holder = self.cloud.holder(ip);
+        let served = |pool: &Pool| holder.is_some_and(|holder| pool.might_use(holder, at));
+        let held = |pool: &Pool| keeps(pool) && !paused(pool) && !gives(pool) && !served(pool);
         let kept = self.cluster.claimants(ip).all(held);
         let early = now + HOLD / RATE < at + HOLD && self.decided_at(sent) >= at;
         // A call that names a machine may meet an address that a person put there just now. An
         // address on no machine is put back at once (decision 11). A call meant for the address has
         // been judged itself.
-        let off = self.vendor.displaces_own() && self.cloud.holder(ip).is_none();
+        let off = self.vendor.displaces_own() && holder.is_none();
         if early && kept && !off && self.is_meant(sent) && self.quiet_since() <= at {
             self.violated("drift", format!("{}: {ip} was moved by hand just now", sent.agent));
         }

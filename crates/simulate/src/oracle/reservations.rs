@@ -207,7 +207,7 @@ impl Oracle {
             ours && alike && waits && address.target == holder
         });
         let Some((_, other)) = other else { return };
-        other.target = target;
+        (other.answered, other.target) = (holder, target);
         other.makers.extend(makers);
         if other.origin != origin {
             other.origin = Origin::Ours(None);
@@ -242,7 +242,9 @@ impl Oracle {
                 Origin::Ours(Some(uid)) => self.cluster.has(uid),
                 Origin::Ours(None) | Origin::Others => true,
             };
-            if alive && !self.cluster.may_be_found(*ip, address.target) {
+            let targets = [address.target].into_iter().chain(address.answered.map(Some));
+            let mut found_by = targets.map(|target| self.cluster.may_be_found(*ip, target));
+            if alive && !found_by.any(|may| may) {
                 unclaimed += usize::from(address.origin == Origin::Ours(None));
                 if address.origin != Origin::Ours(None) || unclaimed > self.cluster.orphaned {
                     found = Some(("S2", format!("{ip} is written down nowhere")));

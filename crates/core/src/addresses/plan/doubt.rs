@@ -43,11 +43,17 @@ pub(crate) fn may_hold(world: &World, node: &Node, mark: &'static Mark) -> bool 
     any_address(world, mark, |ip| may_be_on(world, node, ip))
 }
 
+/// Whether such an address is named by a pool that uses the mark, and belongs to no pool that does not.
 fn any_address(world: &World, mark: &'static Mark, such: impl Fn(IpAddr) -> bool) -> bool {
+    let elses = |ip| {
+        let owner = owner(world, ip).and_then(|key| world.pool(key));
+        owner.is_some_and(|entry| !uses(world, entry, mark))
+    };
+    let such = |ip: &IpAddr| such(*ip) && !elses(*ip);
     world.pools().filter(|(_, entry)| uses(world, entry, mark)).any(|(key, entry)| {
         match entry.class {
-            Some(_) => entry.addresses().iter().any(|ip| such(*ip)),
-            None => is_unlisted(entry) || world.claimed_by(key).any(&such),
+            Some(_) => entry.addresses().iter().any(such),
+            None => is_unlisted(entry) || world.claimed_by(key).any(|ip| such(&ip)),
         }
     })
 }

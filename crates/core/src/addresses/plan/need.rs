@@ -1,9 +1,7 @@
 //! The number of addresses a pool lacks.
 
 use super::view::PoolView;
-use crate::Time;
-use crate::addresses::{Account, IntentProgress, PoolEntry};
-use crate::model::Intent;
+use crate::addresses::{Account, PoolEntry};
 
 /// Maximum number of open reservations per pool, so that a large pool does not use up the rate
 /// limit of the account.
@@ -31,12 +29,8 @@ pub(crate) fn lacks(view: &PoolView<'_>, more: usize) -> usize {
 
 /// Number of reservations without a known address.
 pub(crate) fn unmade(entry: &PoolEntry) -> usize {
-    let made = |intent: &&Intent| {
-        let progress = entry.progress(&intent.id, Time::default());
-        matches!(progress, IntentProgress::Made(_))
-    };
     let intents = &entry.pool.ledger.intents;
-    intents.iter().filter(|intent| !made(intent)).count() + entry.wiped().count()
+    intents.iter().filter(|intent| !entry.is_made(intent)).count() + entry.wiped().count()
 }
 
 /// Whether reservations in the account need a region.

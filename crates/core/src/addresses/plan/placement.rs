@@ -62,10 +62,11 @@ impl Placement {
             placement.seats.keep_arriving(world, view, draft);
             pace(view, draft);
         }
+        let all: Vec<_> = plannable(views).map(|(_, view)| view).collect();
         for paused in [false, true] {
-            let is_such = |view: &&PoolView<'_>| view.entry.pool.paused.is_some() == paused;
-            let such: Vec<_> = plannable(views).map(|(_, view)| view).filter(is_such).collect();
-            placement.serve(world, &such, draft);
+            let is_such = |view: &&&PoolView<'_>| view.entry.pool.paused.is_some() == paused;
+            let such: Vec<_> = all.iter().filter(is_such).copied().collect();
+            placement.serve(world, (&all, &such), draft);
         }
         for (_, view) in plannable(views) {
             placement.find_free(world, view);
@@ -74,8 +75,13 @@ impl Placement {
         placement
     }
 
-    /// Finds nodes for the addresses of these pools, then for their reservations.
-    fn serve(&mut self, world: &World, views: &[&PoolView<'_>], draft: &mut Draft) {
+    /// Finds nodes for the addresses of some of all pools, then for their reservations.
+    fn serve(
+        &mut self,
+        world: &World,
+        (all, views): (&[&PoolView<'_>], &[&PoolView<'_>]),
+        draft: &mut Draft,
+    ) {
         for view in views {
             self.retry(world, view, draft);
         }
@@ -86,9 +92,12 @@ impl Placement {
         for view in views {
             self.place_refused(world, view, draft);
         }
-        // A machine with room for more addresses still gets one reservation at a time.
-        for view in views {
-            self.seats.keep_targets(view, |intent| may_arrive(world, view, intent, draft));
+        // A machine with room for more addresses still gets one reservation at a time, and the next one
+        // when the address of the first is recorded: of two, a successor could not tell which is whose.
+        for view in all {
+            self.seats.keep_targets(view, |intent| {
+                view.entry.is_made(intent) || may_arrive(world, view, intent, draft)
+            });
         }
         for failing in [false, true] {
             let is_such = |view: &&&PoolView<'_>| view.entry.creation.failure.is_some() == failing;

@@ -114,8 +114,9 @@ pub(crate) fn resolve(
 }
 
 /// Whether an address may still appear on the machine of a reservation. A reservation certainly not
-/// sent makes no address. A reservation without an answer is over once a listing shows that it made
-/// none, or is young enough to show its address on the machine.
+/// sent makes no address. The address of an answered reservation counts by its own place, which may be
+/// elsewhere while the ledger cannot be written. A reservation without an answer is over once a listing
+/// shows that it made none, or is young enough to show its address on the machine.
 pub(crate) fn may_arrive(
     world: &World,
     view: &PoolView<'_>,
@@ -123,8 +124,8 @@ pub(crate) fn may_arrive(
     draft: &Draft,
 ) -> bool {
     let until = match view.entry.progress(&intent.id, world.shown_from()) {
-        IntentProgress::Ready => return false,
-        IntentProgress::Sent | IntentProgress::Made(_) => return true,
+        IntentProgress::Ready | IntentProgress::Made(_) => return false,
+        IntentProgress::Sent => return true,
         IntentProgress::Doubtful { until } => until,
     };
     let Some(account) = view.account else { return true };

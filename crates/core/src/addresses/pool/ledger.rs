@@ -186,6 +186,11 @@ impl PoolEntry {
         self.intents.get(intent).copied().unwrap_or(found)
     }
 
+    /// Whether a reservation is known to have made an address, and the ledger does not record it yet.
+    pub(crate) fn is_made(&self, intent: &Intent) -> bool {
+        matches!(self.intents.get(&intent.id), Some(IntentProgress::Made(_)))
+    }
+
     /// Whether this process wrote the intent in this term. Other intents may be outdated.
     pub(crate) fn wrote_intent(&self, intent: &Text) -> bool {
         self.intents.contains_key(intent)
