@@ -320,7 +320,7 @@ impl Candidates {
 
     /// Sets whether the owner of every controller that owns pods is known. Returns the classes whose
     /// pods became known.
-    pub(crate) fn set_parents_known(&mut self, known: bool) -> Vec<ClassId> {
+    pub(crate) fn set_parents_known(&mut self, known: BTreeSet<Option<Text>>) -> Vec<ClassId> {
         self.pods.set_parents_known(known)
     }
 

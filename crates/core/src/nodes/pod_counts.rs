@@ -56,8 +56,8 @@ pub(crate) struct PodCounts {
     pods: BTreeMap<PodId, Counted>,
     /// Owners of the controllers that own pods, by namespace.
     parents: BTreeMap<(Text, Owner), Owner>,
-    /// Whether every such controller is known.
-    parents_known: bool,
+    /// Namespaces in which every such controller is known; `None` stands for all.
+    parents_known: BTreeSet<Option<Text>>,
     /// Ranges that cover all conditions.
     wanted: Vec<PodMatch>,
     /// Ranges in which every such pod is known.
@@ -80,7 +80,7 @@ impl PodCounts {
     /// Whether every such pod that could meet the condition is known.
     pub fn knows(&self, asked: &PodMatch) -> bool {
         self.known.iter().any(|known| known.covers(asked))
-            && (self.parents_known || !asked.needs_parents())
+            && (!asked.needs_parents() || self.knows_parents(&asked.namespace))
     }
 
     /// Notes that every pod of a range is known. Returns the classes whose pods became known.
@@ -96,9 +96,13 @@ impl PodCounts {
         self.known.retain(|known| ranges.iter().any(|range| range.covers(known)));
     }
 
-    /// Sets whether the owner of every controller that owns pods is known. Returns the classes whose
-    /// pods became known.
-    pub fn set_parents_known(&mut self, known: bool) -> Vec<ClassId> {
+    fn knows_parents(&self, namespace: &Option<Text>) -> bool {
+        self.parents_known.contains(&None) || self.parents_known.contains(namespace)
+    }
+
+    /// Sets the namespaces in which the owner of every controller that owns pods is known. Returns the
+    /// classes whose pods became known.
+    pub fn set_parents_known(&mut self, known: BTreeSet<Option<Text>>) -> Vec<ClassId> {
         self.learn(|pods| pods.parents_known = known)
     }
 

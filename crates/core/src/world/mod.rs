@@ -46,6 +46,8 @@ pub struct World {
     /// Kinds for whose objects no action is carried out. Their addresses and records are changed by
     /// others alone, and such a change is no drift.
     pub(crate) hands_off: BTreeSet<&'static Kind>,
+    /// Kinds of pools.
+    kinds: BTreeSet<&'static Kind>,
     pub(crate) nodes: BTreeMap<NodeName, Node>,
     pub(crate) machines: BTreeMap<Machine, BTreeSet<NodeName>>,
     pub(crate) marked: BTreeMap<IpAddr, BTreeSet<NodeName>>,
@@ -91,6 +93,11 @@ impl World {
             restrictions: Restrictions::default(),
             unread: objects.chain([Source::Nodes]).chain(of_vips).collect(),
             open_from: Time::default(),
+            kinds: kinds
+                .iter()
+                .copied()
+                .filter(|one| one.may_ask_for(Subject::Addresses))
+                .collect(),
             hands_off: BTreeSet::new(),
             nodes: BTreeMap::new(),
             machines: BTreeMap::new(),
@@ -178,6 +185,13 @@ impl World {
     /// Whether we do not act for a pool. Moves of its addresses by others are then no drift.
     pub(crate) fn leaves_alone(&self, pool: &Pool) -> bool {
         self.hands_off.contains(pool.key.kind) || pool.paused.is_some()
+    }
+
+    /// Whether other pools come before a pool: its calls are withheld, and theirs are made. In observe
+    /// mode no call is made, and only paused pools come last.
+    pub(crate) fn comes_last(&self, pool: &Pool) -> bool {
+        let observes = self.kinds.is_subset(&self.hands_off);
+        pool.paused.is_some() || (self.leaves_alone(pool) && !observes)
     }
 
     fn look_again(&mut self) {

@@ -139,9 +139,10 @@ impl World {
         }
     }
 
-    /// Observes whether all controllers have been read. Replans the objects whose pods became known.
-    pub fn parents_read(&mut self, read: bool) {
-        for class in self.candidates.set_parents_known(read) {
+    /// Observes in which namespaces all controllers have been read; `None` stands for all namespaces.
+    /// Replans the objects whose pods became known.
+    pub fn parents_read(&mut self, namespaces: BTreeSet<Option<Text>>) {
+        for class in self.candidates.set_parents_known(namespaces) {
             self.touch_known(class);
         }
     }

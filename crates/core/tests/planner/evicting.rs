@@ -2,6 +2,7 @@
 
 use pontoon_core::action::{Action, AddressAction, FailureKind};
 use pontoon_core::model::{Evicts, Families, Mark, MarkPlace, Pod, Pool, Tells, Text};
+use pontoon_core::nodes::{Cordon, PodMatch};
 use pontoon_core::world::Settings;
 
 use super::cloud::Fault;
@@ -105,6 +106,41 @@ fn a_note_that_a_paused_pool_shares_is_removed_for_the_other_pool() {
     let planned = scene.planned();
     let owners: Vec<_> = planned.iter().filter(|one| is_mark(one)).map(Action::owner).collect();
     assert_eq!(owners, [Some(&key("p"))], "a write for a paused pool is withheld");
+}
+
+#[test]
+fn pods_of_a_paused_pool_keep_no_label_and_no_address_of_another_pool() {
+    for unfit in [NodeFixture::not_ready, NodeFixture::cordoned] {
+        let mut scene = at_rest(pool("p").ask(|request| request.marks = &READY));
+        scene.set_pool(paused(evicting("a", true)));
+        scene.change_node("a", unfit);
+        let done = scene.settle();
+        assert_eq!(moves(&done), [(ip(1), "b")]);
+        let label: Vec<_> = marks(&done).into_iter().filter(|(node, _)| *node == "a").collect();
+        assert_eq!(label, [("a", Some("true")), ("a", None)], "the note, then the label");
+        let mut owners = done.iter().filter(|one| is_mark(one)).map(Action::owner);
+        assert!(owners.all(|one| one == Some(&key("p"))), "a write for a paused pool is withheld");
+    }
+}
+
+#[test]
+fn unknown_pods_of_another_pool_keep_no_label_and_stop_no_eviction() {
+    let mut scene = at_rest(evicting("p", true)).address(ip(2), Some("b")).nodes(["c"]);
+    let watched: Vec<_> = scene.world.pods_wanted().to_vec();
+    scene.set_pool(evicting("q", true).ips([2]).ask(|request| {
+        let elsewhere = PodMatch { namespace: Some("mail".into()), ..PodMatch::default() };
+        std::sync::Arc::make_mut(&mut request.matching).cordon = Cordon::KeepsWhile(elsewhere);
+    }));
+    scene.world.pods_watched(&watched);
+    watched.into_iter().for_each(|range| scene.world.pods_read(range));
+    scene.settle();
+    scene.change_node("a", NodeFixture::not_ready);
+    let done = scene.settle();
+    assert_eq!((moves(&done), scene.home(ip(1))), (vec![(ip(1), "c")], Some("c")));
+    assert_eq!(evicted(&done), ["one", "two"].map(Text::from));
+    scene.remove_pod("one");
+    scene.remove_pod("two");
+    assert_eq!(marks(&scene.settle()), [], "the pods of q may still be evicted");
 }
 
 #[test]

@@ -27,10 +27,15 @@ pub static ALLOCATION: Kind = kind("Allocation", Scope::Cluster, &[Subject::Addr
 pub static RECORD_SET: Kind = kind("RecordSet", Scope::Namespaced, &[Subject::Records]);
 
 /// The kinds of a scene.
-pub const KINDS: [&Kind; 2] = [&POOL, &RECORD_SET];
+pub const KINDS: [&Kind; 3] = [&POOL, &ALLOCATION, &RECORD_SET];
 /// The sources of a scene.
-pub const SOURCES: [Source; 4] =
-    [Source::Nodes, Source::Pods, Source::Objects(&POOL), Source::Objects(&RECORD_SET)];
+pub const SOURCES: [Source; 5] = [
+    Source::Nodes,
+    Source::Pods,
+    Source::Objects(&POOL),
+    Source::Objects(&ALLOCATION),
+    Source::Objects(&RECORD_SET),
+];
 
 /// The words of a front for pools.
 pub static POOL_NAMES: PoolNames = PoolNames {

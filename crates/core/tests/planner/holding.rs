@@ -158,7 +158,7 @@ fn a_pod_belongs_to_the_deployment_that_owns_its_replica_set() {
     assert_eq!(scene.home(ip(1)), Some("a"), "who owns the ReplicaSet is unknown");
     let parent = of_web().owner;
     scene.world.set_parent("default".into(), replica_set("web-1"), Some(parent.clone()));
-    scene.world.parents_read(true);
+    scene.world.parents_read([None].into());
     assert_eq!(moves(&scene.run(seconds(60))), []);
     // A new ReplicaSet of the Deployment, whose pod is seen before the ReplicaSet itself.
     scene.set_pod(Pod { owner: Some(replica_set("web-2")), ..pod("two", "a") });
@@ -170,11 +170,30 @@ fn a_pod_belongs_to_the_deployment_that_owns_its_replica_set() {
 }
 
 #[test]
+fn controllers_that_cannot_be_read_in_one_namespace_stop_no_pool_of_another() {
+    for (read, moved) in [("default", true), ("mail", false)] {
+        let mut scene = owned_by_a_replica_set();
+        scene.remove_pod("one");
+        scene.change_pool("p", |pool| {
+            pool.ask(|request| {
+                let matching = std::sync::Arc::make_mut(&mut request.matching);
+                let Cordon::KeepsWhile(pods) = &mut matching.cordon else { return };
+                pods.namespace = Some("default".into());
+            })
+        });
+        assert_eq!(moves(&scene.settle()), [], "nothing is read");
+        scene.world.parents_read([Some(read.into())].into());
+        let expected = if moved { vec![(ip(1), "b")] } else { vec![] };
+        assert_eq!(moves(&scene.settle()), expected, "{read} is read");
+    }
+}
+
+#[test]
 fn a_pod_of_another_deployment_with_a_similar_name_does_not_keep_an_address() {
     let mut scene = owned_by_a_replica_set();
     let other = Owner { kind: "Deployment".into(), name: "web-1".into() };
     scene.world.set_parent("default".into(), replica_set("web-1"), Some(other));
-    scene.world.parents_read(true);
+    scene.world.parents_read([None].into());
     assert_eq!(moves(&scene.run(seconds(60))), [(ip(1), "b")]);
 }
 
@@ -182,7 +201,7 @@ fn a_pod_of_another_deployment_with_a_similar_name_does_not_keep_an_address() {
 fn a_pod_without_an_owner_belongs_to_the_workload_that_its_label_names() {
     let mut scene = owned_by_a_replica_set();
     scene.set_pod(web("bare", "a"));
-    scene.world.parents_read(true);
+    scene.world.parents_read([None].into());
     assert_eq!(moves(&scene.run(seconds(60))), []);
     scene.remove_pod("bare");
     assert_eq!(moves(&scene.settle()), [(ip(1), "b")]);
@@ -277,7 +296,7 @@ fn pods_of_another_owner_do_not_keep_an_address() {
             .pod(Pod { owner: keeping, ..pod("one", "a") })
             .pod(Pod { owner: leaving, ..pod("two", "a") })
             .address(ip(1), Some("a"));
-        scene.world.parents_read(true);
+        scene.world.parents_read([None].into());
         scene.settle();
         scene.change_node("a", NodeFixture::cordoned);
         assert_eq!(moves(&scene.settle()), []);

@@ -7,7 +7,7 @@ use pontoon_core::model::{EmptyPolicy, Pool, RecordRequest};
 use super::cloud::Fault;
 use super::fixture::*;
 use super::recording::{NAME, ask, of_pool};
-use super::scene::{Scene, scene};
+use super::scene::{Scene, able, scene, scene_at};
 
 /// Replaces the pool's list.
 fn listing(ips: impl IntoIterator<Item = u8> + Clone) -> impl Fn(Pool) -> Pool {
@@ -52,6 +52,22 @@ fn a_removed_entry_that_nothing_replaces_leaves_too_and_its_mark_with_it() {
     assert_eq!(unassigned(&scene.settle()), [ip(1)]);
     assert_eq!((scene.mark("a"), scene.mark("b")), (None, Some("192.0.2.2")));
     assert_eq!(scene.states("p"), [State::Active]);
+}
+
+#[test]
+fn a_reservation_that_cannot_be_made_keeps_no_removed_entry_on_its_node() {
+    for marks_new in [false, true] {
+        let able = able(|one| one.marks_new = marks_new);
+        let scene = scene_at(able).nodes(["a", "b"]).pool(pool("p").ips([1, 2]).wants(3));
+        let scene = scene.address(ip(1), None).address(ip(2), None).address(ip(3), None);
+        let mut scene = scene;
+        scene.cloud.refuses.push((is_create, FailureKind::Quota));
+        scene.run(seconds(70));
+        assert_eq!(scene.stored("p").ledger.intents.len(), 1);
+        scene.change_pool("p", listing([3, 2]));
+        scene.run(seconds(70));
+        assert_eq!((scene.home(ip(1)), scene.home(ip(3))), (None, Some("a")));
+    }
 }
 
 #[test]

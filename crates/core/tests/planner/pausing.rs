@@ -25,6 +25,40 @@ fn a_paused_pool_chooses_last() {
 }
 
 #[test]
+fn a_kind_that_is_left_to_another_controller_chooses_last_and_makes_no_room() {
+    for free in [true, false] {
+        let mut other = pool("q").ips([2]).created_at(at(-10));
+        other.key.kind = &ALLOCATION;
+        let mut scene = scene().nodes(["a"]).address(ip(2), None);
+        // The address of the pool that is left alone would take the node, or leave it.
+        let which = if free { "" } else { "no=where" };
+        scene.set_pool(pool("p").ips([1]).on(which).created_at(at(-20)));
+        let mut useless = pool("r").ips([3]).on("no=where").created_at(at(-5));
+        useless.key.kind = &ALLOCATION;
+        scene.set_pool(useless);
+        scene.world.set_hands_off([&POOL].into());
+        let (one, three) = if free { (None, None) } else { (Some("a"), Some("b")) };
+        let mut scene = scene.address(ip(1), one).address(ip(3), three).nodes(["b"]);
+        if free {
+            scene.remove_node("b");
+        }
+        scene.set_pool(other);
+        let own = |action: &&Action| action.owner() != Some(&key("p"));
+        for _ in 0..20 {
+            let begun = scene.planned();
+            begun.iter().filter(own).for_each(|action| scene.world.begin(action));
+            scene
+                .held_back
+                .extend(begun.into_iter().filter(|one| own(&one)).map(|one| (one, scene.now)));
+            scene.answer();
+            scene.pass(seconds(1));
+        }
+        let home = if free { "a" } else { "b" };
+        assert_eq!(scene.home(ip(2)), Some(home));
+    }
+}
+
+#[test]
 fn what_is_a_paused_pools_makes_no_room_and_nothing_makes_room_for_it() {
     for one in ["p", "q"] {
         // Each address is on a node that is eligible for the other pool only.

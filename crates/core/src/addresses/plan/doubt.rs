@@ -23,9 +23,15 @@ use crate::world::World;
 
 /// Whether a node may serve an address of a pool that uses the mark. A node that may not keep an
 /// address may recover before the place of the address is known; a mark with a fixed text could not
-/// be written again before.
+/// be written again before. An address of a pool that does not use the mark is nothing that the mark tells
+/// of, although a pool that uses the mark lists the address too.
 pub(crate) fn may_serve(world: &World, node: &Node, mark: &'static Mark) -> bool {
-    any_address(world, mark, |ip| is_unplaced(world, node, ip) || is_in_doubt(world, node, ip))
+    let elses = |ip| {
+        let owner = owner(world, ip).and_then(|key| world.pool(key));
+        owner.is_some_and(|entry| !uses(world, entry, mark))
+    };
+    let doubtful = |ip| is_unplaced(world, node, ip) || is_in_doubt(world, node, ip);
+    any_address(world, mark, |ip| !elses(ip) && doubtful(ip))
 }
 
 /// Whether the place of an address of a pool that can be planned is not known, and may be the node.
@@ -43,17 +49,11 @@ pub(crate) fn may_hold(world: &World, node: &Node, mark: &'static Mark) -> bool 
     any_address(world, mark, |ip| may_be_on(world, node, ip))
 }
 
-/// Whether such an address is named by a pool that uses the mark, and belongs to no pool that does not.
 fn any_address(world: &World, mark: &'static Mark, such: impl Fn(IpAddr) -> bool) -> bool {
-    let elses = |ip| {
-        let owner = owner(world, ip).and_then(|key| world.pool(key));
-        owner.is_some_and(|entry| !uses(world, entry, mark))
-    };
-    let such = |ip: &IpAddr| such(*ip) && !elses(*ip);
     world.pools().filter(|(_, entry)| uses(world, entry, mark)).any(|(key, entry)| {
         match entry.class {
-            Some(_) => entry.addresses().iter().any(such),
-            None => is_unlisted(entry) || world.claimed_by(key).any(|ip| such(&ip)),
+            Some(_) => entry.addresses().iter().any(|ip| such(*ip)),
+            None => is_unlisted(entry) || world.claimed_by(key).any(&such),
         }
     })
 }
@@ -86,8 +86,8 @@ pub(crate) fn is_in_doubt(world: &World, node: &Node, ip: IpAddr) -> bool {
     let lacks = || entry.lacks_addresses() || names_absent(account, entry);
     let kept = || !entry.is_ending() && lacks();
     let pods_known = world.candidates().knows_pods(class);
-    let leaves = || entry.is_leaving(ip) && !is_away(account, node, ip);
-    if !pods_known || (leaves() && kept()) {
+    let pods_decide = !pods_known || (entry.is_leaving(ip) && kept());
+    if pods_decide && !is_away(account, node, ip) {
         return true;
     }
     let unknown = match account.address(ip) {

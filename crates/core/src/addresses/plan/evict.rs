@@ -6,11 +6,11 @@
 //!
 //! The note comes first, so that a crash after the withdrawal loses no eviction. No pod is evicted
 //! while the node has, may have or is about to receive an address: the node may serve again. Nor is a
-//! pod evicted while the pods of the node are unknown.
+//! pod evicted while the pods of its pool are unknown.
 
 use std::net::IpAddr;
 
-use super::gate::is_made_for;
+use super::gate::{attended, is_made_for};
 use super::notes::write_note;
 use super::view::PoolView;
 use super::{doubt, served};
@@ -30,32 +30,31 @@ pub(crate) fn notes_first(
     mark: &'static Mark,
     draft: &mut Draft,
 ) -> bool {
-    let Some((entry, note)) = relying(world, node, mark) else { return false };
+    let Some(note) = relying(world, node, mark) else { return false };
     let refused = world.mark_refusal(&node.name, note).is_some();
     if node.marks.contains_key(note) || (refused && world.mark_fails(&node.name, note, draft.now)) {
         return false;
     }
-    write_note(world, &entry.pool.key, node, note, true, draft);
+    // The pool with the pods may be paused; its pods are evicted afterwards.
+    let Some(owner) = attended(world, world.users(mark)) else { return false };
+    write_note(world, owner, node, note, true, draft);
     true
 }
 
 /// Whether the note that precedes the withdrawal of a mark could not be written.
 pub(crate) fn note_fails(world: &World, node: &Node, mark: &'static Mark, now: Time) -> bool {
-    relying(world, node, mark).is_some_and(|(_, note)| world.mark_fails(&node.name, note, now))
+    relying(world, node, mark).is_some_and(|note| world.mark_fails(&node.name, note, now))
 }
 
-/// A pool with pods on a node that rely on the mark, and the note about their eviction.
-fn relying<'w>(
-    world: &'w World,
-    node: &Node,
-    mark: &'static Mark,
-) -> Option<(&'w PoolEntry, &'static Mark)> {
+/// The note about the eviction of pods on a node that rely on the mark, if there are such pods.
+fn relying(world: &World, node: &Node, mark: &'static Mark) -> Option<&'static Mark> {
     if !matches!(mark.tells, Tells::Serving(_)) {
         return None;
     }
     let evicting = world.users(mark).filter_map(|key| world.pool(key));
     let mut evicting = evicting.filter_map(|entry| Some((entry, request(entry)?.evicts?.note)));
-    evicting.find(|(entry, _)| pods(world, entry, node).next().is_some())
+    let (_, note) = evicting.find(|(entry, _)| pods(world, entry, node).next().is_some())?;
+    Some(note)
 }
 
 /// Plans the evictions from every noted node. Returns what is left to evict.
@@ -81,13 +80,13 @@ fn on_node(
     let serves = marks().any(|mark| served::serves(world, node, mark));
     let marked = marks().any(|mark| node.marks.contains_key(mark));
     let users = || world.users(note).filter_map(|key| world.pool(key));
-    let concerned = |entry: &&PoolEntry| !doubt::is_elsewhere(world, node, entry);
-    let known = users().filter(concerned).all(|entry| knows_pods(world, entry));
-    if !known || (marked && !serves) {
+    let is_known =
+        |entry: &PoolEntry| doubt::is_elsewhere(world, node, entry) || knows_pods(world, entry);
+    if !is_known(view.entry) || (marked && !serves) {
         return None;
     }
-    let over = users().all(|entry| pods(world, entry, node).next().is_none());
-    if over || serves {
+    let over = || users().all(|entry| is_known(entry) && pods(world, entry, node).next().is_none());
+    if serves || over() {
         if !is_made_for(world, view.key) {
             return None;
         }

@@ -27,6 +27,16 @@ pub(crate) fn is_made_for(world: &World, pool: &ObjectKey) -> bool {
     world.pool(pool).is_none_or(|entry| !world.leaves_alone(&entry.pool))
 }
 
+/// The first pool whose calls are made, else the first: a pause withholds no write for another pool.
+pub(crate) fn attended<'w>(
+    world: &World,
+    mut pools: impl Iterator<Item = &'w ObjectKey>,
+) -> Option<&'w ObjectKey> {
+    let first = pools.next()?;
+    let mut attended = std::iter::once(first).chain(pools).filter(|key| is_made_for(world, key));
+    Some(attended.next().unwrap_or(first))
+}
+
 /// Views of pools that can be planned, with their positions. The others have no addresses in their
 /// views.
 pub(crate) fn plannable<'a, 'w>(

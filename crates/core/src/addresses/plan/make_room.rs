@@ -4,7 +4,8 @@
 //! Room is made only for a pool without any free node, and only for the number of addresses it
 //! lacks. Surplus addresses go first, then addresses on nodes ineligible for their pool. Addresses
 //! already leaving, or about to find a node, are waited for. An address whose machine does not let
-//! go is tried after all others, and nobody waits for it. A paused pool gets no room and makes no room.
+//! go is tried after all others, and nobody waits for it. A pool whose calls are withheld, because it is
+//! paused or left to another controller, gets no room and makes no room.
 //! A pool that is being deleted makes room only by releasing addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,9 +108,9 @@ impl<'w> Crowds<'w> {
         Rc::clone(group)
     }
 
-    /// Addresses in the way on nodes a pool could use. Empty for a paused pool.
+    /// Addresses in the way on nodes a pool could use. Empty for a pool whose calls are withheld.
     fn around(&mut self, view: &PoolView<'_>, family: Family) -> Rc<[InTheWay<'w>]> {
-        match view.class.filter(|_| view.entry.pool.paused.is_none()) {
+        match view.class.filter(|_| !self.world.comes_last(&view.entry.pool)) {
             Some(class) => self.of((class, family)),
             None => Rc::new([]),
         }
@@ -246,7 +247,7 @@ fn occupant<'w>(world: &'w World, name: &NodeName, ip: IpAddr) -> Occupant<'w> {
     let (Ok(request), Some(class)) = (&entry.pool.request, entry.class) else {
         return Occupant::Stays;
     };
-    if entry.pool.paused.is_some() || !world.candidates().knows_pods(class) {
+    if world.comes_last(&entry.pool) || !world.candidates().knows_pods(class) {
         return Occupant::Stays;
     }
     let Some(account) = world.account(&request.account) else { return Occupant::Stays };

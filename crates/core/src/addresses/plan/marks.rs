@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use super::gate::attended;
 use super::served::{held, served};
 use super::view::{AddressView, Place, PoolView, owner};
 use super::{doubt, evict, release};
@@ -62,18 +63,6 @@ fn user_of<'w>(world: &'w World, mark: &'static Mark, ip: IpAddr) -> Option<&'w 
     let uses =
         |key: &&ObjectKey| world.pool(key).is_some_and(|entry| doubt::uses(world, entry, mark));
     owner(world, ip).filter(uses).or_else(|| world.claimants(ip).find(uses))
-}
-
-/// The first pool that is not left alone, else the first: a pause withholds no mark of another pool.
-fn attended<'w>(
-    world: &World,
-    mut pools: impl Iterator<Item = &'w ObjectKey>,
-) -> Option<&'w ObjectKey> {
-    let is_left_alone =
-        |key: &&ObjectKey| world.pool(key).is_some_and(|entry| world.leaves_alone(&entry.pool));
-    let first = pools.next()?;
-    let mut attended = std::iter::once(first).chain(pools).filter(|key| !is_left_alone(key));
-    Some(attended.next().unwrap_or(first))
 }
 
 /// A node with a wrong mark that the API server refuses to change, the mark, and the message.

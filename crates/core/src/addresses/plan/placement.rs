@@ -52,7 +52,7 @@ impl Placement {
     /// | 2. addresses without a refusal                   | success is likely               |
     /// | 3. refused addresses, where the back-off is over | success is possible             |
     /// | 4. reservations                                  | no client uses the address yet  |
-    /// | 5. the same for paused pools                     | the plan is not executed        |
+    /// | 5. the same for pools whose calls are withheld   | the plan is not executed        |
     ///
     /// An attempt without a chance now (refused, full, paused, unknown) therefore never takes a
     /// node from an attempt with a chance.
@@ -63,8 +63,8 @@ impl Placement {
             pace(view, draft);
         }
         let all: Vec<_> = plannable(views).map(|(_, view)| view).collect();
-        for paused in [false, true] {
-            let is_such = |view: &&&PoolView<'_>| view.entry.pool.paused.is_some() == paused;
+        for last in [false, true] {
+            let is_such = |view: &&&PoolView<'_>| world.comes_last(&view.entry.pool) == last;
             let such: Vec<_> = all.iter().filter(is_such).copied().collect();
             placement.serve(world, (&all, &such), draft);
         }

@@ -23,16 +23,16 @@ pub(crate) fn survey<'w>(
 ) -> Vec<PoolView<'w>> {
     let entries = scope.iter().filter_map(|key| world.pool(key));
     let mut views: Vec<_> = entries.map(|entry| view(world, entry, now)).collect();
-    views.sort_by_cached_key(|view| seniority(view.entry));
+    views.sort_by_cached_key(|view| seniority(world, view.entry));
     views
 }
 
 /// The order in which pools choose nodes.
 pub(crate) type Seniority = (bool, Time, ObjectKey);
 
-/// The rank of a pool in this order: pools not paused first, then older ones.
-pub(crate) fn seniority(entry: &PoolEntry) -> Seniority {
-    (entry.pool.paused.is_some(), entry.pool.created_at, entry.pool.key.clone())
+/// The rank of a pool in this order: pools whose calls are made first, then older ones.
+pub(crate) fn seniority(world: &World, entry: &PoolEntry) -> Seniority {
+    (world.comes_last(&entry.pool), entry.pool.created_at, entry.pool.key.clone())
 }
 
 fn view<'w>(world: &'w World, entry: &'w PoolEntry, now: Time) -> PoolView<'w> {

@@ -94,7 +94,7 @@ impl Blocked {
         }
         for (pool, groups) in blocked {
             let Some(entry) = world.pool(pool) else { continue };
-            let seniority = seniority(entry);
+            let seniority = seniority(world, entry);
             for group in groups {
                 self.by_group.entry(*group).or_default().insert(seniority.clone());
             }

@@ -155,7 +155,7 @@ impl Watches {
             let handle = self.watch(api, Selection::default(), sets);
             self.parents.insert(namespace.clone(), Parents { handle, listed: false });
         }
-        world.parents_read(self.parents.values().all(|one| one.listed));
+        self.tell_parents(world);
     }
 
     /// Notes that the controllers of a namespace, or of all, have been listed.
@@ -163,7 +163,12 @@ impl Watches {
         if let Some(parents) = self.parents.get_mut(&namespace) {
             parents.listed = true;
         }
-        world.parents_read(self.parents.values().all(|one| one.listed));
+        self.tell_parents(world);
+    }
+
+    fn tell_parents(&self, world: &mut World) {
+        let listed = self.parents.iter().filter(|(_, one)| one.listed);
+        world.parents_read(listed.map(|(namespace, _)| namespace.clone()).collect());
     }
 
     /// Watches a kind while its definition exists. A changed definition restarts the watch, so that
