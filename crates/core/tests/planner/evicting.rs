@@ -125,22 +125,26 @@ fn pods_of_a_paused_pool_keep_no_label_and_no_address_of_another_pool() {
 
 #[test]
 fn unknown_pods_of_another_pool_keep_no_label_and_stop_no_eviction() {
-    let mut scene = at_rest(evicting("p", true)).address(ip(2), Some("b")).nodes(["c"]);
-    let watched: Vec<_> = scene.world.pods_wanted().to_vec();
-    scene.set_pool(evicting("q", true).ips([2]).ask(|request| {
-        let elsewhere = PodMatch { namespace: Some("mail".into()), ..PodMatch::default() };
-        std::sync::Arc::make_mut(&mut request.matching).cordon = Cordon::KeepsWhile(elsewhere);
-    }));
-    scene.world.pods_watched(&watched);
-    watched.into_iter().for_each(|range| scene.world.pods_read(range));
-    scene.settle();
-    scene.change_node("a", NodeFixture::not_ready);
-    let done = scene.settle();
-    assert_eq!((moves(&done), scene.home(ip(1))), (vec![(ip(1), "c")], Some("c")));
-    assert_eq!(evicted(&done), ["one", "two"].map(Text::from));
-    scene.remove_pod("one");
-    scene.remove_pod("two");
-    assert_eq!(marks(&scene.settle()), [], "the pods of q may still be evicted");
+    for loose in [false, true] {
+        let place = Some("b").filter(|_| !loose);
+        let mut scene = at_rest(evicting("p", true)).address(ip(2), place).nodes(["c"]);
+        let watched: Vec<_> = scene.world.pods_wanted().to_vec();
+        scene.set_pool(evicting("q", true).ips([2]).ask(|request| {
+            let elsewhere = PodMatch { namespace: Some("mail".into()), ..PodMatch::default() };
+            std::sync::Arc::make_mut(&mut request.matching).cordon = Cordon::KeepsWhile(elsewhere);
+        }));
+        scene.world.pods_watched(&watched);
+        watched.into_iter().for_each(|range| scene.world.pods_read(range));
+        scene.settle();
+        scene.change_node("a", NodeFixture::not_ready);
+        let done = scene.settle();
+        assert_eq!(moves(&done), [(ip(1), if loose { "b" } else { "c" })]);
+        let expected: &[&str] = if loose { &[] } else { &["one", "two"] };
+        assert_eq!(evicted(&done), expected.iter().map(|one| Text::from(*one)).collect::<Vec<_>>());
+        scene.remove_pod("one");
+        scene.remove_pod("two");
+        assert_eq!(marks(&scene.settle()), [], "the pods of q may still be evicted");
+    }
 }
 
 #[test]

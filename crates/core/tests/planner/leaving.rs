@@ -59,14 +59,17 @@ fn a_reservation_that_cannot_be_made_keeps_no_removed_entry_on_its_node() {
     for marks_new in [false, true] {
         let able = able(|one| one.marks_new = marks_new);
         let scene = scene_at(able).nodes(["a", "b"]).pool(pool("p").ips([1, 2]).wants(3));
-        let scene = scene.address(ip(1), None).address(ip(2), None).address(ip(3), None);
-        let mut scene = scene;
+        let mut scene = scene.address(ip(1), None).address(ip(2), None).address(ip(3), None);
         scene.cloud.refuses.push((is_create, FailureKind::Quota));
         scene.run(seconds(70));
         assert_eq!(scene.stored("p").ledger.intents.len(), 1);
         scene.change_pool("p", listing([3, 2]));
         scene.run(seconds(70));
         assert_eq!((scene.home(ip(1)), scene.home(ip(3))), (None, Some("a")));
+        // One that was listed after the intent was written.
+        scene.change_pool("p", listing([1, 2]));
+        scene.run(seconds(70));
+        assert_eq!((scene.home(ip(1)), scene.home(ip(3))), (Some("a"), None));
     }
 }
 

@@ -1,11 +1,12 @@
 //! Paused pools. The caller withholds their actions; the planner only ensures that other pools do
 //! not note_failure.
 
-use pontoon_core::action::Action;
+use pontoon_core::action::{Action, FailureKind};
 use pontoon_core::addresses::verdict::Reason;
 use pontoon_core::model::{ObjectKey, Pool};
 use pontoon_core::verdict::{Outlook, Restraint, Withheld};
 
+use super::cloud::Fault;
 use super::fixture::*;
 use super::scene::scene;
 
@@ -56,6 +57,35 @@ fn a_kind_that_is_left_to_another_controller_chooses_last_and_makes_no_room() {
         let home = if free { "a" } else { "b" };
         assert_eq!(scene.home(ip(2)), Some(home));
     }
+}
+
+#[test]
+fn a_call_that_may_still_work_keeps_its_machine_when_its_pool_is_left_alone() {
+    for pauses in [false, true] {
+        let mut other = pool("q").ips([2]).on("no=where");
+        other.key.kind = &ALLOCATION;
+        let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).pool(other.clone());
+        scene = scene.address(ip(1), None).address(ip(2), None);
+        scene.fault(is_assign, Fault::Although(FailureKind::Unavailable));
+        scene.cloud.hidden.push(ip(1));
+        scene.settle();
+        if pauses {
+            scene.change_pool("p", paused);
+        } else {
+            scene.world.set_hands_off([&POOL].into());
+        }
+        scene.set_pool(other.on(""));
+        let owner = other_key();
+        let its = |actions: Vec<Action>| actions.iter().any(|one| one.owner() == Some(&owner));
+        assert!(!its(scene.planned()), "the address may be there");
+        scene.cloud.hidden.clear();
+        scene.run(seconds(60));
+        assert_eq!((scene.home(ip(1)), scene.home(ip(2))), (Some("a"), None));
+    }
+}
+
+fn other_key() -> ObjectKey {
+    ObjectKey { kind: &ALLOCATION, ..key("q") }
 }
 
 #[test]

@@ -80,7 +80,8 @@ pub(crate) fn plan(
             && target.is_none_or(|machine| view.may_take(world, machine, intent.family, None))
     };
     let left = settle(world, view, account, &mut next, &mut creation, draft);
-    let unsent = keep(view, left, &mut next, still_good);
+    let completed = |intent: &Intent| completed(intent, request, account);
+    let unsent = keep(view, left, &mut next, (still_good, completed));
     for intent in unsent {
         send(world, view, request, intent, draft);
     }
@@ -193,21 +194,20 @@ fn keep<'w>(
     view: &PoolView<'w>,
     left: Vec<(&'w Intent, bool)>,
     next: &mut Ledger,
-    still_good: impl Fn(&Intent) -> bool,
+    (still_good, completed): (impl Fn(&Intent) -> bool, impl Fn(&Intent) -> Intent),
 ) -> Vec<&'w Intent> {
     let found = next.created.iter().filter(|ip| !view.entry.has(**ip)).count();
     let open = left.iter().filter(|(_, unsent)| !unsent).count();
     let mut room = lacks(view, found + open);
     let mut kept = Vec::new();
     for (intent, unsent) in left {
-        if unsent {
-            if room == 0 || !still_good(intent) {
-                continue;
-            }
+        if !unsent {
+            next.intents.push(intent.clone());
+        } else if room > 0 && still_good(intent) {
             room -= 1;
             kept.push(intent);
+            next.intents.push(completed(intent));
         }
-        next.intents.push(intent.clone());
     }
     kept
 }
@@ -296,10 +296,11 @@ fn intents(
         let may_be = |one: &Intent| one.family == family && !one.strangers.contains(ip);
         !world.is_claimed(*ip) && others.iter().any(|(one, _)| may_be(one))
     };
-    let is_there = |(_, address): &(IpAddr, &Address)| address.knowledge != Knowledge::Gone;
-    let there = account.addresses().filter(is_there).map(|(ip, _)| ip);
-    // Marked addresses are recognised without a list of strangers.
-    let there = there.filter(|_| !marks_new(view));
+    let there = account.addresses().filter(|(_, address)| is_there(address)).map(|(ip, _)| ip);
+    // Marked addresses are recognised without a list of strangers. Those of the pool are named all the
+    // same, so that they may leave before the reservation is made.
+    let own = |ip: &IpAddr| view.entry.has(*ip) || view.entry.is_leaving(*ip);
+    let there = there.filter(|ip| !marks_new(view) || own(ip));
     let (unsettled, strangers): (Vec<IpAddr>, Vec<_>) = there.partition(made);
     let names = (0..).map(|index: usize| format!("{:x}-{index}", now.as_micros()));
     let unused = names.filter(|name| !view.entry.knows_intent(name));
@@ -312,6 +313,21 @@ fn intents(
         unsettled: unsettled.clone(),
     };
     targets.zip(unused).map(intent).collect()
+}
+
+/// An unsent intent with the addresses as strangers that the user listed since the intent was written.
+/// They could otherwise not leave before the reservation is made.
+fn completed(intent: &Intent, request: &Request, account: &Account) -> Intent {
+    let there = |ip: &&IpAddr| account.address(**ip).is_some_and(is_there);
+    let new = |ip: &&IpAddr| !intent.strangers.contains(ip) && !intent.unsettled.contains(ip);
+    let mut intent = intent.clone();
+    let listed = request.listed.iter().filter(there).filter(new).copied();
+    intent.strangers.extend(listed.collect::<Vec<_>>());
+    intent
+}
+
+fn is_there(address: &Address) -> bool {
+    address.knowledge != Knowledge::Gone
 }
 
 /// Whether a reservation is about to be sent, or has no answer yet.

@@ -17,7 +17,7 @@ use super::{doubt, served};
 use crate::Time;
 use crate::action::{Action, Eviction};
 use crate::addresses::verdict::Evicting;
-use crate::addresses::{Account, Operation, PoolEntry};
+use crate::addresses::{Account, Knowledge, Operation, PoolEntry};
 use crate::model::{Mark, Node, NodeName, PodId, Request, Tells, Text};
 use crate::plan::Draft;
 use crate::world::World;
@@ -98,6 +98,7 @@ fn on_node(
     // until another node can take it. Or another address is about to come.
     let may_serve = |mark| {
         doubt::may_hold(world, node, mark)
+            || may_come(world, node, mark)
             || expects(world, node, mark, draft)
             || is_next(world, node, mark)
     };
@@ -122,6 +123,24 @@ fn on_node(
         }
     }
     (left.pods > 0).then_some(left)
+}
+
+/// Whether a pool that is not planned, because its pods are not known yet, has an address on no machine:
+/// the address may be about to come.
+fn may_come(world: &World, node: &Node, mark: &'static Mark) -> bool {
+    let entries = world.users(mark).filter(|key| is_made_for(world, key));
+    let mut entries = entries.filter_map(|key| world.pool(key));
+    entries.any(|entry| {
+        let Some((_, account)) = doubt::planned(world, entry) else { return false };
+        let loose = |ip: &IpAddr| {
+            let known = account.address(*ip).map(|address| &address.knowledge);
+            entry.uses(*ip)
+                && matches!(known, Some(Knowledge::Known { sighting, .. }) if sighting.holder.is_none())
+        };
+        !knows_pods(world, entry)
+            && !doubt::is_elsewhere(world, node, entry)
+            && entry.addresses().iter().any(loose)
+    })
 }
 
 /// Whether this plan brings an address of a pool that uses the mark to the machine of a node. Another

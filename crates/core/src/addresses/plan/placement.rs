@@ -60,6 +60,9 @@ impl Placement {
         let mut placement = Self { seats: Seats::new(world, draft), ..Self::default() };
         for (_, view) in plannable(views) {
             placement.seats.keep_arriving(world, view, draft);
+            if world.comes_last(&view.entry.pool) {
+                placement.seats.keep_doubtful(world, view);
+            }
             pace(view, draft);
         }
         let all: Vec<_> = plannable(views).map(|(_, view)| view).collect();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use super::attempts::{intended, is_in_doubt};
 use super::bipartite::Group;
 use super::occupancy::occupants;
 use super::recognise::may_arrive;
@@ -114,6 +115,16 @@ impl Seats {
             seat_of(view, intent).is_some_and(|seat| has_room_for_both(world, &seat))
         };
         self.keep_targets(view, |one| may_arrive(world, view, one, draft) && !roomy(one));
+    }
+
+    /// Keeps the seats of failed attempts that may still take effect.
+    pub fn keep_doubtful(&mut self, world: &World, view: &PoolView<'_>) {
+        let doubtful = view.movable().filter(|one| is_in_doubt(world, view, one.ip));
+        for one in doubtful {
+            if let Some((_, machine)) = intended(world, view, one) {
+                self.take_on(view, Family::of(one.ip), machine.clone());
+            }
+        }
     }
 
     /// Keeps the seats of the selected reservations, unless an address has the seat. Older pools

@@ -191,12 +191,6 @@ impl PoolEntry {
         matches!(self.intents.get(&intent.id), Some(IntentProgress::Made(_)))
     }
 
-    /// Whether an address may be the result of an intent. A reservation certainly not sent has none.
-    pub(super) fn may_have_made(&self, intent: &Intent, ip: IpAddr) -> bool {
-        let unsent = self.intents.get(&intent.id) == Some(&IntentProgress::Ready);
-        !unsent && !intent.strangers.contains(&ip)
-    }
-
     /// Whether this process wrote the intent in this term. Other intents may be outdated.
     pub(crate) fn wrote_intent(&self, intent: &Text) -> bool {
         self.intents.contains_key(intent)

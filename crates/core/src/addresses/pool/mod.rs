@@ -200,13 +200,13 @@ impl PoolEntry {
         self.leaving_unread.extend(new);
     }
 
-    /// Whether the pool had an address and no longer names it. A possible result of a reservation that
-    /// may have been sent is not leaving: the ledger is about to name it.
+    /// Whether the pool had an address and no longer names it. A possible result of an open
+    /// reservation is not leaving: the ledger is about to name it.
     pub(crate) fn is_leaving(&self, ip: IpAddr) -> bool {
         let had = self.remembered.get(&ip).is_some_and(|memory| memory.had);
         had && self.pool.request.is_ok()
             && !self.has(ip)
-            && !self.pool.ledger.intents.iter().any(|intent| self.may_have_made(intent, ip))
+            && self.pool.ledger.intents.iter().all(|intent| intent.strangers.contains(&ip))
     }
 
     /// Whether the pool gives way to every pool that lists an address: the address is leaving, or was
