@@ -247,6 +247,16 @@ impl Cluster {
         self.pools.values().filter(move |pool| pool.claims().contains(&ip))
     }
 
+    /// Whether an object that cannot be read may keep an address: the object had the address when it
+    /// became unreadable, and its list lost the address since.
+    pub fn is_kept_unread(&self, ip: IpAddr) -> bool {
+        let mut formers = self.formers.of(ip);
+        formers.any(|former| {
+            let mut its = self.pools.values().filter(|pool| pool.uid == former.uid);
+            its.any(|pool| pool.unclear.is_some_and(|since| since <= former.at))
+        })
+    }
+
     /// The nodes matching a request.
     pub fn eligible(&self, matching: &Matching) -> impl Iterator<Item = (&String, &Node)> {
         let accepted = move |(name, node): &(&String, &Node)| self.accepts(matching, name, node);

@@ -45,7 +45,9 @@ impl Oracle {
     /// exist, no reservation is open, and it has no name in DNS.
     fn is_undisputed(&self, key: &str, pool: &Pool) -> bool {
         let its_own = |ip: &IpAddr| {
-            self.cloud.addresses.contains_key(ip) && self.cluster.claimants(*ip).count() == 1
+            self.cloud.addresses.contains_key(ip)
+                && self.cluster.claimants(*ip).count() == 1
+                && !self.cluster.is_kept_unread(*ip)
         };
         pool.claims().iter().all(its_own)
             && pool.intents.is_empty()

@@ -192,7 +192,7 @@ impl Oracle {
                 && self.is_idle(other, ip)
                 && !self.free_for(other, ip.is_ipv6()).is_empty()
         };
-        !others.all(wants)
+        self.cluster.is_kept_unread(ip) || !others.all(wants)
     }
 
     /// Reserved and kept addresses that a pool records although they are deleted. The pool may still
@@ -221,7 +221,9 @@ impl Oracle {
                 holder.flat_map(|machine| self.cluster.usable_on(pool, machine)).collect();
             let told = (entry["state"] == "active").then(|| entry["nodeName"].as_str()).flatten();
             let right = told.map_or(truth.is_empty(), |told| truth.contains(&told));
-            (!right && self.cluster.claimants(*ip).count() == 1 && pool.uses(*ip))
+            let alone =
+                self.cluster.claimants(*ip).count() == 1 && !self.cluster.is_kept_unread(*ip);
+            (!right && alone && pool.uses(*ip))
                 .then(|| format!("{ip} is on {truth:?}, the status says {told:?}"))
         };
         pool.claims().iter().filter_map(wrong).collect()
