@@ -66,7 +66,7 @@ fn a_reservation_that_cannot_be_made_keeps_no_removed_entry_on_its_node() {
         scene.change_pool("p", listing([3, 2]));
         scene.run(seconds(70));
         assert_eq!((scene.home(ip(1)), scene.home(ip(3))), (None, Some("a")));
-        // One that was listed after the intent was written.
+        // Address 3 was listed after the intent was written.
         scene.change_pool("p", listing([1, 2]));
         scene.run(seconds(70));
         assert_eq!((scene.home(ip(1)), scene.home(ip(3))), (Some("a"), None));

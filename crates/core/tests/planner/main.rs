@@ -15,6 +15,7 @@ mod doubting;
 mod drifting;
 mod egress;
 mod evicting;
+mod evicting_beside;
 mod failing;
 mod fixture;
 mod forbidding;

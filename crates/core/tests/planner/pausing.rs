@@ -28,15 +28,13 @@ fn a_paused_pool_chooses_last() {
 #[test]
 fn a_kind_that_is_left_to_another_controller_chooses_last_and_makes_no_room() {
     for free in [true, false] {
-        let mut other = pool("q").ips([2]).created_at(at(-10));
-        other.key.kind = &ALLOCATION;
+        let other = of_the_other_kind(pool("q").ips([2]).created_at(at(-10)));
         let mut scene = scene().nodes(["a"]).address(ip(2), None);
         // The address of the pool that is left alone would take the node, or leave it.
         let which = if free { "" } else { "no=where" };
         scene.set_pool(pool("p").ips([1]).on(which).created_at(at(-20)));
-        let mut useless = pool("r").ips([3]).on("no=where").created_at(at(-5));
-        useless.key.kind = &ALLOCATION;
-        scene.set_pool(useless);
+        let useless = pool("r").ips([3]).on("no=where").created_at(at(-5));
+        scene.set_pool(of_the_other_kind(useless));
         scene.world.set_hands_off([&POOL].into());
         let (one, three) = if free { (None, None) } else { (Some("a"), Some("b")) };
         let mut scene = scene.address(ip(1), one).address(ip(3), three).nodes(["b"]);
@@ -62,8 +60,7 @@ fn a_kind_that_is_left_to_another_controller_chooses_last_and_makes_no_room() {
 #[test]
 fn a_call_that_may_still_work_keeps_its_machine_when_its_pool_is_left_alone() {
     for pauses in [false, true] {
-        let mut other = pool("q").ips([2]).on("no=where");
-        other.key.kind = &ALLOCATION;
+        let other = of_the_other_kind(pool("q").ips([2]).on("no=where"));
         let mut scene = scene().nodes(["a"]).pool(pool("p").ips([1])).pool(other.clone());
         scene = scene.address(ip(1), None).address(ip(2), None);
         scene.fault(is_assign, Fault::Although(FailureKind::Unavailable));
@@ -74,8 +71,8 @@ fn a_call_that_may_still_work_keeps_its_machine_when_its_pool_is_left_alone() {
         } else {
             scene.world.set_hands_off([&POOL].into());
         }
+        let owner = other.key.clone();
         scene.set_pool(other.on(""));
-        let owner = other_key();
         let its = |actions: Vec<Action>| actions.iter().any(|one| one.owner() == Some(&owner));
         assert!(!its(scene.planned()), "the address may be there");
         scene.cloud.hidden.clear();
@@ -84,8 +81,9 @@ fn a_call_that_may_still_work_keeps_its_machine_when_its_pool_is_left_alone() {
     }
 }
 
-fn other_key() -> ObjectKey {
-    ObjectKey { kind: &ALLOCATION, ..key("q") }
+fn of_the_other_kind(mut pool: Pool) -> Pool {
+    pool.key.kind = &ALLOCATION;
+    pool
 }
 
 #[test]
